@@ -139,20 +139,33 @@ impl<'a, 's> Counter<'a, 's> {
         let mut batch = Batch::default();
         let mut start = 0;
         while scanner.fill(&mut batch, &mut pulse)? > 0 && !self.stopped.load(Ordering::Relaxed) {
-            start = self.count_batch(text.text().as_bytes(), start, &batch)?;
+            let matches = if self.count_unmatched {
+                None
+            } else {
+                let starts = std::iter::once(start).chain(batch.ends().iter().copied());
+                let starts = starts.take(batch.ends().len());
+                Some(starts.map(|start| scanner.is_match(start, &mut pulse)).collect::<Result<Vec<bool>>>()?)
+            };
+            start = self.count_batch(text.text().as_bytes(), start, &batch, matches.as_deref())?;
         }
         Ok(())
     }
 
-    /// Count the pieces of a batch, the first of which begins at `start`; returns where the last one ends.
-    fn count_batch(&mut self, text: &[u8], mut start: usize, batch: &Batch) -> Result<usize> {
-        let skip_gaps = !self.count_unmatched && batch.has_gaps();
+    /// Count the pieces of a batch, the first of which begins at `start`, or those that are `matches`; returns where the last
+    /// one ends.
+    fn count_batch(
+        &mut self,
+        text: &[u8],
+        mut start: usize,
+        batch: &Batch,
+        matches: Option<&[bool]>,
+    ) -> Result<usize> {
         for (number, ends) in batch.ends().chunks(BLOCK).enumerate() {
             let block = Block { text, start, ends };
             start = block.end();
             self.lookups.prepare(&block, &self.hasher, FrontSlots(&self.front));
-            if skip_gaps {
-                self.count_matches(&block, |index| !batch.is_gap(number * BLOCK + index))?;
+            if let Some(matches) = matches {
+                self.count_matches(&block, |index| matches[number * BLOCK + index])?;
             } else {
                 self.count_all(&block)?;
             }

@@ -7,25 +7,13 @@ use super::output::Output;
 use super::quick::CodePoints;
 use super::tables::MARKS;
 use crate::error::{Error, Result};
-use crate::pretokenize::{Batch, Compiled};
+use crate::pretokenize::{Compiled, Run};
 use crate::watch::Pulse;
 use once_cell::race::OnceBox;
 
-/// All steps, with the number of their arguments; a map has any number of pairs.
-const NAMES: [(&str, usize); 12] = [
-    ("NFC", 0),
-    ("NFD", 0),
-    ("NFKC", 0),
-    ("NFKD", 0),
-    ("Lowercase", 0),
-    ("StripAccents", 0),
-    ("Strip left", 0),
-    ("Strip right", 0),
-    ("Map", 2),
-    ("Prepend", 1),
-    ("Prepend first", 1),
-    ("Replace", 2),
-];
+/// All steps.
+const NAMES: &str = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip left, Strip right, Map, Prepend, Prepend first, \
+                     Replace";
 
 pub enum NormalizerStep {
     Form(Form),
@@ -50,34 +38,25 @@ impl NormalizerStep {
     /// The step of a name and its arguments.
     pub fn new(written: &[String]) -> Result<Self> {
         let words: Vec<&str> = written.iter().map(String::as_str).collect();
-        let (name, arguments) = words.split_first().unwrap_or((&"", &[]));
-        let fits = |&(known, number): &(&str, usize)| {
-            known == *name
-                && if known == "Map" { arguments.len() % 2 == 0 } else { arguments.len() == number }
-        };
-        if !NAMES.iter().any(fits) {
-            let names = NAMES.map(|(name, _)| name).join(", ");
-            return Err(Error::Value(format!("normalization: {written:?} is not one of {names}")));
-        }
-        if let Some(form) = Form::named(name) {
-            return Ok(Self::Form(form));
-        }
-        Ok(match (*name, arguments) {
-            ("Lowercase", _) => Self::Lowercase,
-            ("StripAccents", _) => Self::StripAccents,
-            ("Strip left", _) => Self::StripLeft,
-            ("Strip right", _) => Self::StripRight,
-            ("Replace", [pattern, content]) => match literal(pattern) {
+        Ok(match words[..] {
+            ["Lowercase"] => Self::Lowercase,
+            ["StripAccents"] => Self::StripAccents,
+            ["Strip left"] => Self::StripLeft,
+            ["Strip right"] => Self::StripRight,
+            ["Prepend", more] => Self::Prepend { more: more.to_owned(), only_first: false },
+            ["Prepend first", more] => Self::Prepend { more: more.to_owned(), only_first: true },
+            ["Replace", pattern, content] => match literal(pattern) {
                 Some(replaced) => Self::Replace(Replacements::literal(&replaced, content)?),
                 None => Self::ReplaceMatches {
                     expression: Box::new(Compiled::new(pattern)?),
-                    content: (*content).to_owned(),
+                    content: content.to_owned(),
                 },
             },
-            (_, [more]) => Self::Prepend { more: (*more).to_owned(), only_first: *name == "Prepend first" },
-            (_, pairs) => {
+            ["Map", ref pairs @ ..] if pairs.len() % 2 == 0 => {
                 Self::Replace(Replacements::map(pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])))?)
             }
+            [name] if let Some(form) = Form::named(name) => Self::Form(form),
+            _ => return Err(Error::Value(format!("normalization: {written:?} is not one of {NAMES}"))),
         })
     }
 
@@ -213,20 +192,18 @@ fn replace_matches<const ALIGNS: bool>(
     out: &mut Output<ALIGNS>,
     pulse: &mut Pulse,
 ) -> Result<()> {
-    let mut scanner = expression.scan(text);
-    let mut batch = Batch::default();
-    let mut start = 0;
-    while scanner.fill(&mut batch, pulse)? > 0 {
-        for (piece, &end) in batch.ends().iter().enumerate() {
-            let part = &text[start..end];
-            if batch.is_gap(piece) {
-                out.keep(part)?;
-            } else {
-                out.take(part.chars().count());
-                out.put_all(content, 1)?;
-            }
-            start = end;
+    let (mut run, mut start) = (Run::default(), 0);
+    while start < text.len() {
+        let (end, is_gap) = expression.piece_end(text, start, &mut run, pulse)?;
+        pulse.beat(end - start)?;
+        let part = &text[start..end];
+        if is_gap {
+            out.keep(part)?;
+        } else {
+            out.take(part.chars().count());
+            out.put_all(content, 1)?;
         }
+        start = end;
     }
     Ok(())
 }

@@ -23,6 +23,7 @@ pub const MIXED: u8 = 0xFF;
 pub type Atoms = u128;
 
 /// A map from characters to atoms.
+#[derive(Clone)]
 pub struct Alphabet {
     /// The atom of each character below 128.
     pub ascii: [u8; 128],
@@ -41,6 +42,8 @@ pub struct Alphabet {
     /// The atom of a line feed at the end of the text.
     pub final_line_feed: u8,
     members: HashMap<CharSet, Atoms>,
+    /// The first code point of each atom, before atoms are joined.
+    first: Vec<usize>,
 }
 
 impl Alphabet {
@@ -61,7 +64,7 @@ impl Alphabet {
         }
         changes.sort(); // The changes of each set are in order already, which `sort_unstable` would not notice.
         let mut signatures: Vec<u128> = Vec::new();
-        let mut ranges: Vec<(usize, u8)> = Vec::new();
+        let (mut ranges, mut first): (Vec<(usize, u8)>, Vec<usize>) = (Vec::new(), Vec::new());
         let mut signature = 0;
         for (index, &(place, change)) in changes.iter().enumerate() {
             signature ^= change;
@@ -75,6 +78,7 @@ impl Alphabet {
             }
             if known.is_none() {
                 signatures.push(signature);
+                first.push(place as usize);
             }
             ranges.push((place as usize, atom as u8));
         }
@@ -102,48 +106,29 @@ impl Alphabet {
             end,
             final_line_feed,
             members: members.collect(),
+            first,
         })
     }
 
     /// The coarsest alphabet whose atoms tell those of some others, and for each of the others its atoms by the common
-    /// ones; `None` if it would have more than `most`.
-    pub fn joint(others: &[&Self], most: usize) -> Option<(Self, Vec<Vec<u8>>)> {
-        let (mut met, mut met_pages) = (HashMap::new(), HashMap::new());
-        let (mut pages, mut atoms) = (Vec::with_capacity(PAGES), Vec::new());
-        for index in 0..PAGES {
-            let at = |index: usize| others.iter().map(move |other| other.pages[index]);
-            if index > 0 && at(index).eq(at(index - 1)) {
-                pages.push(pages[index - 1]);
-                continue;
+    /// ones; `None` if it would have more than `most`. The sets are those that the others were made for.
+    pub fn joint(sets: &[CharSet], others: &[&Self], most: usize) -> Option<(Self, Vec<Vec<u8>>)> {
+        let mut alphabet = Self::new(sets)?;
+        let mut own: Vec<Vec<u8>> = vec![Vec::new(); others.len()];
+        let mut known: HashMap<Vec<u8>, u8> = HashMap::new();
+        let mut joined = Vec::new();
+        for first in std::mem::take(&mut alphabet.first) {
+            let atoms: Vec<u8> = others.iter().map(|other| other.of(first)).collect();
+            let new = known.len() as u8;
+            if !known.contains_key(&atoms) {
+                own.iter_mut().zip(&atoms).for_each(|(own, atom)| own.push(*atom));
             }
-            let new = met_pages.len() as u16;
-            let page = *met_pages.entry(at(index).collect::<Vec<_>>()).or_insert(new);
-            pages.push(page);
-            for code_point in
-                (index << PAGE_BITS..(index + 1) << PAGE_BITS).take(if page == new { PAGE } else { 0 })
-            {
-                let own: Vec<u8> = others.iter().map(|other| other.of(code_point)).collect();
-                let atom = met.len() as u8;
-                atoms.push(*met.entry(own).or_insert(atom));
-            }
-            if met.len() >= most {
-                return None;
-            }
+            joined.push(*known.entry(atoms).or_insert(new));
         }
-        let end = met.len() as u8;
-        let mut own: Vec<Vec<u8>> = others.iter().map(|other| vec![other.end; met.len() + 1]).collect();
-        for (from, atom) in met {
-            own.iter_mut().zip(from).for_each(|(own, from)| own[usize::from(atom)] = from);
-        }
-        let (leads, leads_of_three) = make_leads(&pages, &atoms);
-        let ascii =
-            std::array::from_fn(|byte| atoms[usize::from(pages[byte >> PAGE_BITS]) * PAGE + byte % PAGE]);
-        let pages = pages.into_boxed_slice();
-        let (count, members) = (usize::from(end) + 1, HashMap::new());
-        Some((
-            Self { ascii, leads, leads_of_three, pages, atoms, count, end, final_line_feed: end, members },
-            own,
-        ))
+        own.iter_mut().zip(others).for_each(|(own, other)| own.push(other.end));
+        let count = known.len() + 1;
+        alphabet.join(&joined, count);
+        (count <= most).then_some((alphabet, own))
     }
 
     /// Join atoms: `joined` says which atom each one becomes, and `count` how many there are then, including the atom of the
@@ -161,6 +146,11 @@ impl Alphabet {
     /// The atoms of one of the sets that the alphabet was made for.
     pub fn members(&self, set: &CharSet) -> Atoms {
         self.members.get(set).copied().unwrap_or(0)
+    }
+
+    /// Whether a line feed at the end of the text has an atom of its own.
+    pub fn tells_final_line_feed(&self) -> bool {
+        self.count > usize::from(self.end) + 1
     }
 
     /// Every atom, the end of the text included.

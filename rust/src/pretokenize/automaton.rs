@@ -41,7 +41,6 @@ pub struct Automaton {
     table: Vec<u16>,
     shift: u32,
     pub states: usize,
-    looks_for_final_line_feed: bool,
     /// For each state, whether it can die before it reaches a match.
     may_fail: Vec<bool>,
     pub cuts: Cuts,
@@ -76,13 +75,12 @@ impl Automaton {
             return None;
         }
         let mut alphabet = Alphabet::new(&graph.sets)?;
-        let looks_for_final_line_feed = graph.has_final_line_feed();
         let (moves, states) = smallest(Net::new(graph, &alphabet)?.states(alphabet.count)?, alphabet.count);
-        let moves = join_alike(moves, &mut alphabet, looks_for_final_line_feed);
-        Some(Self::of(&moves, states, alphabet, looks_for_final_line_feed))
+        let moves = join_alike(moves, &mut alphabet, graph.has_final_line_feed());
+        Some(Self::of(&moves, states, alphabet))
     }
 
-    fn of(moves: &[Vec<Move>], states: usize, alphabet: Alphabet, looks_for_final_line_feed: bool) -> Self {
+    fn of(moves: &[Vec<Move>], states: usize, alphabet: Alphabet) -> Self {
         let shift = alphabet.count.next_power_of_two().trailing_zeros();
         let mut table = vec![DEAD; states << shift];
         for (state, moves) in moves.iter().enumerate() {
@@ -92,8 +90,7 @@ impl Automaton {
         }
         let may_fail = may_fail(moves);
         let cuts = Cuts { keeps_matches: vec![0; alphabet.count], in_gaps: 0 };
-        let mut automaton =
-            Self { alphabet, table, shift, states, looks_for_final_line_feed, may_fail, cuts };
+        let mut automaton = Self { alphabet, table, shift, states, may_fail, cuts };
         automaton.cuts = automaton.find_cuts();
         automaton
     }
@@ -110,7 +107,7 @@ impl Automaton {
     /// The atom of the character that begins at `position`, and where it ends.
     #[inline(always)]
     pub fn atom_at(&self, text: &[u8], position: usize) -> (u8, usize) {
-        if self.looks_for_final_line_feed && text.get(position..) == Some(b"\n") {
+        if self.alphabet.tells_final_line_feed() && text.get(position..) == Some(b"\n") {
             return (self.alphabet.final_line_feed, position + 1);
         }
         self.alphabet.at(text, position)
@@ -153,15 +150,17 @@ impl Automaton {
         PartialMatch::GoesOn
     }
 
-    /// Whether a line feed at the end of the text has an atom of its own.
-    pub fn tells_final_line_feed(&self) -> bool {
-        self.looks_for_final_line_feed
-    }
-
     /// Whether a match begins wherever another one ends, so that there is never text between two.
     pub fn matches_all_text(&self) -> bool {
-        let last = self.looks_for_final_line_feed.then_some(self.alphabet.final_line_feed);
+        let last = self.alphabet.tells_final_line_feed().then_some(self.alphabet.final_line_feed);
         (0..self.characters()).chain(last).all(|atom| self.surely_begins(atom))
+    }
+
+    /// Whether a match begins at a place, if the character there tells.
+    #[inline]
+    pub fn begins(&self, text: &[u8], start: usize) -> Option<bool> {
+        let state = self.step(START, self.atom_at(text, start).0).next;
+        if state == DEAD { Some(false) } else { self.surely_matches(state).then_some(true) }
     }
 
     /// Whether a match begins at each character of an atom, whatever follows.
@@ -188,7 +187,7 @@ impl Automaton {
     /// `b` certainly begins a match, it is in no gap.
     fn find_cuts(&self) -> Cuts {
         let line_feed = self.alphabet.ascii[usize::from(b'\n')];
-        let may_be_last = |atom: u8| self.looks_for_final_line_feed && atom == line_feed;
+        let may_be_last = |atom: u8| self.alphabet.tells_final_line_feed() && atom == line_feed;
         let covers = self.matches_all_text();
         let mut cuts = Cuts { keeps_matches: vec![0; self.alphabet.count], in_gaps: 0 };
         for b in (0..self.characters()).filter(|&b| !may_be_last(b)) {

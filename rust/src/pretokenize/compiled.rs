@@ -4,7 +4,8 @@ use super::alphabet::Alphabet;
 use super::automaton::{Automaton, CutEffect};
 use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
-use super::masks::MaskScanner;
+use super::masks::{Joint, MaskRules};
+use super::set::CharSet;
 use super::syntax::{parse, refusal};
 use super::views::Views;
 use super::{Batch, Scanner, State, on_large_stack};
@@ -35,7 +36,7 @@ pub enum Way {
 pub struct Compiled {
     machine: Machine,
     automaton: Option<Box<Automaton>>,
-    masks: Option<Box<MaskScanner>>,
+    masks: Option<Box<Joint>>,
     /// Whether masks decide at once, without a look at what follows, where matches begin.
     is_decided: bool,
     /// For patterns that masks alone do not decide at once.
@@ -67,10 +68,12 @@ impl Compiled {
 
     fn of(machine: Machine) -> Self {
         let automaton = Automaton::new(&machine.graph).map(Box::new);
-        let rules = automaton.as_ref().and_then(|automaton| LocalRules::new(automaton));
-        let masks = rules.filter(|rules| rules.pays).and_then(|rules| MaskScanner::new(&rules)).map(Box::new);
-        let is_decided = masks.is_some()
-            && automaton.as_ref().is_some_and(|automaton| LocalRules::decide_at_once(automaton));
+        let decides = automaton.as_deref().is_some_and(LocalRules::decide_at_once);
+        let masks = automaton.as_deref().and_then(|automaton| {
+            let rules = LocalRules::new(automaton).filter(|rules| rules.pays)?;
+            Some(Box::new(Joint::of_one(&automaton.alphabet, &MaskRules::new(&rules)?, decides)))
+        });
+        let is_decided = masks.is_some() && decides;
         let views = if is_decided { None } else { Views::new(&machine.graph).map(Box::new) };
         Self { machine, automaton, masks, is_decided, views }
     }
@@ -91,6 +94,11 @@ impl Compiled {
     /// The automaton, if there is one.
     pub fn automaton(&self) -> Option<&Automaton> {
         self.automaton.as_deref()
+    }
+
+    /// The sets of characters of the pattern.
+    pub fn sets(&self) -> &[CharSet] {
+        &self.machine.graph.sets
     }
 
     /// The views, if the pattern has any.
@@ -135,30 +143,23 @@ impl Compiled {
         Ok(end.filter(|_| place == start).map_or((place, true), |end| (end, false)))
     }
 
-    /// Add the piece that begins at `start` to the batch, which must have room, and return its end.
-    pub fn fill_one(
-        &self,
-        text: &str,
-        start: usize,
-        batch: &mut Batch,
-        run: &mut Run,
-        pulse: &mut Pulse,
-    ) -> Result<usize> {
-        let (end, is_gap) = self.piece_end(text, start, run, pulse)?;
-        if is_gap {
-            batch.push_gap(end);
-        } else {
-            batch.push(end);
-        }
-        Ok(end)
+    /// Whether a match begins at a place.
+    pub fn begins(&self, text: &str, start: usize, run: &mut Run, pulse: &mut Pulse) -> Result<bool> {
+        let told = self.automaton.as_ref().and_then(|automaton| automaton.begins(text.as_bytes(), start));
+        told.map_or_else(|| Ok(self.match_end(text, start, run, pulse)?.is_some()), Ok)
     }
 
     /// Begin to cut a text.
+    #[inline]
     pub fn scan<'a>(&'a self, text: &'a str) -> Scanner<'a> {
-        Scanner { text, position: 0, state: State::Once(self, Box::default()) }
+        let state = match &self.masks {
+            Some(masks) => State::Joint(self, masks.scan([self], text, 0)),
+            None => State::Once(self, Run::default()),
+        };
+        Scanner { text, position: 0, state }
     }
 
-    /// Add pieces to the batch until it is nearly full or the text ends.
+    /// Add pieces to the batch until it is full or the text ends.
     pub fn fill(
         &self,
         text: &str,
@@ -167,25 +168,23 @@ impl Compiled {
         run: &mut Run,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        if let (Some(masks), Some(automaton)) = (&self.masks, &self.automaton) {
-            return masks.fill(self, automaton, text, position, batch, run, pulse);
-        }
         while position < text.len() && !batch.is_full() {
-            position = self.fill_one(text, position, batch, run, pulse)?;
+            position = self.piece_end(text, position, run, pulse)?.0;
+            batch.push(position);
         }
         Ok(())
     }
 
     /// What cuts windows together with other patterns: an alphabet, and masks for the starts of pieces; or, as is told
     /// last, for the few places where a match may begin, to be found by views.
-    pub fn for_windows(&self) -> Option<(&Alphabet, MaskScanner, bool)> {
+    pub fn for_windows(&self) -> Option<(&Alphabet, MaskRules, bool)> {
         if let (Some(automaton), Some(masks), true) = (&self.automaton, &self.masks, self.is_decided) {
-            let is_plain = !automaton.tells_final_line_feed();
-            return is_plain.then(|| (&automaton.alphabet, (**masks).clone(), false));
+            let rules = masks.first_rules().filter(|_| !automaton.alphabet.tells_final_line_feed());
+            return rules.map(|rules| (&automaton.alphabet, rules.clone(), false));
         }
         let views = self.views.as_ref()?;
         let rules = LocalRules::possible_matches(views)?;
-        Some((&views.alphabet, MaskScanner::new(&rules)?, true))
+        Some((&views.alphabet, MaskRules::new(&rules)?, true))
     }
 
     /// Whether a text of so many bytes is cut faster without masks.

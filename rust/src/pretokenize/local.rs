@@ -1,13 +1,21 @@
 //! Derives local rules from an automaton: whether a piece begins at a character, decided by its neighbours.
 //!
 //! An automaton must be run from the start of a text, one character after the other. But its state after a character
-//! hardly ever depends on more than that character, the next one, and one of four *labels*:
+//! hardly ever depends on more than that character, the next one, and one of four [labels](Label). The label of a character,
+//! together with this character and the next two, determines the label of the next character. With `'s| ?\p{L}+|\s`:
 //!
-//! - `BEGINS`: a piece begins at the character, so the state is the one after a single step from the start.
-//! - `USUAL`: no piece begins there, and the state is the most frequent one for these two characters.
-//! - two `SPECIAL` labels: no piece begins there, and the state is one of two less frequent ones.
+//! ```text
+//!     text     i t ' s a b
+//!     begins   x   x   x       a piece begins at the character
+//!     usual      x       x     the state is the most frequent one for these two characters: letters go on
+//!     first          x         the state is less frequent: a contraction is complete, and does not go on
 //!
-//! The label of a character, together with this character and the next two, determines the label of the next character.
+//!     some rules:   before   at       behind   label of the second
+//!                   letter   '        any      begins, whatever the label of the first is
+//!                   '        s        letter   first, if the label of the first is begins
+//!                   letter   letter   any      begins, if the label of the first is first; else usual
+//! ```
+//!
 //! Since a piece begins at the first character of a text, all labels follow one from another. If a state has no label,
 //! the place is *unsure*, and the user of the rules runs the automaton from the last certain start of a piece. The states
 //! that have labels are learned from a sample; this affects only how often a place is unsure, never the result.
@@ -21,6 +29,7 @@
 
 use std::cmp::Reverse;
 
+use super::alphabet::Alphabet;
 use super::automaton::{Automaton, DEAD, Move, PartialMatch, START};
 use super::views::Views;
 
@@ -43,24 +52,26 @@ const MAX_UNSURE: usize = 10;
 pub type Set = u32;
 
 /// The label of a character.
-pub type Label = usize;
-/// A piece begins at the character.
-pub const BEGINS: Label = 0;
-pub const USUAL: Label = 1;
-pub const SPECIAL: [Label; 2] = [2, 3];
-/// The number of labels.
-pub const LABELS: usize = 4;
-/// The target of rules for characters whose label the automaton must find.
-pub const UNSURE: usize = LABELS;
-/// The target of rules for characters after which a state may be open.
-pub const OPEN: usize = LABELS + 1;
-/// The target of rules for characters with which a gap begins, if a piece begins there.
-pub const GAP: usize = LABELS + 2;
-/// The number of targets of rules: the labels, `UNSURE`, `OPEN` and `GAP`.
-pub const TARGETS: usize = LABELS + 3;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Label {
+    /// A piece begins at the character, so the state is the one after a single step from the start.
+    Begins,
+    /// No piece begins there, and the state is the most frequent one for this character and the next.
+    Usual,
+    /// No piece begins there, and the state is one of two less frequent ones.
+    First,
+    Second,
+}
+
+impl Label {
+    /// All labels, and those but the usual one.
+    pub const ALL: [Self; 4] = [Self::Begins, Self::Usual, Self::First, Self::Second];
+    pub const MARKED: [Self; 3] = [Self::Begins, Self::First, Self::Second];
+    const SPECIAL: [Self; 2] = [Self::First, Self::Second];
+}
 
 /// A relation of three adjacent atoms: for each triple, it must hold at the second atom, must not hold, or is free.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Relation {
     holds: Vec<Set>,
     fails: Vec<Set>,
@@ -90,42 +101,85 @@ impl Relation {
     pub fn fails(&self, before: u8, at: u8) -> Set {
         self.fails[place(before, at)]
     }
+
+    pub fn holds_anywhere(&self) -> bool {
+        self.holds.iter().any(|behind| *behind != 0)
+    }
+
+    fn add(&mut self, place: usize, holds: Set, fails: Set) {
+        self.holds[place] |= holds;
+        self.fails[place] |= fails;
+    }
+
+    /// Set the next atoms with which it holds; with all others, it must not.
+    fn set(&mut self, place: usize, holds: Set, atoms: u8) {
+        let all = Set::MAX >> (MOST_ATOMS - usize::from(atoms));
+        (self.holds[place], self.fails[place]) = (holds & all, all & !holds);
+    }
 }
 
 fn place(before: u8, at: u8) -> usize {
     usize::from(before) * MOST_ATOMS + usize::from(at)
 }
 
-/// The condition of a rule on the character before a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum If {
-    /// None.
-    Always,
-    /// It has this label, or is open.
-    With(usize),
-    /// No piece begins at it.
-    WithoutBeginning,
-    /// None, but a piece must begin at the place itself.
-    Here,
+/// Where characters get a label, or are unsure.
+pub struct LabelRule {
+    /// Whatever the label of the character before is.
+    pub always: Relation,
+    /// If no piece begins at the character before.
+    pub without_beginning: Relation,
+    /// If the character before has this label.
+    pub with: [Relation; Label::ALL.len()],
 }
 
-/// A rule: where the relation holds and the condition is met, the character gets the target.
-pub struct LabelRule {
-    pub target: usize,
-    pub condition: If,
-    pub relation: Relation,
+impl LabelRule {
+    fn new() -> Self {
+        Self {
+            always: Relation::new(),
+            without_beginning: Relation::new(),
+            with: Label::ALL.map(|_| Relation::new()),
+        }
+    }
+
+    /// Add what follows at a place from each label of its first character: the next atoms with which the rule holds, and
+    /// those with which it must not. A relation without a condition is used if it is right for all labels.
+    fn add(&mut self, place: usize, holds: [Set; Label::ALL.len()], fails: [Set; Label::ALL.len()]) {
+        let union = |sets: &[Set]| sets.iter().fold(0, |all, set| all | set);
+        let (wrong_for_some, wrong_for_others) = (union(&fails), union(&fails[1..]));
+        let without_beginning = wrong_for_some & union(&holds[1..]) & !wrong_for_others;
+        self.always.add(place, union(&holds) & !wrong_for_some, wrong_for_some);
+        self.without_beginning.add(place, without_beginning, wrong_for_others);
+        for label in Label::ALL {
+            let covered = if label == Label::Begins { 0 } else { without_beginning };
+            let (holds, fails) = (holds[label as usize], fails[label as usize]);
+            self.with[label as usize].add(place, holds & wrong_for_some & !covered, fails);
+        }
+    }
 }
 
 /// The rules for the labels of characters.
 pub struct LocalRules {
-    /// Whether the pattern matches all text.
-    pub covers: bool,
     /// Whether places are unsure so rarely that the rules are faster than the automaton alone.
     pub pays: bool,
     /// The number of atoms, and those of ASCII and of no character.
     pub atoms: u8,
     pub plain: Set,
-    pub rules: Vec<LabelRule>,
+    /// The rules for the labels that are marked.
+    pub marked: [LabelRule; Label::MARKED.len()],
+    /// The rule for characters whose label the automaton must find.
+    pub unsure: LabelRule,
+    pub open: OpenRules,
+}
+
+/// The rules for places where a state is open.
+pub struct OpenRules {
+    /// It becomes open: wherever the place is, and if a piece begins there.
+    pub opens: Relation,
+    pub opens_here: Relation,
+    /// It stays open.
+    pub stays: Relation,
+    /// It reaches a match.
+    pub contradicted: Relation,
 }
 
 /// The configuration after a character: the move of the state there at the next character.
@@ -140,6 +194,18 @@ enum Then {
 }
 
 impl LocalRules {
+    fn empty(alphabet: &Alphabet) -> Self {
+        let new = Relation::new;
+        Self {
+            pays: false,
+            atoms: alphabet.count as u8,
+            plain: alphabet.plain(),
+            marked: Label::MARKED.map(|_| LabelRule::new()),
+            unsure: LabelRule::new(),
+            open: OpenRules { opens: new(), opens_here: new(), stays: new(), contradicted: new() },
+        }
+    }
+
     /// The rules of an automaton, if it has few enough atoms.
     pub fn new(automaton: &Automaton) -> Option<Self> {
         if automaton.alphabet.count > MOST_ATOMS {
@@ -149,9 +215,7 @@ impl LocalRules {
         let labels = Labels::new(automaton, &sample)?;
         Some(labels.rules(&sample))
     }
-}
 
-impl LocalRules {
     /// Whether two characters always tell whether a match begins at the first, so that what is found never turns out wrong
     /// because a match that has begun fails.
     pub fn decide_at_once(automaton: &Automaton) -> bool {
@@ -163,22 +227,17 @@ impl LocalRules {
     /// A rule for the places where a match may begin, if they are few.
     pub fn possible_matches(views: &Views) -> Option<Self> {
         let alphabet = &views.alphabet;
-        let atoms = alphabet.count as u8;
-        let mut relation = Relation::new();
+        let mut rules = Self::empty(alphabet);
+        let relation = &mut rules.marked[0].always;
         for at in 0..alphabet.end {
             let may_begin = |next: u8| Set::from(views.may_begin(at, next)) << next;
             let holds = (0..=alphabet.end).fold(0, |all, next| all | may_begin(next));
-            for place in (0..atoms).map(|before| place(before, at)) {
-                relation.holds[place] = holds;
-                relation.fails[place] = Set::MAX >> (MOST_ATOMS - usize::from(atoms)) & !holds;
-            }
+            (0..rules.atoms).for_each(|before| relation.set(place(before, at), holds, rules.atoms));
         }
         let sample: Vec<u8> = SAMPLE.chars().map(|character| alphabet.of(character as usize)).collect();
-        let is_possible = |two: &&[u8]| relation.holds[place(0, two[0])] >> two[1] & 1 != 0;
-        let pays = sample.windows(2).filter(is_possible).count() <= sample.len() / MAX_UNSURE;
-        let plain = alphabet.plain();
-        let rules = vec![LabelRule { target: BEGINS, condition: If::Always, relation }];
-        pays.then_some(Self { covers: false, pays, atoms, plain, rules })
+        let is_possible = |two: &&[u8]| relation.holds(0, two[0]) >> two[1] & 1 != 0;
+        rules.pays = sample.windows(2).filter(is_possible).count() <= sample.len() / MAX_UNSURE;
+        rules.pays.then_some(rules)
     }
 }
 
@@ -266,15 +325,15 @@ struct LabelTable<T>(Vec<T>);
 
 impl<T: Clone> LabelTable<T> {
     fn new(value: T) -> Self {
-        Self(vec![value; LABELS * MOST_ATOMS * MOST_ATOMS])
+        Self(vec![value; Label::ALL.len() * MOST_ATOMS * MOST_ATOMS])
     }
 
     fn at(&self, label: Label, at: u8, next: u8) -> &T {
-        &self.0[label * MOST_ATOMS * MOST_ATOMS + place(at, next)]
+        &self.0[label as usize * MOST_ATOMS * MOST_ATOMS + place(at, next)]
     }
 
     fn at_mut(&mut self, label: Label, at: u8, next: u8) -> &mut T {
-        &mut self.0[label * MOST_ATOMS * MOST_ATOMS + place(at, next)]
+        &mut self.0[label as usize * MOST_ATOMS * MOST_ATOMS + place(at, next)]
     }
 }
 
@@ -314,13 +373,13 @@ impl<'a> Labels<'a> {
                 Some(false) => this.gaps.step(next),
                 _ => this.settle(automaton.step(automaton.step(START, at).next, next)).0,
             };
-            *this.configs.at_mut(BEGINS, at, next) = Some(begun);
+            *this.configs.at_mut(Label::Begins, at, next) = Some(begun);
         }
         this.choose(sample)?;
         Some(this)
     }
 
-    /// Assign labels to the possible configs of each pair of characters: `USUAL` to the most frequent one, `SPECIAL` to
+    /// Assign labels to the possible configs of each pair of characters: `Usual` to the most frequent one, `First` and `Second` to
     /// two others. Where possible, a config has the same label everywhere.
     fn choose(&mut self, sample: &Sample) -> Option<()> {
         let mut known = self.possible()?;
@@ -345,7 +404,7 @@ impl<'a> Labels<'a> {
             let total = |config: Config| all.iter().find(|met| met.config == config).map(|met| met.count);
             let usual = known.iter().copied().max_by_key(|&(config, count)| (count, total(config), config));
             let Some((usual, _)) = usual else { continue };
-            *self.configs.at_mut(USUAL, at, next) = Some(usual);
+            *self.configs.at_mut(Label::Usual, at, next) = Some(usual);
             for (config, _) in known.iter().filter(|(config, _)| *config != usual) {
                 if let Some(met) = all.iter_mut().find(|met| met.config == *config) {
                     met.unusual.push((at, next));
@@ -357,7 +416,7 @@ impl<'a> Labels<'a> {
             let taken = |label: &Label| {
                 unusual.iter().filter(|(at, next)| self.configs.at(*label, *at, *next).is_some()).count()
             };
-            let mut labels = SPECIAL;
+            let mut labels = Label::SPECIAL;
             labels.sort_by_key(taken);
             for (at, next) in unusual {
                 let is_free = |label: &&Label| self.configs.at(**label, at, next).is_none();
@@ -372,7 +431,7 @@ impl<'a> Labels<'a> {
     /// For each pair of characters, the configs that are possible where no piece begins at the first.
     fn possible(&self) -> Option<Vec<Vec<(Config, usize)>>> {
         let mut known: Vec<Vec<(Config, usize)>> = vec![Vec::new(); MOST_ATOMS * MOST_ATOMS];
-        let begins = |(at, next)| Some((at, next, (*self.configs.at(BEGINS, at, next))?));
+        let begins = |(at, next)| Some((at, next, (*self.configs.at(Label::Begins, at, next))?));
         let mut fresh: Vec<(u8, u8, Config)> = self.pairs().filter_map(begins).collect();
         while let Some((_, at, config)) = fresh.pop() {
             for behind in 0..self.atoms {
@@ -427,17 +486,17 @@ impl<'a> Labels<'a> {
         (Then::Begins, (then.next != DEAD).then_some(then.next))
     }
 
-    /// The label of the second of three characters, given the label of the first, or `UNSURE`; and the state that becomes
-    /// open, if any.
-    fn outcome(&self, label: Label, before: u8, at: u8, behind: u8) -> (usize, Option<u16>) {
-        let Some(config) = *self.configs.at(label, before, at) else { return (UNSURE, None) };
+    /// The label of the second of three characters, given the label of the first, unless it is unsure; and the state that
+    /// becomes open, if any.
+    fn outcome(&self, label: Label, before: u8, at: u8, behind: u8) -> (Option<Label>, Option<u16>) {
+        let Some(config) = *self.configs.at(label, before, at) else { return (None, None) };
         match self.then(config, behind) {
-            (Then::Unsure, _) => (UNSURE, None),
-            (Then::Begins, open) => (BEGINS, open),
+            (Then::Unsure, _) => (None, None),
+            (Then::Begins, open) => (Some(Label::Begins), open),
             (Then::GoesOn(then), open) => {
-                let is = |label: &Label| *self.configs.at(*label, at, behind) == Some(then);
-                let label = (USUAL..LABELS).find(is);
-                (label.unwrap_or(UNSURE), open.filter(|_| label.is_some()))
+                let is = |label: &&Label| *self.configs.at(**label, at, behind) == Some(then);
+                let label = Label::ALL[1..].iter().find(is).copied();
+                (label, open.filter(|_| label.is_some()))
             }
         }
     }
@@ -462,54 +521,50 @@ impl<'a> Labels<'a> {
 
     /// Derive the rules.
     fn rules(&self, sample: &Sample) -> LocalRules {
-        let open = OpenStates::new(self);
-        let reached = self.reached();
-        let mut rules = LabelRules::new(self.atoms);
-        let characters = self.automaton.alphabet.end;
-        for (before, at) in self.pairs().filter(|(before, at)| *before < characters && *at != characters) {
-            let mut outcomes = [[0; UNSURE + 1]; LABELS];
-            let mut opens = 0;
-            for label in (0..LABELS).filter(|&label| *reached.at(label, before, at)) {
+        let (open, reached) = (OpenStates::new(self), self.reached());
+        let mut rules = LocalRules::empty(&self.automaton.alphabet);
+        let end = self.automaton.alphabet.end;
+        for (before, at) in self.pairs().filter(|(before, at)| *before < end && *at != end) {
+            let (place, mut opens) = (place(before, at), 0);
+            let (mut found, mut unsure) = ([[0; Label::ALL.len()]; Label::ALL.len()], [0; Label::ALL.len()]);
+            for label in Label::ALL.into_iter().filter(|&label| *reached.at(label, before, at)) {
                 for behind in 0..self.atoms {
                     let (target, open) = self.outcome(label, before, at, behind);
-                    outcomes[label][target] |= 1 << behind;
+                    match target {
+                        Some(target) => found[target as usize][label as usize] |= 1 << behind,
+                        None => unsure[label as usize] |= 1 << behind,
+                    }
                     opens |= Set::from(open.is_some()) << behind;
                 }
             }
-            let place = place(before, at);
-            rules.add_labels(place, &outcomes);
-            rules.add(place, OPENS, opens);
-            rules.add(place, STAYS_OPEN, open.stays[place]);
-            rules.add(place, CONTRADICTED, open.matches[place]);
+            let other_than = |target: Option<Label>| {
+                let others = Label::ALL.into_iter().filter(|label| Some(*label) != target);
+                let others: Vec<_> = others.map(|label| found[label as usize]).collect();
+                std::array::from_fn(|from| others.iter().fold(0, |all, found| all | found[from]))
+            };
+            for (rule, target) in rules.marked.iter_mut().zip(Label::MARKED) {
+                rule.add(place, found[target as usize], other_than(Some(target)));
+            }
+            rules.unsure.add(place, unsure, other_than(None));
+            rules.open.opens.set(place, opens, self.atoms);
+            rules.open.stays.set(place, open.stays[place], self.atoms);
+            rules.open.contradicted.set(place, open.matches[place], self.atoms);
         }
         // A text may begin with any character.
-        for at in (0..self.atoms).filter(|at| *at != characters) {
+        for at in (0..self.atoms).filter(|at| *at != end) {
             let opens = |behind: u8| Set::from(self.opened_by_beginning(at, behind).is_some()) << behind;
             let opens = (0..self.atoms).fold(0, |all, behind| all | opens(behind));
-            for before in 0..=characters {
-                rules.add(place(before, at), OPENS_HERE, opens);
-            }
+            (0..=end).for_each(|before| rules.open.opens_here.set(place(before, at), opens, self.atoms));
         }
-        for at in (0..self.atoms).filter(|at| *at != characters) {
-            let begins_gap = |next: u8| Set::from(self.gaps.match_begins(at, next) == Some(false)) << next;
-            let gaps = (0..self.atoms).fold(0, |all, next| all | begins_gap(next));
-            for before in 0..self.atoms {
-                rules.add(place(before, at), GAPS, gaps);
-            }
-        }
-        LocalRules {
-            covers: self.automaton.matches_all_text(),
-            pays: self.unsure(sample, &open) <= sample.atoms.len() / MAX_UNSURE,
-            atoms: self.atoms,
-            plain: self.automaton.alphabet.plain(),
-            rules: rules.used(),
-        }
+        rules.pays = self.unsure(sample, &open) <= sample.atoms.len() / MAX_UNSURE;
+        rules
     }
 
     /// The labels that can occur.
     fn reached(&self) -> LabelTable<bool> {
         let mut reached = LabelTable::new(false);
-        let mut fresh: Vec<(Label, u8, u8)> = self.pairs().map(|(at, next)| (BEGINS, at, next)).collect();
+        let mut fresh: Vec<(Label, u8, u8)> =
+            self.pairs().map(|(at, next)| (Label::Begins, at, next)).collect();
         while let Some((label, before, at)) = fresh.pop() {
             if std::mem::replace(reached.at_mut(label, before, at), true) || at == self.automaton.alphabet.end
             {
@@ -517,9 +572,9 @@ impl<'a> Labels<'a> {
             }
             for behind in 0..self.atoms {
                 let (target, _) = self.outcome(label, before, at, behind);
-                if target != UNSURE && target != BEGINS {
-                    fresh.push((target, at, behind));
-                }
+                fresh.extend(
+                    target.filter(|&target| target != Label::Begins).map(|label| (label, at, behind)),
+                );
             }
         }
         reached
@@ -527,22 +582,20 @@ impl<'a> Labels<'a> {
 
     /// The number of unsure characters in the sample.
     fn unsure(&self, sample: &Sample, open: &OpenStates) -> usize {
-        let (mut label, mut unsure, mut is_open) = (BEGINS, 0, false);
+        let (mut label, mut unsure, mut is_open) = (Some(Label::Begins), 0, false);
         for (index, three) in sample.atoms.windows(3).enumerate() {
             let [before, at, behind] = [three[0], three[1], three[2]];
-            let (mut target, mut opens) = (UNSURE, false);
-            if label != UNSURE {
-                let (found, open) = self.outcome(label, before, at, behind);
-                (target, opens) = (found, open.is_some());
-            }
-            opens |= sample.begins[index + 1] && self.opened_by_beginning(at, behind).is_some();
+            let outcome = label.map(|label| self.outcome(label, before, at, behind));
+            let (mut target, opened) = outcome.unwrap_or((None, None));
+            let begins = sample.begins[index + 1];
+            let opens = opened.is_some() || begins && self.opened_by_beginning(at, behind).is_some();
             let has = |sets: &[Set]| sets[place(before, at)] >> behind & 1 != 0;
             if is_open && has(&open.matches) {
-                target = UNSURE;
+                target = None;
             }
             is_open = opens || is_open && has(&open.stays);
-            unsure += usize::from(target == UNSURE);
-            label = if sample.begins[index + 1] { BEGINS } else { target };
+            unsure += usize::from(target.is_none());
+            label = if begins { Some(Label::Begins) } else { target };
         }
         unsure
     }
@@ -563,7 +616,7 @@ impl OpenStates {
         let mut this = Self { states, matches: none.clone(), stays: none };
         let mut fresh = Vec::new();
         for (before, at, behind) in labels.triples() {
-            for label in 0..LABELS {
+            for label in Label::ALL {
                 if let (_, Some(state)) = labels.outcome(label, before, at, behind) {
                     this.leave_open((at, behind), state, &mut fresh);
                 }
@@ -598,85 +651,5 @@ impl OpenStates {
             states.push(state);
             fresh.push(((at, next), state));
         }
-    }
-}
-
-impl LabelRule {
-    fn add(&mut self, place: usize, holds: Set, fails: Set) {
-        self.relation.holds[place] |= holds;
-        self.relation.fails[place] |= fails;
-    }
-}
-
-/// One rule for each target and condition, at a fixed index.
-struct LabelRules {
-    rules: Vec<LabelRule>,
-    /// All atoms.
-    all: Set,
-}
-
-/// The targets and the conditions of the rules that follow from labels; rules are stored in this order.
-const LABEL_TARGETS: [usize; 4] = [BEGINS, SPECIAL[0], SPECIAL[1], UNSURE];
-const CONDITIONS: [If; 6] =
-    [If::Always, If::WithoutBeginning, If::With(0), If::With(1), If::With(2), If::With(3)];
-
-/// The indices of the other rules, about open states and gaps.
-const OPENS: usize = LABEL_TARGETS.len() * CONDITIONS.len();
-const OPENS_HERE: usize = OPENS + 1;
-const STAYS_OPEN: usize = OPENS + 2;
-const CONTRADICTED: usize = OPENS + 3;
-const GAPS: usize = OPENS + 4;
-
-impl LabelRules {
-    fn new(atoms: u8) -> Self {
-        let labelled =
-            LABEL_TARGETS.iter().flat_map(|&target| CONDITIONS.map(|condition| (target, condition)));
-        let others = [
-            (OPEN, If::Always),
-            (OPEN, If::Here),
-            (OPEN, If::With(OPEN)),
-            (UNSURE, If::With(OPEN)),
-            (GAP, If::Always),
-        ];
-        let rule = |(target, condition)| LabelRule { target, condition, relation: Relation::new() };
-        let all = Set::MAX >> (MOST_ATOMS - usize::from(atoms));
-        Self { rules: labelled.chain(others).map(rule).collect(), all }
-    }
-
-    /// Add the outcomes of a place, for each label that its first character may have: the next atoms by target. A rule
-    /// without a condition is used if it is right for all of these labels.
-    fn add_labels(&mut self, place: usize, outcomes: &[[Set; UNSURE + 1]; LABELS]) {
-        for (rules, target) in self.rules.chunks_exact_mut(CONDITIONS.len()).zip(LABEL_TARGETS) {
-            let holds = outcomes.map(|by_target| by_target[target]);
-            let fails = outcomes.map(|by_target| {
-                let others = (0..UNSURE).filter(|&other| other != target);
-                others.fold(0, |all, other| all | by_target[other])
-            });
-            let union = |sets: &[Set]| sets.iter().fold(0, |all, set| all | set);
-            let others = BEGINS + 1;
-            let wrong_for_some = union(&fails);
-            let without_beginning = wrong_for_some & union(&holds[others..]) & !union(&fails[others..]);
-            for rule in rules {
-                let (holds, fails) = match rule.condition {
-                    If::Always => (union(&holds) & !wrong_for_some, wrong_for_some),
-                    If::With(BEGINS) => (holds[BEGINS] & wrong_for_some, fails[BEGINS]),
-                    If::With(label) => (holds[label] & wrong_for_some & !without_beginning, fails[label]),
-                    If::WithoutBeginning | If::Here => (without_beginning, union(&fails[others..])),
-                };
-                rule.add(place, holds, fails);
-            }
-        }
-    }
-
-    /// Add the next atoms with which one of the other rules holds at a place.
-    fn add(&mut self, place: usize, rule: usize, holds: Set) {
-        let holds = holds & self.all;
-        self.rules[rule].add(place, holds, self.all & !holds);
-    }
-
-    /// The rules that hold anywhere.
-    fn used(self) -> Vec<LabelRule> {
-        let used = |rule: &LabelRule| rule.relation.holds.iter().any(|behind| *behind != 0);
-        self.rules.into_iter().filter(used).collect()
     }
 }

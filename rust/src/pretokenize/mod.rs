@@ -2,12 +2,12 @@
 //!
 //! A piece is a match of the pattern, or a gap: the text between two matches. Joined in order, pieces are the text.
 //!
-//! A pattern is [parsed](syntax) to an [expression] and compiled to the fastest of three ways that can run it:
+//! A pattern is [parsed](syntax) to an [expression], which becomes a [graph]. The [backtracking machine](machine) can run
+//! every graph. Most patterns have a faster way, too, and the fastest is taken:
 //!
 //! 1. [Masks](masks) find the starts of pieces for hundreds of bytes at a time, by rules about three neighbouring
 //!    characters. These [local] rules are derived from the automaton, which decides wherever they are unsure.
 //! 2. The [automaton] takes one step per character. It runs patterns that need no more than one character of look-ahead.
-//! 3. The [backtracking machine](machine) runs all others, such as those with back-references.
 //!
 //! The choice depends on the structure of a pattern, never on its spelling. In a [sequence] of patterns, each one cuts the
 //! pieces of the one before; masks cut by several at once, with [views] where a match may fail.
@@ -43,9 +43,9 @@ mod views;
 
 pub use automaton::Automaton;
 use automaton::CutEffect;
-use compiled::Run;
-pub use compiled::{Compiled, Way};
+pub use compiled::{Compiled, Run, Way};
 pub use foreign::{Syntax, alike, read};
+use masks::JointScan;
 pub use open::OpenPiece;
 pub use sequence::Prepared;
 use sequence::{Sequence, Steps};
@@ -196,12 +196,11 @@ fn on_large_stack<T: Send>(call: impl FnOnce() -> Result<T> + Send) -> Result<T>
 pub struct Batch {
     ends: [usize; BATCH],
     len: usize,
-    gaps: [u64; BATCH / 64],
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { ends: [0; BATCH], len: 0, gaps: [0; BATCH / 64] }
+        Self { ends: [0; BATCH], len: 0 }
     }
 }
 
@@ -211,19 +210,8 @@ impl Batch {
         &self.ends[..self.len]
     }
 
-    /// Whether the piece is a gap between two matches.
-    pub fn is_gap(&self, piece: usize) -> bool {
-        self.gaps[piece / 64] >> (piece % 64) & 1 != 0
-    }
-
-    /// Whether any piece is a gap between two matches.
-    pub fn has_gaps(&self) -> bool {
-        self.gaps.iter().any(|&gaps| gaps != 0)
-    }
-
     fn clear(&mut self) {
         self.len = 0;
-        self.gaps = [0; BATCH / 64];
     }
 
     fn is_full(&self) -> bool {
@@ -246,22 +234,15 @@ impl Batch {
         BATCH - self.len
     }
 
-    /// Add `count` ends, which `write` writes to the start of its argument; there must be room for 64.
+    /// Room for 64 ends, if there is as much; those that are written are then [`added`](Self::add).
     #[inline(always)]
-    fn push_many(&mut self, count: usize, write: impl FnOnce(&mut [usize; 64])) {
-        let Some(room) = self.ends[self.len..].first_chunk_mut() else { return };
-        write(room);
+    fn spare(&mut self) -> Option<&mut [usize; 64]> {
+        self.ends[self.len..].first_chunk_mut()
+    }
+
+    #[inline(always)]
+    fn add(&mut self, count: usize) {
         self.len += count;
-    }
-
-    fn push_gap(&mut self, end: usize) {
-        self.mark_gap(self.len);
-        self.push(end);
-    }
-
-    /// Note that a piece is a gap.
-    fn mark_gap(&mut self, piece: usize) {
-        self.gaps[piece / 64] |= 1 << (piece % 64);
     }
 }
 
@@ -272,8 +253,10 @@ pub struct Scanner<'a> {
     state: State<'a>,
 }
 
+#[allow(clippy::large_enum_variant, reason = "to allocate takes longer than a short text")]
 enum State<'a> {
-    Once(&'a Compiled, Box<Run>),
+    Once(&'a Compiled, Run),
+    Joint(&'a Compiled, JointScan<'a>),
     Steps(Box<Steps<'a>>),
 }
 
@@ -288,12 +271,25 @@ impl Scanner<'_> {
         batch.clear();
         match &mut self.state {
             State::Once(compiled, run) => compiled.fill(self.text, self.position, batch, run, pulse)?,
+            State::Joint(_, scan) => scan.fill_alone(batch, pulse)?,
             State::Steps(steps) => steps.fill(batch, pulse)?,
         }
         if let Some(&end) = batch.ends().last() {
             self.position = end;
         }
         Ok(batch.len)
+    }
+}
+
+impl Scanner<'_> {
+    /// Whether a piece that begins at a place is a match, not a gap between two. (The pieces of a sequence of patterns are
+    /// all taken for matches.)
+    pub fn is_match(&mut self, start: usize, pulse: &mut Pulse) -> Result<bool> {
+        match &mut self.state {
+            State::Once(compiled, run) => compiled.begins(self.text, start, run, pulse),
+            State::Joint(compiled, _) => compiled.begins(self.text, start, &mut Run::default(), pulse),
+            State::Steps(_) => Ok(true),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::compiled::{Compiled, Run};
 use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
-use super::masks::MaskScanner;
+use super::masks::{Joint, MaskRules};
 use super::sequence::Sequence;
 use super::syntax::parse;
 use super::vectors::Instructions;
@@ -192,31 +192,30 @@ impl Random {
 
 type ExpectedPieces = Vec<(usize, bool)>;
 
-/// The ends of pieces, and which of these are gaps.
-fn pieces(text: &str, mut fill: impl FnMut(usize, &mut Batch)) -> ExpectedPieces {
+/// The ends of pieces, and which of these are gaps; each is found from its beginning.
+fn pieces(text: &str, mut piece_at: impl FnMut(usize) -> (usize, bool)) -> ExpectedPieces {
     let mut pieces: ExpectedPieces = Vec::new();
-    let mut batch = Batch::default();
-    while pieces.last().map_or(0, |last| last.0) < text.len() {
-        batch.clear();
-        fill(pieces.last().map_or(0, |last| last.0), &mut batch);
-        assert!(!batch.ends().is_empty());
-        pieces.extend(batch.ends().iter().enumerate().map(|(piece, &end)| (end, batch.is_gap(piece))));
+    let mut start = 0;
+    while start < text.len() {
+        pieces.push(piece_at(start));
+        start = pieces[pieces.len() - 1].0;
     }
     pieces
 }
 
+fn ends(pieces: &ExpectedPieces) -> Vec<usize> {
+    pieces.iter().map(|piece| piece.0).collect()
+}
+
 fn by(machine: &Machine, text: &str) -> ExpectedPieces {
     let (mut run, mut pulse) = (MachineRun::default(), Pulse::until(&STOPPED));
-    pieces(text, |start, batch| {
+    pieces(text, |start| {
         let mut match_at = |place| machine.match_end(text, place, &mut run, &mut pulse).unwrap();
-        let is_place = |place: &usize| text.is_char_boundary(*place);
-        match match_at(start) {
-            Some(end) => batch.push(end),
-            None => {
-                let mut places = (start + 1..text.len()).filter(is_place);
-                batch.push_gap(places.find(|place| match_at(*place).is_some()).unwrap_or(text.len()));
-            }
-        }
+        let found = match_at(start).map(|end| (end, false));
+        found.unwrap_or_else(|| {
+            let mut places = (start + 1..text.len()).filter(|place| text.is_char_boundary(*place));
+            (places.find(|place| match_at(*place).is_some()).unwrap_or(text.len()), true)
+        })
     })
 }
 
@@ -231,23 +230,31 @@ fn cut<'t>(text: &'t str, pattern: &Pattern) -> Pieces<'t> {
 struct Ways {
     source: String,
     compiled: Compiled,
-    masks: Vec<(Instructions, MaskScanner)>,
+    masks: Vec<Joint>,
 }
 
 impl Ways {
     fn new(source: &str) -> Option<Self> {
         let compiled = Compiled::new(source).unwrap_or_else(|reason| panic!("{source}: {reason:?}"));
-        let rules = LocalRules::new(compiled.automaton()?);
-        let scanner = |machine| Some((machine, MaskScanner::new(rules.as_ref()?)?.on(machine)));
-        let masks = Instructions::all().into_iter().filter_map(scanner).collect();
+        let automaton = compiled.automaton()?;
+        let decides = LocalRules::decide_at_once(automaton);
+        let rules = LocalRules::new(automaton).and_then(|rules| MaskRules::new(&rules));
+        let on = |machine| Some(Joint::of_one(&automaton.alphabet, rules.as_ref()?, decides).on(machine));
+        let masks = Instructions::all().into_iter().filter_map(on).collect();
         Some(Self { source: source.to_owned(), compiled, masks })
     }
 
     fn by_automaton(&self, text: &str) -> ExpectedPieces {
         let (mut run, mut pulse) = (Run::default(), Pulse::until(&STOPPED));
-        pieces(text, |start, batch| {
-            self.compiled.fill_one(text, start, batch, &mut run, &mut pulse).unwrap();
-        })
+        let pieces =
+            pieces(text, |start| self.compiled.piece_end(text, start, &mut run, &mut pulse).unwrap());
+        let mut start = 0;
+        for (end, is_gap) in &pieces {
+            let begins = self.compiled.begins(text, start, &mut Run::default(), &mut pulse).unwrap();
+            assert_eq!(begins, !is_gap, "{:?} {text:?} at {start}", self.source);
+            start = *end;
+        }
+        pieces
     }
 
     fn by_machine(&self, text: &str) -> ExpectedPieces {
@@ -255,13 +262,16 @@ impl Ways {
     }
 
     fn masks_agree(&self, text: &str, expected: &ExpectedPieces) {
-        for (machine, scanner) in &self.masks {
-            let automaton = self.compiled.automaton().unwrap();
-            let (mut run, mut pulse) = (Run::default(), Pulse::until(&STOPPED));
-            let found = pieces(text, |start, batch| {
-                scanner.fill(&self.compiled, automaton, text, start, batch, &mut run, &mut pulse).unwrap();
-            });
-            assert_eq!(found, *expected, "{machine:?} {:?} {text:?}", self.source);
+        for masks in &self.masks {
+            let (mut pulse, mut scan) = (Pulse::until(&STOPPED), masks.scan([&self.compiled], text, 0));
+            let (mut batch, mut found) = (Batch::default(), Vec::new());
+            while found.last() != Some(&text.len()) && !text.is_empty() {
+                batch.clear();
+                scan.fill_alone(&mut batch, &mut pulse).unwrap();
+                assert!(!batch.ends().is_empty());
+                found.extend_from_slice(batch.ends());
+            }
+            assert_eq!(found, ends(expected), "{:?} {:?} {text:?}", masks.instructions(), self.source);
         }
     }
 
@@ -293,7 +303,7 @@ fn a_way_that_is_not_tried_again_may_match_nothing() {
             let machine = Machine::new(&parse(source).unwrap()).unwrap();
             let expected = by(&machine, text);
             let found: Vec<usize> = cut(text, &pattern).ends;
-            assert_eq!(found, expected.iter().map(|piece| piece.0).collect::<Vec<_>>(), "{source} {text}");
+            assert_eq!(found, ends(&expected), "{source} {text}");
         }
     }
 }
@@ -589,10 +599,7 @@ fn the_work_to_compile_a_pattern_is_bounded() {
         let text = "ab1".repeat(700);
         assert_eq!(
             cut(&text, &pattern).ends,
-            by(&Machine::new(&parse(&source).unwrap()).unwrap(), &text)
-                .iter()
-                .map(|piece| piece.0)
-                .collect::<Vec<_>>()
+            ends(&by(&Machine::new(&parse(&source).unwrap()).unwrap(), &text))
         );
     }
 }
@@ -611,9 +618,9 @@ fn what_is_remembered_changes_no_piece() {
             let last = random.of(&["", "b", "bc", "bcd", "c", "1", "x"]);
             let length = random.below(if ways.is_some() { 900 } else { 150 });
             let text: String = (0..length).map(|_| random.of(letters)).chain([last]).collect();
-            let expected = pieces(&text, |start, batch| {
+            let expected = pieces(&text, |start| {
                 let (mut run, mut pulse) = (Run::default(), Pulse::until(&STOPPED));
-                compiled.fill_one(&text, start, batch, &mut run, &mut pulse).unwrap();
+                compiled.piece_end(&text, start, &mut run, &mut pulse).unwrap()
             });
             assert_eq!(by(&machine, &text), expected, "{source} {text:?}");
             ways.iter().for_each(|ways| ways.agree(&text));

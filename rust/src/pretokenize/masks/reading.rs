@@ -1,16 +1,15 @@
 //! Reads the characters of a window as atoms.
 
-use super::super::alphabet::Alphabet;
-use super::super::vectors::Vectors;
-use super::{ATOMS_OF_WINDOW, BytesBits, places_in};
+use super::bits::places_in;
+use super::{ATOMS_OF_WINDOW, BytesBits};
+use crate::pretokenize::alphabet::Alphabet;
+use crate::pretokenize::vectors::Vectors;
 
-/// A text, and how its characters are read.
+/// A text, and the alphabet as which it is read.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     pub text: &'a [u8],
     pub alphabet: &'a Alphabet,
-    /// Whether a line feed at the end of the text has an atom of its own.
-    pub tells_final_line_feed: bool,
 }
 
 /// The characters of a window: as many as its masks have bits for, in up to twice as many bytes.
@@ -48,11 +47,8 @@ impl<const N: usize> Characters<N> {
 
 impl Reader<'_> {
     /// Read the characters of the window at `base`.
-    ///
-    /// # Safety
-    /// The machine must have the instructions of `V`.
     #[inline(always)]
-    pub unsafe fn read<V: Vectors, const N: usize>(self, base: usize, this: &mut Characters<N>) {
+    pub fn read<const N: usize>(self, vectors: impl Vectors, base: usize, this: &mut Characters<N>) {
         let alphabet = self.alphabet;
         (this.wide, this.leads[0]) = (false, [0; N]);
         let mut count = 0;
@@ -60,8 +56,7 @@ impl Reader<'_> {
         let text = &self.text[base..];
         this.ends = text.len() <= 64 * N;
         for (word, rest) in text.chunks(64).take(N).enumerate() {
-            // SAFETY: the caller vouches for the instructions of `V`.
-            let leads = unsafe { self.read_word::<V, N>(base + 64 * word, rest, count, this) };
+            let leads = self.read_word(vectors, base + 64 * word, rest, count, this);
             this.leads[0][word] = leads;
             count += leads.count_ones() as usize;
         }
@@ -72,8 +67,7 @@ impl Reader<'_> {
                 if count > 64 * (N - 1) {
                     break;
                 }
-                // SAFETY: the caller vouches for the instructions of `V`.
-                let leads = unsafe { self.read_word::<V, N>(base + 64 * (N + word), rest, count, this) };
+                let leads = self.read_word(vectors, base + 64 * (N + word), rest, count, this);
                 this.leads[1][word] = leads;
                 count += leads.count_ones() as usize;
                 this.ends = text.len() <= 64 * (N + word + 1);
@@ -81,7 +75,7 @@ impl Reader<'_> {
         }
         this.count = count;
         if this.ends {
-            if self.tells_final_line_feed && self.text.last() == Some(&b'\n') {
+            if alphabet.tells_final_line_feed() && self.text.last() == Some(&b'\n') {
                 this.atoms[count] = alphabet.final_line_feed;
             }
             // A word is read whole: after the last character, it has the atom of the end of the text.
@@ -92,49 +86,47 @@ impl Reader<'_> {
     }
 
     /// Add the characters that begin in a word of up to 64 bytes at `base` behind `count` others; returns their first bytes.
-    ///
-    /// # Safety
-    /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn read_word<V: Vectors, const N: usize>(
+    fn read_word<const N: usize>(
         self,
+        vectors: impl Vectors,
         base: usize,
         word: &[u8],
         count: usize,
         this: &mut Characters<N>,
     ) -> u64 {
-        let padded;
+        let mut padded;
         let bytes = match word.first_chunk() {
             Some(bytes) => bytes,
             None => {
-                // SAFETY: the caller vouches for the instructions of `V`.
-                padded = unsafe { V::padded(word) };
+                padded = [0; 64];
+                padded[..word.len()].copy_from_slice(word);
                 &padded
             }
         };
         let Some(atoms) = this.atoms[1 + count..].first_chunk_mut() else { return 0 };
-        // SAFETY: the caller vouches for the instructions of `V`.
-        let kinds = unsafe { V::atoms(bytes, &self.alphabet.ascii, atoms) };
+        let kinds = vectors.atoms(bytes, &self.alphabet.ascii, atoms);
         let leads = !kinds.inside & !0 >> (64 - word.len());
         if kinds.wide != 0 {
             this.wide = true;
-            // SAFETY: the caller vouches for the instructions of `V`.
-            unsafe {
-                let mut all = *atoms;
-                self.wide_atoms::<V>(base, bytes, kinds.wide & leads, &mut all);
-                V::gather(&all, leads, atoms);
-            }
+            let mut all = *atoms;
+            self.wide_atoms(vectors, base, bytes, kinds.wide & leads, &mut all);
+            vectors.gather(&all, leads, atoms);
         }
         leads
     }
 
     /// Look up the atoms of characters beyond ASCII and store them at their first bytes: all characters that share the
     /// first byte, or the first two, at once.
-    ///
-    /// # Safety
-    /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn wide_atoms<V: Vectors>(self, base: usize, bytes: &[u8; 64], leads: u64, atoms: &mut [u8; 64]) {
+    fn wide_atoms(
+        self,
+        vectors: impl Vectors,
+        base: usize,
+        bytes: &[u8; 64],
+        leads: u64,
+        atoms: &mut [u8; 64],
+    ) {
         let alphabet = self.alphabet;
         let mut padded = [[0; 64]; 2];
         for (behind, bytes) in padded.iter_mut().enumerate() {
@@ -147,35 +139,32 @@ impl Reader<'_> {
             }
         }
         let [second, third] = &padded;
-        // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe {
-            let mut mixed = V::look_up(&alphabet.leads, bytes, leads, atoms);
-            let mut of_four = 0;
-            while mixed != 0 {
-                let lead = bytes[mixed.trailing_zeros() as usize];
-                let same = V::equal(bytes, lead) & mixed;
-                mixed &= !same;
-                if lead >= 0xF0 {
-                    of_four |= same;
-                    continue;
-                }
-                if lead < 0xE0 {
-                    V::look_up(alphabet.page(usize::from(lead & 0x1F) << 6), second, same, atoms);
-                    continue;
-                }
-                let lead = usize::from(lead & 0x0F);
-                let mut still_mixed = V::look_up(&alphabet.leads_of_three[lead], second, same, atoms);
-                while still_mixed != 0 {
-                    let next = second[still_mixed.trailing_zeros() as usize];
-                    let same = V::equal(second, next) & still_mixed;
-                    still_mixed &= !same;
-                    let page = alphabet.page(lead << 12 | usize::from(next & 0x3F) << 6);
-                    V::look_up(page, third, same, atoms);
-                }
+        let mut mixed = vectors.look_up(&alphabet.leads, bytes, leads, atoms);
+        let mut of_four = 0;
+        while mixed != 0 {
+            let lead = bytes[mixed.trailing_zeros() as usize];
+            let same = vectors.equal(bytes, lead) & mixed;
+            mixed &= !same;
+            if lead >= 0xF0 {
+                of_four |= same;
+                continue;
             }
-            for place in places_in(0, of_four) {
-                atoms[place] = alphabet.at(self.text, base + place).0;
+            if lead < 0xE0 {
+                vectors.look_up(alphabet.page(usize::from(lead & 0x1F) << 6), second, same, atoms);
+                continue;
             }
+            let lead = usize::from(lead & 0x0F);
+            let mut still_mixed = vectors.look_up(&alphabet.leads_of_three[lead], second, same, atoms);
+            while still_mixed != 0 {
+                let next = second[still_mixed.trailing_zeros() as usize];
+                let same = vectors.equal(second, next) & still_mixed;
+                still_mixed &= !same;
+                let page = alphabet.page(lead << 12 | usize::from(next & 0x3F) << 6);
+                vectors.look_up(page, third, same, atoms);
+            }
+        }
+        for place in places_in(0, of_four) {
+            atoms[place] = alphabet.at(self.text, base + place).0;
         }
     }
 }

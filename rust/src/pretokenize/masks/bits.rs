@@ -1,0 +1,58 @@
+//! Bits of a window: a bit for each place.
+
+/// The places whose bits are set, from one place on.
+pub fn places_in(first: usize, mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then(|| first + bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        place
+    })
+}
+
+pub fn is_in(bits: &[u64], place: usize) -> bool {
+    bits[place / 64] >> (place % 64) & 1 != 0
+}
+
+/// Clear the bits from a place on, up to another one.
+#[inline(always)]
+pub fn clear(bits: &mut [u64], from: usize, to: usize) {
+    for (word, bits) in bits.iter_mut().enumerate().take(to.div_ceil(64)).skip(from / 64) {
+        let there = if word == from / 64 { !0 << (from % 64) } else { !0 };
+        let behind = if word == to / 64 { !0 << (to % 64) } else { 0 };
+        *bits &= !there | behind;
+    }
+}
+
+/// The last place before another one whose bit is set.
+#[inline(always)]
+pub fn last_in(bits: &[u64], place: usize) -> Option<usize> {
+    last(place, |word| bits[word])
+}
+
+/// The last place before another one whose bit is not set.
+#[inline(always)]
+pub fn last_not_in(bits: &[u64], place: usize) -> Option<usize> {
+    last(place, |word| !bits[word])
+}
+
+#[inline(always)]
+fn last(place: usize, bits: impl Fn(usize) -> u64) -> Option<usize> {
+    (0..place.div_ceil(64)).rev().find_map(|word| {
+        let bits = bits(word) & if word == place / 64 { (1 << (place % 64)) - 1 } else { !0 };
+        (bits != 0).then(|| 64 * word + 63 - bits.leading_zeros() as usize)
+    })
+}
+
+/// The first place from one on whose bit is set.
+#[inline(always)]
+pub fn first_from(bits: &[u64], place: usize) -> Option<usize> {
+    (place / 64..bits.len()).find_map(|word| {
+        let bits = if word == place / 64 { bits[word] & !0 << (place % 64) } else { bits[word] };
+        (bits != 0).then(|| 64 * word + bits.trailing_zeros() as usize)
+    })
+}
+
+/// Set the bit of a place, if there is one.
+pub fn mark(bits: &mut [u64], place: usize) {
+    bits.get_mut(place / 64).into_iter().for_each(|word| *word |= 1 << (place % 64));
+}

@@ -1,0 +1,140 @@
+//! Relations as terms.
+//!
+//! A relation of three atoms is written as a few terms, each three sets of atoms: for the character before, at and after a
+//! place. Eight terms share three small tables, one bit each, so that three lookups and an AND evaluate them for 64
+//! characters at once.
+
+use std::cmp::Reverse;
+
+use crate::pretokenize::local::{MOST_ATOMS, Relation, Set};
+use crate::pretokenize::vectors::{ATOMS, Terms};
+
+/// Three sets of atoms: for the character before, at and after a place.
+#[derive(Clone, Copy)]
+struct Term {
+    before: Set,
+    at: Set,
+    behind: Set,
+}
+
+/// Up to eight terms, and the relations that they are for.
+#[derive(Clone)]
+pub struct Eight {
+    pub terms: Terms,
+    count: usize,
+    pub uses: Vec<Use>,
+}
+
+/// A relation holds where one of these terms is fulfilled, too.
+#[derive(Clone, Copy)]
+pub struct Use {
+    pub relation: usize,
+    pub terms: u8,
+    /// Whether no terms before are for the same relation.
+    pub is_first: bool,
+}
+
+/// The terms of all relations, eight by eight, so that those of one relation stand together as far as they can.
+/// What they tell is right among some atoms only.
+pub fn eights(relations: &[Relation], atoms: u8, among: Set) -> Vec<Eight> {
+    let relations = relations.iter().map(|relation| terms(&relation.among(among), atoms));
+    let mut parts: Vec<(usize, Vec<Term>)> = Vec::new();
+    for (relation, terms) in relations.enumerate() {
+        // A relation that holds nowhere has one part, too, so that its places are written.
+        parts.extend(terms.chunks(8).map(|part| (relation, part.to_vec())));
+        parts.extend(terms.is_empty().then_some((relation, terms)));
+    }
+    parts.sort_by_key(|(_, terms)| Reverse(terms.len()));
+    let (mut eights, mut seen): (Vec<Eight>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (relation, terms) in &parts {
+        let place = eights.iter().position(|eight| eight.count + terms.len() <= 8);
+        let place = place.unwrap_or_else(|| {
+            let terms = Terms { few_atoms: atoms <= 16, ..Terms::default() };
+            eights.push(Eight { terms, count: 0, uses: Vec::new() });
+            eights.len() - 1
+        });
+        eights[place].add(*relation, terms);
+    }
+    for part in eights.iter_mut().flat_map(|eight| &mut eight.uses) {
+        part.is_first = !seen.contains(&part.relation);
+        seen.push(part.relation);
+    }
+    eights
+}
+
+impl Eight {
+    fn add(&mut self, relation: usize, terms: &[Term]) {
+        let mut bits = 0;
+        for term in terms {
+            for atom in 0..ATOMS {
+                let bit_if = |set: Set| ((set >> atom & 1) as u8) << self.count;
+                self.terms.before[atom] |= bit_if(term.before);
+                self.terms.at[atom] |= bit_if(term.at);
+                self.terms.behind[atom] |= bit_if(term.behind);
+            }
+            bits |= 1 << self.count;
+            self.count += 1;
+        }
+        self.uses.push(Use { relation, terms: bits, is_first: false });
+    }
+}
+
+/// Terms that together cover a relation. A greedy cover: each new term starts from a triple that is not covered yet, is
+/// widened as far as the relation allows, and the widest of four candidates is taken.
+fn terms(relation: &Relation, atoms: u8) -> Vec<Term> {
+    let mut left: Vec<(u8, u8, Set)> = Vec::new();
+    for before in 0..atoms {
+        left.extend((0..atoms).map(|at| (before, at, relation.holds(before, at))));
+    }
+    let mut terms = Vec::new();
+    loop {
+        left.retain(|(.., behind)| *behind != 0);
+        let Some(&(before, at, behind)) = left.first() else { return terms };
+        let covered = |term: &Term| -> u32 {
+            let within = |before: u8, at: u8| term.before >> before & term.at >> at & 1 != 0;
+            let counts =
+                left.iter().map(
+                    |&(before, at, behind)| {
+                        if within(before, at) { (behind & term.behind).count_ones() } else { 0 }
+                    },
+                );
+            counts.sum()
+        };
+        let all = Set::MAX >> (MOST_ATOMS - usize::from(atoms));
+        let allowed = all & !relation.fails(before, at);
+        let narrow = Term { before: 1 << before, at: 1 << at, behind };
+        let wide = Term { behind: allowed, ..narrow };
+        let ways = [(narrow, true), (narrow, false), (wide, true), (wide, false)];
+        let ways = ways.map(|(term, before_first)| term.widened(relation, atoms, before_first));
+        let Some(best) = ways.into_iter().max_by_key(covered) else { return terms };
+        for (before, at, behind) in &mut left {
+            if best.before >> *before & best.at >> *at & 1 != 0 {
+                *behind &= !best.behind;
+            }
+        }
+        terms.push(best);
+    }
+}
+
+impl Term {
+    /// The term with as many further atoms before, at and after as the relation allows.
+    fn widened(mut self, relation: &Relation, atoms: u8, before_first: bool) -> Self {
+        let members = move |set: Set| (0..atoms).filter(move |atom| set >> atom & 1 != 0);
+        for before_now in [before_first, !before_first] {
+            for atom in 0..atoms {
+                let fits = if before_now {
+                    members(self.at).all(|at| relation.fails(atom, at) & self.behind == 0)
+                } else {
+                    members(self.before).all(|before| relation.fails(before, atom) & self.behind == 0)
+                };
+                let widened = if before_now { &mut self.before } else { &mut self.at };
+                *widened |= Set::from(fits) << atom;
+            }
+        }
+        let fails = members(self.before)
+            .flat_map(|before| members(self.at).map(move |at| relation.fails(before, at)))
+            .fold(0, |all, fails| all | fails);
+        self.behind |= Set::MAX >> (MOST_ATOMS - usize::from(atoms)) & !fails;
+        self
+    }
+}
