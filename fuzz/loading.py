@@ -124,11 +124,11 @@ def _huggingface_file() -> Loader:
 @functools.cache
 def _counts_file() -> Loader:
     def load(folder: Path) -> None:
-        counts = Counts.load(folder / "counts.parquet")
+        counts = Counts.load(folder / "corpus.counts")
         assert sum(count for _, count in counts.items()) == counts.total
 
     return Loader(
-        _saved(lambda folder: Counts.from_iterator([_corpus()]).save(folder / "counts.parquet")), load
+        _saved(lambda folder: Counts.from_iterator([_corpus()]).save(folder / "corpus.counts")), load
     )
 
 
@@ -165,7 +165,7 @@ def a_broken_huggingface_file_is_refused(rng: Random) -> None:
 
 
 def broken_counts_are_refused(rng: Random) -> None:
-    """Files of counts (Parquet), which pyarrow reads."""
+    """Files of counts."""
     _check(rng, _counts_file())
 
 

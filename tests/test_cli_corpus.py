@@ -336,10 +336,11 @@ def test_a_check_without_the_library_says_what_to_install(folder: Path, library:
 
 
 def test_without_an_extra_the_message_names_it(folder: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a"]}), folder / "rows.parquet")
     hide = "import sys; sys.modules[{!r}] = None\nfrom bpetite.cli import main\nmain(sys.argv[1:])"
     for module, extra, arguments in (
         ("ray", "bpetite[ray]", ("--input", folder / "b.txt", "--cluster", "local")),
-        ("pyarrow", "bpetite[corpus]", ("--input", folder / "missing.txt")),  # before reading
+        ("pyarrow", "bpetite[corpus]", ("--input", folder / "rows.parquet")),
         ("fsspec", "bpetite[corpus]", ("--input", "memory://x")),
     ):
         command = ["count", *map(str, arguments), "--output", str(folder / "x.parquet")]

@@ -431,9 +431,9 @@ def test_a_folder_of_counts_holds_nothing_of_workers_that_died(
     write = counting._Ranges.write
 
     def write_beside(ranges: counting._Ranges, hidden: Path) -> int:
-        (hidden / f".part-00000.parquet.1-ab{PART}").touch()
+        (hidden / f".part-00000.counts.1-ab{PART}").touch()
         return write(ranges, hidden)
 
     monkeypatch.setattr(counting._Ranges, "write", write_beside)
     cluster.count_to_folder(folder / "in", tmp_path / "counts", reading=READING)
-    assert {path.suffix for path in (tmp_path / "counts").iterdir()} == {".parquet"}
+    assert {path.suffix for path in (tmp_path / "counts").iterdir()} == {".counts"}

@@ -11,9 +11,11 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
-from bpetite import Tokenizer
+from bpetite import Counts, Tokenizer
 from disks import read_only, small_disk
 
 if os.name != "posix":
@@ -28,7 +30,16 @@ WRITERS = {
     "count": ["count", "--input", "corpus.txt", "--output"],
     "merge-counts": ["merge-counts", "--counts", "a.counts", "b.counts", "--output"],
     "encode-column": [
-        *("encode-column", "--model", "tok.json", "--input", "a.counts", "--column", "pretoken", "--output")
+        *(
+            "encode-column",
+            "--model",
+            "tok.json",
+            "--input",
+            "rows.parquet",
+            "--column",
+            "pretoken",
+            "--output",
+        )
     ],
     "report": ["report", "tok.json", "--input", "corpus.txt", "--output"],
     "convert to tiktoken": ["convert", "tok.json", "--to", "tiktoken"],
@@ -79,6 +90,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     Tokenizer.train(CORPUS, 300).save(folder / "tok.json")
     for name in ("a.counts", "b.counts"):
         run(folder, "count", "--input", "corpus.txt", "--output", name)
+    pretokens = [pretoken for pretoken, _ in Counts.load(folder / "a.counts").items()]
+    pyarrow.parquet.write_table(pyarrow.table({"pretoken": pretokens}), folder / "rows.parquet")
     return folder
 
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite._internal.parquet_metadata import chunks_of
 from bpetite.reading import batches
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
@@ -114,24 +113,3 @@ def test_damage_is_refused_with_the_name_of_the_file(tmp_path: Path) -> None:
             outcomes.add("refused" if str(path) in str(error) else str(error))
     assert outcomes <= {"right", "wrong", "refused"}
     assert {"right", "refused"} <= outcomes
-
-
-def test_metadata_are_read_as_pyarrow_reads_them_or_not_at_all() -> None:
-    chance = random.Random(0)
-    for codec in CODECS:
-        content = written(ROWS * 9, compression=codec, row_group_size=7)
-        file = io.BytesIO(content)
-        metadata = pyarrow.parquet.ParquetFile(file).metadata
-        sizes = [
-            metadata.row_group(n).column(0).total_uncompressed_size for n in range(metadata.num_row_groups)
-        ]
-        groups = chunks_of(file)
-        assert groups is not None
-        assert [chunk.unpacked for [chunk] in groups] == sizes
-    for _ in range(5000):
-        noise = chance.randbytes(chance.randrange(60))
-        assert chunks_of(io.BytesIO(noise + len(noise).to_bytes(4, "little") + b"PAR1")) in (None, [])
-        damaged = bytearray(content)
-        damaged[-8 - chance.randrange(1, 300)] ^= 1 << chance.randrange(8)
-        groups = chunks_of(io.BytesIO(damaged))
-        assert groups is None or all(isinstance(chunk.unpacked, int) for group in groups for chunk in group)

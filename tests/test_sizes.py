@@ -115,8 +115,8 @@ def with_each_parquet_number_of(**options: object) -> Iterator[bytes]:
 
 def counts_file() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        Counts.from_iterator(TEXTS).save(Path(folder, "c.parquet"))
-        return Path(folder, "c.parquet").read_bytes()
+        Counts.from_iterator(TEXTS).save(Path(folder, "c.counts"))
+        return Path(folder, "c.counts").read_bytes()
 
 
 def texts_in(path: Path) -> None:
@@ -132,7 +132,7 @@ FILES: dict[str, tuple[str, Callable[[], Iterator[bytes]], Callable[[Path], obje
         lambda: with_each_number(zstandard.ZstdCompressor().compress("".join(TEXTS).encode())),
         texts_in,
     ),
-    "counts": ("c.parquet", lambda: with_each_parquet_number(counts_file()), Counts.load),
+    "counts": ("c.counts", lambda: with_each_number(counts_file()), Counts.load),
 }
 FILES |= {
     f"Parquet, {codec}{', dictionary' * dictionary}": (

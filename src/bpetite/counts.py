@@ -274,20 +274,20 @@ class Counts:
                 raise ValueError(f"counts with a different {rule} cannot be added: {ours!r} and {theirs!r}")
 
     def save(self, path: Path, overwrite: bool = False, *, num_threads: int | None = None) -> None:
-        """Save as a Parquet file with the columns `pretoken` and `count`; no partial file is ever left.
+        """Save as a file of counts; no partial file is ever left.
 
         The file is the same for any number of threads (default: one for each core).
 
         >>> import tempfile
         >>> counts = Counts.from_iterator(["ab ab"])
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     counts.save(f"{folder}/counts.parquet")
-        ...     Counts.load(f"{folder}/counts.parquet") == counts
+        ...     counts.save(f"{folder}/corpus.counts")
+        ...     Counts.load(f"{folder}/corpus.counts") == counts
         True
         """
         limit = self._table.memory_limit
-        if limit is not None:  # Sorting takes as much again, and pyarrow its own share.
-            self._leave_memory(max(0, limit - counts_file.ROOM_FOR_ARROW) // 2)
+        if limit is not None:  # Sorting takes as much again.
+            self._leave_memory(limit // 2)
         with counts_file.write_counts(path, self._file_rules(self._read(), self.total), overwrite) as writer:
             self._table.visit_sorted(writer.add, num_threads=num_threads)
 
@@ -324,7 +324,7 @@ class Counts:
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "counts.parquet")
+        ...     path = pathlib.Path(folder, "corpus.counts")
         ...     Counts.from_iterator(["ab ab", "ab"]).save(path)
         ...     list(Counts.load(path, min_count=2).items())
         [(b'ab', 2)]
@@ -344,7 +344,10 @@ class Counts:
         least = 1 if min_count == 1 else min_count * rules.scale
         with shown(progress) as report:
             for part in parts:
-                counts._table.add_counts(*(part if least == 1 else _frequent(part, least)))
+                try:
+                    counts._table.add_counts(*(part if least == 1 else _frequent(part, least)))
+                except OverflowError as error:  # in a file that has a pretoken twice
+                    raise ValueError(f"{os.fspath(path)}: {error}") from None
                 if report is not None:
                     size = os.path.getsize(path)
                     report("loading", size * counts._table.total // rules.total, size)

@@ -6,7 +6,6 @@ import argparse
 from functools import partial
 from typing import Any
 
-from bpetite._internal.counts_file import check_available
 from bpetite._internal.names import is_folder_name
 from bpetite.cli.counts import proposing_limit, room_of, summary_line, summary_of
 from bpetite.cli.options import add_memory_limit, add_output, add_rules, add_shared, check_output
@@ -16,11 +15,11 @@ from bpetite.counts import Counts
 from bpetite.show.progress import BytesProgress
 from bpetite.training import Training
 
-ABOUT = "Count the pretokens of a corpus. Files of counts (Parquet) can be added up and trained on."
+ABOUT = "Count the pretokens of a corpus. Files of counts can be added up and trained on."
 EXAMPLES = """
-bpetite count --input corpus.txt --output counts.parquet
-bpetite count --input wiki.jsonl.zst:2 'web/*.parquet:1.5' --output counts.parquet --memory-limit 4GB
-bpetite count --input data/ --separator '<|endoftext|>' --dialect tiktoken --output counts.parquet
+bpetite count --input corpus.txt --output corpus.counts
+bpetite count --input wiki.jsonl.zst:2 'web/*.parquet:1.5' --output corpus.counts --memory-limit 4GB
+bpetite count --input data/ --separator '<|endoftext|>' --dialect tiktoken --output corpus.counts
 """
 
 
@@ -34,7 +33,7 @@ def declare(command: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help=f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times",
     )
-    add_output(command, "the file to write the counts to (Parquet)")
+    add_output(command, "the file to write the counts to")
     add_rules(command)
     add_shared(command, "--num-threads")
     add_memory_limit(command)
@@ -48,7 +47,6 @@ def run(options: argparse.Namespace) -> bytes:
     to_folder = options.cluster is not None and is_folder_name(options.output)
     if not to_folder:
         check_output(options.output, force=options.force)
-        check_available()
     rules = Training.of(options.dialect, options.pattern, options.special_token)
     note = way_note(rules.pattern_way)
     with BytesProgress("counting", note, quiet=options.quiet) as progress:

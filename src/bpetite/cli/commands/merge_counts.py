@@ -12,8 +12,8 @@ from bpetite.show.progress import StageProgress
 
 ABOUT = "Add up files of counts that were made with the same rules."
 EXAMPLES = """
-bpetite merge-counts --counts monday.parquet tuesday.parquet --output week.parquet
-bpetite merge-counts --counts counts/ --output all.parquet
+bpetite merge-counts --counts monday.counts tuesday.counts --output week.counts
+bpetite merge-counts --counts counts/ --output all.counts
 """
 
 
@@ -27,7 +27,7 @@ def declare(command: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="files, folders or globs of counts; PATH:2.5 counts it 2.5 times",
     )
-    add_output(command, "the file to write the sum to (Parquet)")
+    add_output(command, "the file to write the sum to")
     add_memory_limit(command)
     add_shared(command, "--quiet", "--no-color")
 

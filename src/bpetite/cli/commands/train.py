@@ -27,7 +27,7 @@ ABOUT = "Learn a vocabulary from a corpus, or from counts. It is saved as an art
 EXAMPLES = """
 bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
 bpetite train --input a.txt b.txt --vocab-size 50257 --output tok.json --dialect tiktoken --pattern o200k
-bpetite train --counts monday.parquet tuesday.parquet --vocab-size 32000 --output tok.json
+bpetite train --counts monday.counts tuesday.counts --vocab-size 32000 --output tok.json
 """
 
 

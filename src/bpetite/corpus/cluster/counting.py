@@ -209,7 +209,7 @@ class _Ranges:
         write_range = self.cluster.task(_write_range)
         written = [
             write_range(
-                self.empty, str(folder / f"part-{number:05d}.parquet"), rows, Tally() if number else self.read
+                self.empty, str(folder / f"part-{number:05d}.counts"), rows, Tally() if number else self.read
             )
             for number, rows in enumerate(self.ranges)
         ]
