@@ -169,13 +169,11 @@ impl Encoder {
             memory::reserve(&mut next, job.len())?;
             queue.push([mem::replace(&mut job, next)]);
             pulse.beat(mem::take(&mut bytes))?;
-            team.check()
+            team.check()?;
+            if queue.is_closed() { Err(Error::Stopped) } else { Ok(()) }
         };
         let mut bad = None;
         for text in 0..texts.number() {
-            if queue.is_closed() {
-                return Ok(());
-            }
             let is_long = texts.length(text) > long;
             let got = if is_long { texts.text(text).map(RawText::Text) } else { texts.get(text) };
             let added = match got {
@@ -193,6 +191,8 @@ impl Encoder {
                     bad = Some(error);
                     break;
                 }
+                // A job has failed.
+                Err(Error::Stopped) => return Ok(()),
                 added => added?,
             }
         }
@@ -271,8 +271,8 @@ impl<'a, T: Id> SharedRow<'a, T> {
     /// A job is encoded: write its ids, and those of jobs that waited for it. What is then `free` may be used again.
     fn put(&self, number: usize, done: Done<T>, free: &mut Vec<Done<T>>) {
         let mut order = lock(&self.order);
-        order.waiting.insert(number, done);
-        while let Some((start, mut done)) = order.take_next() {
+        let mut ready = order.place(number, done);
+        while let Some((start, mut done)) = ready {
             if start + done.ids.len() > self.room {
                 order.left.push((start, mem::take(&mut done.ids)));
             }
@@ -287,6 +287,7 @@ impl<'a, T: Id> SharedRow<'a, T> {
             done.ids.clear();
             free.push(done);
             order = lock(&self.order);
+            ready = order.next_waiting();
         }
     }
 
@@ -310,12 +311,21 @@ impl<'a, T: Id> SharedRow<'a, T> {
 }
 
 impl<T> Order<T> {
-    /// The next job whose place is known, and this place.
-    fn take_next(&mut self) -> Option<(usize, Done<T>)> {
-        let done = self.waiting.remove(&self.next)?;
+    /// A job is encoded: it and its place, if that is known. If not, it waits.
+    fn place(&mut self, number: usize, done: Done<T>) -> Option<(usize, Done<T>)> {
+        if number != self.next {
+            self.waiting.insert(number, done);
+            return None;
+        }
         let start = self.start;
         (self.next, self.start) = (self.next + 1, start + done.ids.len());
         Some((start, done))
+    }
+
+    /// The next job whose place is known, if it waits, and this place.
+    fn next_waiting(&mut self) -> Option<(usize, Done<T>)> {
+        let done = self.waiting.remove(&self.next)?;
+        self.place(self.next, done)
     }
 }
 
