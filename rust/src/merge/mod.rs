@@ -21,31 +21,28 @@
 //! - All words are stored in one flat array of slots ([`slots`]). A merge finds both neighbours and writes its result
 //!   within one or two cache lines. Words of equal count form a group, and a position leads to its group's count.
 //! - Only pairs whose count reaches a *threshold* are followed ([`pairs`]): they have an exact count, a list of
-//!   positions ([`positions`]) and an entry in the queue ([`queue`], ordered by count and then by [`tie_break`]). All
+//!   positions ([`lists`]) and an entry in the queue ([`queue`], ordered by count and then by the rule for ties). All
 //!   other pairs are rarer. When the best followed pair falls below the threshold, all pairs are counted again with a
 //!   lower one ([`recount`]). A new pair appears with all its occurrences at once, so it can be decided immediately
 //!   whether it is followed.
-//! - A merge first sums its changes per neighbouring token ([`neighbours`]). Each neighbouring pair is then looked up
-//!   once, not once per occurrence ([`replacing`] replaces the pair, [`trainer`] updates the counts).
+//! - A merge first sums its changes per neighbouring token ([`replacing`]). Each neighbouring pair is then looked up
+//!   once, not once per occurrence ([`trainer`] updates the counts).
 //! - Several threads read words, count pairs and list positions. One thread makes the merges.
 //!
 //! With shared tokens, a merge may result in a token that already exists, and the count of an unfollowed pair may
 //! rise. The pair then enters the queue with an upper bound of its count. If it becomes the best, a recount decides.
 
-mod code_array;
-mod neighbours;
+mod lists;
 mod pairs;
-mod positions;
 mod prior;
 mod queue;
 mod recount;
 mod replacing;
 mod slots;
-mod tie_break;
+mod sorting;
 mod tokens;
 mod trainer;
 mod tuning;
-mod word_store;
 
 #[cfg(test)]
 mod tests;
@@ -53,8 +50,9 @@ mod tests;
 use crate::error::Result;
 use tokens::{Code, Tokens};
 
-pub use tie_break::TieBreak;
-pub use trainer::{Planned, train};
+pub use queue::TieBreak;
+pub use trainer::Planned;
+pub use tuning::Tuning;
 
 /// One merge: left symbol, right symbol, result symbol.
 pub type MergeRow = [u32; 3];
@@ -107,12 +105,6 @@ pub trait Words: Sync {
     type Unit: Copy;
     /// The symbol of a unit.
     fn symbol(&self, unit: Self::Unit) -> u32;
-    /// The number of words.
-    fn len(&self) -> usize;
-    /// Whether there are no words.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
     /// Calls `each` with every word of a share and its count, and returns its first error. Every word belongs to exactly
     /// one share; the order is the same in every visit; equal words may occur several times. Words are visited twice:
     /// to measure them, and to take them over, after which their memory may be given back.
@@ -134,10 +126,6 @@ impl Words for SymbolWords<'_> {
 
     fn symbol(&self, unit: u32) -> u32 {
         unit
-    }
-
-    fn len(&self) -> usize {
-        self.lengths.len()
     }
 
     fn visit(&self, share: Share, each: &mut Visit<'_, u32>) -> Result<()> {

@@ -8,8 +8,8 @@ use crate::key::{HashSeed, search};
 use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::prefetch;
 
-/// A hash table with open addressing; pairs are never removed. Of each pair's list it holds an `L`: its number, or what
-/// is known of it while pairs are counted.
+/// A hash table of pairs, which are never removed. Of each pair's list it holds an `L`: its number, or what is known of
+/// it while pairs are counted.
 ///
 /// Keys and counts share cache lines because every merge lowers counts; lists are read far less often.
 pub struct PairTable<L: Plain = u32> {
@@ -20,25 +20,15 @@ pub struct PairTable<L: Plain = u32> {
     seed: HashSeed,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Pair {
-    key: u64,
-    count: u64,
+/// A pair and its count; no pair has key 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pair {
+    pub key: u64,
+    pub count: u64,
 }
 
 // SAFETY: it consists of integers, for which any bytes are valid.
 unsafe impl Plain for Pair {}
-
-/// The index of a pair in the table, valid until the next insertion.
-#[derive(Clone, Copy)]
-pub struct Place(usize);
-
-/// A pair in the queue. Its real count may have fallen since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    pub key: u64,
-    pub count: u64,
-}
 
 /// The list number of a pair without a list of positions; its count is then an upper bound.
 pub const UNLISTED: u32 = u32::MAX;
@@ -83,10 +73,13 @@ impl<L: Copy + Default + Plain> PairTable<L> {
         self.pairs.len()
     }
 
-    /// All keys, counts and lists.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, u64, L)> {
-        let entries = self.pairs.iter().zip(self.lists.iter());
-        entries.filter(|(pair, _)| pair.key != 0).map(|(pair, &list)| (pair.key, pair.count, list))
+    /// All pairs and lists.
+    pub fn iter(&self) -> impl Iterator<Item = (Pair, L)> {
+        self.pairs
+            .iter()
+            .zip(self.lists.iter())
+            .filter(|(pair, _)| pair.key != 0)
+            .map(|(&pair, &list)| (pair, list))
     }
 
     /// The lists of the pairs with a count below the threshold.
@@ -100,51 +93,42 @@ impl<L: Copy + Default + Plain> PairTable<L> {
         prefetch(&self.pairs, self.home(key));
     }
 
-    /// Prefetches the entry of a pair and its list.
-    pub fn prefetch_with_list(&self, key: u64) {
-        self.prefetch(key);
-        prefetch(&self.lists, self.home(key));
+    /// The index of a pair in the table, valid until the next insertion.
+    pub fn find(&self, key: u64) -> Option<usize> {
+        self.place(key).filter(|&at| self.pairs[at].key != 0)
     }
 
-    pub fn find(&self, key: u64) -> Option<Place> {
-        self.place(key).filter(|&at| self.pairs[at].key != 0).map(Place)
-    }
-
-    /// The pair's place; a new pair has count 0 and the default list.
+    /// The pair's index; a new pair has count 0 and the default list.
     #[inline]
-    pub fn insert(&mut self, key: u64) -> Result<Place> {
+    pub fn insert(&mut self, key: u64) -> Result<usize> {
         if self.len * MAX_LOAD.1 >= self.pairs.len() * MAX_LOAD.0 {
             self.refill(self.len * 2, self.seed)?;
         }
-        let at = match self.place(key) {
-            Some(at) => at,
-            None => {
-                self.refill(self.len, HashSeed::random())?;
-                return self.insert(key);
-            }
+        let Some(at) = self.place(key) else {
+            self.refill(self.len, HashSeed::random())?;
+            return self.insert(key);
         };
         if self.pairs[at].key == 0 {
             self.len += 1;
             self.pairs[at].key = key;
-            self.lists[at] = L::default();
         }
-        Ok(Place(at))
+        Ok(at)
     }
 
-    pub fn count(&self, place: Place) -> u64 {
-        self.pairs[place.0].count
+    pub fn count(&self, at: usize) -> u64 {
+        self.pairs[at].count
     }
 
-    pub fn count_mut(&mut self, place: Place) -> &mut u64 {
-        &mut self.pairs[place.0].count
+    pub fn count_mut(&mut self, at: usize) -> &mut u64 {
+        &mut self.pairs[at].count
     }
 
-    pub fn list(&self, place: Place) -> L {
-        self.lists[place.0]
+    pub fn list(&self, at: usize) -> L {
+        self.lists[at]
     }
 
-    pub fn list_mut(&mut self, place: Place) -> &mut L {
-        &mut self.lists[place.0]
+    pub fn list_mut(&mut self, at: usize) -> &mut L {
+        &mut self.lists[at]
     }
 
     /// The index where the search for a key begins.
@@ -172,58 +156,10 @@ impl<L: Copy + Default + Plain> PairTable<L> {
     /// Copies all pairs to an empty table; false if too many of them collide.
     fn copy_to(&self, other: &mut Self) -> bool {
         other.len = self.len;
-        self.iter().all(|(key, count, list)| {
-            let place = other.place(key);
-            place.map(|at| (other.pairs[at], other.lists[at]) = (Pair { key, count }, list)).is_some()
+        self.iter().all(|(pair, list)| {
+            let place = other.place(pair.key);
+            place.map(|at| (other.pairs[at], other.lists[at]) = (pair, list)).is_some()
         })
-    }
-}
-
-/// A map from pairs to the numbers of their lists.
-pub trait ListNumbers: Sync {
-    /// Prefetches the entry of a pair.
-    fn prefetch(&self, key: u64);
-    /// The number of the pair's list, or `UNLISTED`.
-    fn list_of(&self, key: u64) -> u32;
-}
-
-impl ListNumbers for PairTable {
-    fn prefetch(&self, key: u64) {
-        PairTable::prefetch(self, key);
-    }
-
-    fn list_of(&self, key: u64) -> u32 {
-        self.find(key).map_or(UNLISTED, |place| self.list(place))
-    }
-}
-
-/// The list number of every possible pair; for few codes.
-pub struct DenseLists {
-    codes: usize,
-    lists: Vec<u32>,
-}
-
-impl DenseLists {
-    pub fn new(codes: usize, pairs: &PairTable) -> Self {
-        let mut dense = Self { codes, lists: vec![UNLISTED; codes * codes] };
-        for (key, _, list) in pairs.iter() {
-            let at = dense.place(key);
-            dense.lists[at] = list;
-        }
-        dense
-    }
-
-    fn place(&self, key: u64) -> usize {
-        let (left, right) = codes_of(key);
-        left as usize * self.codes + right as usize
-    }
-}
-
-impl ListNumbers for DenseLists {
-    fn prefetch(&self, _: u64) {}
-
-    fn list_of(&self, key: u64) -> u32 {
-        self.lists[self.place(key)]
     }
 }
 

@@ -7,9 +7,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use super::MergeRow;
-use super::code_array::SlotWidth;
 use super::pairs::key_of;
-use super::slots::{Slots, replace};
+use super::slots::{SlotWidth, Slots, replace};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -19,44 +18,40 @@ use crate::workers;
 /// The memory of a merge: its row, its entry in `ranks`, and its token.
 const BYTES_PER_MERGE: usize = 128;
 
-/// Prior merges by pair; for equal pairs the first rank counts.
+/// Prior merges.
 pub struct Prior {
+    /// The rank of each pair; for equal pairs the first one counts.
     ranks: HashMap<u64, u32>,
     merges: Vec<[Code; 3]>,
 }
+
+/// The merges that may apply to a word: their ranks, and the places of their left tokens.
+type Candidates = BinaryHeap<Reverse<(u32, usize)>>;
 
 impl Prior {
     /// Adds the merges' tokens to `tokens`; refuses a merge whose result does not follow from its pair.
     pub fn new(merges: &[MergeRow], tokens: &mut Tokens) -> Result<Self> {
         memory::ensure(merges.len() * BYTES_PER_MERGE)?;
         let mut prior = Self { ranks: HashMap::new(), merges: Vec::with_capacity(merges.len()) };
+        let refused = |row, reason: String| Err(Error::Value(format!("prior_merges: row {row} {reason}")));
         for (row, &[left, right, result]) in merges.iter().enumerate() {
-            let known = (tokens.len() - FIRST as usize) as u64;
-            if u64::from(left.max(right)) >= known {
-                let unknown = left.max(right);
-                return Err(Error::Value(format!(
-                    "prior_merges: row {row} uses symbol {unknown} before it is made"
-                )));
+            let (known, largest) = (tokens.len() as u64 - u64::from(FIRST), left.max(right));
+            if u64::from(largest) >= known {
+                return refused(row, format!("uses symbol {largest} before it is made"));
             }
-            let pair = (left + FIRST, right + FIRST);
-            let (code, _) = tokens.join(pair.0, pair.1)?;
-            if u64::from(code) != u64::from(result) + u64::from(FIRST) {
-                let made = code - FIRST;
-                return Err(Error::Value(format!(
-                    "prior_merges: row {row} makes symbol {made}, not {result}"
-                )));
+            let [left, right] = [left + FIRST, right + FIRST];
+            let (code, _) = tokens.join(left, right)?;
+            let made = code - FIRST;
+            if made != result {
+                return refused(row, format!("makes symbol {made}, not {result}"));
             }
-            prior.ranks.entry(key_of(pair.0, pair.1)).or_insert(prior.merges.len() as u32);
-            prior.merges.push([pair.0, pair.1, code]);
+            prior.ranks.entry(key_of(left, right)).or_insert(row as u32);
+            prior.merges.push([left, right, code]);
         }
         Ok(prior)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.merges.is_empty()
-    }
-
-    /// Merges inside every word, lowest rank first and leftmost among equals, until no prior merge applies.
+    /// Merges inside every word until no prior merge applies.
     pub fn apply<S: SlotWidth>(
         &self,
         slots: &mut Slots<S>,
@@ -64,11 +59,13 @@ impl Prior {
         threads: usize,
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
-        let boundary = S::of(BOUNDARY);
+        if self.merges.is_empty() {
+            return Ok(());
+        }
         workers::each(slots.split(threads), pulse, |words, pulse| {
-            let mut candidates = BinaryHeap::new();
+            let mut candidates = Candidates::new();
             words
-                .split_mut(|slot| *slot == boundary)
+                .split_mut(|slot| slot.code() == BOUNDARY)
                 .try_for_each(|word| self.merge_word(word, spans, &mut candidates, pulse))
         })?;
         Ok(())
@@ -78,15 +75,22 @@ impl Prior {
         &self,
         word: &mut [S],
         spans: &[u32],
-        candidates: &mut BinaryHeap<Reverse<(u32, usize)>>,
+        candidates: &mut Candidates,
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
         let span = |code: Code| spans[code as usize] as usize;
+        // Adds the merge of the tokens at two places, if there is one.
+        let offer = |candidates: &mut Candidates, word: &[S], at: usize, next: usize| {
+            let key = word.get(next).map(|right| key_of(word[at].code(), right.code()));
+            if let Some(&rank) = key.and_then(|key| self.ranks.get(&key)) {
+                candidates.push(Reverse((rank, at)));
+            }
+        };
         pulse.beat(word.len())?;
         let mut at = 0;
         while at < word.len() {
             let next = at + span(word[at].code());
-            self.push_candidate(candidates, at, word, next);
+            offer(candidates, word, at, next);
             at = next;
         }
         while let Some(Reverse((rank, at))) = candidates.pop() {
@@ -99,24 +103,10 @@ impl Prior {
             let end = middle + span(right);
             replace(&mut word[at..end], middle - at, joined);
             if at > 0 {
-                self.push_candidate(candidates, at - span(word[at - 1].code()), word, at);
+                offer(candidates, word, at - span(word[at - 1].code()), at);
             }
-            self.push_candidate(candidates, at, word, end);
+            offer(candidates, word, at, end);
         }
         Ok(())
-    }
-
-    /// Adds a candidate if a prior merge applies to the tokens at `at` and `next`.
-    fn push_candidate<S: SlotWidth>(
-        &self,
-        candidates: &mut BinaryHeap<Reverse<(u32, usize)>>,
-        at: usize,
-        word: &[S],
-        next: usize,
-    ) {
-        let Some(right) = word.get(next) else { return };
-        if let Some(&rank) = self.ranks.get(&key_of(word[at].code(), right.code())) {
-            candidates.push(Reverse((rank, at)));
-        }
     }
 }

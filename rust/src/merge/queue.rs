@@ -1,4 +1,4 @@
-//! A priority queue of pairs: the highest count first, ties by a total order ([`super::tie_break`]).
+//! A priority queue of pairs: the highest count first, ties by a total order.
 //!
 //! Frequent pairs are in a heap. Rare pairs, which are far more numerous, are in unordered buckets, one per count. When
 //! the queue reaches a count, it brings the pairs of that bucket up to date and sorts them many at a time. The next
@@ -8,17 +8,50 @@
 
 use std::cmp::Ordering;
 
-use super::pairs::{Candidate, PairTable};
-use super::tie_break::TieBreak;
-use super::tokens::Tokens;
+use super::pairs::{Pair, PairTable, codes_of};
+use super::tokens::{Code, Tokens};
 
-/// The queue of candidates.
+/// The rule that picks among the pairs with the highest count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TieBreak {
+    /// The smallest pair of symbols.
+    SmallestIds,
+    /// The largest pair of token bytes; for equal bytes, the smaller symbols.
+    LargestBytes,
+    /// The smallest pair of token bytes; for equal bytes, the smaller symbols.
+    SmallestBytes,
+}
+
+impl TieBreak {
+    /// A total order on distinct pairs of equal count: the lesser is merged first.
+    #[inline]
+    fn compare(self, tokens: &Tokens, a: u64, b: u64) -> Ordering {
+        if self == Self::SmallestIds {
+            return a.cmp(&b);
+        }
+        let by_bytes = |a: Code, b: Code| {
+            if a == b { Ordering::Equal } else { tokens.bytes(a).cmp(&tokens.bytes(b)) }
+        };
+        let (left, right) = (codes_of(a), codes_of(b));
+        let order = by_bytes(left.0, right.0).then_with(|| by_bytes(left.1, right.1));
+        let order = if self == Self::LargestBytes { order.reverse() } else { order };
+        order.then(a.cmp(&b))
+    }
+
+    /// Whether `a` is merged before `b`.
+    fn prefers(self, tokens: &Tokens, a: &Pair, b: &Pair) -> bool {
+        let order = b.count.cmp(&a.count).then_with(|| self.compare(tokens, a.key, b.key));
+        order == Ordering::Less
+    }
+}
+
+/// The queue. A pair in it may have become rarer since.
 pub struct PairQueue {
     rule: TieBreak,
     /// Pairs with a count of `floor` or more, except those in `sorted` and in the bucket of `floor`.
-    heap: Vec<Candidate>,
-    /// Pairs with count `floor`, the best last.
-    sorted: Vec<u64>,
+    heap: Vec<Pair>,
+    /// Pairs with count `floor` and the numbers of their lists, the best last.
+    sorted: Vec<(u64, u32)>,
     /// The highest count of a pair in a bucket.
     floor: usize,
     /// Pairs by count. Those with count `floor` all come after those in `sorted`.
@@ -39,22 +72,22 @@ impl PairQueue {
         Self { rule, heap, sorted, floor, buckets: vec![Vec::new(); buckets], sort_batch }
     }
 
-    /// Removes all candidates.
+    /// Removes all pairs.
     pub fn clear(&mut self) {
         *self = Self::new(self.rule, self.buckets.len(), self.sort_batch);
     }
 
-    /// Adds a candidate.
-    pub fn push(&mut self, tokens: &Tokens, candidate: Candidate) {
-        match self.buckets[..self.floor].get_mut(usize::try_from(candidate.count).unwrap_or(usize::MAX)) {
-            Some(bucket) => bucket.push(candidate.key),
-            None => self.push_frequent(tokens, candidate),
+    /// Adds a pair.
+    pub fn push(&mut self, tokens: &Tokens, pair: Pair) {
+        match self.buckets[..self.floor].get_mut(usize::try_from(pair.count).unwrap_or(usize::MAX)) {
+            Some(bucket) => bucket.push(pair.key),
+            None => self.push_frequent(tokens, pair),
         }
     }
 
-    /// Removes and returns the best candidate. Candidates of the current bucket whose count has fallen are moved to their
-    /// bucket, or dropped if their count is below `threshold`.
-    pub fn pop(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) -> Option<Candidate> {
+    /// Removes and returns the best pair. Pairs of the current bucket whose count has fallen are moved to their bucket, or
+    /// dropped if their count is below `threshold`.
+    pub fn pop(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) -> Option<Pair> {
         while self.sorted.is_empty() {
             match self.buckets.get_mut(self.floor) {
                 Some(bucket) if !bucket.is_empty() => self.sort_some(tokens, pairs, threshold),
@@ -62,13 +95,9 @@ impl PairQueue {
                 _ => self.floor = self.floor.checked_sub(1)?,
             }
         }
-        let sorted = self.sorted.last().map(|&key| Candidate { key, count: self.floor as u64 });
+        let sorted = self.sorted.last().map(|&(key, _)| Pair { key, count: self.floor as u64 });
         match (sorted, self.heap.first()) {
-            (Some(best), None) => {
-                self.sorted.pop();
-                Some(best)
-            }
-            (Some(best), Some(other)) if self.rule.prefers(tokens, &best, other) => {
+            (Some(best), other) if other.is_none_or(|other| self.rule.prefers(tokens, &best, other)) => {
                 self.sorted.pop();
                 Some(best)
             }
@@ -76,19 +105,17 @@ impl PairQueue {
         }
     }
 
-    /// The candidate `places` places after the best, provided that nothing better is pushed before; and its number, which
-    /// stays the same.
-    pub fn ahead(&self, places: usize) -> Option<(usize, u64)> {
-        self.sorted.len().checked_sub(places + 1).map(|at| (at, self.sorted[at]))
+    /// The pair `places` places after the best and its list, provided that nothing better is pushed before.
+    pub fn ahead(&self, places: usize) -> Option<(u64, u32)> {
+        Some(self.sorted[self.sorted.len().checked_sub(places + 1)?])
     }
 
     /// Moves the best pairs of the bucket of `floor` to `sorted`.
     fn sort_some(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) {
         match self.rule {
             // A rule that is known here needs no branch for each comparison.
-            TieBreak::SmallestIds => self
-                .sort_some_by(tokens, pairs, threshold, |a, b| TieBreak::SmallestIds.compare(tokens, *b, *a)),
-            rule => self.sort_some_by(tokens, pairs, threshold, |a, b| rule.compare(tokens, *b, *a)),
+            TieBreak::SmallestIds => self.sort_some_by(tokens, pairs, threshold, |a, b| b.cmp(&a)),
+            rule => self.sort_some_by(tokens, pairs, threshold, |a, b| rule.compare(tokens, b, a)),
         }
     }
 
@@ -97,44 +124,44 @@ impl PairQueue {
         tokens: &Tokens,
         pairs: &PairTable,
         threshold: u64,
-        worst_first: impl Fn(&u64, &u64) -> Ordering + Copy,
+        worst_first: impl Fn(u64, u64) -> Ordering,
     ) {
         let bucket = &mut self.buckets[self.floor];
         let some = bucket.len() - self.sort_batch.max(bucket.len() / 8).min(bucket.len());
         if some > 0 {
-            bucket.select_nth_unstable_by(some, worst_first);
+            bucket.select_nth_unstable_by(some, |&a, &b| worst_first(a, b));
         }
         let best = bucket.split_off(some);
-        let floor = self.floor as u64;
         for (nth, &key) in best.iter().enumerate() {
             if let Some(&later) = best.get(nth + AHEAD) {
                 pairs.prefetch(later);
             }
-            let count = pairs.find(key).map_or(0, |place| pairs.count(place));
-            if count == floor {
-                self.sorted.push(key);
+            let Some(at) = pairs.find(key) else { continue };
+            let count = pairs.count(at);
+            if count == self.floor as u64 {
+                self.sorted.push((key, pairs.list(at)));
             } else if count >= threshold {
-                self.push(tokens, Candidate { key, count });
+                self.push(tokens, Pair { key, count });
             }
         }
-        self.sorted.sort_unstable_by(worst_first);
+        self.sorted.sort_unstable_by(|a, b| worst_first(a.0, b.0));
     }
 
-    fn push_frequent(&mut self, tokens: &Tokens, candidate: Candidate) {
-        self.heap.push(candidate);
+    fn push_frequent(&mut self, tokens: &Tokens, pair: Pair) {
+        self.heap.push(pair);
         let mut at = self.heap.len() - 1;
         while at > 0 {
             let parent = (at - 1) / CHILDREN;
-            if !self.rule.prefers(tokens, &candidate, &self.heap[parent]) {
+            if !self.rule.prefers(tokens, &pair, &self.heap[parent]) {
                 break;
             }
             self.heap[at] = self.heap[parent];
             at = parent;
         }
-        self.heap[at] = candidate;
+        self.heap[at] = pair;
     }
 
-    fn pop_frequent(&mut self, tokens: &Tokens) -> Option<Candidate> {
+    fn pop_frequent(&mut self, tokens: &Tokens) -> Option<Pair> {
         let last = self.heap.pop()?;
         let Some(&best) = self.heap.first() else { return Some(last) };
         let mut at = 0;

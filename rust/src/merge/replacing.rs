@@ -1,13 +1,21 @@
-//! Replaces a pair in the words, and sums up the tokens beside it.
+//! Replaces a pair in the words, and sums up what changed for each neighbouring token.
+//!
+//! A tally per token says how often it was next to the merged pair, weighted by the words' counts, and how many units
+//! the positions of these occurrences take. When it is known which neighbouring pairs are followed, the positions are
+//! written to their lists.
 
 use std::iter::zip;
+use std::sync::atomic::AtomicU16;
 
-use super::code_array::SlotWidth;
-use super::neighbours::Neighbours;
-use super::slots::{Group, Slots, replace};
+use super::lists::Cursor;
+use super::pairs::key_of;
+use super::slots::{Group, SlotWidth, Slots, replace};
 use super::tokens::Code;
 use crate::error::Result;
 use crate::memory;
+use crate::memory::cells::Plain;
+use crate::memory::rows::Rows;
+use crate::prefetch::prefetch;
 
 /// A pair to be merged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,8 +26,119 @@ pub struct Task {
     /// The span of the left token, and of both.
     pub left_span: u32,
     pub span: u32,
-    /// The number of the list of the pair's positions.
-    pub list: u32,
+}
+
+/// A side of a merged pair; also its index among both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Before,
+    After,
+}
+
+pub const SIDES: [Side; 2] = [Side::Before, Side::After];
+
+impl Side {
+    /// The pair of a token and its neighbour on this side.
+    pub fn pair(self, neighbour: Code, token: Code) -> u64 {
+        match self {
+            Self::Before => key_of(neighbour, token),
+            Self::After => key_of(token, neighbour),
+        }
+    }
+
+    /// The pair that a neighbour on this side formed with a part of the merged pair.
+    pub fn old_pair(self, neighbour: Code, task: &Task) -> u64 {
+        self.pair(neighbour, if self == Self::Before { task.left } else { task.right })
+    }
+}
+
+/// The occurrences of a merged pair that have a certain token on one side.
+#[derive(Clone, Copy, Default)]
+pub struct Tally {
+    /// The sum of their words' counts.
+    pub weight: u64,
+    /// First measures their positions; then writes them.
+    cursor: Cursor,
+    /// Not 0 if their positions are written: the pair with this token is followed.
+    is_listed: u32,
+}
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Tally {}
+
+impl Tally {
+    /// The units that the positions of the occurrences take.
+    pub fn units(&self) -> u32 {
+        self.cursor.place
+    }
+}
+
+/// A tally for every token, and the list of those in use, so that clearing them costs as much as the merge did.
+#[derive(Default)]
+pub struct Tallies {
+    tallies: Rows<Tally>,
+    /// The tokens whose tallies are in use, and room for more.
+    touched: Vec<Code>,
+    used: usize,
+}
+
+impl Tallies {
+    /// Makes room for codes below `codes`, and for so many occurrences.
+    fn make_room(&mut self, codes: usize, occurrences: usize) -> Result<()> {
+        if codes > self.tallies.len() {
+            self.tallies.lengthen(codes.next_power_of_two())?;
+        }
+        // One more than are in use: a place is written whether or not it is needed.
+        let most = occurrences.min(codes) + 1;
+        if most > self.touched.len() {
+            memory::reserve(&mut self.touched, most)?;
+            self.touched.resize(most.next_power_of_two(), 0);
+        }
+        Ok(())
+    }
+
+    /// Adds an occurrence at a position, in a word with this count.
+    #[inline(always)]
+    fn add(&mut self, code: Code, weight: u64, at: u32) {
+        let tally = &mut self.tallies[code as usize];
+        // Without a branch, which would wait for the tally.
+        self.touched[self.used] = code;
+        self.used += usize::from(tally.weight == 0);
+        // No overflow: the merged pair's own count is the sum over all its neighbours, and it fits.
+        tally.weight += weight;
+        tally.cursor.pass(at);
+    }
+
+    /// The tokens whose tallies are in use.
+    pub fn touched(&self) -> &[Code] {
+        &self.touched[..self.used]
+    }
+
+    pub fn get(&self, code: Code) -> Tally {
+        self.tallies[code as usize]
+    }
+
+    /// Sets where the positions of a token's occurrences are written, if there are any.
+    pub fn set_place(&mut self, code: Code, place: u32) {
+        let tally = &mut self.tallies[code as usize];
+        (tally.cursor, tally.is_listed) = (Cursor::at(place), u32::from(tally.weight > 0));
+    }
+
+    /// Writes the next position, if positions are wanted.
+    #[inline(always)]
+    fn write(&mut self, code: Code, at: impl FnOnce() -> u32, units: &[AtomicU16]) {
+        let tally = &mut self.tallies[code as usize];
+        if tally.is_listed != 0 {
+            tally.cursor.write(at(), units);
+        }
+    }
+
+    fn clear(&mut self) {
+        for &code in &self.touched[..self.used] {
+            self.tallies[code as usize] = Tally::default();
+        }
+        self.used = 0;
+    }
 }
 
 /// A merged occurrence: its position and its neighbours.
@@ -30,36 +149,36 @@ struct Event {
     after: Code,
 }
 
-/// The occurrences that were replaced.
+/// The occurrences of the last merge.
 #[derive(Default)]
 pub struct Replaced {
-    /// Tallies of the tokens left and right of the merged pair.
-    pub before: Neighbours,
-    pub after: Neighbours,
-    /// Occurrences whose neighbouring pairs are not yet listed.
+    /// Tallies of the tokens on both sides of the merged pair.
+    sides: [Tallies; 2],
     events: Vec<Event>,
 }
 
 /// The prefetch distance, in positions.
 const AHEAD: usize = 32;
-/// The number of a list's positions whose slots are prefetched before its merge begins.
-pub const PREFETCHED_SLOTS: usize = 16;
-/// The capacity for events is shrunk to this factor times the positions of a merge, and not below the minimum.
+/// The capacity for events is shrunk to this factor times the positions of a merge, and not below the minimum: the first
+/// merges have by far the most.
 const EVENTS_FACTOR: usize = 8;
 const MIN_EVENTS: usize = 1 << 10;
 
 impl Replaced {
-    /// With room for so many codes.
+    /// With room for so many codes, so that tallies need not be moved. Room that is not used takes no memory.
     pub fn with_capacity(codes: usize) -> Result<Self> {
-        let (before, after) = (Neighbours::with_capacity(codes)?, Neighbours::with_capacity(codes)?);
-        Ok(Self { before, after, events: Vec::new() })
+        let tallies =
+            || Ok(Tallies { tallies: Rows::with_capacity(codes.next_power_of_two())?, ..Tallies::default() });
+        Ok(Self { sides: [tallies()?, tallies()?], events: Vec::new() })
     }
 
-    /// Makes room for codes below `codes`, and for so many occurrences. The capacity is shrunk to a few times that: the first
-    /// merges have by far the most.
+    pub fn side(&mut self, side: Side) -> &mut Tallies {
+        &mut self.sides[side as usize]
+    }
+
+    /// Makes room for codes below `codes`, and for so many occurrences.
     pub fn make_room(&mut self, codes: usize, occurrences: usize) -> Result<()> {
-        self.before.widen(codes, occurrences)?;
-        self.after.widen(codes, occurrences)?;
+        self.sides.iter_mut().try_for_each(|side| side.make_room(codes, occurrences))?;
         self.events.shrink_to(EVENTS_FACTOR * occurrences.max(MIN_EVENTS));
         memory::reserve(&mut self.events, occurrences)
     }
@@ -69,32 +188,21 @@ impl Replaced {
         self.events.len()
     }
 
+    /// Prefetches the tallies of two neighbours.
+    pub fn prefetch(&self, before: Code, after: Code) {
+        prefetch(&self.sides[0].tallies, before as usize);
+        prefetch(&self.sides[1].tallies, after as usize);
+    }
+
     /// Writes the positions of the occurrences to the lists of the neighbouring pairs, and forgets them.
-    pub fn list_positions(&mut self, spans: &[u32], places: &mut [u16]) {
+    pub fn list_positions(&mut self, spans: &[u32], units: &[AtomicU16]) {
+        let [before, after] = &mut self.sides;
         for event in &self.events {
-            self.before.write(event.before, || event.at - spans[event.before as usize], places);
-            self.after.write(event.after, || event.at, places);
+            before.write(event.before, || event.at - spans[event.before as usize], units);
+            after.write(event.after, || event.at, units);
         }
-        self.clear();
-    }
-
-    /// Forgets all occurrences.
-    pub fn clear(&mut self) {
         self.events.clear();
-        self.before.clear();
-        self.after.clear();
-    }
-}
-
-impl<S: SlotWidth> Slots<S> {
-    /// The neighbours of a pair, if it is there.
-    #[inline(always)]
-    pub fn neighbours(&self, at: u32, task: &Task) -> Option<(Code, Code)> {
-        let around = self.seen_around(at as usize, task.span as usize)?;
-        self.prefetch_group(at as usize);
-        let is_there =
-            around[1] == S::of(task.left) && around[1 + task.left_span as usize] == S::of(task.right);
-        is_there.then(|| (around[0].code(), around[task.span as usize + 1].code()))
+        self.sides.iter_mut().for_each(Tallies::clear);
     }
 }
 
@@ -111,7 +219,7 @@ impl<S: SlotWidth> Replacer<'_, S> {
     #[inline(always)]
     fn replace_at(&mut self, at: u32) {
         let (middle, span) = (1 + self.task.left_span as usize, self.task.span as usize);
-        let Some(around) = self.slots.around(at as usize, span) else { return };
+        let Some(around) = self.slots.around_mut(at as usize, span) else { return };
         if around[1] != S::of(self.task.left) || around[middle] != S::of(self.task.right) {
             return;
         }
@@ -120,13 +228,17 @@ impl<S: SlotWidth> Replacer<'_, S> {
         if !self.group.contains(at) {
             self.group = self.slots.group(at as usize);
         }
-        self.replaced.before.add(before, self.group.count, at);
-        self.replaced.after.add(after, self.group.count, at);
+        let [tallies_before, tallies_after] = &mut self.replaced.sides;
+        tallies_before.add(before, self.group.count, at);
+        tallies_after.add(after, self.group.count, at);
         self.replaced.events.push(Event { at, before, after });
     }
 }
 
-/// Replaces a pair at all positions where it still is.
+/// Replaces a pair at all positions where it still is, from left to right.
+///
+/// Each replacement changes four counts, as the words are at that moment: (before, left) and (right, after) fall,
+/// (before, joined) and (joined, after) rise. The sums therefore equal those of a recount, even for adjacent occurrences.
 pub fn replace_all<S: SlotWidth>(
     slots: &mut Slots<S>,
     mut positions: impl Iterator<Item = u32>,

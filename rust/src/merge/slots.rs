@@ -9,27 +9,76 @@
 //! shows a code that it showed as one: it is a hole, or, if the token that began there had one slot, the last slot of a
 //! longer token.
 //!
-//! Words of equal count form a group. Groups are sorted by count, so a position leads to its word's count.
+//! Words of equal count form a group, so a position leads to its word's count. Each share of the words has its own
+//! stretch of the array and its own groups.
+//!
+//! Slots have 16 bits while all codes fit, then 32. Both widths use the same memory, so they are widened in place.
 
 use std::cmp::Reverse;
-use std::iter::zip;
+use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::code_array::{CodeArray, SlotWidth};
 use super::pairs::key_of;
 use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
 use super::{Share, Words};
 use crate::error::Result;
 use crate::memory;
+use crate::memory::cells::{Cells, Content};
 use crate::prefetch::prefetch;
 use crate::watch::Pulse;
 use crate::workers;
 
-/// The number of slots that the words of each count need.
+/// The integer type of a slot.
+pub trait SlotWidth: Copy + Eq + Send + Sync {
+    /// Whether codes may be too large for it.
+    const IS_NARROW: bool;
+    fn of(code: Code) -> Self;
+    fn code(self) -> Code;
+    /// Views memory as slots.
+    fn slots(memory: &[u32]) -> &[Self];
+    /// Views memory as mutable slots.
+    fn slots_mut(memory: &mut [u32]) -> &mut [Self];
+}
+
+impl SlotWidth for u16 {
+    const IS_NARROW: bool = true;
+    fn of(code: Code) -> Self {
+        code as u16
+    }
+    fn code(self) -> Code {
+        Code::from(self)
+    }
+    fn slots(memory: &[u32]) -> &[Self] {
+        // SAFETY: each u32 is two u16 in the same place, of which all bits are valid, and aligned for them.
+        unsafe { std::slice::from_raw_parts(memory.as_ptr().cast(), 2 * memory.len()) }
+    }
+    fn slots_mut(memory: &mut [u32]) -> &mut [Self] {
+        // SAFETY: as in `slots`; whatever is written is valid as u32 too, and the borrow is as exclusive.
+        unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), 2 * memory.len()) }
+    }
+}
+
+impl SlotWidth for u32 {
+    const IS_NARROW: bool = false;
+    fn of(code: Code) -> Self {
+        code
+    }
+    fn code(self) -> Code {
+        self
+    }
+    fn slots(memory: &[u32]) -> &[Self] {
+        memory
+    }
+    fn slots_mut(memory: &mut [u32]) -> &mut [Self] {
+        memory
+    }
+}
+
+/// The number of slots that the words of each count need, for one share of the words.
 pub struct Layout {
+    share: Share,
     /// Counts and slots, highest count first.
     groups: Vec<(u64, u64)>,
-    slots: u64,
 }
 
 /// Slots of counts below this are summed in an array, others by sorting.
@@ -38,124 +87,87 @@ const SMALL: usize = 1 << 12;
 impl Layout {
     /// Measures the words of a share; words without a pair are left out.
     pub fn measure<W: Words>(words: &W, share: Share, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<Self> {
-        let uniform = spans.iter().all(|&span| span == 1);
         let span = |unit: &W::Unit| u64::from(spans[(words.symbol(*unit) + FIRST) as usize]);
         let mut small = vec![0u64; SMALL];
-        let mut large: Vec<(u64, u64)> = Vec::new();
+        let mut groups: Vec<(u64, u64)> = Vec::new();
         words.visit(share, &mut |word, count| {
             pulse.beat(word.len())?;
             if word.len() < 2 || count == 0 {
                 return Ok(());
             }
-            let tokens = if uniform { word.len() as u64 } else { word.iter().map(span).sum() };
+            let slots = 1 + word.iter().map(span).sum::<u64>();
             match small.get_mut(usize::try_from(count).unwrap_or(usize::MAX)) {
-                Some(slots) => *slots += tokens + 1,
-                None => memory::push(&mut large, (count, tokens + 1))?,
+                Some(sum) => *sum += slots,
+                None => memory::push(&mut groups, (count, slots))?,
             }
             Ok(())
         })?;
-        large.extend((0..).zip(small).filter(|&(_, slots)| slots > 0));
-        Ok(Self::of(large))
-    }
-
-    fn of(mut groups: Vec<(u64, u64)>) -> Self {
+        groups.extend((0..).zip(small).filter(|&(_, slots)| slots > 0));
         groups.sort_unstable_by_key(|&(count, _)| Reverse(count));
-        groups.dedup_by(|next, previous| {
-            let equal = next.0 == previous.0;
-            if equal {
-                previous.1 += next.1;
-            }
-            equal
+        groups.dedup_by(|next, group| {
+            let is_equal = next.0 == group.0;
+            group.1 += if is_equal { next.1 } else { 0 };
+            is_equal
         });
-        let slots = groups.iter().map(|group| group.1).sum();
-        Self { groups, slots }
-    }
-
-    /// The sum of the layouts of all shares.
-    fn sum(shares: &[(Share, Self)]) -> Self {
-        Self::of(shares.iter().flat_map(|(_, layout)| &layout.groups).copied().collect())
+        Ok(Self { share, groups })
     }
 
     /// The number of slots, which is also an upper bound of the number of merges.
     pub fn slots(&self) -> u64 {
-        self.slots
+        self.groups.iter().map(|group| group.1).sum()
     }
 
-    /// Writes the words of a share to the regions of their groups.
+    /// Writes the words of the share to its stretch of the array.
     fn place<W: Words, S: SlotWidth>(
         &self,
         words: &W,
-        share: Share,
         spans: &[u32],
-        mut regions: Vec<&mut [S]>,
+        slots: &mut [S],
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
-        let mut small = vec![0; SMALL];
-        for (group, &(count, _)) in
-            self.groups.iter().enumerate().filter(|&(_, group)| group.0 < SMALL as u64)
-        {
-            small[count as usize] = group;
+        // Where the next word of each group begins, and the group of each small count.
+        let (mut next, mut group_of, mut end) = (Vec::with_capacity(self.groups.len()), vec![0; SMALL], 0);
+        for (group, &(count, needed)) in self.groups.iter().enumerate() {
+            next.push(end);
+            end += needed as usize;
+            if count < SMALL as u64 {
+                group_of[count as usize] = group;
+            }
         }
-        words.visit(share, &mut |word, count| {
+        words.visit(self.share, &mut |word, count| {
             pulse.beat(word.len())?;
             if word.len() < 2 || count == 0 {
                 return Ok(());
             }
-            let group = match usize::try_from(count).ok().and_then(|count| small.get(count)) {
+            let group = match usize::try_from(count).ok().and_then(|count| group_of.get(count)) {
                 Some(&group) => group,
                 None => self.groups.partition_point(|&(larger, _)| larger > count),
             };
-            let region = std::mem::take(&mut regions[group]);
-            let mut at = 0;
+            let mut at = next[group];
             for &unit in word {
                 let code = words.symbol(unit) + FIRST;
                 let span = spans[code as usize] as usize;
                 if span > 1 {
-                    region[at..at + span].fill(S::of(HOLE));
-                    region[at + span - 1] = S::of(code);
+                    slots[at..at + span].fill(S::of(HOLE));
+                    slots[at + span - 1] = S::of(code);
                 }
-                region[at] = S::of(code);
+                slots[at] = S::of(code);
                 at += span;
             }
-            regions[group] = &mut region[at + 1..];
+            next[group] = at + 1;
             Ok(())
         })
     }
 }
 
-/// Divides the slots into regions: for each share, one per group. Within a group, the regions follow in the order of the
-/// shares.
-fn regions<'a, S>(
-    layout: &Layout,
-    shares: &[(Share, Layout)],
-    mut slots: &'a mut [S],
-) -> Vec<Vec<&'a mut [S]>> {
-    let mut regions: Vec<Vec<&mut [S]>> = shares.iter().map(|_| Vec::new()).collect();
-    let mut groups: Vec<_> = shares.iter().map(|(_, layout)| layout.groups.iter().peekable()).collect();
-    for &(count, _) in &layout.groups {
-        for (regions, groups) in zip(&mut regions, &mut groups) {
-            if let Some(&(_, needed)) = groups.next_if(|group| group.0 == count) {
-                let (region, others) = slots.split_at_mut(needed as usize);
-                regions.push(region);
-                slots = others;
-            }
-        }
-    }
-    regions
-}
-
 /// All words with at least one pair.
-#[derive(Default)]
 pub struct Slots<S> {
-    slots: CodeArray<S>,
-    groups: Groups,
-}
-
-/// Where the groups of words lie.
-#[derive(Default)]
-struct Groups {
+    memory: Cells<u32>,
+    len: usize,
+    width: PhantomData<S>,
     /// The first slot of each group, and after them the end of the last group.
     starts: Vec<u32>,
+    /// The count of each group.
     counts: Vec<u64>,
     /// For every block of slots, the group of its first slot.
     of_block: Vec<u32>,
@@ -193,79 +205,119 @@ pub fn replace<S: SlotWidth>(pair: &mut [S], middle: usize, joined: Code) {
 
 /// The size of a block in slots, as a power of two.
 const BLOCK: u32 = 6;
+/// The number of pairs in a batch: enough to hide the latency of memory, few enough for the L1 cache.
+pub const BATCH: usize = 64;
 
 impl<S: SlotWidth> Slots<S> {
-    /// Writes the words in groups of equal count, the most frequent first; one thread per share.
+    /// Writes the words, one thread per share; `may_widen` keeps addresses free for `widened`.
     pub fn fill<W: Words>(
-        shares: &[(Share, Layout)],
+        layouts: &[Layout],
         words: &W,
         spans: &[u32],
         may_widen: bool,
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
-        let layout = Layout::sum(shares);
-        let mut starts = Vec::with_capacity(layout.groups.len() + 1);
-        let mut end = 1;
-        for &(_, slots) in &layout.groups {
-            starts.push(end);
+        const { assert!(BOUNDARY == 0, "fresh memory is zeroed") };
+        let (mut starts, mut counts, mut end) = (Vec::new(), Vec::new(), 1);
+        for &(count, slots) in layouts.iter().flat_map(|layout| &layout.groups) {
+            memory::push(&mut starts, end)?;
+            memory::push(&mut counts, count)?;
             end += slots as u32;
         }
         starts.push(end);
-        let mut array = CodeArray::of_boundaries(end as usize, may_widen)?;
-        let regions = regions(&layout, shares, &mut array[1..]);
-        workers::each(zip(shares, regions), pulse, |((share, layout), regions), pulse| {
-            layout.place(words, *share, spans, regions, pulse)
-        })?;
-        let counts = layout.groups.iter().map(|group| group.0).collect();
-        let mut groups = Groups { starts, counts, of_block: Vec::new() };
-        groups.index(array.len())?;
-        Ok(Self { slots: array, groups })
+        let len = end as usize;
+        let bytes = len * if may_widen { size_of::<u32>() } else { size_of::<S>() };
+        let memory = Cells::new(bytes.div_ceil(size_of::<u32>()), Content::LateZeros)?;
+        let of_block = memory::filled(0, len.div_ceil(1 << BLOCK))?;
+        let mut filled = Self { memory, len, width: PhantomData, starts, counts, of_block };
+        filled.index();
+        let (mut rest, mut work) = (&mut filled.all_mut()[1..], Vec::new());
+        for layout in layouts {
+            let (own, others) = rest.split_at_mut(layout.slots() as usize);
+            work.push((layout, own));
+            rest = others;
+        }
+        workers::each(work, pulse, |(layout, slots), pulse| layout.place(words, spans, slots, pulse))?;
+        Ok(filled)
+    }
+
+    /// Notes the group of every block of slots.
+    fn index(&mut self) {
+        let mut group = 0;
+        for (block, of_block) in self.of_block.iter_mut().enumerate() {
+            while group + 1 < self.counts.len() && self.starts[group + 1] as usize <= block << BLOCK {
+                group += 1;
+            }
+            *of_block = group as u32;
+        }
+    }
+
+    fn all(&self) -> &[S] {
+        &S::slots(&self.memory)[..self.len]
+    }
+
+    fn all_mut(&mut self) -> &mut [S] {
+        &mut S::slots_mut(&mut self.memory)[..self.len]
     }
 
     /// The number of slots.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.len
     }
 
     /// The same in wide slots. Positions do not change.
-    pub fn widened(self, threads: usize, pulse: &mut Pulse<'_>) -> Result<Slots<u32>> {
-        Ok(Slots { slots: self.slots.widened(threads, pulse)?, groups: self.groups })
+    pub fn widened(mut self) -> Result<Slots<u32>> {
+        if self.memory.len() < self.len {
+            let mut larger = Cells::new(self.len, Content::LateZeros)?;
+            larger[..self.memory.len()].copy_from_slice(&self.memory);
+            self.memory = larger;
+        }
+        // A wide slot covers no narrow one that comes before it.
+        for at in (0..self.len).rev() {
+            self.memory[at] = S::slots(&self.memory)[at].code();
+        }
+        let Self { memory, len, starts, counts, of_block, .. } = self;
+        Ok(Slots { memory, len, width: PhantomData, starts, counts, of_block })
     }
 
     pub fn code(&self, at: usize) -> Code {
-        self.slots[at].code()
+        self.all()[at].code()
     }
 
     /// Prefetches the slots around `at`.
     pub fn prefetch(&self, at: usize) {
-        prefetch(&self.slots, at);
-    }
-
-    /// The slots from the one before `at` to the one after `span`; `None` past the end, where no pair can be.
-    pub fn seen_around(&self, at: usize, span: usize) -> Option<&[S]> {
-        self.slots.get(at - 1..=at + span)
+        prefetch(self.all(), at);
     }
 
     /// Prefetches the number of the group at a position.
     pub fn prefetch_group(&self, at: usize) {
-        prefetch(&self.groups.of_block, at >> BLOCK);
+        prefetch(&self.of_block, at >> BLOCK);
+    }
+
+    /// The slots from the one before `at` to the one after `span`; `None` past the end, where no pair can be.
+    pub fn around(&self, at: usize, span: usize) -> Option<&[S]> {
+        self.all().get(at - 1..=at + span)
     }
 
     /// The same to change them.
     #[inline(always)]
-    pub fn around(&mut self, at: usize, span: usize) -> Option<&mut [S]> {
-        self.slots.get_mut(at - 1..=at + span)
+    pub fn around_mut(&mut self, at: usize, span: usize) -> Option<&mut [S]> {
+        self.all_mut().get_mut(at - 1..=at + span)
     }
 
     /// The group of words at a position.
     pub fn group(&self, at: usize) -> Group {
-        self.groups.at(at)
+        let mut group = self.of_block[at >> BLOCK] as usize;
+        while self.starts[group + 1] as usize <= at {
+            group += 1;
+        }
+        Group { start: self.starts[group], end: self.starts[group + 1], count: self.counts[group] }
     }
 
     /// The slots as `of` mutable sections of whole words, each word with the boundary after it.
     pub fn split(&mut self, of: usize) -> Vec<&mut [S]> {
         let sections = self.sections(of);
-        let mut rest = &mut self.slots[1..];
+        let mut rest = &mut self.all_mut()[1..];
         let mut split = Vec::new();
         for section in sections {
             let (slots, others) = rest.split_at_mut(section.len());
@@ -279,7 +331,7 @@ impl<S: SlotWidth> Slots<S> {
     pub fn sections(&self, of: usize) -> Vec<Range<usize>> {
         let mut begin = 1;
         let cut = |nth: usize| {
-            let mut end = (self.slots.len() * nth / of).max(begin);
+            let mut end = (self.len * nth / of).max(begin);
             while self.code(end - 1) != BOUNDARY {
                 end += 1;
             }
@@ -296,32 +348,16 @@ impl<S: SlotWidth> Slots<S> {
         pulse: &mut Pulse<'_>,
         mut each: impl FnMut(&[PairAt]) -> Result<()>,
     ) -> Result<()> {
-        // If every token has one slot, no lookup of spans is needed.
-        if spans.iter().all(|&span| span == 1) {
-            self.each_batch_by(section, |_| 1, pulse, &mut each)
-        } else {
-            self.each_batch_by(section, |code| spans[code as usize] as usize, pulse, &mut each)
-        }
-    }
-
-    fn each_batch_by(
-        &self,
-        section: Range<usize>,
-        span: impl Fn(Code) -> usize,
-        pulse: &mut Pulse<'_>,
-        each: &mut impl FnMut(&[PairAt]) -> Result<()>,
-    ) -> Result<()> {
         let mut batch = [PairAt::default(); BATCH];
         let mut len = 0;
-        let first = self.groups.starts.partition_point(|&start| start as usize <= section.start) - 1;
-        for (group, &count) in self.groups.counts.iter().enumerate().skip(first) {
-            let mut at = section.start.max(self.groups.starts[group] as usize);
-            let end = section.end.min(self.groups.starts[group + 1] as usize);
+        let first = self.starts.partition_point(|&start| start as usize <= section.start) - 1;
+        for (group, &count) in self.counts.iter().enumerate().skip(first) {
+            let mut at = section.start.max(self.starts[group] as usize);
+            let end = section.end.min(self.starts[group + 1] as usize);
             if at >= section.end {
                 break;
             }
-            let mut left = BOUNDARY;
-            let mut left_at = at;
+            let (mut left, mut left_at) = (BOUNDARY, at);
             while at < end {
                 let right = self.code(at);
                 if left != BOUNDARY && right != BOUNDARY {
@@ -334,67 +370,32 @@ impl<S: SlotWidth> Slots<S> {
                     }
                 }
                 (left, left_at) = (right, at);
-                at += span(right);
+                at += spans[right as usize] as usize;
             }
         }
         each(&batch[..len])
     }
-
-    /// Drops the words that have become one token. This changes positions.
-    pub fn compact(&mut self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
-        let next = |slots: &[S], at: usize| at + spans[slots[at].code() as usize] as usize;
-        let (mut at, mut to) = (1, 1);
-        for group in 0..self.groups.counts.len() {
-            let end = self.groups.starts[group + 1] as usize;
-            self.groups.starts[group] = to as u32;
-            while at < end {
-                let begin = at;
-                at = next(&self.slots, at);
-                if self.code(at) == BOUNDARY {
-                    at += 1;
-                    continue;
-                }
-                while self.code(at) != BOUNDARY {
-                    at = next(&self.slots, at);
-                }
-                at += 1;
-                pulse.beat(at - begin)?;
-                self.slots.copy_within(begin..at, to);
-                to += at - begin;
-            }
-        }
-        if let Some(last) = self.groups.starts.last_mut() {
-            *last = to as u32;
-        }
-        self.slots.truncate(to);
-        self.groups.index(to)
-    }
 }
 
-impl Groups {
-    /// Notes the group of every block of so many slots.
-    fn index(&mut self, slots: usize) -> Result<()> {
-        self.of_block.clear();
-        memory::reserve(&mut self.of_block, slots.div_ceil(1 << BLOCK))?;
-        let mut group = 0;
-        for first in (0..slots).step_by(1 << BLOCK) {
-            while group + 1 < self.counts.len() && self.starts[group + 1] as usize <= first {
-                group += 1;
-            }
-            self.of_block.push(group as u32);
-        }
-        Ok(())
-    }
+#[cfg(test)]
+mod tests {
+    use super::super::SymbolWords;
+    use super::*;
+    use crate::watch::Unwatched;
 
-    /// The group of words at a position.
-    fn at(&self, at: usize) -> Group {
-        let mut group = self.of_block[at >> BLOCK] as usize;
-        while self.starts[group + 1] as usize <= at {
-            group += 1;
+    #[test]
+    fn slots_are_widened_in_place() {
+        for len in [2, 3, 7, 8, 63, 64, 65, 200, 5000] {
+            let symbols: Vec<u32> = (65_300..65_534).cycle().take(len).collect();
+            let words = SymbolWords { symbols: &symbols, lengths: &[len], counts: &[1] };
+            let (spans, share) = (vec![1; 1 << 16], Share { nth: 0, of: 1 });
+            let (mut watch, may_widen) = (Unwatched, len % 2 == 0);
+            let mut pulse = Pulse::of(&mut watch);
+            let layout = Layout::measure(&words, share, &spans, &mut pulse).unwrap();
+            let slots = Slots::<u16>::fill(&[layout], &words, &spans, may_widen, &mut pulse).unwrap();
+            let wide = slots.widened().unwrap();
+            assert!(wide.all()[1..=len].iter().copied().eq(symbols.iter().map(|symbol| symbol + FIRST)));
+            assert_eq!((wide.len(), wide.code(0), wide.code(len + 1)), (len + 2, BOUNDARY, BOUNDARY));
         }
-        Group { start: self.starts[group], end: self.starts[group + 1], count: self.counts[group] }
     }
 }
-
-/// The number of pairs in a batch: enough to hide the latency of memory, few enough for the L1 cache.
-pub const BATCH: usize = 64;

@@ -7,7 +7,7 @@ use super::slots::{Layout, Slots};
 use super::tokens::{BOUNDARY, FIRST, HOLE, Tokens};
 use super::trainer::Planned;
 use super::tuning::Tuning;
-use super::{MergeRow, Rules, Share, SymbolWords, TieBreak, train};
+use super::{MergeRow, Rules, Share, SymbolWords, TieBreak};
 use crate::error::{Error, Result};
 use crate::watch::{Pulse, Stage, Unwatched, Watch};
 
@@ -24,12 +24,11 @@ const TUNINGS: [Tuning; 3] = [
         slack_when_few: 1,
         slack_when_frequent: 1,
         divisor: 2,
-        dense_codes: 0,
+        few_codes: 0,
         growth_percent: 0,
         growth_per_entry: 1,
         buckets: 0,
         sort_batch: 1,
-        pairs_per_merge: 0,
         sparse_percent: 0,
         narrow_codes: 1 << 16,
     },
@@ -39,12 +38,11 @@ const TUNINGS: [Tuning; 3] = [
         slack_when_few: 1 << 40,
         slack_when_frequent: 1 << 40,
         divisor: 2,
-        dense_codes: 320,
+        few_codes: 320,
         growth_percent: 100,
         growth_per_entry: 0,
         buckets: 1 << 10,
         sort_batch: 1 << 10,
-        pairs_per_merge: 4,
         sparse_percent: 100,
         narrow_codes: 0,
     },
@@ -54,12 +52,11 @@ const TUNINGS: [Tuning; 3] = [
         slack_when_few: 4,
         slack_when_frequent: 4,
         divisor: 2,
-        dense_codes: 320,
+        few_codes: 320,
         growth_percent: 30,
         growth_per_entry: 0,
         buckets: 4,
         sort_batch: 1,
-        pairs_per_merge: 1,
         sparse_percent: 100,
         narrow_codes: 5,
     },
@@ -73,12 +70,11 @@ const THREADED: [Tuning; 3] = [
         slack_when_few: 0,
         slack_when_frequent: 0,
         divisor: 2,
-        dense_codes: 0,
+        few_codes: 0,
         growth_percent: 0,
         growth_per_entry: 0,
         buckets: 3,
         sort_batch: 2,
-        pairs_per_merge: 0,
         sparse_percent: 0,
         narrow_codes: 0,
     },
@@ -88,12 +84,11 @@ const THREADED: [Tuning; 3] = [
         slack_when_few: 1 << 40,
         slack_when_frequent: 1 << 40,
         divisor: 8,
-        dense_codes: 0,
+        few_codes: 0,
         growth_percent: 100,
         growth_per_entry: 0,
         buckets: 8,
         sort_batch: 1,
-        pairs_per_merge: 2,
         sparse_percent: 0,
         narrow_codes: 6,
     },
@@ -103,16 +98,17 @@ const THREADED: [Tuning; 3] = [
         slack_when_few: 4,
         slack_when_frequent: 4,
         divisor: 2,
-        dense_codes: 5,
+        few_codes: 5,
         growth_percent: 30,
         growth_per_entry: 1,
         buckets: 4,
         sort_batch: 1,
-        pairs_per_merge: 1,
         sparse_percent: 60,
         narrow_codes: 6,
     },
 ];
+
+const DEFAULT: Tuning = Tuning::with_threads(1);
 
 fn rules(tie_break: TieBreak, shared_tokens: bool) -> Rules {
     Rules { tie_break, shared_tokens, max_tokens: None, max_merges: None, max_token_length: None }
@@ -207,7 +203,7 @@ fn train_engine(
     let lengths: Vec<usize> = corpus.iter().map(|(word, _)| word.len()).collect();
     let counts: Vec<u64> = corpus.iter().map(|&(_, count)| count).collect();
     let words = SymbolWords { symbols: &flat, lengths: &lengths, counts: &counts };
-    Planned::tuned(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)?
+    Planned::new(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)?
         .fill(&words, &mut Unwatched)?
         .train(&mut Unwatched)
         .map(|merges| merges.to_vec())
@@ -344,7 +340,7 @@ fn pairs_far_rarer_than_the_next_threshold_are_still_merged() {
         slack_when_frequent: 1,
         divisor: 2,
         sparse_percent: 100,
-        ..Tuning::default()
+        ..DEFAULT
     };
     for tie in TIES {
         let rules = Rules { max_merges: Some(8), ..rules(tie, true) };
@@ -373,7 +369,7 @@ fn training_goes_on_after_prior_merges() {
 #[test]
 fn prior_merges_that_make_no_sense_are_refused() {
     let refused = |prior: &[MergeRow]| {
-        train_engine(&AB, &vec![], &rules(TieBreak::SmallestIds, true), prior, Tuning::default()).is_err()
+        train_engine(&AB, &vec![], &rules(TieBreak::SmallestIds, true), prior, DEFAULT).is_err()
     };
     assert!(!refused(&[[0, 1, 2], [2, 0, 3], [1, 0, 4], [0, 4, 3]]));
     assert!(refused(&[[0, 2, 2]]), "a merge cannot use its own result");
@@ -393,8 +389,7 @@ fn the_example_of_the_header_is_true() {
         let mut pulse = Pulse::of(&mut watch);
         let share = Share { nth: 0, of: 1 };
         let layout = Layout::measure(&words, share, &tokens.spans(), &mut pulse).unwrap();
-        let mut slots =
-            Slots::<u32>::fill(&[(share, layout)], &words, &tokens.spans(), true, &mut pulse).unwrap();
+        let mut slots = Slots::<u32>::fill(&[layout], &words, &tokens.spans(), true, &mut pulse).unwrap();
         prior.apply(&mut slots, &tokens.spans(), 1, &mut pulse).unwrap();
         (0..10).map(|at| slots.code(at)).collect::<Vec<_>>()
     };
@@ -404,7 +399,7 @@ fn the_example_of_the_header_is_true() {
     assert_eq!(slots_after(&merges), [bar, abab, ab, hole, abab, bar, c, ab, ab, bar]);
     let rules = rules(TieBreak::SmallestIds, false);
     let corpus = vec![(vec![0, 1, 0, 1], 5), (vec![2, 0, 1], 2)];
-    let trained = train_engine(&ABCD[..3], &corpus, &rules, &[], Tuning::default()).unwrap();
+    let trained = train_engine(&ABCD[..3], &corpus, &rules, &[], DEFAULT).unwrap();
     assert_eq!(trained[..2], merges);
 }
 
@@ -414,15 +409,14 @@ fn an_empty_symbol_is_refused_where_tokens_are_shared() {
     let corpus = vec![(vec![0, 1, 1], 1)];
     check(&symbols, &corpus, &rules(TieBreak::SmallestBytes, false), &[]);
     let shared = rules(TieBreak::SmallestBytes, true);
-    assert!(train_engine(&symbols, &corpus, &shared, &[], Tuning::default()).is_err());
+    assert!(train_engine(&symbols, &corpus, &shared, &[], DEFAULT).is_err());
 }
 
 #[test]
 fn a_count_that_does_not_fit_64_bits_is_an_error() {
     let half = 1 << 63;
-    let train = |corpus: Corpus| {
-        train_engine(&AB, &corpus, &rules(TieBreak::SmallestIds, false), &[], Tuning::default())
-    };
+    let train =
+        |corpus: Corpus| train_engine(&AB, &corpus, &rules(TieBreak::SmallestIds, false), &[], DEFAULT);
     assert!(matches!(train(vec![(vec![0, 1], half), (vec![0, 1, 1], half)]), Err(Error::Overflow(_))));
     assert!(matches!(train(vec![(vec![0, 0, 0], half)]), Err(Error::Overflow(_))));
     assert_eq!(train(vec![(vec![0, 1], half), (vec![1, 0], half)]).unwrap(), [[0, 1, 2], [1, 0, 3]]);
@@ -438,7 +432,7 @@ fn one_giant_word_is_trained_in_near_linear_time() {
         &vec![(vec![0; 1 << 20], 1), (random, 1)],
         &rules(TieBreak::SmallestIds, false),
         &[],
-        Tuning::default(),
+        DEFAULT,
     )
     .unwrap();
     assert!(merges.len() > 1000);
@@ -456,6 +450,9 @@ fn a_watcher_stops_training() {
     let symbols: Vec<u32> = vec![0; 4];
     let words = SymbolWords { symbols: &symbols, lengths: &[4], counts: &[1] };
     let all = rules(TieBreak::SmallestIds, false);
-    let stopped = train(AB.into_iter(), &words, &all, &[], 1, &mut Impatient(HashMap::new()));
+    let mut watch = Impatient(HashMap::new());
+    let stopped = Planned::new(AB.into_iter(), &words, &all, &[], DEFAULT, &mut watch)
+        .and_then(|planned| planned.fill(&words, &mut watch))
+        .and_then(|filled| filled.train(&mut watch));
     assert!(matches!(stopped, Err(Error::Value(message)) if message == "enough"));
 }

@@ -1,14 +1,15 @@
-//! The tokens of a training run: their bytes and lengths, and a lookup of the token that spells given bytes.
+//! The tokens of a training run: their lengths, and a lookup of the token that spells given bytes.
 //!
 //! Bytes are stored only where ties are decided by them. For shared tokens, a digest of the bytes of a merge is computed
 //! from the digests of its two tokens, and finds a token of equal bytes, if there is one. Equal digests are compared by
 //! their bytes, so a collision costs time but never changes the result.
 
-use std::hash::{BuildHasher, RandomState};
-use std::ops::Range;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
 use crate::error::{Error, Result};
-use crate::memory::cells::{Cells, Content, Plain};
+use crate::memory;
+use crate::memory::cells::Plain;
 use crate::memory::rows::Rows;
 use crate::prefetch::prefetch;
 
@@ -25,21 +26,11 @@ pub const FIRST: Code = 2;
 /// All tokens, indexed by code.
 pub struct Tokens {
     tokens: Rows<Token>,
-    /// The two tokens that a token was first made of; `BOUNDARY` for symbols.
-    parents: Rows<[Code; 2]>,
     /// The bytes of the symbols, concatenated; with `keeps_bytes`, those of all tokens.
     bytes: Vec<u8>,
     keeps_bytes: bool,
-    /// For each token whose bytes are stored, their end, and the first eight as a number.
-    ends: Vec<usize>,
-    prefixes: Vec<u64>,
-    by_bytes: Option<Codes>,
+    shared: Option<SharedTokens>,
 }
-
-// SAFETY: it consists of integers, for which any bytes are valid.
-unsafe impl Plain for Token {}
-// SAFETY: the same.
-unsafe impl Plain for [Code; 2] {}
 
 /// What a merge needs to know of its two tokens, in one place.
 #[derive(Clone, Copy)]
@@ -49,25 +40,26 @@ struct Token {
     length: u64,
     /// In slots.
     span: u32,
+    /// The two tokens that it was first made of; `BOUNDARY` for symbols.
+    parents: [Code; 2],
+    /// If its bytes are stored: their start, and the first eight as a number of the same order (padded with zeros).
+    start: usize,
+    prefix: u64,
 }
 
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Token {}
+
 impl Tokens {
-    /// Starts with the base symbols. `keep_bytes` stores the bytes of all tokens, to decide ties; `shared` lets a merge
+    /// Starts with the base symbols. `keeps_bytes` stores the bytes of all tokens, to decide ties; `shares` lets a merge
     /// result in an existing token of equal bytes.
     pub fn new<'a>(
         symbols: impl Iterator<Item = &'a [u8]> + Clone,
-        keep_bytes: bool,
-        shared: bool,
+        keeps_bytes: bool,
+        shares: bool,
     ) -> Result<Self> {
-        let mut tokens = Self {
-            tokens: Rows::default(),
-            parents: Rows::default(),
-            bytes: Vec::new(),
-            keeps_bytes: keep_bytes,
-            ends: vec![0; FIRST as usize],
-            prefixes: vec![0; FIRST as usize],
-            by_bytes: if shared { Some(Codes::new()?) } else { None },
-        };
+        let shared = shares.then(SharedTokens::new);
+        let mut tokens = Self { tokens: Rows::default(), bytes: Vec::new(), keeps_bytes, shared };
         for _ in 0..FIRST {
             tokens.push(0, 1, [BOUNDARY; 2], Digest::EMPTY)?;
         }
@@ -76,22 +68,17 @@ impl Tokens {
         let first_length = symbols.clone().next().map_or(1, <[u8]>::len);
         let uniform = symbols.clone().all(|symbol| symbol.len() == first_length);
         for symbol in symbols {
-            if shared && symbol.is_empty() {
+            if shares && symbol.is_empty() {
                 return Err(Error::Value("symbols: an empty symbol cannot be merged".to_string()));
             }
-            let span = if !shared || uniform { 1 } else { symbol.len() };
-            if tokens.keeps_bytes || shared {
-                tokens.reserve(symbol.len())?;
-                tokens.bytes.extend_from_slice(symbol);
-            }
-            let digest = tokens.by_bytes.as_ref().map_or(Digest::EMPTY, |codes| codes.digest_of(symbol));
-            let known = tokens.find(digest, |code| tokens.bytes(code).1 == symbol);
-            let code = tokens.push(symbol.len() as u64, span as u64, [BOUNDARY; 2], digest)?;
-            tokens.note_bytes();
+            let span = if !shares || uniform { 1 } else { symbol.len() };
+            let digest = tokens.shared.as_ref().map_or(Digest::EMPTY, |shared| shared.digest_of(symbol));
             // Among equal symbols, merges result in the first.
-            if known.is_none() {
-                tokens.share(code)?;
-            }
+            let place = tokens.find(digest, |code| tokens.bytes(code).1 == symbol);
+            let code = tokens.push(symbol.len() as u64, span as u64, [BOUNDARY; 2], digest)?;
+            memory::extend(&mut tokens.bytes, symbol)?;
+            tokens.note_bytes();
+            tokens.share(place, code)?;
         }
         Ok(tokens)
     }
@@ -99,11 +86,7 @@ impl Tokens {
     /// Makes room for more tokens, so that they need not be moved.
     pub fn make_room(&mut self, more: usize) -> Result<()> {
         self.tokens.reserve(more)?;
-        self.parents.reserve(more)?;
-        if let Some(codes) = &mut self.by_bytes {
-            codes.lengthen(2 * (codes.len + more))?;
-        }
-        Ok(())
+        self.shared.as_mut().map_or(Ok(()), |shared| shared.make_room(more))
     }
 
     /// The number of codes in use.
@@ -126,39 +109,30 @@ impl Tokens {
         self.tokens.iter().map(|token| token.span).collect()
     }
 
-    /// The token's bytes, which must be stored, and before them the first eight as a number of the same order (padded with zeros).
+    /// The token's bytes, which must be stored, and before them their prefix.
     pub fn bytes(&self, code: Code) -> (u64, &[u8]) {
-        (self.prefixes[code as usize], &self.bytes[self.range(code)])
-    }
-
-    fn range(&self, code: Code) -> Range<usize> {
-        self.ends[code as usize - 1]..self.ends[code as usize]
+        let token = &self.tokens[code as usize];
+        (token.prefix, &self.bytes[token.start..][..token.length as usize])
     }
 
     /// The token that a merge results in, and whether it is new.
     pub fn join(&mut self, left: Code, right: Code) -> Result<(Code, bool)> {
         let [first, second] = [left, right].map(|code| self.tokens[code as usize]);
-        let digest = if self.by_bytes.is_some() { first.digest.concat(second.digest) } else { Digest::EMPTY };
-        if let Some(codes) = &mut self.by_bytes {
-            codes.make_room_for_one()?;
-        }
-        let is_same = |code| self.spell(&[code]).eq(self.spell(&[left, right]));
-        let place = match self.look_up(digest, is_same) {
-            Ok(known) => return Ok((known, false)),
-            Err(place) => place,
+        let digest = if self.shared.is_some() { first.digest.concat(second.digest) } else { Digest::EMPTY };
+        let place = match self.find(digest, |code| self.spell(&[code]).eq(self.spell(&[left, right]))) {
+            Found::Token(known) => return Ok((known, false)),
+            free => free,
         };
         let span = u64::from(first.span) + u64::from(second.span);
         let code = self.push(first.length.saturating_add(second.length), span, [left, right], digest)?;
         if self.keeps_bytes {
-            self.reserve(self.range(left).len() + self.range(right).len())?;
-            for part in [left, right] {
-                self.bytes.extend_from_within(self.range(part));
+            memory::reserve(&mut self.bytes, (first.length + second.length) as usize)?;
+            for part in [first, second] {
+                self.bytes.extend_from_within(part.start..part.start + part.length as usize);
             }
             self.note_bytes();
         }
-        if let Some(codes) = &mut self.by_bytes {
-            codes.fill(place, code, digest);
-        }
+        self.share(place, code)?;
         Ok((code, true))
     }
 
@@ -167,21 +141,13 @@ impl Tokens {
         [left, right].iter().for_each(|&code| prefetch(&self.tokens, code as usize));
     }
 
-    /// Prefetches the lookup for two tokens that will be joined; call it after `prefetch`.
-    pub fn prefetch_join(&self, left: Code, right: Code) {
-        if let Some(codes) = &self.by_bytes {
-            let [first, second] = [left, right].map(|code| self.tokens[code as usize].digest);
-            prefetch(&codes.entries, codes.place(first.concat(second)));
-        }
-    }
-
     /// The bytes of tokens, concatenated.
     fn spell(&self, tokens: &[Code]) -> impl Iterator<Item = u8> {
         let mut stack: Vec<Code> = tokens.iter().rev().copied().collect();
         let symbols = std::iter::from_fn(move || {
             loop {
                 let code = stack.pop()?;
-                match self.parents[code as usize] {
+                match self.tokens[code as usize].parents {
                     [BOUNDARY, _] => return Some(code),
                     [first, second] => stack.extend([second, first]),
                 }
@@ -190,48 +156,38 @@ impl Tokens {
         symbols.flat_map(|code| self.bytes(code).1.iter().copied())
     }
 
-    fn reserve(&mut self, bytes: usize) -> Result<()> {
-        self.bytes
-            .try_reserve(bytes)
-            .map_err(|_| Error::Memory("no memory for the bytes of the tokens".to_string()))
-    }
-
-    /// The shared token that has this digest and satisfies `is_same`.
-    fn find(&self, digest: Digest, is_same: impl Fn(Code) -> bool) -> Option<Code> {
-        self.look_up(digest, is_same).ok()
-    }
-
-    /// The same, or else the place in the lookup where a token with this digest belongs.
-    fn look_up(&self, digest: Digest, is_same: impl Fn(Code) -> bool) -> std::result::Result<Code, usize> {
-        let Some(codes) = &self.by_bytes else { return Err(0) };
-        codes.look_up(digest, |code| self.tokens[code as usize].digest == digest && is_same(code))
-    }
-
-    /// Adds a token.
+    /// Adds a token, whose bytes come next if they are stored.
     fn push(&mut self, length: u64, span: u64, parents: [Code; 2], digest: Digest) -> Result<Code> {
         let too_many = || Error::Memory("the number of tokens does not fit 32 bits".to_string());
         let code = Code::try_from(self.tokens.len()).map_err(|_| too_many())?;
         let span = u32::try_from(span).map_err(|_| too_many())?;
-        self.tokens.push(Token { digest, length, span })?;
-        self.parents.push(parents)?;
+        let token = Token { digest, length, span, parents, start: self.bytes.len(), prefix: 0 };
+        self.tokens.push(token)?;
         Ok(code)
     }
 
-    /// Takes what was appended to `bytes` for the bytes of the last token.
+    /// Notes the prefix of the last token, whose bytes are stored now.
     fn note_bytes(&mut self) {
-        let bytes = self.ends.last().map_or(&[][..], |&end| &self.bytes[end..]);
-        let mut prefix = [0; 8];
-        let known = bytes.len().min(8);
-        prefix[..known].copy_from_slice(&bytes[..known]);
-        self.prefixes.push(u64::from_be_bytes(prefix));
-        self.ends.push(self.bytes.len());
+        if let Some(token) = self.tokens.last_mut() {
+            let bytes = &self.bytes[token.start..];
+            let mut prefix = [0; 8];
+            let known = bytes.len().min(8);
+            prefix[..known].copy_from_slice(&bytes[..known]);
+            token.prefix = u64::from_be_bytes(prefix);
+        }
     }
 
-    /// Adds the token to the lookup: from now on merges may result in it.
-    fn share(&mut self, code: Code) -> Result<()> {
-        match &mut self.by_bytes {
-            Some(codes) => codes.add(code, self.tokens[code as usize].digest),
-            None => Ok(()),
+    /// The shared token with this digest that is the one.
+    fn find(&self, digest: Digest, is_it: impl Fn(Code) -> bool) -> Found {
+        let Some(shared) = &self.shared else { return Found::Free(0) };
+        shared.find(digest, |code| self.tokens[code as usize].digest == digest && is_it(code))
+    }
+
+    /// Lets merges result in a token, if its place is free.
+    fn share(&mut self, place: Found, code: Code) -> Result<()> {
+        match (&mut self.shared, place) {
+            (Some(shared), Found::Free(place)) => shared.add(place, code),
+            _ => Ok(()),
         }
     }
 }
@@ -270,27 +226,23 @@ impl Digest {
     }
 }
 
-/// A map from digests to tokens: a hash table with open addressing.
-struct Codes {
+/// The tokens that merges may result in, by the values of their digests. Where a value is taken by another token, the
+/// next one is tried.
+struct SharedTokens {
     /// The point where polynomials are evaluated.
     at: u64,
-    /// The low 32 bits of digest values, and codes; code 0 marks a free entry.
-    entries: Cells<CodeEntry>,
-    len: usize,
+    codes: HashMap<u64, Code, BuildHasherDefault<DigestHasher>>,
 }
 
-type CodeEntry = (u32, Code);
+/// The result of a search: a token, or the place where it belongs.
+enum Found {
+    Token(Code),
+    Free(u64),
+}
 
-// SAFETY: it consists of integers, for which any bytes are valid.
-unsafe impl Plain for CodeEntry {}
-
-/// The minimum size of the table.
-const SMALLEST: usize = 1 << 10;
-
-impl Codes {
-    fn new() -> Result<Self> {
-        let at = RandomState::new().hash_one(0) % PRIME;
-        Ok(Self { at, entries: Cells::new(SMALLEST, Content::LateZeros)?, len: 0 })
+impl SharedTokens {
+    fn new() -> Self {
+        Self { at: RandomState::new().hash_one(0) % PRIME, codes: HashMap::default() }
     }
 
     fn digest_of(&self, bytes: &[u8]) -> Digest {
@@ -298,62 +250,44 @@ impl Codes {
         bytes.iter().map(digest_of).fold(Digest::EMPTY, Digest::concat)
     }
 
-    fn add(&mut self, code: Code, digest: Digest) -> Result<()> {
-        self.make_room_for_one()?;
-        self.put((digest.value as u32, code));
-        self.len += 1;
+    fn find(&self, digest: Digest, is_it: impl Fn(Code) -> bool) -> Found {
+        let mut place = digest.value;
+        while let Some(&code) = self.codes.get(&place) {
+            if is_it(code) {
+                return Found::Token(code);
+            }
+            place += 1;
+        }
+        Found::Free(place)
+    }
+
+    fn add(&mut self, place: u64, code: Code) -> Result<()> {
+        self.make_room(1)?;
+        self.codes.insert(place, code);
         Ok(())
     }
 
-    fn make_room_for_one(&mut self) -> Result<()> {
-        if 2 * self.len >= self.entries.len() { self.lengthen(2 * self.entries.len()) } else { Ok(()) }
+    fn make_room(&mut self, more: usize) -> Result<()> {
+        let no_memory = |_| Error::Memory("no memory for a lookup of the tokens".to_string());
+        self.codes.try_reserve(more).map_err(no_memory)
+    }
+}
+
+/// Digests are random already; the map uses the highest bits, too.
+#[derive(Default)]
+struct DigestHasher(u64);
+
+impl Hasher for DigestHasher {
+    fn finish(&self) -> u64 {
+        self.0
     }
 
-    /// Adds a code at the place where a search for its digest ended.
-    fn fill(&mut self, place: usize, code: Code, digest: Digest) {
-        self.entries[place] = (digest.value as u32, code);
-        self.len += 1;
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(self.0 ^ u64::from(byte)));
     }
 
-    /// Makes the table at least this long.
-    fn lengthen(&mut self, entries: usize) -> Result<()> {
-        let larger = Cells::new(entries.next_power_of_two().max(SMALLEST), Content::LateZeros)?;
-        let entries = std::mem::replace(&mut self.entries, larger);
-        entries.iter().filter(|entry| entry.1 != 0).for_each(|&entry| self.put(entry));
-        Ok(())
-    }
-
-    fn put(&mut self, entry: (u32, Code)) {
-        if let Some(place) = self.places(entry.0).find(|&place| self.entries[place].1 == 0) {
-            self.entries[place] = entry;
-        }
-    }
-
-    /// The code with the same low bits of its digest that is the one, or the free place where the search ended.
-    fn look_up(&self, digest: Digest, is_it: impl Fn(Code) -> bool) -> std::result::Result<Code, usize> {
-        let (low, mask) = (digest.value as u32, self.entries.len() - 1);
-        let mut place = self.place(digest);
-        loop {
-            let (bits, code) = self.entries[place];
-            if code == 0 {
-                return Err(place);
-            }
-            if bits == low && is_it(code) {
-                return Ok(code);
-            }
-            place = (place + 1) & mask;
-        }
-    }
-
-    /// The index where the search for a digest begins.
-    fn place(&self, digest: Digest) -> usize {
-        digest.value as u32 as usize & (self.entries.len() - 1)
-    }
-
-    /// All indices of the table, starting where the search for a digest with these low bits begins.
-    fn places(&self, low: u32) -> impl Iterator<Item = usize> + use<> {
-        let (first, size) = (low as usize & (self.entries.len() - 1), self.entries.len());
-        (0..size).map(move |step| (first + step) & (size - 1))
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 }
 

@@ -1,21 +1,20 @@
 //! The merge loop: pick the best pair, replace it everywhere, update the counts.
 //!
 //! Invariants between two merges: every pair at or above the threshold is in `pairs` and in the queue; a pair with a
-//! list has its exact count; a pair without one (`UNLISTED`) has an upper bound. When the best candidate has no list, or
+//! list has its exact count; a pair without one (`UNLISTED`) has an upper bound. When the best pair has no list, or
 //! none is left, a recount starts afresh with a lower threshold.
 
-use super::code_array::SlotWidth;
-use super::neighbours::{NeighbourCount, Neighbours};
-use super::pairs::{Candidate, PairTable, UNLISTED, add, codes_of, key_of};
+use super::lists::Lists;
+use super::pairs::{Pair, PairTable, UNLISTED, add, codes_of};
 use super::prior::Prior;
-use super::queue::PairQueue;
+use super::queue::{PairQueue, TieBreak};
 use super::recount::{Plan, Recount};
-use super::replacing::Task;
-use super::slots::{Layout, Slots};
-use super::tie_break::TieBreak;
+use super::replacing::{Replaced, SIDES, Side, Task, replace_all, replace_few};
+use super::slots::{Layout, SlotWidth, Slots};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
-use super::tuning::{LIST_BYTES_PER_SLOT, MAX_EXPECTED_TOKENS, MAX_SLOTS, STEP, TABLE_BYTES, Tuning};
-use super::word_store::{Need, Side, WordStore};
+use super::tuning::{
+    LIST_BYTES_PER_SLOT, MAX_EXPECTED_TOKENS, MAX_SLOTS, PREFETCHED_SLOTS, STEP, TABLE_BYTES, Tuning,
+};
 use super::{MergeRow, Rules, Share, Words};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -23,20 +22,6 @@ use crate::memory::cells::Plain;
 use crate::memory::rows::Rows;
 use crate::watch::{Pulse, Stage, Watch};
 use crate::workers;
-
-/// Learns merges from words of `symbols`, starting after the merges in `prior`; returns the new ones.
-///
-/// Every unit of a word must be the number of a symbol. The result does not depend on `threads`.
-pub fn train<'a, W: Words>(
-    symbols: impl Iterator<Item = &'a [u8]> + Clone,
-    words: &W,
-    rules: &Rules,
-    prior: &[MergeRow],
-    threads: usize,
-    watch: &mut dyn Watch,
-) -> Result<Rows<MergeRow>> {
-    Planned::new(symbols, words, rules, prior, threads, watch)?.fill(words, watch)?.train(watch)
-}
 
 // SAFETY: it consists of integers, for which any bytes are valid.
 unsafe impl Plain for MergeRow {}
@@ -48,7 +33,7 @@ enum Reason {
     Start,
     /// No followed pair reaches the threshold any more.
     Exhausted,
-    /// The best candidate has only an upper bound. The threshold falls by a factor, so that this is rare.
+    /// The best pair has only an upper bound. The threshold falls by a factor, so that this is rare.
     Unsure,
     /// The lists of positions have reached their limit.
     Full,
@@ -60,29 +45,16 @@ pub struct Planned<'r> {
     tuning: Tuning,
     tokens: Tokens,
     prior: Prior,
-    layouts: Vec<(Share, Layout)>,
+    layouts: Vec<Layout>,
     /// The number of codes that training may need, as far as room is made for them.
     codes: usize,
-    is_narrow: bool,
     /// Whether narrow slots may become wide.
     may_widen: bool,
 }
 
 impl<'r> Planned<'r> {
-    /// Measures the words of [`train`].
+    /// Measures the words. Every unit of a word must be the number of a symbol.
     pub fn new<'a, W: Words>(
-        symbols: impl Iterator<Item = &'a [u8]> + Clone,
-        words: &W,
-        rules: &'r Rules,
-        prior: &[MergeRow],
-        threads: usize,
-        watch: &mut dyn Watch,
-    ) -> Result<Self> {
-        let tuning = Tuning::for_words(words.len(), threads);
-        Self::tuned(symbols, words, rules, prior, tuning, watch)
-    }
-
-    pub(super) fn tuned<'a, W: Words>(
         symbols: impl Iterator<Item = &'a [u8]> + Clone,
         words: &W,
         rules: &'r Rules,
@@ -92,25 +64,24 @@ impl<'r> Planned<'r> {
     ) -> Result<Self> {
         let mut pulse = pulse_of(watch, rules);
         pulse.report()?;
-        let keep_bytes = rules.tie_break != TieBreak::SmallestIds;
-        let mut tokens = Tokens::new(symbols, keep_bytes, rules.shared_tokens)?;
+        let keeps_bytes = rules.tie_break != TieBreak::SmallestIds;
+        let mut tokens = Tokens::new(symbols, keeps_bytes, rules.shared_tokens)?;
         let prior = Prior::new(prior, &mut tokens)?;
         let of = tuning.threads;
         let shares = (0..of).map(|nth| Share { nth, of });
         let spans = &tokens.spans()[..];
-        let layouts = workers::each(shares, &mut pulse, |share, pulse| {
-            Ok((share, Layout::measure(words, share, spans, pulse)?))
-        })?;
-        let slots: u64 = layouts.iter().map(|(_, layout)| layout.slots()).sum();
+        let layouts =
+            workers::each(shares, &mut pulse, |share, pulse| Layout::measure(words, share, spans, pulse))?;
+        let slots: u64 = layouts.iter().map(Layout::slots).sum();
         if slots > MAX_SLOTS {
             return Err(Error::Memory(format!(
                 "the distinct pretokens hold {slots} bytes, more than the limit of {MAX_SLOTS}; raise min_count"
             )));
         }
-        let is_narrow = spans.len() < tuning.narrow_codes;
         let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
-        let may_widen = spans.len() as u64 + new_tokens >= tuning.narrow_codes as u64;
+        let may_widen = tokens.len() as u64 + new_tokens >= tuning.narrow_codes as u64;
         // Slots become wide when so few pairs are left that their lists take less than before.
+        let is_narrow = tokens.len() < tuning.narrow_codes;
         let slot = if is_narrow { size_of::<u16>() } else { size_of::<u32>() };
         let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
         pulse.expect(expected)?;
@@ -118,177 +89,167 @@ impl<'r> Planned<'r> {
         let new_tokens = new_tokens.min(MAX_EXPECTED_TOKENS) as usize;
         tokens.make_room(new_tokens)?;
         let codes = tokens.len() + new_tokens;
-        Ok(Self { rules, tuning, tokens, prior, layouts, codes, is_narrow, may_widen })
+        Ok(Self { rules, tuning, tokens, prior, layouts, codes, may_widen })
     }
 
     /// Takes over the words, which must be those that were measured.
-    pub fn fill<W: Words>(self, words: &W, watch: &mut dyn Watch) -> Result<AnyTrainer<'r>> {
-        Ok(if self.is_narrow {
-            AnyTrainer::Narrow(self.filled(words, watch)?)
+    pub fn fill<W: Words>(self, words: &W, watch: &mut dyn Watch) -> Result<Filled<'r>> {
+        let mut pulse = pulse_of(watch, self.rules);
+        let slots = if self.tokens.len() < self.tuning.narrow_codes {
+            AnySlots::Narrow(self.filled(words, &mut pulse)?)
         } else {
-            AnyTrainer::Wide(self.filled(words, watch)?)
-        })
-    }
-
-    fn filled<W: Words, S: SlotWidth>(self, words: &W, watch: &mut dyn Watch) -> Result<Box<Trainer<'r, S>>> {
-        let Self { rules, tuning, tokens, prior, layouts, codes, may_widen, .. } = self;
-        let mut pulse = pulse_of(watch, rules);
-        let spans = &tokens.spans()[..];
-        let mut slots = Slots::fill(&layouts, words, spans, may_widen, &mut pulse)?;
-        if !prior.is_empty() {
-            prior.apply(&mut slots, spans, tuning.threads, &mut pulse)?;
-        }
-        Ok(Box::new(Trainer {
-            store: WordStore::new(slots, spans, &tuning, codes)?,
+            AnySlots::Wide(self.filled(words, &mut pulse)?)
+        };
+        let Self { rules, tuning, tokens, codes, .. } = self;
+        let trainer = Trainer {
             rules,
             tuning,
             base_tokens: tokens.len(),
+            spans: tokens.spans(),
             // Some merges result in known tokens.
             merges: Rows::with_capacity((codes - tokens.len()) / 8 * 9)?,
             tokens,
             threshold: u64::MAX,
             pairs: PairTable::with_capacity(0)?,
             queue: PairQueue::new(rules.tie_break, tuning.buckets, tuning.sort_batch),
-            lists: 0,
-            next_lists: [UNLISTED; NEXT_LISTS],
-        }))
+            lists: Lists::default(),
+            occurrences: usize::MAX,
+            replaced: Replaced::with_capacity(codes)?,
+        };
+        Ok(Filled { slots, trainer })
+    }
+
+    fn filled<W: Words, S: SlotWidth>(&self, words: &W, pulse: &mut Pulse<'_>) -> Result<Slots<S>> {
+        let spans = &self.tokens.spans()[..];
+        let mut slots = Slots::fill(&self.layouts, words, spans, self.may_widen, pulse)?;
+        self.prior.apply(&mut slots, spans, self.tuning.threads, pulse)?;
+        Ok(slots)
     }
 }
 
-/// A training whose words are all taken over: it needs nothing else to learn merges. While all codes fit 16 bits, slots have
-/// so many, which is half the memory.
-pub enum AnyTrainer<'r> {
-    Narrow(Box<Trainer<'r, u16>>),
-    Wide(Box<Trainer<'r, u32>>),
+/// A training whose words are all taken over: it needs nothing else to learn merges.
+pub struct Filled<'r> {
+    slots: AnySlots,
+    trainer: Trainer<'r>,
 }
 
-impl AnyTrainer<'_> {
+/// While all codes fit 16 bits, slots have so many, which is half the memory.
+enum AnySlots {
+    Narrow(Slots<u16>),
+    Wide(Slots<u32>),
+}
+
+impl Filled<'_> {
     /// Learns the merges.
     pub fn train(self, watch: &mut dyn Watch) -> Result<Rows<MergeRow>> {
-        let mut wide = match self {
-            Self::Wide(trainer) => trainer,
-            Self::Narrow(mut trainer) => {
-                let mut pulse = pulse_of(watch, trainer.rules);
-                if trainer.learn(&mut pulse)? {
-                    pulse.report()?;
-                    return Ok(trainer.merges);
+        let Self { slots, mut trainer } = self;
+        let mut pulse = pulse_of(watch, trainer.rules);
+        let wide = match slots {
+            AnySlots::Wide(slots) => Some(slots),
+            AnySlots::Narrow(mut slots) => match trainer.learn(&mut slots, &mut pulse)? {
+                true => None,
+                false => {
+                    // The memory of lists that nobody needs is given back first.
+                    trainer.drop_lists();
+                    trainer.lists.compact()?;
+                    Some(slots.widened()?)
                 }
-                trainer.widened(&mut pulse)?
-            }
+            },
         };
-        let mut pulse = pulse_of(watch, wide.rules);
-        wide.learn(&mut pulse)?;
+        if let Some(mut slots) = wide {
+            trainer.learn(&mut slots, &mut pulse)?;
+        }
         pulse.report()?;
-        Ok(wide.merges)
+        Ok(trainer.merges)
     }
 }
 
-/// A training with slots of one width.
-pub struct Trainer<'r, S> {
-    store: WordStore<S>,
+/// All that is known of a training, except the words.
+struct Trainer<'r> {
     rules: &'r Rules,
     tuning: Tuning,
     tokens: Tokens,
     base_tokens: usize,
+    /// The span of every token.
+    spans: Vec<u32>,
     merges: Rows<MergeRow>,
     /// A pair that is not in `pairs` has a lower count.
     threshold: u64,
     pairs: PairTable,
-    /// For every pair at or above the threshold, a candidate with at least the pair's count.
+    /// Every pair at or above the threshold, with at least its count.
     queue: PairQueue,
-    /// The number of lists of positions.
-    lists: u32,
-    /// The lists of the next merges, by their numbers in the queue; only for prefetching, as pairs may have lost theirs.
-    next_lists: [u32; NEXT_LISTS],
+    lists: Lists,
+    /// An upper bound of the number of pair occurrences in the words.
+    occurrences: usize,
+    /// The occurrences of the last merge.
+    replaced: Replaced,
 }
 
-/// More than are prefetched at a time.
-const NEXT_LISTS: usize = 4 * STEP;
-/// How many merges lie between the present one and the one whose neighbours are looked at.
-const AROUND: usize = 1;
-
-impl<'r, S: SlotWidth> Trainer<'r, S> {
-    /// The same with wide slots.
-    fn widened(mut self, pulse: &mut Pulse<'_>) -> Result<Box<Trainer<'r, u32>>> {
-        self.drop_lists(WordStore::forget_list);
-        Ok(Box::new(Trainer {
-            store: self.store.widened(pulse)?,
-            rules: self.rules,
-            tuning: self.tuning,
-            tokens: self.tokens,
-            base_tokens: self.base_tokens,
-            merges: self.merges,
-            threshold: self.threshold,
-            pairs: self.pairs,
-            queue: self.queue,
-            lists: self.lists,
-            next_lists: self.next_lists,
-        }))
-    }
-
+impl Trainer<'_> {
     /// Learns merges; false if the next token does not fit the slots.
-    fn learn(&mut self, pulse: &mut Pulse<'_>) -> Result<bool> {
+    fn learn<S: SlotWidth>(&mut self, slots: &mut Slots<S>, pulse: &mut Pulse<'_>) -> Result<bool> {
         while self.remaining() != Some(0) {
             if S::IS_NARROW && self.tokens.len() >= self.tuning.narrow_codes {
                 return Ok(false);
             }
             let Some(best) = self.queue.pop(&self.tokens, &self.pairs, self.threshold) else {
                 let reason = if self.threshold == u64::MAX { Reason::Start } else { Reason::Exhausted };
-                if self.threshold == 1 || !self.recount(reason, pulse)? {
+                if self.threshold == 1 || !self.recount(reason, slots, pulse)? {
                     break;
                 }
                 continue;
             };
-            self.look_ahead();
+            self.look_ahead(slots);
             let Some(place) = self.pairs.find(best.key) else { continue };
             let (count, list) = (self.pairs.count(place), self.pairs.list(place));
             if count < self.threshold {
                 continue;
             }
             if count != best.count {
-                self.queue.push(&self.tokens, Candidate { count, ..best });
+                self.queue.push(&self.tokens, Pair { count, ..best });
             } else if list == UNLISTED {
-                self.recount(Reason::Unsure, pulse)?;
+                self.recount(Reason::Unsure, slots, pulse)?;
             } else {
                 // All of its occurrences are merged now.
                 *self.pairs.count_mut(place) = 0;
-                let (left, right) = codes_of(best.key);
-                self.merge((left, right, list), pulse)?;
+                self.merge(codes_of(best.key), list, slots, pulse)?;
             }
         }
         Ok(true)
     }
 
     /// Prefetches the memory of the next merges, one step further for each merge that is nearer.
-    fn look_ahead(&mut self) {
-        if let Some((_, key)) = self.queue.ahead(4 * STEP) {
+    fn look_ahead<S: SlotWidth>(&self, slots: &Slots<S>) {
+        if let Some((key, list)) = self.queue.ahead(3 * STEP) {
             let (left, right) = codes_of(key);
-            self.pairs.prefetch_with_list(key);
+            self.pairs.prefetch(key);
             self.tokens.prefetch(left, right);
+            self.lists.prefetch(list);
         }
-        if let Some((number, key)) = self.queue.ahead(3 * STEP) {
+        if let Some((_, list)) = self.queue.ahead(2 * STEP) {
+            self.lists.prefetch_positions(list);
+        }
+        if let Some((_, list)) = self.queue.ahead(STEP) {
+            self.first_positions(list).for_each(|at| slots.prefetch(at as usize));
+        }
+        if let Some((key, list)) = self.queue.ahead(1) {
             let (left, right) = codes_of(key);
-            self.tokens.prefetch_join(left, right);
-            let list = self.pairs.find(key).map_or(UNLISTED, |place| self.pairs.list(place));
-            self.next_lists[number % NEXT_LISTS] = list;
-            self.store.prefetch(list, Need::List);
-        }
-        for (steps, need) in [(2, Need::Positions), (1, Need::Slots)] {
-            if let Some((number, _)) = self.queue.ahead(steps * STEP) {
-                self.store.prefetch(self.next_lists[number % NEXT_LISTS], need);
+            let (left_span, right_span) = (self.tokens.span(left) as usize, self.tokens.span(right) as usize);
+            for at in self.first_positions(list) {
+                let Some(around) = slots.around(at as usize, left_span + right_span) else { continue };
+                if around[1] == S::of(left) && around[1 + left_span] == S::of(right) {
+                    let (before, after) = (around[0].code(), around[1 + left_span + right_span].code());
+                    slots.prefetch_group(at as usize);
+                    self.replaced.prefetch(before, after);
+                    self.pairs.prefetch(Side::Before.pair(before, left));
+                    self.pairs.prefetch(Side::After.pair(after, right));
+                }
             }
         }
-        if let Some((number, key)) = self.queue.ahead(AROUND) {
-            let (left, right) = codes_of(key);
-            let left_span = self.tokens.span(left);
-            let span = left_span + self.tokens.span(right);
-            let list = self.next_lists[number % NEXT_LISTS];
-            let task = Task { left, right, left_span, span, list, ..Task::default() };
-            self.store.look_around(task, |before, after| {
-                self.pairs.prefetch(key_of(before, left));
-                self.pairs.prefetch(key_of(right, after));
-            });
-        }
+    }
+
+    fn first_positions(&self, list: u32) -> impl Iterator<Item = u32> {
+        self.lists.positions(self.lists.block(list)).take(PREFETCHED_SLOTS)
     }
 
     fn remaining(&self) -> Option<u64> {
@@ -296,178 +257,143 @@ impl<'r, S: SlotWidth> Trainer<'r, S> {
     }
 
     /// Merges a pair at all its positions.
-    fn merge(&mut self, (left, right, list): (Code, Code, u32), pulse: &mut Pulse<'_>) -> Result<()> {
+    fn merge<S: SlotWidth>(
+        &mut self,
+        (left, right): (Code, Code),
+        list: u32,
+        slots: &mut Slots<S>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<()> {
         let (joined, is_new) = self.tokens.join(left, right)?;
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
-        let task = Task { left, right, joined, left_span, span, list };
-        let positions = self.store.list_len(list);
-        self.store.merge(task)?;
-        self.prefetch_neighbours(task);
         if is_new {
-            self.update_for_new_token(task)?;
-        } else {
-            self.update_for_known_token(task)?;
+            self.spans.push(span);
         }
+        let task = Task { left, right, joined, left_span, span };
+        let positions = self.replace(task, list, slots)?;
+        self.prefetch_neighbours(task);
+        self.update(task, is_new)?;
+        self.replaced.list_positions(&self.spans, self.lists.shared_units());
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST])?;
         pulse.finished = self.merges.len() as u64;
         pulse.beat(positions + 1)?;
-        if self.store.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {
-            self.drop_lists(WordStore::drop_list);
+        if self.lists.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {
+            self.drop_lists();
         }
-        if self.store.is_full() {
-            self.recount(Reason::Full, pulse)?;
+        if self.lists.is_full() {
+            self.recount(Reason::Full, slots, pulse)?;
         }
         Ok(())
+    }
+
+    /// Replaces a pair in the words, and tallies its neighbours; returns an upper bound of the positions of its list.
+    fn replace<S: SlotWidth>(&mut self, task: Task, list: u32, slots: &mut Slots<S>) -> Result<usize> {
+        let block = self.lists.take(list);
+        let most = block.len as usize;
+        self.replaced.make_room(self.spans.len(), most)?;
+        let positions = self.lists.positions(block);
+        // Positions that were added after a list was made are at its end, but adjacent occurrences must be replaced
+        // from left to right.
+        if block.is_mixed != 0 && !positions.clone().is_sorted() {
+            let mut sorted = memory::gathered(positions)?;
+            sorted.sort_unstable();
+            replace_all(slots, sorted.into_iter(), task, &mut self.replaced);
+        } else if most <= PREFETCHED_SLOTS {
+            replace_few(slots, positions, task, &mut self.replaced);
+        } else {
+            replace_all(slots, positions, task, &mut self.replaced);
+        }
+        self.lists.free(block);
+        self.occurrences -= self.replaced.len();
+        Ok(most)
     }
 
     /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
-    fn drop_lists(&mut self, drop: impl Fn(&mut WordStore<S>, u32)) {
-        self.store.list_positions();
+    fn drop_lists(&mut self) {
         for list in self.pairs.lists_below(self.threshold) {
-            drop(&mut self.store, std::mem::replace(list, UNLISTED));
+            let block = self.lists.take(std::mem::replace(list, UNLISTED));
+            self.lists.free(block);
         }
-        self.store.note_size();
+        self.lists.note_size();
     }
 
     /// Prefetches the neighbouring pairs of a merge, which are looked up next.
-    fn prefetch_neighbours(&self, task: Task) {
-        let ask = |old: u64, new: u64, weight: u64| {
-            self.pairs.prefetch(old);
-            if weight >= self.threshold {
-                self.pairs.prefetch(new);
+    fn prefetch_neighbours(&mut self, task: Task) {
+        for side in SIDES {
+            let tallies = self.replaced.side(side);
+            for &code in tallies.touched() {
+                self.pairs.prefetch(side.old_pair(code, &task));
+                if tallies.get(code).weight >= self.threshold {
+                    self.pairs.prefetch(side.pair(code, task.joined));
+                }
             }
-        };
-        for &before in self.store.replaced.before.touched() {
-            let weight = self.store.replaced.before.get(before).weight;
-            ask(key_of(before, task.left), key_of(before, task.joined), weight);
-        }
-        for &after in self.store.replaced.after.touched() {
-            let weight = self.store.replaced.after.get(after).weight;
-            ask(key_of(task.right, after), key_of(task.joined, after), weight);
         }
     }
 
-    /// Updates the counts after a merge into a new token: the counts of all its pairs are known exactly.
-    fn update_for_new_token(&mut self, task: Task) -> Result<()> {
-        let Task { left, right, joined, .. } = task;
-        // Between adjacent occurrences, (joined, left) rose with the first and fell with the second.
-        let repeated = self.store.replaced.before.get(joined).weight;
-        for nth in 0..self.store.replaced.before.touched().len() {
-            let (before, tally) = neighbour(&self.store.replaced.before, nth);
-            if before == BOUNDARY {
-                continue;
-            }
-            if before != joined {
-                self.lower(before, left, tally.weight);
-            }
-            if let Some(list) = self.follow_new(before, joined, tally.weight)? {
-                self.extend_list(Side::Before, before, list)?;
-            }
-        }
-        for nth in 0..self.store.replaced.after.touched().len() {
-            let (after, tally) = neighbour(&self.store.replaced.after, nth);
-            if after == BOUNDARY {
-                continue;
-            }
-            if (right, after) != (left, right) {
-                self.lower(right, after, tally.weight);
-            }
-            let undone = if after == left { repeated } else { 0 };
-            if let Some(list) = self.follow_new(joined, after, tally.weight - undone)? {
-                self.extend_list(Side::After, after, list)?;
+    /// Updates the counts of all neighbouring pairs after a merge. Counts are raised first, so that none falls below zero
+    /// on the way.
+    fn update(&mut self, task: Task, is_new: bool) -> Result<()> {
+        let joined = task.joined;
+        for side in SIDES {
+            for nth in 0..self.replaced.side(side).touched().len() {
+                let code = self.replaced.side(side).touched()[nth];
+                if code == BOUNDARY || code == joined {
+                    continue;
+                }
+                let tally = self.replaced.side(side).get(code);
+                if let Some(list) = self.raise(side.pair(code, joined), tally.weight, is_new)? {
+                    let place = self.lists.lengthen(list, tally.units())?;
+                    self.replaced.side(side).set_place(code, place);
+                }
             }
         }
-        Ok(())
-    }
-
-    /// Follows a new pair if it is frequent enough; returns the number of its list.
-    fn follow_new(&mut self, left: Code, right: Code, count: u64) -> Result<Option<u32>> {
-        if count < self.threshold || !self.rules.allow(&self.tokens, left, right) {
-            return Ok(None);
-        }
-        let place = self.pairs.insert(key_of(left, right))?;
-        *self.pairs.count_mut(place) = count;
-        let list = self.lists;
-        *self.pairs.list_mut(place) = list;
-        self.add_list()?;
-        self.queue.push(&self.tokens, Candidate { key: key_of(left, right), count });
-        Ok(Some(list))
-    }
-
-    /// Updates the counts after a merge into a token that existed before.
-    fn update_for_known_token(&mut self, task: Task) -> Result<()> {
-        let Task { left, right, joined, .. } = task;
-        // Counts are raised first, so that none falls below zero on the way.
-        for nth in 0..self.store.replaced.before.touched().len() {
-            let (before, tally) = neighbour(&self.store.replaced.before, nth);
-            if before == BOUNDARY || before == joined {
-                continue;
-            }
-            if let Some(list) = self.raise(before, joined, tally.weight)? {
-                self.extend_list(Side::Before, before, list)?;
+        self.raise_doubled(joined, is_new)?;
+        let merged = Side::Before.pair(task.left, task.right);
+        for side in SIDES {
+            for nth in 0..self.replaced.side(side).touched().len() {
+                let code = self.replaced.side(side).touched()[nth];
+                let old = side.old_pair(code, &task);
+                if code != BOUNDARY
+                    && old != merged
+                    && let Some(place) = self.pairs.find(old)
+                {
+                    *self.pairs.count_mut(place) -= self.replaced.side(side).get(code).weight;
+                }
             }
         }
-        for nth in 0..self.store.replaced.after.touched().len() {
-            let (after, tally) = neighbour(&self.store.replaced.after, nth);
-            if after == BOUNDARY || after == joined {
-                continue;
-            }
-            if let Some(list) = self.raise(joined, after, tally.weight)? {
-                self.extend_list(Side::After, after, list)?;
-            }
-        }
-        self.raise_doubled(joined)?;
-        for nth in 0..self.store.replaced.before.touched().len() {
-            let (before, tally) = neighbour(&self.store.replaced.before, nth);
-            if (before, left) != (left, right) {
-                self.lower(before, left, tally.weight);
-            }
-        }
-        for nth in 0..self.store.replaced.after.touched().len() {
-            let (after, tally) = neighbour(&self.store.replaced.after, nth);
-            if (right, after) != (left, right) {
-                self.lower(right, after, tally.weight);
-            }
-        }
-        self.store.list_positions();
         Ok(())
     }
 
     /// Raises the pair (joined, joined), whose occurrences may come from both sides.
-    fn raise_doubled(&mut self, joined: Code) -> Result<()> {
-        let mut weight = self.store.replaced.before.get(joined).weight;
-        add(&mut weight, self.store.replaced.after.get(joined).weight)?;
-        if weight == 0 {
-            return Ok(());
-        }
-        let list = self.raise(joined, joined, weight)?;
-        if let Some(list) = list {
-            let store = &mut self.store;
-            let (before, after) =
-                (store.replaced.before.get(joined).units(), store.replaced.after.get(joined).units());
-            let start = store.lengthen(list, before + after)?;
-            store.note_lengthened(list)?;
-            store.replaced.before.set_place(joined, start);
-            store.replaced.after.set_place(joined, start + before);
+    fn raise_doubled(&mut self, joined: Code, is_new: bool) -> Result<()> {
+        let [before, after] = SIDES.map(|side| self.replaced.side(side).get(joined));
+        let mut weight = before.weight;
+        add(&mut weight, after.weight)?;
+        if weight > 0
+            && let Some(list) = self.raise(Side::Before.pair(joined, joined), weight, is_new)?
+        {
+            let place = self.lists.lengthen(list, before.units() + after.units())?;
+            self.lists.mix(list);
+            self.replaced.side(Side::Before).set_place(joined, place);
+            self.replaced.side(Side::After).set_place(joined, place + before.units());
         }
         Ok(())
     }
 
-    /// Adds to the count of a pair that may exist already; returns the number of its list, if it has one.
-    fn raise(&mut self, left: Code, right: Code, weight: u64) -> Result<Option<u32>> {
-        if !self.rules.allow(&self.tokens, left, right) {
+    /// Adds to the count of a pair, which does not exist yet if one of its tokens is new; returns the number of its list,
+    /// if it has one. A new pair appears with all its occurrences at once.
+    fn raise(&mut self, key: u64, weight: u64, is_new: bool) -> Result<Option<u32>> {
+        let (left, right) = codes_of(key);
+        if (is_new && weight < self.threshold) || !self.rules.allow(&self.tokens, left, right) {
             return Ok(None);
         }
-        let key = key_of(left, right);
         let place = match self.pairs.find(key) {
             Some(place) => place,
             None => {
                 let place = self.pairs.insert(key)?;
-                *self.pairs.count_mut(place) = self.threshold - 1;
-                *self.pairs.list_mut(place) = if self.threshold == 1 { self.lists } else { UNLISTED };
-                if self.threshold == 1 {
-                    self.add_list()?;
-                }
+                let is_exact = is_new || self.threshold == 1;
+                *self.pairs.count_mut(place) = if is_exact { 0 } else { self.threshold - 1 };
+                *self.pairs.list_mut(place) = if is_exact { self.lists.add()? } else { UNLISTED };
                 place
             }
         };
@@ -479,58 +405,46 @@ impl<'r, S: SlotWidth> Trainer<'r, S> {
             add(count, weight)?;
         }
         if *count >= self.threshold {
-            self.queue.push(&self.tokens, Candidate { key, count: *count });
+            self.queue.push(&self.tokens, Pair { key, count: *count });
         }
         Ok((list != UNLISTED).then_some(list))
     }
 
-    /// Subtracts from the count of a pair, if it is followed.
-    fn lower(&mut self, left: Code, right: Code, weight: u64) {
-        if let Some(place) = self.pairs.find(key_of(left, right)) {
-            *self.pairs.count_mut(place) -= weight;
-        }
-    }
-
-    /// Makes room in a list for the occurrences that have `code` on one side.
-    fn extend_list(&mut self, side: Side, code: Code, list: u32) -> Result<()> {
-        let units = self.store.neighbours(side).get(code).units();
-        if units > 0 {
-            let start = self.store.lengthen(list, units)?;
-            self.store.neighbours(side).set_place(code, start);
-        }
-        Ok(())
-    }
-
-    fn add_list(&mut self) -> Result<()> {
-        self.lists += 1;
-        self.store.add_list()
-    }
-
     /// Counts all pairs again and follows the frequent ones; false when no pair is left.
-    fn recount(&mut self, reason: Reason, pulse: &mut Pulse<'_>) -> Result<bool> {
-        self.store.forget();
+    fn recount<S: SlotWidth>(
+        &mut self,
+        reason: Reason,
+        slots: &Slots<S>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<bool> {
+        self.lists = Lists::default();
         self.pairs = PairTable::with_capacity(0)?;
-        let divisor = self.tuning.divisor.max(2);
+        self.queue.clear();
+        let lower = (self.threshold / self.tuning.divisor.max(2)).max(1);
         let (threshold, max_threshold) = match reason {
             Reason::Start => (None, 1),
-            Reason::Exhausted | Reason::Unsure => {
-                (Some((self.threshold / divisor).max(1)), self.threshold / 2)
-            }
+            Reason::Exhausted | Reason::Unsure => (Some(lower), self.threshold / 2),
             Reason::Full => (Some(self.threshold), self.threshold),
         };
-        let (tokens, rules, tuning, merges) = (&self.tokens, self.rules, &self.tuning, self.remaining());
-        let plan = Plan { tokens, rules, tuning, threshold, max_threshold, merges };
-        let Some(recount) = Recount::count(&mut self.store, &plan, pulse)? else {
-            self.queue.clear();
+        let plan = Plan {
+            tokens: &self.tokens,
+            spans: &self.spans,
+            rules: self.rules,
+            tuning: &self.tuning,
+            threshold,
+            max_threshold,
+            merges: self.remaining(),
+            occurrences: self.occurrences.min(slots.len()),
+        };
+        let Some(recount) = Recount::count(slots, &plan, pulse)? else {
             self.threshold = 1;
             return Ok(false);
         };
-        self.threshold = recount.threshold;
-        self.lists = recount.followed.len() as u32;
-        self.pairs = recount.followed;
-        self.queue.clear();
-        for (key, count, _) in self.pairs.iter() {
-            self.queue.push(&self.tokens, Candidate { key, count });
+        let Recount { threshold, followed, lists, occurrences } = recount;
+        (self.threshold, self.pairs, self.lists, self.occurrences) =
+            (threshold, followed, lists, occurrences);
+        for (pair, _) in self.pairs.iter() {
+            self.queue.push(&self.tokens, pair);
         }
         Ok(true)
     }
@@ -538,9 +452,4 @@ impl<'r, S: SlotWidth> Trainer<'r, S> {
 
 fn pulse_of<'w>(watch: &'w mut dyn Watch, rules: &Rules) -> Pulse<'w> {
     Pulse::of_stage(watch, Stage::Merging, rules.remaining(0, 0).unwrap_or(0))
-}
-
-fn neighbour(neighbours: &Neighbours, nth: usize) -> (Code, NeighbourCount) {
-    let code = neighbours.touched()[nth];
-    (code, neighbours.get(code))
 }

@@ -5,7 +5,6 @@ use crate::memory;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
-    // Threads.
     /// Threads that read the words, count pairs and list positions.
     pub threads: usize,
 
@@ -18,12 +17,10 @@ pub struct Tuning {
     pub slack_when_frequent: u64,
     /// A recount divides the threshold by this (at least 2).
     pub divisor: u64,
-    /// A recount need not follow more pairs than this per remaining merge.
-    pub pairs_per_merge: usize,
 
     // The way pairs are counted.
-    /// Up to this many codes, a dense table of all possible pairs is used.
-    pub dense_codes: usize,
+    /// With up to this many codes, all pairs are counted in a table.
+    pub few_codes: usize,
     /// At up to this many pairs per hundred slots, pairs are counted by sorting them.
     pub sparse_percent: u64,
 
@@ -44,16 +41,15 @@ pub struct Tuning {
     pub narrow_codes: usize,
 }
 
-impl Default for Tuning {
-    fn default() -> Self {
+impl Tuning {
+    pub const fn with_threads(threads: usize) -> Self {
         Self {
-            threads: 1,
+            threads,
             slack: 64,
             slack_when_few: 16,
             slack_when_frequent: 128,
             divisor: 8,
-            pairs_per_merge: 1,
-            dense_codes: 320,
+            few_codes: 320,
             sparse_percent: 25,
             growth_percent: 100,
             growth_per_entry: 2,
@@ -62,13 +58,11 @@ impl Default for Tuning {
             narrow_codes: 1 << 16,
         }
     }
-}
 
-impl Tuning {
     /// The tuning for a number of words and threads; fewer threads if the system refuses more.
     pub fn for_words(words: usize, threads: usize) -> Self {
         let useful = if words < MIN_WORDS_FOR_THREADS { 1 } else { threads.clamp(1, MAX_THREADS) };
-        Self { threads: 1 + memory::threads(useful - 1), ..Self::default() }
+        Self::with_threads(1 + memory::threads(useful - 1))
     }
 }
 
@@ -90,6 +84,9 @@ pub const MAX_SORTED: usize = 1 << 22;
 
 /// The distance, in merges, between two steps of prefetching a later merge.
 pub const STEP: usize = 4;
+
+/// Up to so many of a list's first positions, their slots are prefetched before its merge begins.
+pub const PREFETCHED_SLOTS: usize = 16;
 
 /// Room for more tokens is made when they come.
 pub const MAX_EXPECTED_TOKENS: u64 = 1 << 18;

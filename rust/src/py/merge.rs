@@ -12,7 +12,7 @@ use super::{PyWatch, call_with};
 use crate::count::CountTable;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::merge::{Planned, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
+use crate::merge::{Planned, Rules, Share, SymbolWords, TieBreak, Tuning, Visit, Words};
 use crate::watch::{Stage, Watch};
 use crate::workers::thread_count;
 
@@ -36,8 +36,10 @@ pub fn train_symbol_merges<'py>(
     }
     let words = SymbolWords { symbols: &flat, lengths: &lengths, counts: &counts };
     let merges = py.detach(|| {
-        let mut watch = PyWatch::default();
-        train(symbols.iter().map(|symbol| &symbol[..]), &words, &rules, &[], 1, &mut watch)
+        let (mut watch, tuning) = (PyWatch::default(), Tuning::with_threads(1));
+        let symbols = symbols.iter().map(|symbol| &symbol[..]);
+        let planned = Planned::new(symbols, &words, &rules, &[], tuning, &mut watch)?;
+        planned.fill(&words, &mut watch)?.train(&mut watch)
     })?;
     bytes_of(py, merges.as_flattened())
 }
@@ -70,14 +72,14 @@ pub fn train_merges<'py>(
     let symbol_of = symbols_of_bytes(base)?;
     let threads = thread_count(num_threads.0, usize::MAX);
     let mut watch = ExpectingWatch { watch: PyWatch::of(progress.as_ref()), expect: expect.as_ref() };
-    let (planned, total, distinct) = {
+    let (planned, total) = {
         let table = &counts.try_borrow()?.table;
         py.detach(|| {
-            let distinct = table.distinct()?;
             let visit: Visitor<'_> = &|nth, of, each| table.visit_part(nth, of, min_count, each);
-            let words = Pretokens { visit, distinct, symbol_of };
-            let planned = Planned::new(base.chunks(1), &words, &rules, prior, threads, &mut watch)?;
-            Ok::<_, Error>((planned, table.total(), distinct))
+            let words = Pretokens { visit, symbol_of };
+            let tuning = Tuning::for_words(table.distinct()?, threads);
+            let planned = Planned::new(base.chunks(1), &words, &rules, prior, tuning, &mut watch)?;
+            Ok::<_, Error>((planned, table.total()))
         })?
     };
     let check_unchanged = |table: &CountTable| {
@@ -85,7 +87,7 @@ pub fn train_merges<'py>(
         (table.total() == total).then_some(()).ok_or_else(changed)
     };
     let fill = |visit: Visitor<'_>| {
-        let words = Pretokens { visit, distinct, symbol_of };
+        let words = Pretokens { visit, symbol_of };
         py.detach(|| planned.fill(&words, &mut watch))
     };
     // Counts that another thread is using are kept; emptying them would only save memory.
@@ -129,7 +131,6 @@ type Visitor<'a> = &'a (dyn Fn(usize, usize, &mut Visit<'_, u8>) -> Result<()> +
 /// The pretokens of a table as words whose symbols are bytes.
 struct Pretokens<'a> {
     visit: Visitor<'a>,
-    distinct: usize,
     symbol_of: [u32; 256],
 }
 
@@ -138,10 +139,6 @@ impl Words for Pretokens<'_> {
 
     fn symbol(&self, unit: u8) -> u32 {
         self.symbol_of[usize::from(unit)]
-    }
-
-    fn len(&self) -> usize {
-        self.distinct
     }
 
     fn visit(&self, share: Share, each: &mut Visit<'_, u8>) -> Result<()> {
