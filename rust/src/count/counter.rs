@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::boundary::Cutter;
 use super::shard::{SHARDS, Shard, shard_of};
-use super::short::Short;
+use super::table::Short;
 use crate::error::{Error, Result};
 use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;

@@ -192,24 +192,6 @@ fn parts(documents: &impl Documents, cutter: Cutter) -> Vec<CountPart> {
 pub struct DocumentWorker<'a, 's, D> {
     feed: &'a Feed<'a, D>,
     counter: Counter<'a, 's>,
-    known: KnownCut,
-}
-
-/// The cut that a worker found last, so that a document without cuts is not searched for one again by each of its chunks.
-#[derive(Default)]
-struct KnownCut {
-    /// The number of the first part of the batch, and the number of the document in it.
-    document: (usize, usize),
-    /// The first cut at or after `after` is at `cut`, which may be the end of the document.
-    after: usize,
-    cut: usize,
-}
-
-impl KnownCut {
-    /// The first cut at or after a place of a document, if it is known.
-    fn next(&self, document: (usize, usize), place: usize) -> Option<usize> {
-        (self.document == document && (self.after..=self.cut).contains(&place)).then_some(self.cut)
-    }
 }
 
 impl<D: Documents> Worker<()> for DocumentWorker<'_, '_, D> {
@@ -229,7 +211,7 @@ impl<D: Documents> Worker<()> for DocumentWorker<'_, '_, D> {
 
 impl<'a, 's, D: Documents> DocumentWorker<'a, 's, D> {
     pub fn new(feed: &'a Feed<'a, D>, counter: Counter<'a, 's>) -> Self {
-        Self { feed, counter, known: KnownCut::default() }
+        Self { feed, counter }
     }
 
     fn count(&mut self, batch: &DocumentBatch<D>, part: &CountPart) -> Result<()> {
@@ -244,13 +226,11 @@ impl<'a, 's, D: Documents> DocumentWorker<'a, 's, D> {
                 let document = documents.document(index);
                 let cutter = self.counter.cutter;
                 let visible = &document[..document.len().min(end + cutter.context())];
-                let known = self.known.next((batch.first, index), start);
-                let from = if start == 0 { Some(0) } else { known.or_else(|| cutter.next(visible, start)) };
+                let from = if start == 0 { Some(0) } else { cutter.next(visible, start) };
                 let last = end.min(document.len());
                 let Some(from) = from.filter(|from| *from < last) else { return Ok(()) };
                 let to = if end >= document.len() { None } else { cutter.next(document, end) };
                 let to = to.unwrap_or(document.len());
-                self.known = KnownCut { document: (batch.first, index), after: end, cut: to };
                 let chunk = &document[from..to];
                 let text = as_text(chunk, documents.offset(index) + from as u64, || documents.name(index))?;
                 self.counter.count(text, from > 0 && cutter.cuts_inside_documents())

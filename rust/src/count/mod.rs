@@ -12,16 +12,13 @@ mod boundary;
 mod counter;
 mod feed;
 mod queue;
-mod ranges;
 mod shard;
-mod short;
 mod sorted;
 mod source;
 mod spill;
 mod table;
 
 use std::iter::repeat_n;
-use std::mem::take;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -30,18 +27,16 @@ use counter::{Counter, Tally};
 use feed::{DocumentWorker, Feed, SMALL};
 use queue::Counting;
 use shard::{Additions, SHARDS, Shard, shard_of_bytes};
-use sorted::Entries;
+use sorted::Merged;
 use source::{ChunkReader, Source};
-use spill::Merged;
-
-pub use feed::Documents;
-pub use sorted::CountRows;
-use sorted::head;
 
 use crate::error::{Error, Result};
 use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Stage, Watch};
-use crate::workers::{Worker, each, lock, thread_count};
+use crate::workers::{Worker, each_on, lock, thread_count};
+
+pub use feed::Documents;
+pub use sorted::CountRows;
 
 /// The limits of a call.
 #[derive(Clone, Copy, Debug, Default)]
@@ -253,22 +248,12 @@ impl CountTable {
         pulse: &mut Pulse<'_>,
         visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
-        if self.shards.iter().any(Shard::is_spilled) {
-            let runs: Vec<_> = self.shards.iter().map(Shard::runs).collect::<Result<_>>()?;
-            return Merged::of(&runs.concat())?.visit(&mut frequent(min_count, visitor));
-        }
-        let splitters = ranges::splitters(&self.shards[0], min_count)?;
-        let threads = thread_count(threads, splitters.len() + 1);
-        let divide = |shards, _: &mut Pulse<'_>| ranges::in_ranges(shards, &splitters, min_count);
-        let mut parts = each(self.shards.chunks(SHARDS.div_ceil(threads)), pulse, divide)?;
-        for first in (0..=splitters.len()).step_by(threads) {
-            let ranges = (first..=splitters.len()).take(threads);
-            let of_range = |range| parts.iter_mut().map(|part| take(&mut part[range])).collect::<Vec<_>>();
-            let sort = |parts, _: &mut Pulse<'_>| Entries::sorted_together(parts);
-            let sorted = each(ranges.map(of_range), pulse, sort)?;
-            sorted.iter().try_for_each(|entries| entries.visit(visitor))?;
-        }
-        Ok(())
+        let runs: Vec<_> = self.shards.iter().flat_map(Shard::runs).collect();
+        // Runs of one pretoken may be added to reach the count.
+        let least = if runs.is_empty() { min_count } else { 1 };
+        let threads = thread_count(threads, SHARDS);
+        let sorted = each_on(threads, self.shards.iter(), pulse, |shard, _| shard.sorted(least))?;
+        Merged::of(&runs, sorted)?.visit(&mut frequent(min_count, visitor))
     }
 
     /// The pretokens with a count of at least `min_count`, sorted.
@@ -282,14 +267,8 @@ impl CountTable {
     /// Within a range they are in no particular order. The splitters ascend.
     pub fn ranges(&self, splitters: &[Vec<u8>]) -> Result<Vec<CountRows>> {
         let mut ranges = vec![CountRows::default(); splitters.len() + 1];
-        // Numbers that sort like the first bytes decide nearly always.
-        let heads: Vec<u64> = splitters.iter().map(|first| head(first)).collect();
         self.visit(1, &mut |pretoken, count| {
-            let head = head(pretoken);
-            let mut place = heads.partition_point(|first| *first < head);
-            while heads.get(place) == Some(&head) && splitters[place].as_slice() <= pretoken {
-                place += 1;
-            }
+            let place = splitters.partition_point(|first| first.as_slice() <= pretoken);
             ranges[place].push(pretoken, count)
         })?;
         Ok(ranges)

@@ -3,10 +3,11 @@
 //! It has two tables: a short pretoken is its own key; the bytes of longer ones are in an arena. A shard that would
 //! exceed its memory limit writes everything to a sorted run and starts afresh; its counts are then the merged runs.
 
-use super::short::Short;
-use super::sorted::Entries;
-use super::spill::{Merged, Run, Spill, overflow};
-use super::table::{HashTable, TableSlot};
+use std::mem::take;
+
+use super::sorted::{Entries, Merged};
+use super::spill::{Run, RunWriter, Spill, overflow};
+use super::table::{HashTable, Short, TableSlot};
 use crate::error::Result;
 use crate::key::{HashSeed, Key, LONGEST};
 use crate::memory;
@@ -215,12 +216,13 @@ impl Shard {
         if self.len() == 0 {
             return Ok(());
         }
-        memory::ensure(self.long.len() * size_of::<(&[u8], u64)>())?;
-        let short = memory::gathered(self.short.iter().copied())?;
-        self.short = HashTable::default();
-        let (long, arena) = (std::mem::take(&mut self.long), std::mem::take(&mut self.arena));
-        let entries = Entries::sorted(short, long_entries(&long, &arena).collect());
-        self.spill.write(|run| entries.visit(&mut |pretoken, count| run.push(pretoken, count)))
+        let mut full = take(self);
+        (self.spill, self.budget) = (take(&mut full.spill), full.budget);
+        let entries = full.sorted(1)?;
+        let write = |run: &mut RunWriter<'_>| {
+            Merged::of(&[], vec![entries])?.visit(&mut |pretoken, count| run.push(pretoken, count))
+        };
+        self.spill.write(write)
     }
 
     /// If anything was spilled, spill the rest: otherwise each reading would write it.
@@ -233,22 +235,22 @@ impl Shard {
         !self.spill.is_empty()
     }
 
-    /// All counts as sorted runs; those in memory are written to a temporary file.
-    pub fn runs(&self) -> Result<Vec<Run>> {
-        let mut runs = self.spill.runs();
-        if self.len() > 0 {
-            let short = memory::gathered(self.short.iter().copied())?;
-            let entries = Entries::sorted(short, memory::gathered(long_entries(&self.long, &self.arena))?);
-            let mut rest = Spill::default();
-            rest.write(|run| entries.visit(&mut |pretoken, count| run.push(pretoken, count)))?;
-            runs.extend(rest.runs());
-        }
-        Ok(runs)
+    /// The runs that were spilled.
+    pub fn runs(&self) -> Vec<Run> {
+        self.spill.runs()
     }
 
-    /// The entries in memory: short pretokens, and long ones.
-    pub fn tables(&self) -> (impl Iterator<Item = &Short>, impl Iterator<Item = (&[u8], u64)>) {
-        (self.short.iter(), long_entries(&self.long, &self.arena))
+    /// The entries in memory with a count of at least `min_count`, sorted.
+    pub fn sorted(&self, min_count: u64) -> Result<Entries<'_>> {
+        let mut short = memory::gathered(self.short.iter().filter(|slot| slot.count >= min_count).copied())?;
+        let mut long = memory::gathered(self.long_entries().filter(|entry| entry.1 >= min_count))?;
+        short.sort_unstable_by_key(|slot| (slot.key.low.swap_bytes(), slot.key.high.swap_bytes()));
+        long.sort_unstable();
+        Ok(Entries { short, long })
+    }
+
+    fn long_entries(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        self.long.iter().map(|slot| (&self.arena[slot.start..][..slot.length], slot.count))
     }
 
     /// Add the counts of the same shard of another table.
@@ -261,17 +263,13 @@ impl Shard {
     /// Visit every pretoken and its count: sorted by bytes if anything was spilled, else in no particular order.
     pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         if self.is_spilled() {
-            return Merged::of(&self.runs()?)?.visit(visitor);
+            return Merged::of(&self.runs(), vec![self.sorted(1)?])?.visit(visitor);
         }
         for slot in self.short.iter() {
             visitor(&slot.key.bytes()[..slot.key.length()], slot.count)?;
         }
-        long_entries(&self.long, &self.arena).try_for_each(|(pretoken, count)| visitor(pretoken, count))
+        self.long_entries().try_for_each(|(pretoken, count)| visitor(pretoken, count))
     }
-}
-
-fn long_entries<'a>(table: &'a HashTable<Long>, arena: &'a [u8]) -> impl Iterator<Item = (&'a [u8], u64)> {
-    table.iter().map(|slot| (&arena[slot.start..][..slot.length], slot.count))
 }
 
 /// The shard that a pretoken of any length belongs to.

@@ -1,11 +1,17 @@
-//! Counts sorted by the bytes of their pretokens.
-//!
-//! Short and long pretokens are sorted separately, the short ones as numbers, and merged when they are visited.
+//! Counts in the order of their pretokens' bytes: several sorted sources are merged into one.
 
-use super::short::Short;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use super::spill::{Run, RunReader, overflow};
+use super::table::Short;
 use crate::error::Result;
-use crate::key::Key;
 use crate::memory;
+
+/// The size of all read buffers while runs are merged, and the minimum for each run.
+const READ: usize = if cfg!(test) { 100 } else { 1 << 22 };
+const READ_OF_EACH: usize = if cfg!(test) { 24 } else { 1 << 12 };
 
 /// Pretokens with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,89 +29,158 @@ impl CountRows {
     }
 }
 
-/// Entries of tables.
+/// Pretokens and counts that were sorted, at one of them.
+struct Source<'a> {
+    pretoken: Vec<u8>,
+    count: u64,
+    rest: Rest<'a>,
+}
+
+/// What comes after it.
+enum Rest<'a> {
+    Run(RunReader<'a>),
+    Short(std::vec::IntoIter<Short>),
+    Long(std::vec::IntoIter<(&'a [u8], u64)>),
+}
+
+impl Source<'_> {
+    /// Go to the next pretoken; `false` at the end.
+    fn advance(&mut self) -> Result<bool> {
+        let mut bytes = [0; 16];
+        let next = match &mut self.rest {
+            Rest::Run(reader) => {
+                let count = reader.next(&mut self.pretoken)?;
+                self.count = count.unwrap_or(0);
+                return Ok(count.is_some());
+            }
+            Rest::Short(entries) => entries.next().map(|entry| {
+                bytes = entry.key.bytes();
+                (&bytes[..entry.key.length()], entry.count)
+            }),
+            Rest::Long(entries) => entries.next(),
+        };
+        let Some((pretoken, count)) = next else { return Ok(false) };
+        self.pretoken.clear();
+        memory::extend(&mut self.pretoken, pretoken)?;
+        self.count = count;
+        Ok(true)
+    }
+}
+
+impl Ord for Source<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.pretoken.cmp(&self.pretoken)
+    }
+}
+
+impl PartialOrd for Source<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Source<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Source<'_> {}
+
+/// The entries of a table in memory, sorted: short pretokens, and long ones.
 #[derive(Default)]
 pub struct Entries<'a> {
     pub short: Vec<Short>,
     pub long: Vec<(&'a [u8], u64)>,
 }
 
-impl<'a> Entries<'a> {
-    /// Sort entries; free slots are left out.
-    pub fn sorted(mut short: Vec<Short>, mut long: Vec<(&'a [u8], u64)>) -> Self {
-        short.retain(|slot| !slot.key.is_none());
-        short.sort_unstable_by_key(|slot| order(slot.key));
-        long.sort_unstable();
-        Self { short, long }
-    }
-
-    /// Sort the entries of all parts together.
-    pub fn sorted_together(mut parts: Vec<Self>) -> Result<Self> {
-        let Self { mut short, mut long } = parts.pop().unwrap_or_default();
-        for part in parts {
-            memory::extend(&mut short, &part.short)?;
-            memory::extend(&mut long, &part.long)?;
-        }
-        Ok(Self::sorted(short, long))
-    }
-
-    /// Visit every pretoken and its count, in order.
-    pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
-        let mut long = self.long.iter().peekable();
-        for entry in &self.short {
-            let bytes = entry.key.bytes();
-            let pretoken = &bytes[..entry.key.length()];
-            while let Some((before, count)) = long.next_if(|(longer, _)| *longer < pretoken) {
-                visitor(before, *count)?;
-            }
-            visitor(pretoken, entry.count)?;
-        }
-        long.try_for_each(|(pretoken, count)| visitor(pretoken, *count))
-    }
+/// The pretokens of several sources, sorted, each once.
+pub struct Merged<'a> {
+    /// The source with the first pretoken is on top.
+    sources: BinaryHeap<Source<'a>>,
+    pretoken: Vec<u8>,
 }
 
-/// A number that sorts like the first bytes of a pretoken.
-pub fn head(pretoken: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let length = pretoken.len().min(bytes.len());
-    bytes[..length].copy_from_slice(&pretoken[..length]);
-    u64::from_be_bytes(bytes)
-}
+impl<'a> Merged<'a> {
+    /// The pretokens of runs in files, and of tables in memory.
+    pub fn of(runs: &'a [Run], entries: Vec<Entries<'a>>) -> Result<Self> {
+        let capacity = (READ / runs.len().max(1)).max(READ_OF_EACH);
+        memory::ensure(runs.len() * capacity)?;
+        let mut merged = Self { sources: BinaryHeap::new(), pretoken: Vec::new() };
+        for run in runs {
+            merged.add(Rest::Run(RunReader::new(run, capacity)))?;
+        }
+        for Entries { short, long } in entries {
+            merged.add(Rest::Short(short.into_iter()))?;
+            merged.add(Rest::Long(long.into_iter()))?;
+        }
+        Ok(merged)
+    }
 
-/// A number that sorts like the pretoken's bytes: the bytes in big-endian order, padded with zeros, then the length.
-pub fn order(key: Key) -> (u64, u64) {
-    (key.low.swap_bytes(), key.high.swap_bytes())
+    fn add(&mut self, rest: Rest<'a>) -> Result<()> {
+        let mut source = Source { pretoken: Vec::new(), count: 0, rest };
+        if source.advance()? {
+            self.sources.push(source);
+        }
+        Ok(())
+    }
+
+    /// Show every pretoken and the sum of its counts.
+    pub fn visit(&mut self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+        while let Some((pretoken, count)) = self.next()? {
+            visitor(pretoken, count)?;
+        }
+        Ok(())
+    }
+
+    /// The next pretoken and the sum of its counts.
+    pub fn next(&mut self) -> Result<Option<(&[u8], u64)>> {
+        let Some(mut sum) = self.take_first()? else { return Ok(None) };
+        while self.sources.peek().is_some_and(|source| source.pretoken == self.pretoken) {
+            let more = self.take_first()?.unwrap_or(0);
+            sum = sum.checked_add(more).ok_or_else(|| overflow(&self.pretoken))?;
+        }
+        Ok(Some((&self.pretoken, sum)))
+    }
+
+    /// Take the first pretoken of the source on top, and return its count.
+    fn take_first(&mut self) -> Result<Option<u64>> {
+        let Some(mut top) = self.sources.peek_mut() else { return Ok(None) };
+        self.pretoken.clear();
+        memory::extend(&mut self.pretoken, &top.pretoken)?;
+        let count = top.count;
+        if !top.advance()? {
+            PeekMut::pop(top);
+        }
+        Ok(Some(count))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::LONGEST;
+    use crate::key::{Key, LONGEST};
 
     #[test]
-    fn entries_are_sorted_by_bytes_whatever_their_length() {
+    fn entries_are_merged_by_bytes_whatever_their_length() {
         let pretokens =
-            ["a", "a\0", "a\0\0", "b", "aa", "", "\u{7f}", "é", "abcdefghijklmno", "abcdefgh", "abcdefghi"];
-        let mut all: Vec<String> =
-            pretokens.iter().map(ToString::to_string).filter(|text| !text.is_empty()).collect();
+            ["a", "a\0", "a\0\0", "b", "aa", "\u{7f}", "é", "abcdefghijklmno", "abcdefgh", "abcdefghi"];
+        let mut all: Vec<String> = pretokens.iter().map(ToString::to_string).collect();
         all.extend(["a".repeat(16), "b".repeat(40), "abcdefghijklmnop".into()]);
-        let is_short = |text: &&String| text.len() <= LONGEST;
-        let short = all
-            .iter()
-            .filter(is_short)
-            .map(|text| Short { key: Key::new(text.as_bytes(), 0, text.len()), count: text.len() as u64 });
-        let long = all.iter().filter(|text| !is_short(text)).map(|text| (text.as_bytes(), text.len() as u64));
+        all.sort();
+        let (short, long): (Vec<_>, Vec<_>) = all.iter().partition(|text| text.len() <= LONGEST);
+        let short =
+            short.into_iter().map(|text| Short { key: Key::new(text.as_bytes(), 0, text.len()), count: 1 });
+        let long = long.into_iter().map(|text| (text.as_bytes(), 1));
+        let entries = Entries { short: short.collect(), long: long.collect() };
+        let more = Entries { short: entries.short.clone(), long: Vec::new() };
         let mut seen = vec![];
-        let entries = Entries::sorted(short.chain([Short::default()]).collect(), long.collect());
         let mut see = |pretoken: &[u8], count| {
             seen.push((pretoken.to_vec(), count));
             Ok(())
         };
-        entries.visit(&mut see).unwrap();
-        all.sort();
-        assert_eq!(
-            seen,
-            all.iter().map(|text| (text.clone().into_bytes(), text.len() as u64)).collect::<Vec<_>>()
-        );
+        Merged::of(&[], vec![entries, more]).unwrap().visit(&mut see).unwrap();
+        let counted = |text: String| (text.clone().into_bytes(), if text.len() <= LONGEST { 2 } else { 1 });
+        assert_eq!(seen, all.into_iter().map(counted).collect::<Vec<_>>());
     }
 }

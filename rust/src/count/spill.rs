@@ -6,8 +6,6 @@
 //! A run never changes, and all reads and writes name their position in the file, so a forked process can read the runs
 //! that it shares with its parent. It writes its own runs to a file of its own.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
@@ -20,16 +18,13 @@ use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::sorted::Merged;
 use super::source::{read_exact_at, write_all_at};
 use crate::error::{Error, Result};
 use crate::memory;
 
 /// The number of bytes that are written at once.
 const WRITTEN: usize = if cfg!(test) { 40 } else { 1 << 18 };
-
-/// The size of all read buffers while runs are merged, and the minimum for each run.
-const READ: usize = if cfg!(test) { 100 } else { 1 << 22 };
-const READ_OF_EACH: usize = if cfg!(test) { 24 } else { 1 << 12 };
 
 /// The number of runs of a generation: so many are merged into one of the next.
 const MOST_RUNS: usize = if cfg!(test) { 3 } else { 64 };
@@ -68,8 +63,7 @@ struct TemporaryFile {
 impl TemporaryFile {
     fn new() -> Result<Self> {
         let folder = std::env::temp_dir();
-        let file = without_name(&folder).or_else(|_| with_name_removed(&folder));
-        match file {
+        match without_name(&folder) {
             Ok(file) => Ok(Self { file, folder, process: std::process::id() }),
             Err(source) => Err(Error::Io { path: folder, source }),
         }
@@ -80,20 +74,8 @@ impl TemporaryFile {
     }
 }
 
-/// Create a file that never has a name.
-#[cfg(target_os = "linux")]
-fn without_name(folder: &Path) -> io::Result<File> {
-    private().custom_flags(libc::O_TMPFILE | libc::O_EXCL).open(folder)
-}
-
-/// The system has no such files.
-#[cfg(not(target_os = "linux"))]
-fn without_name(_: &Path) -> io::Result<File> {
-    Err(ErrorKind::Unsupported.into())
-}
-
 /// Create a file under a name that nobody can guess, which is removed at once or, on Windows, when it is closed.
-fn with_name_removed(folder: &Path) -> io::Result<File> {
+fn without_name(folder: &Path) -> io::Result<File> {
     let path = folder.join(format!("bpetite-{:016x}", RandomState::new().hash_one(0)));
     let file = private().create_new(true).open(&path)?;
     #[cfg(not(windows))]
@@ -136,7 +118,7 @@ impl Spill {
             }
             let full = take(&mut self.generations[number]);
             self.write_to(number + 1, |run| {
-                Merged::of(&full.runs)?.visit(&mut |pretoken, count| run.push(pretoken, count))
+                Merged::of(&full.runs, vec![])?.visit(&mut |pretoken, count| run.push(pretoken, count))
             })?;
         }
         Ok(())
@@ -223,48 +205,37 @@ fn push_number(buffer: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Reads one run.
-struct RunReader<'a> {
+pub struct RunReader<'a> {
     file: &'a TemporaryFile,
     /// The part of the file that was not read yet.
     left: Range<u64>,
     buffer: Vec<u8>,
     position: usize,
     capacity: usize,
-    pretoken: Vec<u8>,
-    count: u64,
 }
 
 impl<'a> RunReader<'a> {
-    fn new(run: &'a Run, capacity: usize) -> Self {
-        Self {
-            file: &run.file,
-            left: run.range.clone(),
-            buffer: Vec::new(),
-            position: 0,
-            capacity,
-            pretoken: Vec::new(),
-            count: 0,
-        }
+    pub fn new(run: &'a Run, capacity: usize) -> Self {
+        Self { file: &run.file, left: run.range.clone(), buffer: Vec::new(), position: 0, capacity }
     }
 
-    /// Go to the next pretoken; `false` at the end.
-    fn advance(&mut self) -> Result<bool> {
+    /// Change a pretoken into the next one and return its count; `None` at the end.
+    pub fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<u64>> {
         if self.position == self.buffer.len() && self.left.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         let shared = self.number()? as usize;
         let mut rest = self.number()? as usize;
-        self.pretoken.truncate(shared);
+        pretoken.truncate(shared);
         while rest > 0 {
             self.refill()?;
             let part = &self.buffer[self.position..];
             let part = &part[..part.len().min(rest)];
-            memory::extend(&mut self.pretoken, part)?;
+            memory::extend(pretoken, part)?;
             self.position += part.len();
             rest -= part.len();
         }
-        self.count = self.number()?;
-        Ok(true)
+        self.number().map(Some)
     }
 
     fn number(&mut self) -> Result<u64> {
@@ -299,82 +270,6 @@ impl<'a> RunReader<'a> {
     }
 }
 
-/// The pretokens of several runs, sorted, each once.
-pub struct Merged<'a> {
-    /// The run with the first pretoken is on top.
-    runs: BinaryHeap<Ahead<'a>>,
-    pretoken: Vec<u8>,
-}
-
-/// A run at one of its pretokens.
-struct Ahead<'a>(RunReader<'a>);
-
-impl Ord for Ahead<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.0.pretoken.cmp(&self.0.pretoken)
-    }
-}
-
-impl PartialOrd for Ahead<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Ahead<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Ahead<'_> {}
-
-impl<'a> Merged<'a> {
-    pub fn of(runs: &'a [Run]) -> Result<Self> {
-        let capacity = (READ / runs.len().max(1)).max(READ_OF_EACH);
-        memory::ensure(runs.len() * capacity)?;
-        let mut merged = Self { runs: BinaryHeap::with_capacity(runs.len()), pretoken: Vec::new() };
-        for run in runs {
-            let mut reader = RunReader::new(run, capacity);
-            if reader.advance()? {
-                merged.runs.push(Ahead(reader));
-            }
-        }
-        Ok(merged)
-    }
-
-    /// Show every pretoken and the sum of its counts.
-    pub fn visit(&mut self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
-        while let Some((pretoken, count)) = self.next()? {
-            visitor(pretoken, count)?;
-        }
-        Ok(())
-    }
-
-    /// The next pretoken and the sum of its counts.
-    fn next(&mut self) -> Result<Option<(&[u8], u64)>> {
-        let Some(count) = self.take_first()? else { return Ok(None) };
-        let mut sum = count;
-        while self.runs.peek().is_some_and(|run| run.0.pretoken == self.pretoken) {
-            let more = self.take_first()?.unwrap_or(0);
-            sum = sum.checked_add(more).ok_or_else(|| overflow(&self.pretoken))?;
-        }
-        Ok(Some((&self.pretoken, sum)))
-    }
-
-    /// Take the first pretoken of the run on top, and return its count.
-    fn take_first(&mut self) -> Result<Option<u64>> {
-        let Some(mut top) = self.runs.peek_mut() else { return Ok(None) };
-        self.pretoken.clear();
-        memory::extend(&mut self.pretoken, &top.0.pretoken)?;
-        let count = top.0.count;
-        if !top.0.advance()? {
-            std::collections::binary_heap::PeekMut::pop(top);
-        }
-        Ok(Some(count))
-    }
-}
-
 /// The error of a count that does not fit 64 bits.
 pub fn overflow(pretoken: &[u8]) -> Error {
     let pretoken = String::from_utf8_lossy(pretoken);
@@ -391,7 +286,7 @@ mod tests {
             entries.push((pretoken.to_vec(), count));
             Ok(())
         };
-        Merged::of(&spill.runs()).unwrap().visit(&mut visitor).unwrap();
+        Merged::of(&spill.runs(), vec![]).unwrap().visit(&mut visitor).unwrap();
         entries
     }
 
@@ -418,7 +313,7 @@ mod tests {
         for _ in 0..2 {
             spill.write(|run| run.push(b"a", u64::MAX - 1)).unwrap();
         }
-        assert!(matches!(Merged::of(&spill.runs()).unwrap().next(), Err(Error::Overflow(_))));
+        assert!(matches!(Merged::of(&spill.runs(), vec![]).unwrap().next(), Err(Error::Overflow(_))));
         assert!(matches!(spill.write(|run| run.push(b"a", 1)), Err(Error::Overflow(_))), "they are merged");
     }
 
@@ -461,13 +356,9 @@ mod tests {
     fn temporary_files_have_no_name_and_are_for_this_user_alone() {
         use std::os::unix::fs::MetadataExt;
         let folder = std::env::temp_dir();
-        let files = [Ok(TemporaryFile::new().unwrap().file), with_name_removed(&folder)];
-        for file in files.into_iter().chain(cfg!(target_os = "linux").then(|| without_name(&folder))) {
-            let found = file.unwrap().metadata().unwrap();
-            assert_eq!((found.mode() & 0o777, found.nlink()), (0o600, 0));
-        }
-        let missing = Path::new("no such folder");
-        assert!(without_name(missing).is_err() && with_name_removed(missing).is_err());
+        let found = without_name(&folder).unwrap().metadata().unwrap();
+        assert_eq!((found.mode() & 0o777, found.nlink()), (0o600, 0));
+        assert!(without_name(Path::new("no such folder")).is_err());
     }
 
     #[test]
@@ -475,11 +366,12 @@ mod tests {
         let mut spill = Spill::default();
         spill.write(|run| (0..100u8).try_for_each(|byte| run.push(&[byte; 3], u64::MAX))).unwrap();
         let Run { file, range } = spill.runs()[0].clone();
-        let error =
-            |runs: &[Run]| match Merged::of(runs).and_then(|mut merged| merged.visit(&mut |_, _| Ok(()))) {
-                Err(Error::Io { source, .. }) => source.kind(),
-                other => panic!("{other:?}"),
-            };
+        let error = |runs: &[Run]| match Merged::of(runs, vec![])
+            .and_then(|mut merged| merged.visit(&mut |_, _| Ok(())))
+        {
+            Err(Error::Io { source, .. }) => source.kind(),
+            other => panic!("{other:?}"),
+        };
         let cut = Run { file: file.clone(), range: range.start..range.end - 1 };
         assert_eq!(error(&[cut]), ErrorKind::UnexpectedEof);
         write_all_at(&file.file, &[0xFF; 40], 20).unwrap();

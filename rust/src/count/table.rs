@@ -5,7 +5,7 @@
 //! rebuilt with a new seed.
 
 use crate::error::Result;
-use crate::key::{HashSeed, search};
+use crate::key::{HashSeed, Key, search};
 use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::prefetch;
 
@@ -15,6 +15,28 @@ pub trait TableSlot: Copy + Default + Plain {
     fn is_free(&self) -> bool;
 
     fn hash(&self, seed: HashSeed) -> u64;
+}
+
+/// A short pretoken, whose key is the pretoken itself, and its count.
+#[derive(Clone, Copy, Default)]
+pub struct Short {
+    pub key: Key,
+    pub count: u64,
+}
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Short {}
+
+impl TableSlot for Short {
+    #[inline(always)]
+    fn is_free(&self) -> bool {
+        self.key.is_none()
+    }
+
+    #[inline(always)]
+    fn hash(&self, seed: HashSeed) -> u64 {
+        seed.hash(self.key)
+    }
 }
 
 /// The table. The number of slots is a power of two.

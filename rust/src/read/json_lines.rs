@@ -7,7 +7,7 @@
 
 use std::mem;
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use super::GatheredTexts;
 use crate::error::Result;
@@ -102,12 +102,6 @@ impl FieldTexts {
     }
 }
 
-/// A text that is being written.
-struct Text<'a> {
-    room: &'a mut [u8],
-    length: usize,
-}
-
 /// The content of a line.
 enum LineContent {
     Text,
@@ -117,11 +111,15 @@ enum LineContent {
 /// The rest of a line. Methods return `None` where the line must be left to Python.
 struct Line<'a> {
     rest: &'a [u8],
+    /// Whether there are control characters, which may stand between values but not in strings.
+    has_controls: bool,
 }
 
 impl<'a> Line<'a> {
     fn new(line: &'a [u8]) -> Option<Self> {
-        simdutf8::basic::from_utf8(line).ok().map(|_| Self { rest: line })
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let has_controls = line.iter().fold(false, |found, &byte| found | (byte < b' '));
+        simdutf8::basic::from_utf8(line).ok().map(|_| Self { rest: line, has_controls })
     }
 
     /// Append the string of the field to `text`; if an object has the field several times, the last one counts.
@@ -137,7 +135,7 @@ impl<'a> Line<'a> {
             }
             text.length = 0;
             is_text = line.next() == Some(b'"');
-            if is_text { line.string(text) } else { line.value(DEPTH) }
+            if is_text { line.string(|piece| text.push(piece)) } else { line.value(DEPTH) }
         })?;
         (is_text && self.next().is_none()).then_some(LineContent::Text)
     }
@@ -171,7 +169,7 @@ impl<'a> Line<'a> {
     fn key(&mut self, field: &[u8], text: &mut Text) -> Option<bool> {
         self.next();
         let start = text.length;
-        self.string(text)?;
+        self.string(|piece| text.push(piece))?;
         let is_field = &text.room[start..text.length] == field;
         text.length = start;
         self.byte(b':')?;
@@ -229,42 +227,43 @@ impl<'a> Line<'a> {
         (1..=DIGITS).contains(&length).then_some(())
     }
 
-    /// Skip a string.
+    /// Skip a string, whatever it says.
     fn skip_string(&mut self) -> Option<()> {
+        self.string(|_| Some(()))
+    }
+
+    /// Skip a string, and pass what it says to `say`, piece by piece; a lone surrogate is no piece, but `None`.
+    fn string(&mut self, mut say: impl FnMut(Option<&[u8]>) -> Option<()>) -> Option<()> {
         self.word("\"")?;
         loop {
-            self.rest = &self.rest[plain_length(self.rest)..];
-            match self.take()? {
-                b'"' => return Some(()),
-                b'\\' => self.escaped()?,
-                _ => return None,
-            };
+            let (plain, special) = self.rest.split_at(memchr2(b'"', b'\\', self.rest)?);
+            if self.has_controls && plain.iter().any(|&byte| byte < b' ') {
+                return None;
+            }
+            say(Some(plain))?;
+            self.rest = &special[1..];
+            if special[0] == b'"' {
+                return Some(());
+            }
+            let (escaped, mut bytes) = (self.escaped()?, [0; 4]);
+            say(char::from_u32(escaped).map(|said| said.encode_utf8(&mut bytes).as_bytes()))?;
         }
-    }
-
-    /// Skip a string and append its value to `text`; it must not contain a lone surrogate.
-    fn string(&mut self, text: &mut Text) -> Option<()> {
-        self.word("\"")?;
-        let room = &mut text.room[text.length..];
-        let mut copying = Copying { line: self.rest, room, read: 0, written: 0 };
-        copying.string()?;
-        self.rest = &self.rest[copying.read..];
-        text.length += copying.written;
-        Some(())
-    }
-
-    fn take(&mut self) -> Option<u8> {
-        let (&byte, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(byte)
     }
 
     /// The code point of an escape, after its backslash; it may be a lone surrogate.
     fn escaped(&mut self) -> Option<u32> {
-        match self.take()? {
-            b'u' => self.code_point(),
-            letter => Some(SAID[usize::from(letter)]).filter(|&said| said != NOTHING).map(u32::from),
-        }
+        let (&letter, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(match letter {
+            b'"' | b'\\' | b'/' => u32::from(letter),
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => 10,
+            b'r' => 13,
+            b't' => 9,
+            b'u' => return self.code_point(),
+            _ => return None,
+        })
     }
 
     /// Four hexadecimal digits, or two groups of four for a surrogate pair.
@@ -274,7 +273,7 @@ impl<'a> Line<'a> {
         if !(0xd800..0xdc00).contains(&first) {
             return Some(first);
         }
-        let second = Self { rest }.hexadecimal()?;
+        let second = Self { rest, ..*self }.hexadecimal()?;
         if !(0xdc00..0xe000).contains(&second) {
             return Some(first);
         }
@@ -285,210 +284,30 @@ impl<'a> Line<'a> {
     fn hexadecimal(&mut self) -> Option<u32> {
         let (digits, rest) = self.rest.split_first_chunk::<4>()?;
         self.rest = rest;
-        let [a, b, c, d] = digits.map(|digit| DIGIT[usize::from(digit)]);
-        let number = a << 12 | b << 8 | c << 4 | d;
-        (number < NO_DIGIT).then_some(number)
+        digits.iter().try_fold(0, |number, &digit| Some(16 * number + char::from(digit).to_digit(16)?))
     }
 }
 
-/// Copies the value of a string from a line to its destination.
-struct Copying<'a> {
-    line: &'a [u8],
+/// A text that is being written. It is never longer than its JSON, for which there is room.
+struct Text<'a> {
     room: &'a mut [u8],
-    read: usize,
-    written: usize,
+    length: usize,
 }
 
-impl Copying<'_> {
-    /// Copy up to the quote that ends the string, and skip the quote.
-    fn string(&mut self) -> Option<()> {
-        let mut start = 0;
-        // An escape may reach into the next block, and a whole block is copied from its end.
-        while self.line.len() - start >= 3 * BLOCK
-            && let Some(block) = self.line[start..].first_chunk()
-        {
-            let mut specials = special_bits(block);
-            loop {
-                specials &= u64::MAX.checked_shl((self.read - start) as u32).unwrap_or(0);
-                if specials == 0 {
-                    break;
-                }
-                self.copy_up_to(start + specials.trailing_zeros() as usize)?;
-                if self.special()? {
-                    return Some(());
-                }
-            }
-            start += BLOCK;
-            self.copy_up_to(start.max(self.read))?;
-        }
-        loop {
-            let plain = plain_length(&self.line[self.read..]);
-            self.room[self.written..][..plain].copy_from_slice(&self.line[self.read..][..plain]);
-            self.read += plain;
-            self.written += plain;
-            if self.special()? {
-                return Some(());
-            }
-        }
-    }
-
-    /// Copy plain bytes up to a place: at most a block, of a line that has another block after it.
+impl Text<'_> {
+    /// Append a piece; none is a lone surrogate, which no text may have.
     #[inline(always)]
-    fn copy_up_to(&mut self, place: usize) -> Option<()> {
-        let block: &[u8; BLOCK] = self.line[self.read..].first_chunk()?;
-        *self.room[self.written..].first_chunk_mut()? = *block;
-        self.written += place - self.read;
-        self.read = place;
+    fn push(&mut self, piece: Option<&[u8]>) -> Option<()> {
+        let piece = piece?;
+        self.room[self.length..][..piece.len()].copy_from_slice(piece);
+        self.length += piece.len();
         Some(())
     }
-
-    /// Skip a quote, or copy the character of an escape; returns whether the string ends.
-    #[inline(always)]
-    fn special(&mut self) -> Option<bool> {
-        match *self.line.get(self.read)? {
-            b'"' => {
-                self.read += 1;
-                Some(true)
-            }
-            b'\\' => {
-                let said = SAID[usize::from(*self.line.get(self.read + 1)?)];
-                if said == NOTHING {
-                    return self.code_point();
-                }
-                self.room[self.written] = said;
-                self.written += 1;
-                self.read += 2;
-                Some(false)
-            }
-            _ => None,
-        }
-    }
-
-    /// Copy the character of an escape with a code point.
-    #[cold]
-    fn code_point(&mut self) -> Option<bool> {
-        let mut behind = Line { rest: &self.line[self.read + 1..] };
-        let said = char::from_u32(behind.escaped()?)?;
-        self.read = self.line.len() - behind.rest.len();
-        self.written += said.encode_utf8(&mut self.room[self.written..]).len();
-        Some(false)
-    }
-}
-
-/// The byte that a letter after a backslash stands for.
-const SAID: [u8; 256] = {
-    let mut said = [NOTHING; 256];
-    let letters = [
-        (b'"', b'"'),
-        (b'\\', b'\\'),
-        (b'/', b'/'),
-        (b'b', 8),
-        (b'f', 12),
-        (b'n', 10),
-        (b'r', 13),
-        (b't', 9),
-    ];
-    let mut place = 0;
-    while place < letters.len() {
-        said[letters[place].0 as usize] = letters[place].1;
-        place += 1;
-    }
-    said
-};
-
-const NOTHING: u8 = 0;
-
-/// The values of hexadecimal digits.
-const DIGIT: [u32; 256] = {
-    let mut digits = [NO_DIGIT; 256];
-    let mut value = 0;
-    while value < 16 {
-        digits[b"0123456789abcdef"[value] as usize] = value as u32;
-        digits[b"0123456789ABCDEF"[value] as usize] = value as u32;
-        value += 1;
-    }
-    digits
-};
-
-/// Larger than any number of four digits, whichever of them it stands for.
-const NO_DIGIT: u32 = 1 << 16;
-
-/// The number of bytes that are examined at once.
-const BLOCK: usize = 64;
-
-/// A bit for each byte of a block that is a quote, a backslash or a control character.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn special_bits(block: &[u8; BLOCK]) -> u64 {
-    use std::arch::x86_64::*;
-    let (quarters, _) = block.as_chunks::<16>();
-    let bits = |quarter: &[u8; 16]| {
-        // SAFETY: sixteen bytes are read, which may be at any address; SSE2 is a part of every x86-64 processor.
-        unsafe {
-            let bytes = _mm_loadu_si128(quarter.as_ptr().cast());
-            let quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"'.cast_signed()));
-            let backslashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\'.cast_signed()));
-            let controls = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, backslashes), controls))
-        }
-    };
-    quarters.iter().rev().fold(0, |above, quarter| above << 16 | bits(quarter) as u64)
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-use special_bits_portably as special_bits;
-
-/// The same on any processor.
-#[cfg(any(test, not(target_arch = "x86_64")))]
-fn special_bits_portably(block: &[u8; BLOCK]) -> u64 {
-    /// Moves the lowest bit of each byte to the highest byte.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let (words, _) = block.as_chunks::<8>();
-    let bits = |word: &[u8; 8]| (special_bytes(u64::from_le_bytes(*word)) >> 7).wrapping_mul(GATHER) >> 56;
-    words.iter().rev().fold(0, |above, word| above << 8 | bits(word))
-}
-
-/// The number of bytes before the first quote, backslash or control character.
-fn plain_length(bytes: &[u8]) -> usize {
-    let (words, tail) = bytes.as_chunks::<8>();
-    for (number, word) in words.iter().enumerate() {
-        let special = special_bytes(u64::from_le_bytes(*word));
-        if special != 0 {
-            return 8 * number + special.trailing_zeros() as usize / 8;
-        }
-    }
-    8 * words.len() + tail.iter().position(|byte| is_special(*byte)).unwrap_or(tail.len())
-}
-
-fn is_special(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\\' | 0..=0x1f)
-}
-
-/// The high bits of the bytes of a word that are a quote, a backslash or a control character.
-fn special_bytes(word: u64) -> u64 {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    // A byte reaches its high bit by 0x80 - n, unless it is below n.
-    let below = |word: u64, n: u64| !(((word & (EACH * 0x7F)) + EACH * (0x80 - n)) | word);
-    let quotes = below(word ^ (EACH * u64::from(b'"')), 1);
-    let backslashes = below(word ^ (EACH * u64::from(b'\\')), 1);
-    (quotes | backslashes | below(word, 0x20)) & (EACH << 7)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn special_bytes_are_found_alike_on_every_processor() {
-        for byte in 0..=255 {
-            for place in 0..BLOCK {
-                let mut block = [b'a'; BLOCK];
-                block[place] = byte;
-                block[(7 * place + 3) % BLOCK] = byte.wrapping_mul(31);
-                assert_eq!(special_bits(&block), special_bits_portably(&block));
-            }
-        }
-    }
 
     /// What is taken of lines and what is left, the same wherever they are cut into two blocks.
     fn taken(lines: &str) -> (Vec<String>, Vec<String>) {
@@ -559,26 +378,6 @@ mod tests {
             let plain = r#"{"text": "plain"}"#;
             let (texts, left) = taken(&format!("{plain}\n{line}\n{plain}\n"));
             assert_eq!((texts, left), (vec!["plain".to_owned(); 2], vec![line.to_owned()]));
-        }
-    }
-
-    #[test]
-    fn special_bytes_are_found_wherever_they_are() {
-        for length in 0..70 {
-            let plain = vec![b'!'; length];
-            assert_eq!(plain_length(&plain), length);
-            for place in 0..length {
-                for byte in 0..=255 {
-                    let mut bytes = plain.clone();
-                    bytes[place] = byte;
-                    let is_special = byte < 0x20 || byte == b'"' || byte == b'\\';
-                    assert_eq!(plain_length(&bytes), if is_special { place } else { length }, "{bytes:?}");
-                    if let Some(block) = bytes.first_chunk() {
-                        let bit = 1_u64.checked_shl(place as u32).filter(|_| is_special).unwrap_or(0);
-                        assert_eq!(special_bits(block), bit, "{bytes:?}");
-                    }
-                }
-            }
         }
     }
 
