@@ -123,7 +123,7 @@ pub struct Lists {
     lists: Rows<Block>,
     units: Rows<u16>,
     /// Free blocks: those of class n have at least 2^n units.
-    free: [Vec<Block>; 32],
+    free: Box<[Vec<Block>; 32]>,
     /// Bit n is set if there are blocks of class n.
     classes: u32,
     /// With more units, pairs are counted again.

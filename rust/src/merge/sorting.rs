@@ -87,6 +87,9 @@ pub fn recount<S: SlotWidth>(
     Ok(Some(Recount { threshold, followed, lists, occurrences }))
 }
 
+/// Frequent pairs, the units that their positions take, and these positions.
+type Frequent = (Vec<(Pair, u32)>, Rows<u32>);
+
 /// Occurrences sorted by pair and position.
 struct Sorted {
     occurrences: Cells<Occurrence>,
@@ -127,11 +130,7 @@ impl Sorted {
     }
 
     /// The pairs that reach the threshold, the units that their positions take, and these positions.
-    fn frequent<S: SlotWidth>(
-        self,
-        slots: &Slots<S>,
-        threshold: u64,
-    ) -> Result<(Vec<(Pair, u32)>, Rows<u32>)> {
+    fn frequent<S: SlotWidth>(self, slots: &Slots<S>, threshold: u64) -> Result<Frequent> {
         let (mut found, mut positions, mut group) = (Vec::new(), Rows::default(), Group::default());
         for run in self.occurrences.chunk_by(|one, next| one.key() == next.key()) {
             let count = count_of(run, slots, &mut group)?;
