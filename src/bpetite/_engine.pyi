@@ -657,15 +657,6 @@ class Encoder:
         tokens, or all of it but a single space before the first token.
         """
 
-    def words(self, text: str, ids: list[int], special: Special = ..., cut: bool = True) -> list[int]:
-        """Return the number of each token's pretoken; an added token counts as a pretoken.
-
-        If a text is not `cut`, all that stands between added tokens is one.
-        """
-
-    def added_in(self, text: str, ids: list[int], special: Special = ...) -> list[tuple[int, str]]:
-        """Return the number of each id that is an added token of a text, and what was found as it."""
-
     def pretokens(self, text: str) -> list[bytes]:
         """Return the pretokens of a text, once it is normalized, and its added tokens."""
 

@@ -37,12 +37,6 @@ pub enum Trim {
 /// Where something begins, and where it ends.
 pub type Span = (usize, usize);
 
-/// Where a token of a section stands in the text for the model, in bytes, and the number of its pretoken.
-struct TokenSpan {
-    bytes: Range<usize>,
-    word: u32,
-}
-
 /// The start and end of every token in the text that the ids encode.
 ///
 /// In bytes, spans are adjacent and cover the text. In characters, a token that has a part of a character spans all of
@@ -141,7 +135,7 @@ impl Encoder {
         let mut given = CountedCharacters::of(text);
         // Of the normalized text in which a section stands: where it was given, and how much of it was gone through.
         let (mut from, mut bytes, mut skipped) = (0, 0, 0);
-        self.walk(text, ids, choice, false, pulse, |section, written, ids, spans| {
+        self.walk(text, ids, choice, pulse, |section, written, ids, spans| {
             if section.given != from {
                 (from, bytes, skipped) = (section.given, 0, 0);
             }
@@ -152,7 +146,7 @@ impl Encoder {
             let put = usize::from(section.has_put);
             let mut written = CountedCharacters::of(written);
             for (&id, span) in ids.iter().zip(spans) {
-                let (mut start, mut end) = written.place(span.bytes.start, span.bytes.end);
+                let (mut start, mut end) = written.place(span.start, span.end);
                 if let Some(spaced) = &spaced {
                     (start, end) = (spaced[start], spaced[end - 1] + 1);
                 }
@@ -172,45 +166,6 @@ impl Encoder {
         Ok(places)
     }
 
-    /// Of which pretoken each token of a text is; added tokens are pretokens, too. If a text is not cut, all of its tokens
-    /// between added ones are of one.
-    pub fn words(
-        &self,
-        text: &str,
-        ids: &[u32],
-        choice: Choice,
-        is_cut: bool,
-        pulse: &mut Pulse,
-    ) -> Result<Vec<u32>> {
-        let (mut words, mut section) = (Vec::new(), 0);
-        memory::reserve(&mut words, ids.len())?;
-        self.walk(text, ids, choice, is_cut, pulse, |_, _, _, spans| {
-            words.extend(spans.iter().map(|span| if is_cut { span.word } else { section }));
-            section += 1;
-            Ok(())
-        })?;
-        Ok(words)
-    }
-
-    /// The number of each id that is an added token of a text, and what was found as it.
-    pub fn added_in(
-        &self,
-        text: &str,
-        ids: &[u32],
-        choice: Choice,
-        pulse: &mut Pulse,
-    ) -> Result<Vec<(usize, String)>> {
-        let (mut found, mut number) = (Vec::new(), 0);
-        self.walk(text, ids, choice, false, pulse, |section, _, ids, _| {
-            if section.id.is_some() {
-                memory::push(&mut found, (number, section.text.to_owned()))?;
-            }
-            number += ids.len();
-            Ok(())
-        })?;
-        Ok(found)
-    }
-
     /// The pretokens of a text, and its added tokens.
     pub fn pretokens(&self, text: &str, pulse: &mut Pulse) -> Result<Vec<Box<[u8]>>> {
         let mut found = Vec::new();
@@ -226,17 +181,16 @@ impl Encoder {
     }
 
     /// Go through the sections of a text: each with the text that the model had, and with its ids and where they stand in
-    /// that. Pretokens are told apart if it `is_cut`.
+    /// that.
     fn walk(
         &self,
         text: &str,
         ids: &[u32],
         choice: Choice,
-        is_cut: bool,
         pulse: &mut Pulse,
-        mut visit: impl FnMut(&Section, &str, &[u32], &[TokenSpan]) -> Result<()>,
+        mut visit: impl FnMut(&Section, &str, &[u32], &[Range<usize>]) -> Result<()>,
     ) -> Result<()> {
-        let (model, mut rest, mut word) = (&self.model, ids, 0);
+        let (model, mut rest) = (&self.model, ids);
         let (mut spans, mut batch) = (Vec::new(), None);
         memory::reserve(&mut spans, ids.len())?;
         self.stages.sections(text, choice, true, pulse, &mut |section, pulse| {
@@ -248,19 +202,18 @@ impl Encoder {
             let written = prepared.text();
             let mut ids = rest.iter();
             if section.id.is_some() {
-                spans.extend(ids.next().map(|_| TokenSpan { bytes: 0..written.len(), word }));
-                word += 1;
-            } else if is_cut || model.has_gaps(written) {
+                spans.extend(ids.next().map(|_| 0..written.len()));
+            } else if model.has_gaps(written) {
                 let (mut scanner, mut start) = (model.pattern.scan(&prepared), 0);
                 let batch = batch.get_or_insert_with(Box::<Batch>::default);
                 while scanner.fill(batch, pulse)? > 0 {
                     for &end in batch.ends() {
-                        model.add_spans(written, start..end, word, &mut ids, &mut spans, pulse)?;
-                        (start, word) = (end, word + 1);
+                        model.add_spans(written, start..end, &mut ids, &mut spans, pulse)?;
+                        start = end;
                     }
                 }
             } else {
-                model.add_spans(written, 0..written.len(), word, &mut ids, &mut spans, pulse)?;
+                model.add_spans(written, 0..written.len(), &mut ids, &mut spans, pulse)?;
             }
             let (own, others) = rest.split_at_checked(spans.len()).ok_or_else(other_text)?;
             rest = others;
@@ -296,9 +249,8 @@ impl Model {
         &self,
         text: &str,
         part: Range<usize>,
-        word: u32,
         ids: &mut Iter<u32>,
-        spans: &mut Vec<TokenSpan>,
+        spans: &mut Vec<Range<usize>>,
         pulse: &mut Pulse,
     ) -> Result<()> {
         let bytes = &text.as_bytes()[..part.end];
@@ -307,7 +259,7 @@ impl Model {
         match self.unknown {
             Some(Unknown::Dropped) if part.clone().any(|place| self.is_unknown(bytes[place])) => {
                 pulse.beat(part.len())?;
-                return self.add_spans_of_known(bytes, part.start, word, ids, spans);
+                return self.add_spans_of_known(bytes, part.start, ids, spans);
             }
             _ => (),
         }
@@ -318,7 +270,7 @@ impl Model {
             let unknown = if joins { unknown_from(start) } else { 0 };
             end += if unknown > 0 { unknown } else { self.spelled(id)? };
             pulse.beat(end - start)?;
-            spans.push(TokenSpan { bytes: start..end, word });
+            spans.push(start..end);
         }
         if end == part.end { Ok(()) } else { Err(other_text()) }
     }
@@ -330,9 +282,8 @@ impl Model {
         &self,
         bytes: &[u8],
         begin: usize,
-        word: u32,
         ids: &mut Iter<u32>,
-        spans: &mut Vec<TokenSpan>,
+        spans: &mut Vec<Range<usize>>,
     ) -> Result<()> {
         let of_place: Vec<usize> = (begin..bytes.len())
             .flat_map(|place| std::iter::repeat_n(place, printable_length(bytes[place])))
@@ -345,7 +296,7 @@ impl Model {
             let start = end;
             end += token.iter().map(|&byte| printable_length(byte)).sum::<usize>();
             spelled += length;
-            spans.push(TokenSpan { bytes: of_place[start]..of_place[end - 1] + 1, word });
+            spans.push(of_place[start]..of_place[end - 1] + 1);
         }
         Ok(())
     }
@@ -471,7 +422,6 @@ mod tests {
         let (special, unit) = (Special::Text.into(), Unit::Characters);
         assert!(stopped(&|pulse| tiled(&ids, &text, encoder.tokens(), unit, pulse).is_err()));
         assert!(stopped(&|pulse| { encoder.places(&text, &ids, special, Trim::No, pulse).is_err() }));
-        assert!(stopped(&|pulse| encoder.words(&text, &ids, special, true, pulse).is_err()));
     }
 
     #[test]

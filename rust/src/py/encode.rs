@@ -16,7 +16,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 use super::arguments::{Threads, Width};
 use super::columns::{ArrowColumn, RowNulls, TextColumn, Undecodable, decoded_column, id_lists};
 use super::decode::{Drops, joined, utf8, watched};
-use super::ids::{Integers, id_from, ids_from, list, pairs};
+use super::ids::{Integers, id_from, ids_from, pairs};
 use super::numbers::{cut_tokens, merge_rows, numbers};
 use super::streams::{DecodeStream, GrowingEncoding, PyEncodeStream};
 use super::texts::{JoinedParts, OneText, Texts};
@@ -260,30 +260,6 @@ impl PyEncoder {
         let (py, ids, text) = (text.py(), ids_from(ids)?, text.to_str()?);
         let work = |pulse: &mut Pulse| self.encoder.places(text, &ids, special.into(), trim, pulse);
         pairs(py, &self.integers, watched(py, text.len(), work)?)
-    }
-
-    #[pyo3(signature = (text, ids, special=Special::Parse, cut=true))]
-    fn words<'py>(
-        &self,
-        text: OneText<'_, 'py>,
-        ids: &Bound<'_, PyAny>,
-        special: Special,
-        cut: bool,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let (py, ids, text) = (text.py(), ids_from(ids)?, text.to_str()?);
-        let work = |pulse: &mut Pulse| self.encoder.words(text, &ids, special.into(), cut, pulse);
-        list(py, &watched(py, text.len(), work)?)
-    }
-
-    #[pyo3(signature = (text, ids, special=Special::Parse))]
-    fn added_in(
-        &self,
-        text: OneText<'_, '_>,
-        ids: &Bound<'_, PyAny>,
-        special: Special,
-    ) -> PyResult<Vec<(usize, String)>> {
-        let (py, ids, text) = (text.py(), ids_from(ids)?, text.to_str()?);
-        watched(py, text.len(), |pulse| self.encoder.added_in(text, &ids, special.into(), pulse))
     }
 
     fn pretokens<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
