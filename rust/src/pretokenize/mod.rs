@@ -24,9 +24,7 @@ mod alphabet;
 mod automaton;
 mod behind;
 mod compiled;
-mod cursor;
 mod expression;
-mod foreign;
 mod graph;
 mod local;
 mod machine;
@@ -44,11 +42,11 @@ mod views;
 pub use automaton::Automaton;
 use automaton::CutEffect;
 pub use compiled::{Compiled, Run, Way};
-pub use foreign::{Syntax, alike, read};
 use masks::JointScan;
 pub use open::OpenPiece;
 pub use sequence::Prepared;
 use sequence::{Sequence, Steps};
+pub use syntax::{Dialect, alike, read};
 
 /// The number of pieces that a [`Batch`] holds.
 pub const BATCH: usize = 512;

@@ -1,47 +1,76 @@
-//! Parses patterns to expressions.
+//! Parses patterns: a pattern in, the tree of its [`Expression`] out.
 //!
-//! The syntax is that of Python's `regex` module (version 0), which the specification uses. Every pattern either has the
-//! same meaning here, for every code point, or is refused. Limits on size make it safe to pass any string.
+//! There are three [dialects](Dialect): ours is that of Python's `regex` module (version 0), which the specification uses;
+//! the [others](foreign) are those of `tiktoken` and `tokenizers`. One parser reads all three, and while it reads another
+//! dialect it writes the pattern in ours: what both read alike is copied, what differs is replaced.
+//!
+//! ```text
+//! [a-z&&[^b]]+ # not b    in Rust's dialect, where (?x) allows blanks and comments
+//! └──────────┘ └──────┘
+//! (?:(?!b)[a-z])+         in ours
+//! ```
+//!
+//! Every pattern either has the same meaning here, for every code point, or is refused. Limits on size make it safe to
+//! pass any string.
 
 use std::collections::HashMap;
-use std::ops::{Deref, DerefMut};
 
 use super::behind::of_fixed_length;
-use super::cursor::Cursor;
 use super::expression::{Expression, Greed};
 use super::set::CharSet;
 use crate::error::{Error, Result};
-use crate::unicode::lookup::{Property, Range, case_pairs};
+use crate::unicode::lookup::Property;
+
+mod foreign;
+mod sets;
+
+pub use foreign::{alike, read};
 
 /// The maximum length of a pattern in bytes.
-pub const MOST_BYTES: usize = 1 << 13;
-/// The maximum depth of nested groups.
-pub const MOST_NESTED: usize = 100;
+const MOST_BYTES: usize = 1 << 13;
+/// The maximum depth of nested groups and sets.
+const MOST_NESTED: usize = 100;
 /// The maximum number of ranges of all sets together.
-pub const MOST_RANGES: usize = 50_000;
+const MOST_RANGES: usize = 50_000;
 /// The maximum number of sets after all repetitions are expanded.
 const MOST_STEPS: u64 = 100_000;
 
 /// The length of the part of a pattern that an error message shows.
-pub const SHOWN_CHARACTERS: usize = 80;
+const SHOWN_CHARACTERS: usize = 80;
 
-/// Parse a pattern.
+/// Whose syntax a pattern has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Ours: that of Python's `regex` module.
+    Bpetite,
+    /// That of `fancy-regex`, as `tiktoken` uses it.
+    Rust,
+    /// That of Oniguruma with Ruby's syntax, as `tokenizers` uses it.
+    Oniguruma,
+}
+
+/// Parse a pattern of our dialect.
 pub fn parse(source: &str) -> Result<Expression> {
     check_length(source)?;
-    let mut parser = Parser::new(source, false);
-    let mut expression = parser.whole()?;
-    if !parser.references.is_empty() {
-        parser = Parser::new(source, true);
-        expression = parser.whole()?;
-    }
+    let (expression, _) = parse_as(source, Dialect::Bpetite)?;
     match steps(&expression) {
         0..=MOST_STEPS => Ok(expression),
         _ => Err(refusal(source, "it repeats too much")),
     }
 }
 
-/// Refuse a pattern that is too long to be read.
-pub fn check_length(source: &str) -> Result<()> {
+/// Parse a pattern; returns its parser, too, which has written it in our dialect.
+fn parse_as(source: &str, dialect: Dialect) -> Result<(Expression, Parser<'_>)> {
+    let mut parser = Parser::new(source, dialect);
+    let mut expression = parser.whole()?;
+    if !parser.references.is_empty() {
+        parser = Parser { capturing: true, ..Parser::new(source, dialect) };
+        expression = parser.whole()?;
+    }
+    Ok((expression, parser))
+}
+
+fn check_length(source: &str) -> Result<()> {
     match source.len() {
         0..=MOST_BYTES => Ok(()),
         length => {
@@ -59,36 +88,38 @@ pub fn refusal(source: &str, reason: &str) -> Error {
 
 /// The number of sets after all repetitions are expanded.
 pub fn steps(expression: &Expression) -> u64 {
+    let parts = expression.parts().iter().fold(0, |sum: u64, part| sum.saturating_add(steps(part)));
     match expression {
-        Expression::Sequence(parts) | Expression::Choice(parts) => {
-            parts.iter().fold(1, |sum, part| steps(part).saturating_add(sum))
+        Expression::Sequence(_) | Expression::Choice(_) => parts.saturating_add(1),
+        Expression::Repeat { least, most, .. } => {
+            parts.saturating_mul(u64::from(most.unwrap_or(*least)).max(1))
         }
-        Expression::Repeat { part, least, most, .. } => {
-            steps(part).saturating_mul(u64::from(most.unwrap_or(*least)).max(1))
-        }
-        Expression::Ahead { part, .. } | Expression::Behind { part, .. } => steps(part),
-        Expression::Atomic(part) | Expression::Group(_, part) => steps(part),
-        Expression::Set(_) | Expression::End { .. } | Expression::Start | Expression::Reference(_) => 1,
+        _ => parts.max(1),
     }
 }
 
-/// The flags `(?ims)`.
+/// The flags `(?ims)`, and `(?x)` of other dialects.
 #[derive(Clone, Copy, Default)]
 struct Flags {
     ignore_case: bool,
     lines: bool,
     dot_all: bool,
+    verbose: bool,
 }
 
-/// The meaning of an escape.
+/// The meaning of an escape, or of an item of a set.
 enum Escape {
     Character(u32),
     Class(Property, bool),
+    Members(CharSet),
     Part(Expression),
 }
 
 struct Parser<'s> {
-    cursor: Cursor<'s>,
+    source: &'s str,
+    /// Where the next character is.
+    place: usize,
+    dialect: Dialect,
     flags: Flags,
     depth: usize,
     ranges: usize,
@@ -99,35 +130,42 @@ struct Parser<'s> {
     groups: Vec<Option<&'s str>>,
     open: Vec<usize>,
     references: Vec<(usize, usize)>,
+    /// The source up to `copied`, in our dialect.
+    written: String,
+    copied: usize,
+    /// The items of the present set, in our dialect, and their members.
+    items: Vec<(String, CharSet)>,
 }
 
-impl<'s> Deref for Parser<'s> {
-    type Target = Cursor<'s>;
-
-    fn deref(&self) -> &Cursor<'s> {
-        &self.cursor
-    }
-}
-
-impl DerefMut for Parser<'_> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.cursor
-    }
-}
-
+/// The source, character by character.
 impl<'s> Parser<'s> {
-    fn new(source: &'s str, capturing: bool) -> Self {
-        Self {
-            cursor: Cursor::new(source),
-            flags: Flags::default(),
-            depth: 0,
-            ranges: 0,
-            known: HashMap::new(),
-            capturing,
-            groups: Vec::new(),
-            open: Vec::new(),
-            references: Vec::new(),
-        }
+    fn rest(&self) -> &'s str {
+        &self.source[self.place..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let sign = self.peek()?;
+        self.place += sign.len_utf8();
+        Some(sign)
+    }
+
+    /// Consume a text if it comes next.
+    fn take(&mut self, expected: &str) -> bool {
+        let found = self.rest().starts_with(expected);
+        self.place += if found { expected.len() } else { 0 };
+        found
+    }
+
+    /// Consume characters while they satisfy a condition.
+    fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'s str {
+        let rest = self.rest();
+        let taken = &rest[..rest.find(|sign| !belongs(sign)).unwrap_or(rest.len())];
+        self.place += taken.len();
+        taken
     }
 
     fn expect(&mut self, expected: &str) -> Result<()> {
@@ -138,8 +176,51 @@ impl<'s> Parser<'s> {
     }
 
     fn refuse(&self, place: usize, reason: &str) -> Error {
-        let character = self.character(place);
-        refusal(self.source, &format!("{reason} (at character {character})"))
+        let engine = match self.dialect {
+            Dialect::Bpetite => "",
+            Dialect::Rust => "as fancy-regex reads it, ",
+            Dialect::Oniguruma => "as Oniguruma reads it, ",
+        };
+        let character = self.source[..place].chars().count();
+        refusal(self.source, &format!("{engine}{reason} (at character {character})"))
+    }
+
+    /// Copy what was read to what is written.
+    fn copy(&mut self) {
+        self.written.push_str(&self.source[self.copied..self.place]);
+        self.copied = self.place;
+    }
+
+    /// Write a text of our dialect instead of what was read since the last copy.
+    fn replace(&mut self, text: &str) {
+        self.written.push_str(text);
+        self.copied = self.place;
+    }
+}
+
+/// Sequences, repetitions and groups.
+impl<'s> Parser<'s> {
+    fn new(source: &'s str, dialect: Dialect) -> Self {
+        Self {
+            source,
+            place: 0,
+            dialect,
+            flags: Flags::default(),
+            depth: 0,
+            ranges: 0,
+            known: HashMap::new(),
+            capturing: false,
+            groups: Vec::new(),
+            open: Vec::new(),
+            references: Vec::new(),
+            written: String::new(),
+            copied: 0,
+            items: Vec::new(),
+        }
+    }
+
+    fn is_foreign(&self) -> bool {
+        self.dialect != Dialect::Bpetite
     }
 
     fn whole(&mut self) -> Result<Expression> {
@@ -164,118 +245,113 @@ impl<'s> Parser<'s> {
     }
 
     fn sequence(&mut self) -> Result<Expression> {
-        let mut parts = Vec::new();
+        let mut parts: Vec<Expression> = Vec::new();
         // Whether the last part may be repeated: it exists, and is not a repetition.
         let mut repeatable = false;
+        // The last part if it is one letter, and where it is written.
+        let (mut letter, mut start) = (None, 0);
         loop {
+            self.skip_blanks()?;
             let place = self.place;
-            let part = match self.next() {
-                None => break,
-                Some('|' | ')') => {
-                    self.place = place;
-                    break;
+            if self.peek().is_none_or(|sign| "|)".contains(sign)) {
+                return Ok(in_sequence(parts));
+            }
+            if let Some((least, most)) = self.count()? {
+                let Some(part) = parts.pop().filter(|_| repeatable) else {
+                    let reason =
+                        "there is nothing to repeat, or a repetition is repeated; put it into a group";
+                    return Err(self.refuse(place, reason));
+                };
+                self.check_repeated(&part, place, letter)?;
+                let count = &self.source[place..self.place];
+                parts.push(self.repeat(part, (least, most), count, start)?);
+                repeatable = false;
+                continue;
+            }
+            start = self.written.len();
+            match self.part(parts.last())? {
+                Some(part) => {
+                    parts.push(part);
+                    repeatable = true;
+                    letter = self.letter_since(place, letter)?;
                 }
-                Some('(') => match self.group(place)? {
-                    Some(part) => part,
-                    None => continue,
-                },
-                Some('?' | '*' | '+' | '{') => {
-                    self.place = place;
-                    if let Some((least, most)) = self.count()? {
-                        let Some(part) = parts.pop().filter(|_| repeatable) else {
-                            return Err(self.refuse(place, "there is nothing to repeat"));
-                        };
-                        parts.push(self.repeat(part, least, most));
-                        repeatable = false;
-                        continue;
-                    }
-                    self.next();
-                    if self.peek().is_some_and(|sign| "deis".contains(sign)) || self.looks_fuzzy() {
-                        return Err(self
-                            .refuse(place, r"approximate matching is not supported; write \{ for a brace"));
-                    }
-                    self.literal('{'.into())?
-                }
-                Some('\\') => match self.escape(place, false)? {
-                    Escape::Character(code_point) => self.literal(code_point)?,
-                    Escape::Class(property, negated) => {
-                        let set = self.class(property, negated);
-                        self.set(set)?
-                    }
-                    Escape::Part(part) => part,
-                },
-                Some('[') => self.bracketed(place)?,
-                Some('.') if self.flags.dot_all => Expression::Set(CharSet::all()),
-                Some('.') => Expression::Set(CharSet::of('\n').complement()),
-                Some('^') if self.flags.lines => {
-                    Expression::Choice(vec![Expression::Start, behind(CharSet::of('\n'), false)])
-                }
-                Some('^') => Expression::Start,
-                Some('$') if self.flags.lines => Expression::Choice(vec![
-                    Expression::End { before_line_feed: false },
-                    Expression::Ahead { part: Box::new(Expression::Set(CharSet::of('\n'))), negated: false },
-                ]),
-                Some('$') => Expression::End { before_line_feed: true },
-                Some(sign) => self.literal(sign.into())?,
-            };
-            parts.push(part);
-            repeatable = true;
-        }
-        Ok(in_sequence(parts))
-    }
-
-    /// A character outside a set.
-    fn literal(&mut self, code_point: u32) -> Result<Expression> {
-        let one = CharSet::new([(code_point, code_point)]);
-        self.set(if self.flags.ignore_case { fold(&one) } else { one })
-    }
-
-    fn set(&mut self, set: CharSet) -> Result<Expression> {
-        self.spend(set.ranges().len())?;
-        Ok(Expression::Set(set))
-    }
-
-    fn spend(&mut self, ranges: usize) -> Result<()> {
-        self.ranges += ranges;
-        match self.ranges {
-            0..=MOST_RANGES => Ok(()),
-            _ => Err(self.refuse(self.place, "it names too many classes")),
+                // In our dialect, what stands before a comment may be repeated behind it.
+                None => repeatable &= !self.is_foreign(),
+            }
         }
     }
 
-    /// The members of a property outside a set.
-    fn class(&mut self, property: Property, negated: bool) -> CharSet {
-        let property = if self.flags.ignore_case { property.ignoring_case() } else { property };
-        let set = self.members(property);
-        if negated { set.complement() } else { set.clone() }
-    }
-
-    fn members(&mut self, property: Property) -> &CharSet {
-        self.known.entry(property).or_insert_with(|| CharSet::new(property.ranges()))
+    /// Parse the next part, which no repetition begins; `None` for flags and comments.
+    fn part(&mut self, before: Option<&Expression>) -> Result<Option<Expression>> {
+        let place = self.place;
+        let line_feed = || CharSet::of('\n');
+        Ok(Some(match self.next() {
+            Some('(') => return self.group(place),
+            Some('[') => {
+                let set = self.bracketed(place)?;
+                self.set(place, set)?
+            }
+            Some('\\') => match self.escape(place, false)? {
+                Escape::Character(code_point) => self.literal(place, code_point)?,
+                Escape::Class(property, negated) => {
+                    let set = self.class(property, negated);
+                    self.set(place, set)?
+                }
+                Escape::Members(set) => self.set(place, set)?,
+                Escape::Part(part) => part,
+            },
+            Some('.') if self.flags.dot_all && self.dialect == Dialect::Oniguruma => {
+                self.instead("(?s:.)")?
+            }
+            Some('.') if self.flags.dot_all => Expression::Set(CharSet::all()),
+            Some('.') => Expression::Set(line_feed().complement()),
+            Some(sign @ ('^' | '$')) if self.is_foreign() && !self.flags.lines => {
+                self.foreign_line(sign, before)?
+            }
+            Some('^') if self.flags.lines => {
+                Expression::Choice(vec![Expression::Start, behind(line_feed(), false)])
+            }
+            Some('^') => Expression::Start,
+            Some('$') if self.flags.lines => Expression::Choice(vec![
+                Expression::End { before_line_feed: false },
+                Expression::Ahead { part: Box::new(Expression::Set(line_feed())), negated: false },
+            ]),
+            Some('$') => Expression::End { before_line_feed: true },
+            Some('{') if self.is_foreign() => self.instead(r"\{")?,
+            Some('{') if self.peek().is_some_and(|sign| "deis".contains(sign)) || self.looks_fuzzy() => {
+                return Err(
+                    self.refuse(place, r"approximate matching is not supported; write \{ for a brace")
+                );
+            }
+            Some(sign) => self.literal(place, sign.into())?,
+            None => return Ok(None),
+        }))
     }
 
     /// Parse `{...}` after a part; `None` if the brace is an ordinary character.
     fn count(&mut self) -> Result<Option<(u32, Option<u32>)>> {
         let place = self.place;
-        match self.next() {
+        let found = match self.next() {
             Some('?') => return Ok(Some((0, Some(1)))),
             Some('*') => return Ok(Some((0, None))),
             Some('+') => return Ok(Some((1, None))),
-            _ => {}
-        }
-        let least = self.take_while(|sign| sign.is_ascii_digit());
-        let most = if self.take(",") { self.take_while(|sign| sign.is_ascii_digit()) } else { least };
-        let only_brace = most.is_empty() && !self.source[..self.place].ends_with(',');
-        if only_brace || !self.take("}") {
+            Some('{') => self.take_while(|sign| sign.is_ascii_digit() || sign == ','),
+            _ => "",
+        };
+        let (least, most) = found.split_once(',').unwrap_or((found, found));
+        if found.is_empty() || most.contains(',') || !self.take("}") {
             self.place = place;
             return Ok(None);
         }
-        let number = |digits: &str| match digits.parse::<u32>() {
-            Ok(number) if u64::from(number) <= MOST_STEPS => Ok(number),
+        if self.is_foreign() && found == "," {
+            return Err(self.refuse(place, "{,} is not a plain repetition"));
+        }
+        let number = |digits: &str, absent| match digits.parse::<u32>() {
+            _ if digits.is_empty() => Ok(absent),
+            Ok(number) if u64::from(number) <= MOST_STEPS => Ok(Some(number)),
             _ => Err(self.refuse(place, "it repeats too much")),
         };
-        let least = if least.is_empty() { 0 } else { number(least)? };
-        let most = if most.is_empty() { None } else { Some(number(most)?) };
+        let (least, most) = (number(least, Some(0))?.unwrap_or(0), number(most, None)?);
         if most.is_some_and(|most| most < least) {
             return Err(self.refuse(place, "a repetition has to go from the smaller number to the larger"));
         }
@@ -290,14 +366,35 @@ impl<'s> Parser<'s> {
         inner.contains('<') && inner.contains(['d', 'e', 'i', 's'])
     }
 
-    /// Repeat a part; a following `?` or `+` makes the repetition lazy or possessive.
-    fn repeat(&mut self, part: Expression, least: u32, most: Option<u32>) -> Expression {
-        let greed = match self.peek() {
-            Some('?') => Greed::Lazy,
-            Some('+') => Greed::Possessive,
-            _ => Greed::Greedy,
+    /// Repeat a part, which is written from `start` on, as often as `count` says. A following `?` or `+` makes the
+    /// repetition lazy or possessive; behind some braces, Oniguruma reads it as a second repetition.
+    fn repeat(
+        &mut self,
+        part: Expression,
+        (least, most): (u32, Option<u32>),
+        count: &str,
+        start: usize,
+    ) -> Result<Expression> {
+        if self.written[start..].starts_with("(?!") && matches!(part, Expression::Set(_)) {
+            self.enclose_written(start);
+        }
+        self.skip_blanks()?;
+        let (greed, again) = match self.peek() {
+            Some('?') => (Greed::Lazy, (0, Some(1))),
+            Some('+') => (Greed::Possessive, (1, None)),
+            _ => return Ok(self.repeated(part, (least, most), Greed::Greedy)),
         };
-        self.place += usize::from(greed != Greed::Greedy);
+        self.next();
+        let braces = self.dialect == Dialect::Oniguruma && count.starts_with('{');
+        if braces && (greed == Greed::Possessive || !count.contains(',')) {
+            self.enclose_written(start);
+            let once = self.repeated(part, (least, most), Greed::Greedy);
+            return Ok(self.repeated(once, again, Greed::Greedy));
+        }
+        Ok(self.repeated(part, (least, most), greed))
+    }
+
+    fn repeated(&self, part: Expression, (least, most): (u32, Option<u32>), greed: Greed) -> Expression {
         // A part that consumes nothing need not be repeated.
         if part.length() == Some(0) && !self.capturing {
             return if least == 0 { Expression::Sequence(Vec::new()) } else { part };
@@ -319,6 +416,7 @@ impl<'s> Parser<'s> {
         if self.take("#") {
             return self.comment().map(|()| None);
         }
+        let has_p = self.dialect != Dialect::Oniguruma;
         let part = if self.take("=") {
             Expression::Ahead { part: Box::new(self.enclosed()?), negated: false }
         } else if self.take("!") {
@@ -329,10 +427,10 @@ impl<'s> Parser<'s> {
             self.behind(place, false)?
         } else if self.take("<!") {
             self.behind(place, true)?
-        } else if self.take("P=") {
+        } else if has_p && self.take("P=") {
             let group = self.group_named(place, ")")?;
             self.reference(group, place)?
-        } else if self.take("P<") || self.take("<") {
+        } else if has_p && self.take("P<") || self.take("<") {
             let name = self.name(">")?;
             self.capture(Some(name))?
         } else if self.peek().is_some_and(|sign| "|(R&P+0123456789".contains(sign))
@@ -376,49 +474,63 @@ impl<'s> Parser<'s> {
 
     /// Parse `(?i)` or `(?i:...)` after the question mark.
     fn flagged(&mut self, place: usize) -> Result<Option<Expression>> {
-        let on = self.take_while(|sign| sign.is_ascii_alphanumeric());
-        let turns_off = self.take("-");
-        let off = if turns_off { self.take_while(|sign| sign.is_ascii_alphanumeric()) } else { "" };
-        if turns_off && off.is_empty() || on.is_empty() && !turns_off && !self.rest().starts_with(':') {
-            return Err(self.refuse(place, "a flag is missing"));
+        let written = self.take_while(|sign| sign.is_ascii_alphanumeric() || sign == '-');
+        let (on, off) = written.split_once('-').unwrap_or((written, ""));
+        if written.ends_with('-') || written.is_empty() && !self.rest().starts_with(':') {
+            return Err(self.refuse(place, "a flag is missing, or this kind of group is not supported"));
         }
         let outer = self.flags;
-        let mut flags = self.flags;
         for (letters, value) in [(on, true), (off, false)] {
             for letter in letters.chars() {
-                match letter {
-                    'i' => flags.ignore_case = value,
-                    'm' => flags.lines = value,
-                    's' => flags.dot_all = value,
-                    'u' if value => {}
-                    'x' => {
+                match (letter, self.dialect) {
+                    ('i', _) => self.flags.ignore_case = value,
+                    ('m', Dialect::Oniguruma) => self.flags.dot_all = value,
+                    ('m', _) => self.flags.lines = value,
+                    ('s', Dialect::Bpetite | Dialect::Rust) => self.flags.dot_all = value,
+                    ('u', Dialect::Bpetite | Dialect::Rust) if value => {}
+                    ('x', Dialect::Bpetite) => {
                         let reason = "verbose mode, (?x), is not supported; write the pattern without blanks and comments";
                         return Err(self.refuse(place, reason));
                     }
-                    _ => return Err(self.refuse(place, &format!("the flag {letter} is not supported"))),
+                    ('x', _) => self.flags.verbose = value,
+                    _ => {
+                        let reason = format!("the flag {letter} of (?{written} is not supported");
+                        return Err(self.refuse(place, &reason));
+                    }
                 }
                 if value && off.contains(letter) {
                     return Err(self.refuse(place, "a flag is turned on and off"));
                 }
             }
         }
-        self.flags = flags;
-        if self.take(")") {
+        let is_group = self.take(":");
+        if !is_group {
+            self.expect(")")?;
+        }
+        if self.is_foreign() {
+            return self.foreign_flags(place, written, is_group, outer);
+        }
+        if !is_group {
             return Ok(None);
         }
-        self.expect(":")?;
         let part = self.enclosed()?;
         self.flags = outer;
         Ok(Some(part))
     }
 
-    /// Parse the content of a group and its closing parenthesis.
-    fn enclosed(&mut self) -> Result<Expression> {
+    /// Enter a group or a set.
+    fn enter(&mut self, kind: &str) -> Result<()> {
         if self.depth == MOST_NESTED {
-            return Err(self
-                .refuse(self.place, &format!("groups nested deeper than {MOST_NESTED} are not supported")));
+            let reason = format!("{kind} nested deeper than {MOST_NESTED} are not supported");
+            return Err(self.refuse(self.place, &reason));
         }
         self.depth += 1;
+        Ok(())
+    }
+
+    /// Parse the content of a group and its closing parenthesis.
+    fn enclosed(&mut self) -> Result<Expression> {
+        self.enter("groups")?;
         let flags = self.flags;
         let inner = self.choice()?;
         self.expect(")")?;
@@ -443,6 +555,9 @@ impl<'s> Parser<'s> {
         while let Some(sign) = self.peek().filter(|sign| *sign != ')') {
             self.next();
             if sign == '\\' {
+                if self.is_foreign() {
+                    return Err(self.refuse(self.place, "a comment has a backslash"));
+                }
                 self.next();
             }
         }
@@ -453,7 +568,7 @@ impl<'s> Parser<'s> {
         let place = self.place;
         let name = self.take_while(|sign| sign.is_alphanumeric() || sign == '_');
         if name.is_empty() || !self.take(end) {
-            return Err(self.refuse(place, "a group's name is missing"));
+            return Err(self.refuse(place, "the name of a group is missing"));
         }
         Ok(name)
     }
@@ -481,284 +596,6 @@ impl<'s> Parser<'s> {
         self.references.push((group, place));
         Ok(Expression::Reference(group))
     }
-
-    /// Parse an escape after its backslash at `place`.
-    fn escape(&mut self, place: usize, in_set: bool) -> Result<Escape> {
-        let Some(letter) = self.next() else {
-            return Err(self.refuse(place, "nothing follows the backslash"));
-        };
-        let named = |name| match Property::named(name) {
-            Some(property) => Escape::Class(property, letter.is_ascii_uppercase()),
-            None => Escape::Character(letter.into()),
-        };
-        let part = match letter {
-            'x' => return self.hexadecimal(place, 2),
-            'u' => return self.hexadecimal(place, 4),
-            'U' => return self.hexadecimal(place, 8),
-            'p' | 'P' => return self.property(place, letter == 'P'),
-            'd' | 'D' => return Ok(named("Digit")),
-            's' | 'S' => return Ok(named("Space")),
-            'w' | 'W' => return Ok(named("Word")),
-            'h' => return Ok(named("Blank")),
-            'a' => return Ok(Escape::Character(7)),
-            'b' if in_set => return Ok(Escape::Character(8)),
-            'f' => return Ok(Escape::Character(12)),
-            'n' => return Ok(Escape::Character(10)),
-            'r' => return Ok(Escape::Character(13)),
-            't' => return Ok(Escape::Character(9)),
-            'v' => return Ok(Escape::Character(11)),
-            '0'..='9' => return self.number(place, letter, in_set),
-            _ if !letter.is_ascii_alphanumeric() => return Ok(Escape::Character(letter.into())),
-            'A' if !in_set => Expression::Start,
-            'Z' | 'z' if !in_set => Expression::End { before_line_feed: false },
-            'b' | 'B' | 'm' | 'M' if !in_set => self.word_border(letter)?,
-            'R' if !in_set => {
-                let one = [(0xA, 0xD), (0x85, 0x85), (0x2028, 0x2029)];
-                let two = ['\r', '\n'].map(|sign| Expression::Set(CharSet::of(sign)));
-                let either = [Expression::Sequence(two.into()), Expression::Set(CharSet::new(one))];
-                Expression::Atomic(Box::new(Expression::Choice(either.into())))
-            }
-            'g' if !in_set && self.take("<") => {
-                let group = self.group_named(place, ">")?;
-                self.reference(group, place)?
-            }
-            _ => return Err(self.refuse(place, &format!(r"\{letter} is not supported"))),
-        };
-        Ok(Escape::Part(part))
-    }
-
-    /// `\b`, `\B`, and the start and end of a word, `\m` and `\M`.
-    fn word_border(&mut self, letter: char) -> Result<Expression> {
-        let Some(Escape::Class(word, _)) = Property::named("Word").map(|word| Escape::Class(word, false))
-        else {
-            return Err(self.refuse(self.place, "words are not known"));
-        };
-        let word = self.members(word).clone();
-        self.spend(word.ranges().len())?;
-        let ahead = |negated| {
-            let part = Box::new(Expression::Set(word.clone()));
-            Expression::Ahead { part, negated }
-        };
-        let start = || Expression::Sequence(vec![behind(word.clone(), true), ahead(false)]);
-        let end = || Expression::Sequence(vec![behind(word.clone(), false), ahead(true)]);
-        let either = || Expression::Choice(vec![start(), end()]);
-        Ok(match letter {
-            'b' => either(),
-            'B' => Expression::Ahead { part: Box::new(either()), negated: true },
-            'm' => start(),
-            _ => end(),
-        })
-    }
-
-    fn hexadecimal(&mut self, place: usize, digits: usize) -> Result<Escape> {
-        let written =
-            self.rest().get(..digits).filter(|written| written.bytes().all(|b| b.is_ascii_hexdigit()));
-        let code_point = written.and_then(|written| u32::from_str_radix(written, 16).ok());
-        match code_point.filter(|code_point| *code_point <= 0x10_FFFF) {
-            Some(code_point) => {
-                self.place += digits;
-                Ok(Escape::Character(code_point))
-            }
-            None => {
-                Err(self.refuse(place, &format!("{digits} hexadecimal digits of a code point are missing")))
-            }
-        }
-    }
-
-    /// A digit after a backslash: an octal number, or a back-reference.
-    fn number(&mut self, place: usize, first: char, in_set: bool) -> Result<Escape> {
-        let rest = self.rest().as_bytes();
-        let is_digit = |at: usize| rest.get(at).is_some_and(u8::is_ascii_digit);
-        let is_octal = |at: usize| rest.get(at).is_some_and(|sign| (b'0'..=b'7').contains(sign));
-        let first_is_octal = first < '8';
-        if in_set && !first_is_octal {
-            return Err(self.refuse(place, &format!(r"\{first} in a set is not supported")));
-        }
-        let more = match (is_octal(0), is_octal(1)) {
-            (true, true) if first_is_octal => 2,
-            (true, _) if in_set || first == '0' => 1,
-            _ if in_set || first == '0' => 0,
-            // One or two digits name a group.
-            _ => {
-                self.place += usize::from(is_digit(0));
-                let group = self.source[place + 1..self.place].parse().unwrap_or(0);
-                return self.reference(group, place).map(Escape::Part);
-            }
-        };
-        self.place += more;
-        let number = u32::from_str_radix(&self.source[place + 1..self.place], 8).unwrap_or(0);
-        Ok(Escape::Character(number))
-    }
-
-    /// Parse `\p{...}` or `\pL` after the letter p.
-    fn property(&mut self, place: usize, negated: bool) -> Result<Escape> {
-        let (found, negated) = if self.take("{") {
-            let turned = self.take("^");
-            let (found, absent) = self.property_name();
-            (found.filter(|_| self.take("}")), negated ^ turned ^ absent)
-        } else {
-            let rest = self.rest();
-            let letter = rest.get(..1).filter(|letter| "CLMNPSZ".contains(letter));
-            self.place += letter.map_or(0, str::len);
-            (letter.and_then(Property::named), negated)
-        };
-        match found {
-            Some(property) => Ok(Escape::Class(property, negated)),
-            None => {
-                let end = self.source[place..].find('}').map_or(self.place, |at| place + at + 1);
-                let name: String = self.source[place..end].chars().take(SHOWN_CHARACTERS).collect();
-                Err(self.refuse(place, &format!("there is no property {name}")))
-            }
-        }
-    }
-
-    /// Parse the name of a property; returns whether it is negated, too.
-    fn property_name(&mut self) -> (Option<Property>, bool) {
-        let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || " &_-.".contains(sign));
-        let place = self.place;
-        let qualified = self.take(":") || self.take("=");
-        let value = self.take_while(|sign| sign.is_ascii_alphanumeric() || " &_-./".contains(sign));
-        if !qualified || value.trim().is_empty() {
-            self.place = place;
-            return (Property::named(name), false);
-        }
-        match Property::with_value(name, value) {
-            Some((property, absent)) => (Some(property), absent),
-            None => (None, false),
-        }
-    }
-
-    /// Parse a set after its opening bracket at `place`.
-    fn bracketed(&mut self, place: usize) -> Result<Expression> {
-        let negated = self.take("^");
-        let mut items = SetItems::default();
-        while items.count == 0 || !self.take("]") {
-            self.item(place, &mut items)?;
-        }
-        let both = |&(property, negated): &(Property, bool)| items.properties.contains(&(property, !negated));
-        if negated && items.properties.iter().any(both) {
-            return Err(
-                self.refuse(place, "a set that excludes both a class and its complement is not supported")
-            );
-        }
-        let set = match items.properties[..] {
-            [(property, absent)] if items.count == 1 => self.class(property, absent),
-            _ => CharSet::new(items.ranges),
-        };
-        self.set(if negated { set.complement() } else { set })
-    }
-
-    /// Read one item of a set: a character, a range or a class.
-    fn item(&mut self, opening: usize, items: &mut SetItems) -> Result<()> {
-        self.refuse_operator()?;
-        let first = self.member(opening)?;
-        self.refuse_operator()?;
-        let place = self.place;
-        let Escape::Character(first) = first else { return self.add(first, items) };
-        if !self.take("-") || self.rest().starts_with(']') {
-            self.place = place;
-            return self.add(Escape::Character(first), items);
-        }
-        match self.member(opening)? {
-            Escape::Character(last) if first <= last => self.add_range(first, last, items),
-            Escape::Character(_) => {
-                Err(self.refuse(place, "a range has to go from the smaller character to the larger"))
-            }
-            class => {
-                self.add(Escape::Character(first), items)?;
-                self.add(Escape::Character('-'.into()), items)?;
-                self.add(class, items)
-            }
-        }
-    }
-
-    /// Refuse characters in a set that are ordinary for the `regex` module, but begin a nested set or an operation for
-    /// other engines.
-    fn refuse_operator(&self) -> Result<()> {
-        let rest = self.rest();
-        let nested = rest.starts_with('[') && !rest.starts_with("[:");
-        match ["&&", "||", "--", "~~", "["].into_iter().find(|sign| rest.starts_with(sign)) {
-            Some(sign) if sign != "[" || nested => {
-                let escaped: String = sign.chars().flat_map(|sign| ['\\', sign]).collect();
-                let reason =
-                    format!("{sign} within a set, unless escaped ({escaped}): engines read it differently");
-                Err(self.refuse(self.place, &reason))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn add_range(&mut self, first: u32, last: u32, items: &mut SetItems) -> Result<()> {
-        let range = CharSet::new([(first, last)]);
-        let ranges = if self.flags.ignore_case { fold(&range) } else { range };
-        self.spend(ranges.ranges().len())?;
-        items.ranges.extend(ranges.ranges());
-        items.count += 1;
-        Ok(())
-    }
-
-    fn add(&mut self, item: Escape, items: &mut SetItems) -> Result<()> {
-        match item {
-            Escape::Character(code_point) => return self.add_range(code_point, code_point, items),
-            Escape::Class(property, negated) => {
-                let mut ranges = self.members(property).clone();
-                if self.flags.ignore_case {
-                    ranges = fold(&ranges);
-                }
-                if negated {
-                    ranges = ranges.complement();
-                }
-                self.spend(ranges.ranges().len())?;
-                items.ranges.extend(ranges.ranges());
-                items.properties.push((property, negated));
-            }
-            Escape::Part(_) => {}
-        }
-        items.count += 1;
-        Ok(())
-    }
-
-    /// A character or a class inside a set.
-    fn member(&mut self, opening: usize) -> Result<Escape> {
-        let place = self.place;
-        if self.take("[:") {
-            if let Some(class) = self.posix(place)? {
-                return Ok(class);
-            }
-            self.place = place;
-        }
-        match self.next() {
-            Some('\\') => self.escape(place, true),
-            Some(sign) => Ok(Escape::Character(sign.into())),
-            None => Err(self.refuse(opening, "a set is not closed")),
-        }
-    }
-
-    /// Parse `[:alpha:]` after `[:`; `None` if it is not a class.
-    fn posix(&mut self, place: usize) -> Result<Option<Escape>> {
-        let turned = self.take("^");
-        let name = self.rest();
-        let (mut found, absent) = self.property_name();
-        if !self.take(":]") {
-            return Ok(None);
-        }
-        let name = name.split(":]").next().unwrap_or(name).to_ascii_uppercase();
-        if ["ALNUM", "DIGIT", "PUNCT", "XDIGIT"].contains(&name.as_str()) {
-            found = Property::named(&format!("POSIX{name}"));
-        }
-        match found {
-            Some(property) => Ok(Some(Escape::Class(property, turned ^ absent))),
-            None => Err(self.refuse(place, "there is no such class")),
-        }
-    }
-}
-
-/// The items of a set in brackets.
-#[derive(Default)]
-struct SetItems {
-    count: usize,
-    ranges: Vec<Range>,
-    properties: Vec<(Property, bool)>,
 }
 
 /// A look-behind at one character.
@@ -797,17 +634,6 @@ fn one_of(mut parts: Vec<Expression>) -> Expression {
         None if parts.len() == 1 => parts.remove(0),
         None => Expression::Choice(parts),
     }
-}
-
-/// The set extended by all characters that match a member when case is ignored.
-fn fold(set: &CharSet) -> CharSet {
-    let pairs = case_pairs();
-    let others = set.ranges().iter().flat_map(|&(first, last)| {
-        let start = pairs.partition_point(|(one, _)| *one < first);
-        let end = start + pairs[start..].partition_point(|(one, _)| *one <= last);
-        pairs[start..end].iter().map(|&(_, other)| (other, other))
-    });
-    CharSet::new(set.ranges().iter().copied().chain(others))
 }
 
 #[cfg(test)]
