@@ -93,7 +93,7 @@ CALLS = {
         "corpus.count_tokens(TOKENIZER, [FILE] * 9, num_threads=n, progress=callback)"
     ),
     "bpetite.corpus.encode_column progress": (
-        "corpus.encode_column(TOKENIZER, COUNTED, folder() + '/ids', column='pretoken', progress=callback)"
+        "corpus.encode_column(TOKENIZER, COLUMN, folder() + '/ids', progress=callback)"
     ),
     "bpetite.corpus.encode corpus": ("corpus.encode(TOKENIZER, source([FILE] * 9), folder(), num_threads=n)"),
     "bpetite.corpus.encode progress": (
@@ -136,9 +136,11 @@ MERGES = [(b"w", b"o"), (b"wo", b"r")]
 TEMPORARY = tempfile.TemporaryDirectory()
 def folder():
     return tempfile.mkdtemp(dir=TEMPORARY.name)
-FILE, COUNTED, ENCODED = folder() + "/a.txt", folder() + "/a.parquet", folder() + "/encoded"
+FILE, COUNTED, ENCODED = folder() + "/a.txt", folder() + "/a.counts", folder() + "/encoded"
+COLUMN = folder() + "/a.parquet"
 pathlib.Path(FILE).write_text("".join(TEXTS), "utf-8")
 COUNTS.save(COUNTED)
+pyarrow.parquet.write_table(pyarrow.table({"text": TEXTS}), COLUMN)
 corpus.encode(TOKENIZER, FILE, ENCODED)
 
 class PanicException(BaseException):

@@ -101,7 +101,7 @@ impl<'r> Planned<'r> {
             AnySlots::Wide(self.filled(words, &mut pulse)?)
         };
         let Self { rules, tuning, tokens, codes, .. } = self;
-        let trainer = Trainer {
+        let trainer = Box::new(Trainer {
             rules,
             tuning,
             base_tokens: tokens.len(),
@@ -115,7 +115,7 @@ impl<'r> Planned<'r> {
             lists: Lists::default(),
             occurrences: usize::MAX,
             replaced: Replaced::with_capacity(codes)?,
-        };
+        });
         Ok(Filled { slots, trainer })
     }
 
@@ -130,7 +130,8 @@ impl<'r> Planned<'r> {
 /// A training whose words are all taken over: it needs nothing else to learn merges.
 pub struct Filled<'r> {
     slots: AnySlots,
-    trainer: Trainer<'r>,
+    /// Moved often, and large.
+    trainer: Box<Trainer<'r>>,
 }
 
 /// While all codes fit 16 bits, slots have so many, which is half the memory.

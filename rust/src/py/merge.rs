@@ -69,7 +69,7 @@ pub fn train_merges<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
     let prior = prior_merges.map_or(Ok(&[][..]), merge_rows)?;
-    let symbol_of = symbols_of_bytes(base)?;
+    let symbol_of = &symbols_of_bytes(base)?;
     let threads = thread_count(num_threads.0, usize::MAX);
     let mut watch = ExpectingWatch { watch: PyWatch::of(progress.as_ref()), expect: expect.as_ref() };
     let (planned, total) = {
@@ -131,7 +131,7 @@ type Visitor<'a> = &'a (dyn Fn(usize, usize, &mut Visit<'_, u8>) -> Result<()> +
 /// The pretokens of a table as words whose symbols are bytes.
 struct Pretokens<'a> {
     visit: Visitor<'a>,
-    symbol_of: [u32; 256],
+    symbol_of: &'a [u32; 256],
 }
 
 impl Words for Pretokens<'_> {
