@@ -121,7 +121,7 @@ CALLS = {
 
 SETUP = """
 import asyncio, faulthandler, pathlib, sys, tempfile
-import pyarrow
+import pyarrow.parquet
 from bpetite import Counts, Dialect, Tokenizer, Vocabulary, corpus, cs336, explain_difference, symbols
 
 WORDS = [f"word{number}" for number in range(3000)]
