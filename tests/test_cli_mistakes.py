@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from bpetite import Counts, Tokenizer, cli, corpus
@@ -22,13 +24,13 @@ HUGE = "9" * 30
 GOOD: dict[str, list[str]] = {
     "train": ["--input", "c.txt", "--vocab-size", "270", "--output", "out.json", "--force"],
     "count": ["--input", "c.txt", "--output", "out.parquet", "--force"],
-    "merge-counts": ["--counts", "c.parquet", "--output", "out.parquet", "--force"],
+    "merge-counts": ["--counts", "c.counts", "--output", "out.counts", "--force"],
     "demo": [],
     "encode": ["--model", "tok.json", "--text", "the cat"],
     "decode": ["--model", "tok.json", "--ids", "97"],
     "encode-corpus": ["--model", "tok.json", "--input", "c.txt", "--output", "out.ids", "--resume"],
     "encode-column": [
-        *("--model", "tok.json", "--input", "c.parquet", "--column", "pretoken"),
+        *("--model", "tok.json", "--input", "rows.parquet"),
         *("--output", "out.parquet", "--force"),
     ],
     "count-tokens": ["--model", "tok.json", "--input", "c.txt"],
@@ -187,7 +189,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "m.txt").write_text("t h\n")
     tokenizer = Tokenizer.train(TEXT, 270)
     tokenizer.save(folder / "tok.json")
-    Counts.from_iterator([TEXT]).save(folder / "c.parquet")
+    Counts.from_iterator([TEXT]).save(folder / "c.counts")
+    pyarrow.parquet.write_table(pyarrow.table({"text": [TEXT]}), folder / "rows.parquet")
     corpus.encode(tokenizer, Documents([TEXT]), folder / "ids")
     return folder
 

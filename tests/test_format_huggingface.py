@@ -420,7 +420,7 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ("pattern must be a Regex", split_of(pattern={"Text": "a"})),
     ("pattern must be an object", split_of(pattern="a")),
     ("Removed drops text", split_of(pattern={"Regex": r"\p{L}+"}, behavior="Removed", invert=True)),
-    (r"the group \(\?s is not", split_of(pattern={"Regex": "(?s:a)"})),
+    (r"the flag s of \(\?s is not", split_of(pattern={"Regex": "(?s:a)"})),
     (r"\\K is not", split_of(pattern={"Regex": r"\w+\K"})),
     ("text of another length", split_of(pattern={"Regex": "(?i:ss)"})),
     ("may match nothing", split_of(pattern={"Regex": "a*"}, behavior="Contiguous")),

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from bpetite import Counts, Tokenizer
@@ -29,7 +31,7 @@ PRINTERS = {
         *("encode-corpus", "--model", "tok.json", "--input", "corpus.txt", "--quiet", "--output", "out")
     ],
     "encode-column": [
-        *("encode-column", "--model", "tok.json", "--input", "counts", "--column", "pretoken"),
+        *("encode-column", "--model", "tok.json", "--input", "rows.parquet"),
         *("--quiet", "--output", "out"),
     ],
     "count-tokens": ["count-tokens", "--model", "tok.json", "--input", "corpus.txt"],
@@ -65,6 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "merges.txt").write_text("t h\n")
     Tokenizer.train(CORPUS, 300).save(folder / "tok.json")
     Counts.from_files(folder / "corpus.txt").save(folder / "counts")
+    pyarrow.parquet.write_table(pyarrow.table({"text": CORPUS.split()}), folder / "rows.parquet")
     assert run(folder, [*PRINTERS["encode-corpus"][:-1], "shards"], "nothing set").returncode == 0
     return folder
 

@@ -160,6 +160,7 @@ impl Compiled {
     }
 
     /// Add pieces to the batch until it is full or the text ends.
+    #[inline(never)]
     pub fn fill(
         &self,
         text: &str,

@@ -222,7 +222,8 @@ impl JointScan<'_> {
         self.done
     }
 
-    /// The end of the piece of the first pattern that begins at a place.
+    /// The end of the piece of the first pattern that begins at a place. (Not inlined: it needs much of a small stack.)
+    #[inline(never)]
     pub fn piece_end(&mut self, start: usize, pulse: &mut Pulse) -> Result<usize> {
         let Some(pattern) = self.patterns[0] else { return Ok(self.text.len()) };
         Ok(pattern.piece_end(self.text, start, &mut self.run, pulse)?.0)
@@ -287,7 +288,8 @@ impl Filling<'_, '_, '_> {
     /// Add the pieces of windows of `N` words. If there are larger windows, a short rest is left.
     #[inline(always)]
     fn run_by<const N: usize>(self, vectors: impl Vectors) -> Result<Option<Needs>> {
-        let (left, mut window) = (if N == WORDS { SHORT_REST } else { 0 }, Window::<N>::new());
+        let left = if N == WORDS { SHORT_REST } else { 0 };
+        let mut window = Window::<N>::new();
         while self.scan.text.len() - self.scan.base > left {
             self.pulse.beat(64 * N)?;
             if self.batch.room() < USUAL_PIECES {
