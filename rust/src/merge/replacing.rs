@@ -118,10 +118,13 @@ impl Tallies {
         self.tallies[code as usize]
     }
 
-    /// Sets where the positions of a token's occurrences are written, if there are any.
+    /// Sets where the positions of a token's occurrences are written. One without any is not in use, and would not be
+    /// cleared.
     pub fn set_place(&mut self, code: Code, place: u32) {
         let tally = &mut self.tallies[code as usize];
-        (tally.cursor, tally.is_listed) = (Cursor::at(place), u32::from(tally.weight > 0));
+        if tally.weight > 0 {
+            (tally.cursor, tally.is_listed) = (Cursor::at(place), 1);
+        }
     }
 
     /// Writes the next position, if positions are wanted.
@@ -277,4 +280,20 @@ pub fn replace_few<S: SlotWidth>(
 ) {
     let mut replacer = Replacer { slots, task, replaced, group: Group::default() };
     positions.for_each(|at| replacer.replace_at(at));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_without_occurrences_gets_no_place_that_the_next_merge_would_find() {
+        let mut tallies = Tallies::default();
+        tallies.make_room(8, 8).unwrap();
+        tallies.add(3, 2, 100);
+        tallies.set_place(3, 50);
+        tallies.set_place(4, 60);
+        tallies.clear();
+        assert_eq!([3, 4].map(|code| tallies.get(code).units()), [0, 0]);
+    }
 }
