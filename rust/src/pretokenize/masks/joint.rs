@@ -291,7 +291,7 @@ impl Filling<'_, '_, '_> {
         let left = if N == WORDS { SHORT_REST } else { 0 };
         let mut window = Window::<N>::new();
         while self.scan.text.len() - self.scan.base > left {
-            self.pulse.beat(64 * N)?;
+            self.pulse.beat((self.scan.text.len() - self.scan.base).min(64 * N))?;
             if self.batch.room() < USUAL_PIECES {
                 return Ok(Some(Needs::Room));
             }
@@ -314,7 +314,7 @@ struct Window<const N: usize> {
     fulfilled: [[u8; 64]; N],
     characters: Characters<N>,
     /// The atoms behind each place: the end of the text where a piece of the pattern before ends.
-    behind: [[u8; 64]; WORDS],
+    behind: [[u8; 64]; N],
     /// The labels for each pattern; for one that is run in places, where matches begin and end.
     found: [[Bits<N>; MARKED]; MOST],
     /// Where the pieces of the patterns so far begin.
@@ -336,7 +336,7 @@ impl<const N: usize> Window<N> {
             labels,
             fulfilled: [[0; 64]; N],
             characters: Characters::new(),
-            behind: [[0; 64]; WORDS],
+            behind: [[0; 64]; N],
             found: [[[0; N]; MARKED]; MOST],
             starts: [0; N],
             open: [0; N],
@@ -397,7 +397,7 @@ impl JointScan<'_> {
         (window.starts, window.open, window.within) = ([0; N], [0; N], [0; N]);
         for (index, (step, before)) in joint.steps.iter().zip(self.before).enumerate() {
             let Window { relations, fulfilled, characters, behind, starts, .. } = window;
-            let atoms_behind = &characters.atoms[2..2 + WINDOW];
+            let atoms_behind = &characters.atoms[2..2 + 64 * N];
             if index == 0 {
                 step.rules.find_relations(vectors, characters, atoms_behind, relations, fulfilled);
             } else {
@@ -588,13 +588,8 @@ impl JointScan<'_> {
 
 /// Let the text end before each start of a piece.
 #[inline(always)]
-fn end_before<const N: usize>(
-    vectors: impl Vectors,
-    starts: &Bits<N>,
-    end: u8,
-    behind: &mut [[u8; 64]; WORDS],
-) {
-    for (word, behind) in behind.iter_mut().enumerate().take(N) {
+fn end_before<const N: usize>(vectors: impl Vectors, starts: &Bits<N>, end: u8, behind: &mut [[u8; 64]; N]) {
+    for (word, behind) in behind.iter_mut().enumerate() {
         let next = starts.get(word + 1).copied().unwrap_or(0);
         vectors.look_up(&[end; 64], &[0; 64], starts[word] >> 1 | next << 63, behind);
     }
