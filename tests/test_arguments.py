@@ -12,7 +12,7 @@ import pyarrow
 import pytest
 
 from bpetite import Counts, Tokenizer, Vocabulary, corpus, symbols
-from bpetite.show.progress import StageProgress
+from bpetite.show.progress import Shown
 from bpetite.vocabulary import MARK
 
 TEXT = "the cat sat on the mat, the cat sat on the hat"
@@ -304,7 +304,7 @@ def test_everything_that_takes_progress_takes_the_same(
     COUNTS.save(tmp_path / "c.parquet")
     corpus.encode(TRAINED, tmp_path / "a.txt", tmp_path / "old")
     shown: list[str] = []
-    monkeypatch.setattr(StageProgress, "__call__", lambda _, stage, done, total: shown.append(stage))
+    monkeypatch.setattr(Shown, "__call__", lambda _, stage, done, total: shown.append(stage))
     called: list[str] = []
     for progress in (True, False, None, lambda stage, done, total: called.append(stage)):
         shutil.rmtree(tmp_path / "ids", ignore_errors=True)

@@ -10,7 +10,7 @@ from bpetite.cli.options import add_shared
 from bpetite.cli.text import text_argument
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs
-from bpetite.show.progress import BytesProgress
+from bpetite.show.progress import Shown
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ def measured(
     measure: Callable[..., T], tokenizers: Any, options: argparse.Namespace, note: str | None = None
 ) -> T:
     """Call a function for tokenizers and inputs, while its progress is shown."""
-    with BytesProgress("encoding", note, quiet=options.quiet) as progress:
+    with Shown(note, quiet=options.quiet) as progress:
         return measure(
             tokenizers,
             options.input,

@@ -12,7 +12,7 @@ from bpetite.cli.options import add_memory_limit, add_output, add_rules, add_sha
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
-from bpetite.show.progress import BytesProgress
+from bpetite.show.progress import Shown
 from bpetite.training import Training
 
 ABOUT = "Count the pretokens of a corpus. Files of counts can be added up and trained on."
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> bytes:
         check_output(options.output, force=options.force)
     rules = Training.of(options.dialect, options.pattern, options.special_token)
     note = way_note(rules.pattern_way)
-    with BytesProgress("counting", note, quiet=options.quiet) as progress:
+    with Shown(note, quiet=options.quiet) as progress:
         if options.cluster is not None:
             return _count_on_cluster(options, progress, to_folder=to_folder)
         with proposing_limit():
@@ -61,11 +61,11 @@ def run(options: argparse.Namespace) -> bytes:
                 **_rules(options),
             )
         counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)
-        progress.complete(f"{counts.documents:,} documents", counts.bytes)
+        progress.complete(f"counting complete: {counts.documents:,} documents", counts.bytes)
     return summary_of(counts)
 
 
-def _count_on_cluster(options: argparse.Namespace, progress: BytesProgress, *, to_folder: bool) -> bytes:
+def _count_on_cluster(options: argparse.Namespace, progress: Shown, *, to_folder: bool) -> bytes:
     """Count on a cluster, to a file or to a folder of files."""
     if options.memory_limit is not None:
         raise ValueError("--memory-limit is for one process; with --cluster, a task counts up to 256 MiB")
@@ -80,7 +80,7 @@ def _count_on_cluster(options: argparse.Namespace, progress: BytesProgress, *, t
         reading=reading_of(options),
         progress=progress,
     )
-    progress.complete(f"{made.read.documents:,} documents", made.read.bytes)
+    progress.complete(f"counting complete: {made.read.documents:,} documents", made.read.bytes)
     return summary_line(made.distinct, made.total, made.read, made.scale)
 
 

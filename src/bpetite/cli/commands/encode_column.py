@@ -8,7 +8,7 @@ from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_output, add_shared, check_output, json_line
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.text import text_argument
-from bpetite.show.progress import BytesProgress
+from bpetite.show.progress import Shown
 
 ABOUT = "Add a column of ids to a Parquet file. All other columns stay as they are."
 EXAMPLES = """
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> bytes:
     tokenizer = read_model(options)
     from bpetite.corpus.columns import encode_column  # slow to import
 
-    with BytesProgress("encoding", way_note(tokenizer.pattern_way), quiet=options.quiet) as progress:
+    with Shown(way_note(tokenizer.pattern_way), quiet=options.quiet) as progress:
         rows, ids = encode_column(
             tokenizer,
             options.input,

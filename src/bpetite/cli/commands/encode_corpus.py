@@ -19,7 +19,7 @@ from bpetite.corpus.manifest import Manifest
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
 from bpetite.reading.process_memory import set_limit
-from bpetite.show.progress import BytesProgress
+from bpetite.show.progress import Shown
 
 ABOUT = "Encode a corpus into a folder of token files. A stopped run continues with --resume."
 EXAMPLES = """
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> bytes:
             f"{shlex.quote(next(iter(tokenizer.special_tokens)))} ends each with one"
         )
     note = way_note(tokenizer.pattern_way)
-    with BytesProgress("encoding", note, quiet=options.quiet) as progress:
+    with Shown(note, quiet=options.quiet) as progress:
         manifest = _encode_with(options)(
             tokenizer,
             options.input,
@@ -108,7 +108,9 @@ def run(options: argparse.Namespace) -> bytes:
             progress=progress,
         )
         read = sum(source.bytes for source in manifest.inputs)
-        progress.complete(f"{manifest.documents:,} documents, {manifest.tokens:,} tokens", read)
+        progress.complete(
+            f"encoding complete: {manifest.documents:,} documents, {manifest.tokens:,} tokens", read
+        )
     summary = {
         "documents": manifest.documents,
         "tokens": manifest.tokens,

@@ -12,7 +12,7 @@ from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.cli.text import lines, utf8
 from bpetite.counts import Counts
 from bpetite.show.difference import explain_difference, merges_in
-from bpetite.show.progress import BytesProgress
+from bpetite.show.progress import Shown
 
 ABOUT = "Explain why your merges differ from a dialect's. The first difference is shown with its counts."
 EXAMPLES = """
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> bytes:
         content = utf8(options.merges, file.read())
     with _naming(options.merges):
         merges = merges_in(content)
-    with BytesProgress("counting", quiet=options.quiet) as progress:
+    with Shown(quiet=options.quiet) as progress:
         counts = Counts.from_files(
             options.input,
             pattern=options.pattern or "gpt2",

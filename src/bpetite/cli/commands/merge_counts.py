@@ -8,7 +8,7 @@ from bpetite.cli.counts import load_counts, summary_of
 from bpetite.cli.options import add_memory_limit, add_output, add_shared, check_output
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import room_within
-from bpetite.show.progress import StageProgress
+from bpetite.show.progress import Shown
 
 ABOUT = "Add up files of counts that were made with the same rules."
 EXAMPLES = """
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> bytes:
     """Add up, save, and return a line of JSON."""
     check_output(options.output, force=options.force)
     limit = room_within(memory_bytes(options.memory_limit), 1)["memory_limit"]
-    with StageProgress(quiet=options.quiet) as progress:
+    with Shown(quiet=options.quiet) as progress:
         counts = load_counts(options.counts, limit, progress=progress)
     counts.save(options.output, overwrite=options.force)
     return summary_of(counts)

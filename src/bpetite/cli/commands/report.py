@@ -10,7 +10,7 @@ from bpetite.cli.options import add_output, add_shared, check_output, json_line
 from bpetite.cli.reading import add_reading, add_sources, reading_of
 from bpetite.cli.text import columns, lines
 from bpetite.corpus.statistics import sources_of, tally
-from bpetite.show.progress import BytesProgress
+from bpetite.show.progress import Shown
 
 ABOUT = (
     "Measure a tokenizer on texts and write one HTML file with plots and tables. "
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> bytes:
     check_output(options.output, force=options.force)
     models = unique_names((name_of(path), tokenizer) for path, tokenizer in read_models(options))
     reading = reading_of(options)
-    with BytesProgress("encoding", quiet=options.quiet) as progress:
+    with Shown(quiet=options.quiet) as progress:
         sources = sources_of(options.input, reading)
         tallied = tally(list(models.values()), sources, reading=reading, progress=progress)
     made = report(models, tallied)

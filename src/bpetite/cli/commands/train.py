@@ -20,7 +20,7 @@ from bpetite.cli.options import (
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts, memory_bytes
-from bpetite.show.progress import TrainingProgress
+from bpetite.show.progress import Shown
 from bpetite.training import Training, check_loading, train_vocabulary
 
 ABOUT = "Learn a vocabulary from a corpus, or from counts. It is saved as an artifact."
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> bytes:
     planned = training.planned_tokens(options.vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")
     note = way_note(training.pattern_way) if options.counts is None else None
-    with TrainingProgress(planned, note, quiet=options.quiet) as progress:
+    with Shown(note, quiet=options.quiet) as progress:
         counts = _counts(options, training, training_memory, progress)
         vocabulary = train_vocabulary(
             counts,
@@ -79,7 +79,9 @@ def run(options: argparse.Namespace) -> bytes:
         )
         save_vocabulary(options.output, vocabulary, overwrite=options.force)
         elapsed_ms = (time.perf_counter() - started) * 1000
-        progress.complete(vocabulary.arrays.merge_count, elapsed_ms)
+        merges = vocabulary.arrays.merge_count
+        early = f" (of {planned} planned; no pair is left)" if merges < planned else ""
+        progress.complete(f"Training complete: merges={merges}{early} elapsed_ms={elapsed_ms:.0f}")
     summary = {
         "corpus_bytes": counts.bytes,
         "requested_vocab_size": options.vocab_size,
@@ -90,9 +92,7 @@ def run(options: argparse.Namespace) -> bytes:
     return json_line(summary)
 
 
-def _counts(
-    options: argparse.Namespace, training: Training, limit: int | None, progress: TrainingProgress
-) -> Counts:
+def _counts(options: argparse.Namespace, training: Training, limit: int | None, progress: Shown) -> Counts:
     if options.counts is not None:
         room = room_of(options)["memory_limit"]
         check = None if limit is None or room is not None else partial(check_loading, limit=limit)

@@ -6,7 +6,7 @@ import argparse
 
 from bpetite import corpus
 from bpetite.cli.options import add_shared, json_line
-from bpetite.show.progress import BytesProgress
+from bpetite.show.progress import Shown
 
 ABOUT = "Check a folder of token files. Every file is hashed, and samples of the documents are decoded."
 EXAMPLES = """
@@ -31,11 +31,11 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Check, and return a line of JSON."""
-    with BytesProgress("verifying", quiet=options.quiet) as progress:
+    with Shown(quiet=options.quiet) as progress:
         manifest = corpus.verify(
             options.folder, samples=options.samples, inputs=options.inputs, progress=progress
         )
         size = sum(file.bytes for shard in manifest.shards for file in shard.files)
-        progress.complete("all files are unchanged", size)
+        progress.complete("verifying complete: all files are unchanged", size)
     summary = {"shards": len(manifest.shards), "documents": manifest.documents, "tokens": manifest.tokens}
     return json_line(summary)
