@@ -177,7 +177,7 @@ def test_every_command_that_opens_a_tokenizer_opens_every_format(folder: Path, t
     tok.to_gpt2(tmp_path / "gpt2" / "vocab.json", tmp_path / "gpt2" / "merges.txt")
     (tmp_path / "text.txt").write_text(CORPUS, "utf-8")
     for name, options in [
-        ("named.json", ["--from", "huggingface"]),
+        ("named.json", []),
         ("t.tiktoken", ["--pattern", "gpt2", "--special-token", special]),
         ("gpt2/", []),
     ]:
@@ -240,17 +240,8 @@ def test_convert_writes_a_config_where_asked(folder: Path, tmp_path: Path) -> No
     assert not (tmp_path / "o.json").exists()
 
 
-def test_every_model_of_a_command_may_be_said_to_be_of_a_format(folder: Path, tmp_path: Path) -> None:
-    tok = Tokenizer.load(folder / "tok.json")
-    for name in ("a", "b"):
-        tok.to_huggingface(tmp_path / name)
-    for command in (("compare", "--text", TEXT), ("inspect",), ("view", "--no-browser", "--port", "1")):
-        models = [tmp_path / "a"] if command[0] == "inspect" else [tmp_path / "a", tmp_path / "b"]
-        told = bpetite(command[0], *models, "--from", "gguf", *command[1:])
-        assert (told.returncode, told.stdout) == (1, b"")
-        assert "its format is huggingface, not gguf" in told.stderr.decode()
-    assert bpetite("compare", *models, "--from", "huggingface", "--text", TEXT).returncode == 0
-    three = bpetite("view", *[tmp_path / "a"] * 3)
+def test_at_most_two_tokenizers_are_shown_side_by_side(folder: Path) -> None:
+    three = bpetite("view", *[folder / "tok.json"] * 3)
     assert "at most two tokenizers" in three.stderr.decode()
 
 
@@ -302,10 +293,6 @@ def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) ->
         ((tmp_path / "t.tiktoken", tmp_path / "o.json"), "--pattern"),
         ((tmp_path / "none.json", tmp_path / "o.json"), "No such file"),
         ((folder / "tok.json", tmp_path / "t.tiktoken"), "exists already"),
-        (
-            (folder / "tok.json", tmp_path / "o.json", "--from", "huggingface"),
-            "its format is bpetite, not huggingface",
-        ),
     ]:
         done = bpetite("convert", *arguments)
         assert (done.returncode, done.stdout) == (1, b"")

@@ -311,7 +311,7 @@ NAMED: dict[str, tuple[list[str], str]] = {
         "(--skip-unreadable leaves them out)",
     ),
     "samples must be": (["verify", "ids", "--samples=-1"], "--samples must be"),
-    "pattern=": (["inspect", "bad.tiktoken", "--from=tiktoken"], "give it as --pattern"),
+    "pattern=": (["inspect", "bad.tiktoken"], "give it as --pattern"),
 }
 
 

@@ -38,9 +38,6 @@ def add_model(command: argparse.ArgumentParser, name: str = "--model", more: str
     """Declare the tokenizer of an option, `model`, or several `models`, and options about their files."""
     how: dict[str, dict[str, Any]] = {"--model": {"required": True}, "models": {"nargs": "+"}, "model": {}}
     command.add_argument(name, metavar="MODEL", help=f"{ANY_FORMAT}{more}", **how[name])
-    command.add_argument(
-        "--from", dest="model_format", choices=READ, help="the format of MODEL (default: detected)"
-    )
     add_what_files_lack(command)
 
 
@@ -68,59 +65,43 @@ class Opened(NamedTuple):
     """The files that were read."""
 
 
-def open_tokenizer(path: str, named: str | None, options: argparse.Namespace) -> Opened:
-    """Read a tokenizer of a given or detected format; print the assumptions."""
+def open_tokenizer(path: str, options: argparse.Namespace) -> Opened:
+    """Read a tokenizer, and print the assumptions."""
     from bpetite.formats import loading
 
-    specials = _specials(options)
-    if named == "gpt2":  # which in a folder comes after other formats
-        files = gpt2_paths(path)
-        read = Tokenizer.from_gpt2(*files, special_tokens=list(specials) or None)
-        opened = Opened(read, named, tuple(map(str, files)))
-    else:
-        found = loading.find(path, options.pattern, _with_ids(specials) or None, options.missing)
-        opened = Opened(Tokenizer._of_file(path, found.imported), found.kind, found.files)
-    if named not in (None, opened.kind):
-        raise ValueError(f"{path}: its format is {opened.kind}, not {named}")
+    found = loading.find(path, options.pattern, _with_ids(_specials(options)) or None, options.missing)
+    tokenizer = Tokenizer._of_file(path, found.imported)
     if not getattr(options, "quiet", False):
-        for assumption in opened.tokenizer.assumptions:
+        for assumption in tokenizer.assumptions:
             tell(f"{path}: assumed: {assumption}")
-    return opened
+    return Opened(tokenizer, found.kind, found.files)
 
 
 def check_given(tokenizer: Tokenizer, path: str, options: argparse.Namespace) -> None:
     """Raise an error if a given pattern, special token or id differs from the file's."""
-    if difference := _difference(tokenizer, path, options):
-        raise ValueError(difference)
-
-
-def _difference(tokenizer: Tokenizer, path: str, options: argparse.Namespace) -> str | None:
     from bpetite.formats import loading
 
-    if options.pattern is not None and not loading.is_called(tokenizer.pattern, options.pattern):
-        return f"{path}: its pattern is {tokenizer.pattern}, not {options.pattern}"
-    for text, token_id in _specials(options).items():
-        actual = tokenizer.special_tokens.get(text)
-        if actual is None:
-            return f"{path}: {text!r} is not a special token of this file"
-        if token_id not in (None, actual):
-            return f"{path}: special token {text!r} has id {actual}, not {token_id}"
-    return None
+    loading.check_given(path, tokenizer.vocabulary, options.pattern, _with_ids(_specials(options)))
 
 
 def read_model(options: argparse.Namespace) -> Tokenizer:
     """Read the tokenizer of a command, and check the given pattern and special tokens against it."""
-    tokenizer = open_tokenizer(options.model, getattr(options, "model_format", None), options).tokenizer
+    tokenizer = open_tokenizer(options.model, options).tokenizer
     check_given(tokenizer, options.model, options)
     return tokenizer
 
 
 def read_models(options: argparse.Namespace) -> list[tuple[str, Tokenizer]]:
     """Read the tokenizers of a command; given options must agree with at least one of them."""
-    read = [(path, open_tokenizer(path, options.model_format, options).tokenizer) for path in options.models]
-    differences = [_difference(tokenizer, path, options) for path, tokenizer in read]
-    if all(differences):
-        raise ValueError(differences[0])
+    read = [(path, open_tokenizer(path, options).tokenizer) for path in options.models]
+    refused: list[ValueError] = []
+    for path, tokenizer in read:
+        try:
+            check_given(tokenizer, path, options)
+        except ValueError as error:
+            refused.append(error)
+    if len(refused) == len(read):
+        raise refused[0]
     return read
 
 
@@ -157,11 +138,6 @@ def _with_ids(specials: dict[str, int | None]) -> dict[str, int] | list[str]:
     return ids or list(specials)
 
 
-def gpt2_paths(path: str) -> tuple[Path, Path]:
-    """Return the two files in a folder."""
-    return Path(path) / "vocab.json", Path(path) / "merges.txt"
-
-
 def write_tokenizer(
     opened: Opened, path: str, kind: str, *, overwrite: bool, config: bool = False
 ) -> tuple[str, ...]:
@@ -183,8 +159,9 @@ def write_tokenizer(
         tokenizer.to_tiktoken(path, overwrite=overwrite)
     elif kind == "gpt2":
         with created(path):
-            tokenizer.to_gpt2(*gpt2_paths(path), overwrite=overwrite)
-        return tuple(map(str, gpt2_paths(path)))
+            vocab, merges = os.path.join(path, "vocab.json"), os.path.join(path, "merges.txt")
+            tokenizer.to_gpt2(vocab, merges, overwrite=overwrite)
+        return vocab, merges
     else:
         raise ValueError(
             f"{path}: {kind} files are written only as they were read, and IN is {opened.kind}; "

@@ -107,7 +107,7 @@ def load(
     A given pattern and special tokens are used if the source lacks them; otherwise they must be the same.
     """
     found = find(source, pattern, special_tokens, missing)
-    _check_given(source, found.imported.vocabulary, pattern, special_tokens)
+    check_given(source, found.imported.vocabulary, pattern, special_tokens)
     return found
 
 
@@ -138,7 +138,7 @@ def _name_of(source: object) -> str:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else type(source).__name__
 
 
-def _check_given(
+def check_given(
     source: object, vocabulary: Vocabulary, pattern: str | None, special_tokens: SpecialTokens | None
 ) -> None:
     """Refuse a given pattern or special token that the source contradicts."""

@@ -45,7 +45,6 @@ def declare(command: argparse.ArgumentParser) -> None:
         help="the name decides the format: tokenizer.json; NAME.tiktoken; a folder (the format of IN if that "
         "is a folder, or else GPT-2's files); anything else is an artifact",
     )
-    add("--from", dest="source_format", choices=READ, help="the format of IN (default: detected)")
     add("--to", dest="target_format", choices=READ, help="the format of OUT (default: by its name)")
     add("--force", action="store_true", help="overwrite the output if it exists")
     add(
@@ -62,7 +61,7 @@ def run(options: argparse.Namespace) -> bytes:
     """Convert, and return the line of JSON."""
     if os.path.isfile(options.target):
         check_output(options.target, force=options.force)
-    opened = open_tokenizer(options.source, options.source_format, options)
+    opened = open_tokenizer(options.source, options)
     tokenizer = opened.tokenizer
     target_format = options.target_format or _target_format(opened, options.target, quiet=options.quiet)
     if options.tokenizer_config and target_format != "huggingface":
