@@ -27,10 +27,8 @@ KINDS = {
     "text with separators": "txt",
     "text without separators": "one.txt",
     "JSON lines": "jsonl",
-    "gzip in members": "jsonl.gz",
-    "gzip, one member": "one.gz",
-    "zstd in frames": "jsonl.zst",
-    "zstd, one frame": "one.zst",
+    "gzip": "one.gz",
+    "zstd": "one.zst",
     "Parquet in row groups": "parquet",
     "Parquet, one row group": "one.parquet",
 }

@@ -49,7 +49,7 @@ def test_parts_of_an_input_hold_its_documents(
     batches.BLOCK = 5
     try:
         whole = [text for batch in read_batches(Input(str(path)), reading) for text in batch.texts]
-        parts = divide(Input(str(path)), reading, size)
+        parts = list(divide(Input(str(path)), reading, size))
         apart = [text for part in parts for batch in read_batches(part, reading) for text in batch.texts]
     finally:
         batches.BLOCK = before

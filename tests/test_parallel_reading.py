@@ -14,8 +14,6 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, corpus
 from bpetite.corpus import manifest
@@ -23,7 +21,7 @@ from bpetite.corpus.shards import ShardWriter
 from bpetite.reading import batches, division, parallel
 from bpetite.reading import threads as threads_module
 from bpetite.reading.batches import Batch
-from bpetite.reading.division import divide, whole_records
+from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import Item, read_all
@@ -88,17 +86,13 @@ def documents(items: Iterator[Item]) -> list[str]:
     return found
 
 
-NAMES = [
-    f"{stem}.{form}{suffix}"
-    for stem, suffix in (("a", ""), ("b", ".gz"), ("c", ".zst"))
-    for form in ("jsonl", "txt")
-]
+DIVIDED = ["a.jsonl", "a.txt", "e.parquet"]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "e.parquet"])
+@pytest.mark.parametrize("name", DIVIDED)
 @pytest.mark.parametrize("size", [200, 4000, 1 << 20])
 def test_parts_of_every_format_hold_the_documents_of_the_whole(folder: Path, name: str, size: int) -> None:
-    parts = divide(Input(str(folder / name)), READING, size)
+    parts = list(divide(Input(str(folder / name)), READING, size))
     assert (len(parts) > 3) == (size < 1 << 20)
     apart = [(part, batch, 0) for part in parts for batch in read_batches(part, READING)]
     assert documents(iter(apart)) == TEXTS
@@ -117,7 +111,7 @@ def test_threads_read_in_order_what_one_reads(folder: Path, threads: int) -> Non
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("name", [*NAMES, "e.parquet"])
+@pytest.mark.parametrize("name", DIVIDED)
 @pytest.mark.parametrize("in_order", [True, False])
 def test_two_threads_read_one_file_at_the_same_time(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, in_order: bool
@@ -154,40 +148,6 @@ def test_counts_and_shards_do_not_depend_on_threads(folder: Path, tmp_path: Path
         corpus.encode(tokenizer, folder, tmp_path / str(threads), options=options, num_threads=threads)
     made = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("1", "4")]
     assert made[0] == made[1]
-
-
-@given(
-    content=st.text(st.sampled_from("ab|é\n"), max_size=60).map(str.encode),
-    separator=st.sampled_from(["|", "ab", "é\n", "\n"]).map(str.encode),
-    bounds=st.tuples(st.integers(0, 60), st.integers(0, 60)),
-    piece=st.integers(1, 9),
-)
-def test_a_part_is_the_records_whose_separators_begin_in_it(
-    content: bytes, separator: bytes, bounds: tuple[int, int], piece: int
-) -> None:
-    start, end = (min(bound, len(content)) for bound in sorted(bounds))
-    read = whole_records(
-        reader(content[start:end], piece), reader(content[end:], piece), separator, is_first=start == 0
-    )
-    begins = [0, *(place + len(separator) for place in places(content, separator))]
-    owned = [
-        content[begin:after]
-        for begin, after in zip(begins, [*begins[1:], len(content)], strict=True)
-        if (begin == 0 == start) or start <= begin - len(separator) < end
-    ]
-    assert b"".join(iter(lambda: read(1), b"")) == b"".join(owned)
-
-
-def reader(content: bytes, piece: int) -> Callable[[int], bytes]:
-    rest = iter(stretches(content, piece))
-    return lambda size: next(rest, b"")
-
-
-def places(content: bytes, separator: bytes) -> Iterator[int]:
-    place = content.find(separator)
-    while place >= 0:
-        yield place
-        place = content.find(separator, place + len(separator))
 
 
 def lines_with(number: int, line: bytes) -> bytes:

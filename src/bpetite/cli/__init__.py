@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from bpetite._internal.arguments import on_command_line
 from bpetite.cli.stderr import tell
 from bpetite.cli.stdout import discard, write
-from bpetite.reading.process_memory import set_limit
+from bpetite.reading.memory_limit import set_limit
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -11,8 +11,7 @@ from bpetite._internal.types import Limits, Progress
 from bpetite.cli.options import json_line
 from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import ProgressOfAll, Tally
-from bpetite.reading.memory_limit import room_within
-from bpetite.reading.process_memory import set_limit
+from bpetite.reading.memory_limit import room_within, set_limit
 from bpetite.reading.sources import Input, find_inputs, size_of
 
 

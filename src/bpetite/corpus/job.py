@@ -148,7 +148,7 @@ class Job:
         else:
             skipped = options.reading.skip_unreadable
             found = inputs = find_inputs(corpus, skip_unreadable=skipped, output=output)
-            unreadable = inputs.unreadable.to_dict()
+            unreadable = dict(inputs.unreadable)
         for source in found:
             if source.weight != 1:
                 raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")

@@ -8,13 +8,11 @@ pattern allows documents to be cut (`Reading.cut`).
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Generator
 
 from bpetite._engine import Buffers
 from bpetite.reading.batches import Batch, new_buffers
-from bpetite.reading.division import separator_of, whole_records
 from bpetite.reading.hold_out import one_side
 from bpetite.reading.json_lines import read_json_lines, text_or_lines
 from bpetite.reading.options import Reading
@@ -45,16 +43,10 @@ def _all_batches(source: Input, raw: Raw, reading: Reading, buffers: Buffers) ->
             if form == "json":
                 form, read = text_or_lines(raw.name, read)
             documents_of = read_json_lines if form == "jsonl" else read_text
-            if source.span is None:
-                yield from documents_of(read, raw, reading, buffers)
-                return
-            with contextlib.closing(Raw(source.behind())) as behind:
-                separator = separator_of(form, reading) or b""
-                beyond = unpacked(behind, compression) if behind.expected else behind.read
-                read = whole_records(read, beyond, separator, is_first=source.span[0] == 0)
-                yield from documents_of(read, raw, reading, buffers)
-            status = os.stat(source.name)
-            if (status.st_size, status.st_mtime_ns) != (source.whole, source.changed):
-                raise ValueError(f"{source.name}: changed while it was read")
+            yield from documents_of(read, raw, reading, buffers)
+            if source.is_part:
+                status = os.stat(source.name)
+                if (status.st_size, status.st_mtime_ns) != (source.whole, source.changed):
+                    raise ValueError(f"{source.name}: changed while it was read")
     finally:
         raw.close()

@@ -13,8 +13,8 @@ from typing import Any
 from bpetite._engine import Buffers, FieldTexts
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, Gathered, replaced
+from bpetite.reading.memory_limit import check_whole
 from bpetite.reading.options import Reading
-from bpetite.reading.process_memory import WholeDocument
 from bpetite.reading.raw import Raw
 
 _DECODER = json.JSONDecoder()
@@ -26,12 +26,11 @@ def read_json_lines(
 ) -> Iterator[Batch]:
     """Yield the text field of every line; a line of only white space has no document."""
     gathered = GatheredLines(raw.name, reading, buffers)
-    whole = WholeDocument(raw.name, int(reading.max_document))
     while block := read(min(PIECE, batches.BLOCK)):
         gathered.add_lines(block)
         if gathered.full:
             yield gathered.take(raw.size)
-        whole.check(gathered.rest_size)
+        check_whole(raw.name, gathered.rest_size, int(reading.max_document))
     gathered.add_lines(b"\n")  # The last line may have no end.
     yield gathered.take(raw.size)
 

@@ -1,7 +1,10 @@
-"""A limit for the memory of this process in, what counting or encoding may take of it out.
+"""The memory limit of this process: what of it counting or encoding may take, and what is too large for it.
+
+    --memory-limit = in use before + beside threads and table + threads * each thread + table (or cache)
 
 What the process has in use before is measured: Python, the engine, NumPy, pyarrow, a tokenizer. Each thread
-takes a fixed amount beside that, and the table of counts, or the encoder's cache, gets the rest.
+takes a fixed amount beside that, and the table of counts, or the encoder's cache, gets the rest. A document
+that can only be held as a whole, and grows beyond the limit, is refused.
 """
 
 from __future__ import annotations
@@ -10,10 +13,8 @@ import contextlib
 import os
 import sys
 
-from bpetite._engine import trim_memory
+from bpetite._internal.arguments import worded
 from bpetite._internal.types import Limits
-from bpetite.reading.process_memory import megabytes, memory_in_use
-from bpetite.reading.threads import threads_of
 
 _OF_THREAD = 22 << 20
 """The bytes of a thread: its batches, what it unpacks, its own small tables, and what the allocator keeps."""
@@ -39,10 +40,27 @@ _CACHES = 148 << 20
 _SHARDS = 16
 """The parts of a table, of which each thread may double one at a time."""
 
-
 _MAPPED_FROM, _MAPPED = -3, 1 << 18
 """The number of glibc's `M_MMAP_THRESHOLD`, and its value: larger blocks go back to the system when they are
 freed. Unless it is set, glibc raises it to the size of what was freed, up to 32 MB."""
+
+_UNKNOWN = 100 << 20
+"""The bytes that a process is taken to have in use where the system does not tell."""
+
+_STEP = 1 << 24
+"""A document of fewer bytes is never refused."""
+
+_COPIES = 3
+"""How many times a document is in memory that cannot be cut: as blocks, as one text, and in a batch."""
+
+_limit: int | None = None
+"""The limit of this process, if there is one."""
+
+
+def set_limit(limit: int | None) -> None:
+    """Set the limit of this process; None is none."""
+    global _limit
+    _limit = limit
 
 
 def room_within(limit: int | None, num_threads: int | None) -> Limits:
@@ -52,16 +70,14 @@ def room_within(limit: int | None, num_threads: int | None) -> Limits:
     """
     if limit is None:
         return {"memory_limit": None, "num_threads": num_threads}
-    _prepare()
-    used = _least_in_use() + _BESIDE
-    threads = max(1, min(threads_of(num_threads), (limit - used) // 2 // _OF_THREAD))
-    table = _table(limit - used, threads)
+    used = _in_use_before()
+    room = limit - used - _BESIDE
+    threads = _threads(num_threads, room // 2 // _OF_THREAD)
+    # The table stays within its part while each thread doubles a shard of it.
+    table = (room - threads * _OF_THREAD) * 2 * _SHARDS // (2 * _SHARDS + min(threads, _SHARDS))
     if table < _LEAST:
-        least = used + _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS) + _VARIES
-        raise ValueError(
-            f"a memory limit of {limit:,} bytes is too small: before anything is counted, this process takes "
-            f"{megabytes(used - _BESIDE)}MB; the smallest limit that works is {megabytes(least)}MB"
-        )
+        least = used + _BESIDE + _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS)
+        raise _too_small(limit, used, least, "counted")
     return {"memory_limit": table, "num_threads": threads}
 
 
@@ -72,20 +88,30 @@ def threads_within(limit: int | None, num_threads: int | None) -> int | None:
     """
     if limit is None:
         return num_threads
-    _prepare()
-    used = _least_in_use()
+    used = _in_use_before()
     room = limit - used - _BESIDE - _CACHES
     if room < _OF_ENCODING:
-        least = limit - room + _OF_ENCODING + _VARIES
-        raise ValueError(
-            f"a memory limit of {limit:,} bytes is too small: before anything is encoded, this process takes "
-            f"{megabytes(used)}MB; the smallest limit that works is {megabytes(least)}MB"
-        )
-    return min(threads_of(num_threads), room // _OF_ENCODING)
+        raise _too_small(limit, used, limit - room + _OF_ENCODING, "encoded")
+    return _threads(num_threads, room // _OF_ENCODING)
 
 
-def _prepare() -> None:
-    """Import what takes memory, and let allocators give back what is freed instead of keeping it."""
+def _threads(num_threads: int | None, most: int) -> int:
+    from bpetite.reading.threads import threads_of
+
+    return max(1, min(threads_of(num_threads), most))
+
+
+def _too_small(limit: int, used: int, least: int, done: str) -> ValueError:
+    return ValueError(
+        f"a memory limit of {limit:,} bytes is too small: before anything is {done}, this process takes "
+        f"{megabytes(used)}MB; the smallest limit that works is {megabytes(least + _VARIES)}MB"
+    )
+
+
+def _in_use_before() -> int:
+    """Return what is in use once all is imported, and let allocators give back what is freed."""
+    from bpetite._engine import trim_memory
+
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     with contextlib.suppress(ImportError):
         import numpy  # noqa: F401 - for its memory
@@ -94,20 +120,49 @@ def _prepare() -> None:
         import ctypes
 
         ctypes.CDLL(None).mallopt(_MAPPED_FROM, _MAPPED)
-
-
-_known: dict[int, int] = {}
-"""The least memory that this process had in use when it was asked, by its number."""
-
-
-def _least_in_use() -> int:
-    """Return what is in use; a worker that has counted before may keep more, and use it again."""
     trim_memory()
-    here = os.getpid()
-    _known[here] = min(memory_in_use(), _known.get(here, sys.maxsize))
-    return _known[here]
+    return memory_in_use()
 
 
-def _table(left: int, threads: int) -> int:
-    """Return the size of a table that stays within `left` bytes while each thread doubles a shard of it."""
-    return (left - threads * _OF_THREAD) * 2 * _SHARDS // (2 * _SHARDS + min(threads, _SHARDS))
+def refuse_beyond(size: int, what: str) -> None:
+    """Refuse what takes more bytes than the limit leaves, before it is read."""
+    if _limit is None:
+        return
+    used = memory_in_use()
+    if used + size > _limit:
+        raise ValueError(
+            f"{what} takes {megabytes(size)}MB of memory; {megabytes(used)}MB are in use, so the limit "
+            f"must be {megabytes(used + size)}MB or more"
+        )
+
+
+def check_whole(name: str, size: int, most: int) -> None:
+    """Refuse a document that is held as a whole if the bytes of it that were read are too many."""
+    if size > most:
+        message = f"{name}: a document has more than {most:,} bytes; "
+        raise ValueError(worded(lambda name: f"{message}{name('max_document')} allows more"))
+    if size >= _STEP:
+        more = (_COPIES - 1) * size + _COPIES * _STEP
+        refuse_beyond(
+            more, f"{name}: the rest of a document of more than {megabytes(size)}MB that must be whole"
+        )
+
+
+def megabytes(size: int) -> int:
+    """Return a size in megabytes, rounded up."""
+    return -(-size // 10**6)
+
+
+def memory_in_use() -> int:
+    """Return the bytes of memory that this process has in use, without what it shares with others."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        with open("/proc/self/status", encoding="ascii") as file:
+            status = file.read()
+        kinds = ("RssAnon:", "RssFile:")
+        return sum(int(status.partition(kind)[2].split()[0]) << 10 for kind in kinds)
+    try:
+        import resource
+    except ImportError:
+        return _UNKNOWN
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak << 10

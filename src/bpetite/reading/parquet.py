@@ -12,8 +12,8 @@ from typing import Any
 from bpetite._engine import TextColumn
 from bpetite.reading import batches
 from bpetite.reading.batches import Batch, Gathered
+from bpetite.reading.memory_limit import megabytes, refuse_beyond
 from bpetite.reading.options import Reading
-from bpetite.reading.process_memory import megabytes, refuse_beyond
 from bpetite.reading.raw import Raw
 from bpetite.reading.unpacking import needed_pyarrow
 

@@ -14,18 +14,19 @@ _HASHED = 1 << 20
 class Raw:
     """The bytes of an input, counted and (if asked) hashed as they are read."""
 
+    closed = False
+    """For pyarrow, which reads compressed inputs from it as from a file."""
+
     def __init__(self, source: Input, hashed: bool = False) -> None:
         self.name = source.name
         self._file = source.open()
         self._is_local = source.is_local
         self._expected = source.size()
         self._left: int | None = None
-        self.start = 0
         self.row_groups = source.row_groups
         if source.span is not None:
             self.name = f"{source.name}, bytes {source.span[0]} to {source.span[1]}"
-            self.start = source.span[0]
-            self._file.seek(self.start)
+            self._file.seek(source.span[0])
             self._left = source.span[1] - source.span[0]
         self._digest = Xxh3128() if hashed else None
         self._head = b""

@@ -3,55 +3,46 @@
 from __future__ import annotations
 
 import os
+import re
 
 from bpetite._internal.types import Format
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input, chain_of
 
-_COMPRESSED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-_FORMATS = {
-    ".json": "json",
-    ".txt": "text",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-_UNREADABLE = {
-    ".bz2": "bzip2",
-    ".xz": "xz",
-    ".zip": "zip",
-    ".tar": "tar",
-    ".tgz": "tar",
-    ".lz4": "lz4",
-    ".7z": "7-Zip",
-    ".br": "brotli",
-}
 _PARQUET = b"PAR1"
+
+_KINDS: dict[str, tuple[str, bytes]] = {
+    "text": (".txt", b""),
+    "json": (".json", b""),
+    "jsonl": (".jsonl .ndjson", b""),
+    "parquet": (".parquet .pq", b""),
+    "gzip": (".gz .gzip", rb"\x1f\x8b\x08"),
+    "zstd": (".zst .zstd", rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+    "bzip2": (".bz2", rb"BZh[1-9]1AY&SY"),
+    "xz": (".xz", rb"\xfd7zXZ\x00"),
+    "zip": (".zip", rb"PK\x03\x04"),
+    "tar": (".tar .tgz", rb"(?s).{257}ustar[\x00 ]"),
+    "lz4": (".lz4", b""),
+    "7-Zip": (".7z", b""),
+    "brotli": (".br", b""),
+}
+"""Kinds of files: the ends of their names, and how those begin that hold others (`json` is text or lines)."""
+
+_FORMATS = ("text", "json", "jsonl", "parquet")
+_COMPRESSIONS = ("gzip", "zstd")
+_NAMED = {suffix: kind for kind, (suffixes, _) in _KINDS.items() for suffix in suffixes.split()}
 
 _LARGE = 1 << 18
 """The size from which a file of text is worth a call of the engine."""
 
-_BEGINNINGS = {
-    "gzip": (b"\x1f\x8b\x08",),
-    "zstd": (b"\x28\xb5\x2f\xfd", *(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))),
-    "bzip2": tuple(b"BZh%d1AY&SY" % level for level in range(1, 10)),
-    "xz": (b"\xfd7zXZ\x00",),
-    "zip": (b"PK\x03\x04",),
-}
-"""How formats begin that hold others."""
-
-_TAR = (b"ustar\0", b"ustar ")
-"""What a tar file has from its byte 257 on."""
-
 
 def named_format(name: str, asked: Format) -> str | None:
     """Return a file's format by its name, None if compressed; its content may contradict (`is_marked`)."""
-    suffix = os.path.splitext(name.lower())[1]
-    if suffix in _COMPRESSED or suffix in _UNREADABLE:
+    kind = _NAMED.get(os.path.splitext(name.lower())[1], "text")
+    if kind not in _FORMATS:
         return None
-    return _FORMATS.get(suffix, "text") if asked == "auto" else asked
+    return kind if asked == "auto" else asked
 
 
 def is_marked(content: bytes) -> bool:
@@ -60,36 +51,32 @@ def is_marked(content: bytes) -> bool:
 
 
 def _held_in(content: bytes) -> str | None:
-    """Return the format that content begins like, if it is one that holds others."""
-    for form, marks in _BEGINNINGS.items():
-        if content.startswith(marks):
-            return form
-    return "tar" if content.startswith(_TAR, 257) else None
+    """Return the kind that content begins like, if it is one that holds others."""
+    begins = (kind for kind, (_, beginning) in _KINDS.items() if beginning and re.match(beginning, content))
+    return next(begins, None)
 
 
 def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
     """Return an input's format and compression; a name that contradicts the content is refused."""
     head = raw.head()
-    stem, suffix = os.path.splitext(chain_of(name)[1].lower())
-    named_compression = _COMPRESSED.get(suffix)
-    if named_compression is not None:
-        suffix = os.path.splitext(stem)[1]
     held = _held_in(head)
-    unreadable = held if held in ("bzip2", "xz", "zip", "tar") else _UNREADABLE.get(suffix)
-    if unreadable is not None:
-        raise ValueError(
-            f"{name}: {unreadable} is not supported; unpack it, or compress it with gzip or zstd"
-        )
-    named = _FORMATS.get(suffix)
-    if named_compression != held and (named_compression or named):
-        claim = named_compression or suffix
-        raise ValueError(f"{name}: its name says {claim}, but it holds {held or f'no {named_compression}'}")
-    if held is not None:
-        if named == "parquet" or asked == "parquet":
-            raise ValueError(f"{name}: Parquet inside {held} is not supported; unpack it")
-        return (named or "text" if asked == "auto" else asked), held
-    is_parquet = head.startswith(_PARQUET) and raw.ends_with(_PARQUET)
+    stem, suffix = os.path.splitext(chain_of(name)[1].lower())
+    named, compression = _NAMED.get(suffix), None
+    if named in _COMPRESSIONS:
+        suffix = os.path.splitext(stem)[1]
+        named, compression = _NAMED.get(suffix), named
+    for kind in (held, named):
+        if kind is not None and kind not in _FORMATS + _COMPRESSIONS:
+            raise ValueError(f"{name}: {kind} is not supported; unpack it, or compress it with gzip or zstd")
+    if compression != held and (compression or named):
+        claim = compression or suffix
+        raise ValueError(f"{name}: its name says {claim}, but it holds {held or f'no {compression}'}")
     form = named if asked == "auto" else asked
+    if held is not None:
+        if "parquet" in (named, asked):
+            raise ValueError(f"{name}: Parquet inside {held} is not supported; unpack it")
+        return form or "text", held
+    is_parquet = head.startswith(_PARQUET) and raw.ends_with(_PARQUET)
     if form == "parquet" and not is_parquet:
         raise ValueError(f"{name}: not a complete Parquet file (no {_PARQUET.decode()} at both ends)")
     if form in ("text", "jsonl") and is_parquet:
@@ -103,14 +90,10 @@ def is_plain_text(source: Input, reading: Reading) -> bool:
         return False
     if source.found_size is not None and source.found_size < _LARGE:
         return False
-    whole = source.is_local and not source.is_part and os.path.isfile(source.name)
-    return whole and format_of(source, reading) == ("text", None)
-
-
-def format_of(source: Input, reading: Reading) -> tuple[str, str | None]:
-    """Return an input's format (text, jsonl, parquet, or json, which may be either) and compression."""
+    if not source.is_local or source.is_part or not os.path.isfile(source.name):
+        return False
     raw = Raw(source)
     try:
-        return recognise(source.name, raw, reading.input_format)
+        return recognise(source.name, raw, reading.input_format) == ("text", None)
     finally:
         raw.close()

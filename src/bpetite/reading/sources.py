@@ -11,14 +11,15 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 from bpetite._internal.arguments import several
 from bpetite._internal.names import recorded
 from bpetite._internal.types import Path
-from bpetite.reading.unreadable import Found, Unreadable
+from bpetite.reading.listing import Found, Listing, in_order
 
 STDIN = "-"
 
@@ -42,7 +43,7 @@ class Input(NamedTuple):
     """The argument that named it."""
 
     span: tuple[int, int] | None = None
-    """The range of bytes, if not all: the records whose separators begin there."""
+    """The range of bytes, if not all; records begin and end there."""
 
     whole: int = 0
     """The size of the whole file when it was divided, ..."""
@@ -92,11 +93,6 @@ class Input(NamedTuple):
         ).atexit = False  # An archive must stay open as long as the file in it.
         return opened
 
-    def behind(self) -> Input:
-        """Return the bytes after a span."""
-        _, end = self.span or (0, 0)
-        return self._replace(span=(end, max(end, self.whole)))
-
     def status(self) -> os.stat_result | None:
         """Return the `stat` of an ordinary local file; None for other inputs."""
         if not self.is_local:
@@ -142,9 +138,8 @@ def naming_remote(source: Input) -> Iterator[None]:
 class Inputs(list[Input]):
     """The inputs that arguments name, in order."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.unreadable = Unreadable()
+    unreadable: Mapping[str, Any] = MappingProxyType({})
+    """What was left out, as manifests record it."""
 
 
 def size_of(inputs: Iterable[Any]) -> int:
@@ -163,7 +158,6 @@ def find_inputs(
     What cannot be read is left out or refused; None refuses it, where the caller offers no such choice. What
     is in the folder `output` is no input of the run that writes there, unless it is named itself.
     """
-    written = None if output is None else os.path.realpath(output)
     is_one = isinstance(arguments, str | bytes | os.PathLike)
     listed = [arguments] if is_one else several("paths", "paths", arguments)
     given = [_path(argument) for argument in listed]
@@ -173,12 +167,13 @@ def find_inputs(
         raise ValueError("stdin (-) can be read only once")
     if "" in given:
         raise ValueError(f"path {given.index('')} of {len(given)} is empty; it must name a file or a folder")
-    found = Inputs()
+    found, listing = Inputs(), Listing(None if output is None else os.fspath(output))
     for argument in given:
         path, weight = _weighted(argument)
-        names = _names(path, found.unreadable, written)
+        names = _names(path, listing)
         found.extend(Input(name, weight, path, found_size=size) for name, size in names)
-    found.unreadable.tell(len(found), skip_unreadable)
+    listing.tell(len(found), skip_unreadable)
+    found.unreadable = listing.unreadable()
     return found
 
 
@@ -229,118 +224,18 @@ def _weighted(argument: str) -> tuple[str, Fraction]:
     return path, weight
 
 
-def _names(path: str, unreadable: Unreadable, written: str | None) -> Iterable[Found]:
+def _names(path: str, listing: Listing) -> Iterable[Found]:
     if path == STDIN:
         return [(path, None)]
     if _is_url(path):
         with naming_remote(Input(path)):
             return [(name, None) for name in _remote_names(path)]
     if os.path.isdir(path):
-        return _readable(
-            _files_below(path, unreadable, written), unreadable, f"{path}: the folder holds no files"
-        )
+        return listing.folder(path)
     if not os.path.lexists(path) and _has_wildcards(path):
-        import glob
-
-        matches = glob.iglob(path, recursive=True)
-        names = (
-            name for match in matches if not _loops(match) for name in _files_at(match, unreadable, written)
-        )
-        return _readable(names, unreadable, f"{path}: no file matches")
+        return listing.matches(path)
     os.lstat(path)
-    return unreadable.without([path], are_named=True)
-
-
-def _loops(path: str) -> bool:
-    """Whether a path leads through a link back into a folder that contains it."""
-    folders = []
-    while (above := os.path.dirname(path)) not in ("", path):
-        folders.append(os.path.realpath(above))
-        path = above
-    return len(set(folders)) < len(folders)
-
-
-def _files_at(path: str, unreadable: Unreadable, written: str | None) -> Iterator[str]:
-    if os.path.isdir(path):
-        yield from _files_below(path, unreadable, written)
-    elif not _is_in(os.path.dirname(path), written):
-        yield path
-
-
-def _is_in(folder: str, written: str | None) -> bool:
-    """Whether a folder is the one that is written to, or within it."""
-    return written is not None and f"{os.path.realpath(folder)}{os.sep}".startswith(f"{written}{os.sep}")
-
-
-_MOST_OPEN = 64
-"""How many folders within each other are open at a time; deeper ones are listed at once."""
-
-_Opened = tuple[str, tuple[int, int], Generator["os.DirEntry[str]", None, None]]
-"""A folder that is being read: its name, its device and number, and what it holds."""
-
-
-def _files_below(folder: str, unreadable: Unreadable, written: str | None) -> Iterator[str]:
-    """Yield the files of a folder; links are followed, except back into a folder that contains them."""
-    opened: list[_Opened] = []
-    try:
-        _enter(folder, opened, unreadable, written)
-        while opened:
-            name, _, entries = opened[-1]
-            try:
-                entry = next(entries, None)
-            except OSError as error:
-                unreadable.note(name, f"a folder: {error.strerror}")
-                entry = None
-            if entry is None:
-                opened.pop()
-            elif entry.name.startswith("."):
-                continue
-            elif _is_folder(entry):
-                _enter(entry.path, opened, unreadable, written)
-            else:
-                yield entry.path
-    finally:
-        for _, _, entries in opened:
-            entries.close()
-
-
-def _enter(folder: str, opened: list[_Opened], unreadable: Unreadable, written: str | None) -> None:
-    """Begin to read a folder, unless it is being read already, or written to."""
-    try:
-        status = os.stat(folder)
-    except OSError as error:
-        unreadable.note(folder, f"a folder: {error.strerror}")
-        return
-    here = (status.st_dev, status.st_ino)
-    if all(here != place for _, place, _ in opened) and not _is_in(folder, written):
-        opened.append((folder, here, _entries(folder, at_once=len(opened) >= _MOST_OPEN)))
-
-
-def _entries(folder: str, *, at_once: bool) -> Generator[os.DirEntry[str], None, None]:
-    with os.scandir(folder) as entries:
-        if not at_once:
-            yield from entries
-            return
-        listed = list(entries)
-    yield from listed
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link that leads to itself, or through a folder that cannot be entered
-        return False
-
-
-def _readable(names: Iterable[str], unreadable: Unreadable, none: str) -> Iterator[Found]:
-    """Yield names that can be read in order, each once; if there are no names, the error says so."""
-    before = unreadable.number
-    is_empty = True
-    for found in unreadable.without(_sorted(set(names))):
-        is_empty = False
-        yield found
-    if is_empty and unreadable.number == before:
-        raise FileNotFoundError(none)
+    return listing.named(path)
 
 
 def _remote_names(url: str) -> list[str]:
@@ -355,7 +250,7 @@ def _remote_names(url: str) -> list[str]:
     if not paths:
         raise FileNotFoundError(f"{url}: no file matches")
     before, _, after = chain_of(url)
-    return _sorted("::".join([*before, system.unstrip_protocol(name), *after]) for name in paths)
+    return in_order("::".join([*before, system.unstrip_protocol(name), *after]) for name in paths)
 
 
 def chain_of(url: str) -> tuple[list[str], str, list[str]]:
@@ -369,10 +264,6 @@ def chain_of(url: str) -> tuple[list[str], str, list[str]]:
     parts = url.split("::")
     place = next((place for place, part in enumerate(parts) if "://" in part), None)
     return ([], url, []) if place is None else (parts[:place], parts[place], parts[place + 1 :])
-
-
-def _sorted(names: Iterable[str]) -> list[str]:
-    return sorted(names, key=os.fsencode)
 
 
 def _fsspec() -> Any:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from bpetite._engine import Buffers, SplitTexts
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, Gathered
+from bpetite.reading.memory_limit import check_whole
 from bpetite.reading.options import Reading
-from bpetite.reading.process_memory import WholeDocument
 from bpetite.reading.raw import Raw
 
 
@@ -22,10 +22,10 @@ def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers:
     gathered = Gathered(raw.name, reading.invalid)
     found = SplitTexts((reading.separator or "").encode("utf-8"), buffers)
     goes_on, longest = False, 2 * batches.BLOCK
-    whole = WholeDocument(raw.name, int(reading.max_document))
     while block := read(min(PIECE, batches.BLOCK)):
         found.take_block(block)
-        whole.check(0 if len(found) else found.size)
+        if not len(found):
+            check_whole(raw.name, found.size, int(reading.max_document))
         if found.size < batches.BLOCK:
             continue
         if len(found):

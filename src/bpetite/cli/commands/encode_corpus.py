@@ -17,8 +17,7 @@ from bpetite.cli.stderr import tell
 from bpetite.cli.text import text_argument
 from bpetite.corpus.manifest import Manifest
 from bpetite.counts import memory_bytes
-from bpetite.reading.memory_limit import CACHE, threads_within
-from bpetite.reading.process_memory import set_limit
+from bpetite.reading.memory_limit import CACHE, set_limit, threads_within
 from bpetite.show.progress import Shown
 
 ABOUT = "Encode a corpus into a folder of token files. A stopped run continues with --resume."
