@@ -1,6 +1,5 @@
 """Training through the public API: options, prefixes, extension, and corpora at the edges."""
 
-import copy
 import pickle
 import re
 import subprocess
@@ -370,17 +369,5 @@ def test_a_tokenizer_that_was_just_trained_is_like_any_other() -> None:
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda _: trained.encode("lower"), range(8)))
     assert found == [again.encode("lower")] * 8
-    assert not copy.copy(trained.vocabulary).was_just_trained
     with pytest.raises(AttributeError, match="'Tokenizer' object has no attribute 'encoder'"):
         _ = trained.encoder  # type: ignore[attr-defined]
-
-
-def test_the_encoder_of_what_was_just_trained_is_made_once_at_its_first_use() -> None:
-    tokenizer = Tokenizer.train("ab ab ab", 258)
-    kinds = [type(tokenizer._encoder).__name__]
-    assert tokenizer.encode("ab") == tokenizer.encode_to_numpy("ab").tolist() == [256]
-    encoder = tokenizer._encoder
-    kinds.append(type(encoder).__name__)
-    assert kinds == ["_LaterEncoder", "Encoder"]
-    assert tokenizer.decode([256]) == "ab"
-    assert tokenizer._encoder is encoder

@@ -14,7 +14,6 @@ PAGE = PROJECT / "docs" / "unsafe.md"
 
 TESTS = {
     "encode/": "`cargo test encode`, `tests/test_engine_encode.py`, `fuzz/encoding.py`",
-    "columns/": "`tests/test_columns.py`",
     "py/columns.rs": "`tests/test_columns.py`",
     "helpers.rs": "`cargo test helpers`, `cargo test merge`",
     "merge/": "`cargo test merge`, `tests/test_engine_training.py`, `fuzz/training.py`",

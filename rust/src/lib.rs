@@ -9,7 +9,6 @@
 compile_error!("bpetite is made for little-endian processors");
 
 pub mod base64;
-pub mod columns;
 pub mod count;
 pub mod decode;
 pub mod encode;

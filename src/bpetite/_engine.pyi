@@ -7,11 +7,10 @@ from typing import Any, Literal, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.types import Column, DType, Ids, Nulls, Progress, Special, Texts, Write
+from bpetite._internal.types import Column, DType, Ids, Progress, Special, Texts, Write
 
 __all__ = [
     "UNICODE_VERSION",
-    "ArrowColumn",
     "Buffers",
     "CountTable",
     "DecodeStream",
@@ -26,7 +25,6 @@ __all__ = [
     "PieceTokens",
     "SplitTexts",
     "TextColumn",
-    "TextColumns",
     "Xxh3128",
     "base64_lines",
     "check_text",
@@ -49,7 +47,6 @@ __all__ = [
     "safe_cut",
     "same_pattern",
     "spell_merges",
-    "text_columns",
     "thread_count",
     "tokens_json",
     "train_merges",
@@ -186,8 +183,8 @@ class TextColumn(Sequence[bytes]):
     Of another library, a column of strings or bytes: what has `__arrow_c_stream__` or `__arrow_c_array__`.
     """
 
-    def __new__(cls, column: Column, *, nulls: Literal["error", "skip", "empty"] = ...) -> TextColumn:
-        """A row that is null is an error, is left out, or is an empty text."""
+    def __new__(cls, column: Column, *, nulls: Literal["error", "skip", "empty"] | None = None) -> TextColumn:
+        """A row that is null is an error (by default), is left out, or is an empty text."""
 
     def are_text(self) -> bool:
         """Return whether all texts are UTF-8."""
@@ -201,24 +198,6 @@ class TextColumn(Sequence[bytes]):
     def __getitem__(self, index: int, /) -> bytes: ...
     @overload
     def __getitem__(self, index: slice, /) -> TextColumn: ...
-
-@final
-class TextColumns(Iterator[TextColumn]):
-    """The arrays of a column, one after the other."""
-
-    def __iter__(self) -> TextColumns: ...
-    def __next__(self) -> TextColumn: ...
-
-def text_columns(column: object) -> TextColumns | None:
-    """Return the arrays of a column as they come; `None` for what is no column."""
-
-@final
-class ArrowColumn(Sized):
-    """A column that the engine has made, for any library that takes columns of Arrow."""
-
-    def __len__(self) -> int: ...
-    def __arrow_c_schema__(self) -> object: ...
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
 
 @final
 class Buffers:
@@ -602,28 +581,10 @@ class Encoder:
         `append` is an id that is put behind the ids of each text.
         """
 
-    def encode_column(
-        self,
-        column: Column,
-        special: Special = ...,
-        dtype: DType = ...,
-        num_threads: int | None = ...,
-        append: int | None = None,
-        nulls: Nulls = ...,
-    ) -> ArrowColumn:
-        """Encode the texts of a column to lists of ids."""
-
-    def count_column(
-        self,
-        column: Column,
-        special: Special = ...,
-        num_threads: int | None = ...,
-        nulls: Nulls = ...,
-    ) -> ArrowColumn:
-        """Return the number of ids of each text of a column."""
-
-    def decode_column(self, column: Column, errors: str = ..., nulls: Nulls = ...) -> ArrowColumn:
-        """Decode the lists of ids of a column."""
+    def decode_lists(
+        self, ids: NDArray[np.uint32], ends: NDArray[np.uint64], errors: str
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+        """Decode joined lists of ids to joined texts; the ends of both are behind a zero."""
 
     def encode_with_offsets(
         self, text: str, special: Special = ..., unit: Literal["characters", "bytes"] = ...
@@ -665,6 +626,11 @@ class Encoder:
 
     def count_batch(self, texts: Texts, special: Special = ..., num_threads: int | None = ...) -> list[int]:
         """Return the number of ids of each text."""
+
+    def count_batch_to_numpy(
+        self, texts: Texts, special: Special = ..., num_threads: int | None = ...
+    ) -> NDArray[np.uint64]:
+        """Return the number of ids of each text as an array."""
 
     def encode_stream(self, special: Special = ...) -> EncodeStream:
         """Begin a text that arrives in pieces."""

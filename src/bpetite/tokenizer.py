@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
-from weakref import ref
 
 from bpetite._constants import Pair
-from bpetite._engine import ArrowColumn, DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way
+from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
+from bpetite._internal import columns
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.files import write_all, write_whole
 from bpetite._internal.integers import integer, number_with_unit
@@ -73,17 +73,16 @@ class Tokenizer:
     __slots__ = ("__weakref__", "_assumptions", "_encoder", "_memory", "_original", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder | _LaterEncoder
+    _encoder: Encoder
     _assumptions: tuple[str, ...]
     _memory: int | None  # what `with_memory` was given
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
 
     def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
         """Create the tokenizer of a vocabulary; a pattern that the engine cannot run is refused."""
-        self._set(_vocabulary=vocabulary, _assumptions=tuple(assumptions), _memory=None, _original=None)
-        # What was just trained has a pattern that the engine can run, and is perhaps only saved.
-        later = vocabulary.was_just_trained
-        self._set(_encoder=_LaterEncoder(self) if later else _encoder_of(vocabulary))
+        encoder, assumptions = _encoder_of(vocabulary), tuple(assumptions)
+        self._set(_vocabulary=vocabulary, _encoder=encoder, _assumptions=assumptions)
+        self._set(_memory=None, _original=None)
 
     def _set(self, **values: object) -> Self:
         for name, value in values.items():
@@ -428,7 +427,7 @@ class Tokenizer:
         num_threads: int | None = None,
         append: int | None = None,
         nulls: Nulls = "error",
-    ) -> ArrowColumn:
+    ) -> Any:
         """Encode a column of strings to a column of lists of ids, without a Python object for each row.
 
         The column may be of any library that speaks Arrow, in one piece or in several, and the result is
@@ -440,7 +439,7 @@ class Tokenizer:
         >>> pyarrow.array(column).to_pylist()
         [[256, 257], [], [256]]
         """
-        return self._encoder.encode_column(column, special, dtype, num_threads, append, nulls)
+        return columns.encoded(self._encoder, column, special, dtype, num_threads, append, nulls)
 
     def encode_iterable(self, iterable: Iterable[str], *, special: Special = "parse") -> Iterator[int]:
         """Yield the ids of the joined text in constant memory, however it was divided.
@@ -516,7 +515,7 @@ class Tokenizer:
         special: Special = "parse",
         num_threads: int | None = None,
         nulls: Nulls = "error",
-    ) -> ArrowColumn:
+    ) -> Any:
         """Return a column with the number of ids of each text of a column.
 
         >>> import pyarrow
@@ -524,7 +523,7 @@ class Tokenizer:
         >>> pyarrow.array(counts).to_pylist()
         [2, 0, 2]
         """
-        return self._encoder.count_column(column, special, num_threads, nulls)
+        return columns.counted(self._encoder, column, special, num_threads, nulls)
 
     def fit(
         self,
@@ -627,7 +626,7 @@ class Tokenizer:
         """
         return self._encoder.decode_batch(batch, errors)
 
-    def decode_column(self, column: Column, *, errors: str = "strict", nulls: Nulls = "error") -> ArrowColumn:
+    def decode_column(self, column: Column, *, errors: str = "strict", nulls: Nulls = "error") -> Any:
         """Decode a column of lists of ids to a column of strings; `errors` is strict, replace or ignore.
 
         >>> import pyarrow
@@ -635,7 +634,7 @@ class Tokenizer:
         >>> pyarrow.array(texts).to_pylist()
         ['ab ab', '']
         """
-        return self._encoder.decode_column(column, errors, nulls)
+        return columns.decoded(self._encoder, column, errors, nulls)
 
     def decode_stream(self, *, errors: str = "strict") -> DecodeStream:
         """Return a stream that decodes ids as they arrive; an incomplete character waits for the next ids.
@@ -1198,20 +1197,3 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder:
 
 _DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}
 """How the engine calls the spaces that decoding leaves out."""
-
-
-class _LaterEncoder:
-    """Makes the encoder of what was just trained, which is perhaps only saved, at its first use.
-
-    A `__getattr__` of the tokenizer could do the same, but every call of every tokenizer would pay for it.
-    """
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._vocabulary = tokenizer._vocabulary
-        self._tokenizer = ref(tokenizer)
-
-    def __getattr__(self, name: str) -> Any:
-        encoder = _encoder_of(self._vocabulary)
-        if tokenizer := self._tokenizer():
-            object.__setattr__(tokenizer, "_encoder", encoder)
-        return getattr(encoder, name)

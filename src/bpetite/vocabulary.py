@@ -274,9 +274,6 @@ class Vocabulary:
     """Whether bytes without a token are left out, as tokenizers does without an unknown token. Otherwise, and
     without `unknown`, text with such a byte cannot be encoded."""
 
-    was_just_trained = False
-    """Whether this is the result of a training in this process, and no copy or change of it."""
-
     def __post_init__(self) -> None:
         merges: tuple[Pair, ...] = tuple(map(tuple, self.merges))  # type: ignore[arg-type]
         _check_distinct("pair", merges)
@@ -372,9 +369,7 @@ class Vocabulary:
         rows, end = number_merges(merges, list(base), first)
         specials = dialect.special_token_ids(special_tokens, BASE_VOCAB_SIZE + end - first)
         unmerged = Vocabulary(base, (), specials, pattern, dialect, trained_with=trained_with or {})
-        vocabulary = unmerged.with_merges(rows)
-        vocabulary.__dict__["was_just_trained"] = True
-        return vocabulary
+        return unmerged.with_merges(rows)
 
     def with_merges(self, rows: NDArray[np.uint32] | bytes) -> Vocabulary:
         """Add merges to a vocabulary that has none, as rows of left, right and resulting id (or their bytes).

@@ -6,9 +6,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
-use super::columns::{RowNulls, TextNulls, Undecodable};
+use super::columns::Undecodable;
 use super::decode::Drops;
-use crate::columns::Nulls;
 use crate::encode::{Special, Trim, Unit};
 use crate::json_lists::{MergeForm, TokenForm};
 use crate::merge::TieBreak;
@@ -44,8 +43,6 @@ words! {
     Trim, "trim": "no" => Self::No, "yes" => Self::Yes, "keep first" => Self::KeepFirst;
     Drops, "drops_space": "" => Self::Nothing, "one" => Self::One, "all" => Self::OfFirst;
     Undecodable, "errors": "strict" => Self::Strict, "replace" => Self::Replace, "ignore" => Self::Ignore;
-    RowNulls, "nulls": "error" => Self(Nulls::Error), "keep" => Self(Nulls::Keep), "empty" => Self(Nulls::Empty);
-    TextNulls, "nulls": "error" => Self(Nulls::Error), "skip" => Self(Nulls::Skip), "empty" => Self(Nulls::Empty);
     MergeForm, "form": "pairs" => Self::Pairs, "flat" => Self::Flat, "results" => Self::Results;
     TokenForm, "form": "hexadecimal" => Self::Hexadecimal, "rows" => Self::Rows;
     TieBreak, "tie_break": "smallest_ids" => Self::SmallestIds, "largest_bytes" => Self::LargestBytes,

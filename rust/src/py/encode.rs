@@ -7,22 +7,20 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::arguments::{Threads, Width};
-use super::columns::{ArrowColumn, RowNulls, TextColumn, Undecodable, decoded_column, id_lists};
+use super::columns::{Undecodable, decoded_lists};
 use super::decode::{Drops, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
 use super::numbers::{cut_tokens, merge_rows, numbers};
 use super::streams::{DecodeStream, GrowingEncoding, PyEncodeStream};
 use super::texts::{JoinedParts, OneText, Texts};
 use super::{PyWatch, items};
-use crate::columns::Nulls;
-use crate::columns::built::BuiltColumn;
 use crate::encode::{
     self, AddedToken, Choice, ChoicePart, Choices, Count, Definition, Encoded, Id, Special, Stages, Trim,
     Unit, Unknown, Workspace,
@@ -291,10 +289,19 @@ impl PyEncoder {
         special: Special,
         num_threads: Threads,
     ) -> PyResult<Vec<u64>> {
-        let (texts, watch) = (Texts::new(texts)?, &mut PyWatch::default());
-        let counts = self.encoder.count_all(&texts, special.into(), num_threads.0, watch)?;
+        let counts = self.counts(texts, special, num_threads)?;
         memory::ensure(counts.len() * BYTES_PER_COUNT)?;
         Ok(counts)
+    }
+
+    #[pyo3(signature = (texts, special=Special::Parse, num_threads=Threads(None)))]
+    fn count_batch_to_numpy<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        special: Special,
+        num_threads: Threads,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        Ok(self.counts(texts, special, num_threads)?.into_pyarray(texts.py()))
     }
 
     #[pyo3(signature = (special=Special::Parse))]
@@ -328,60 +335,17 @@ impl PyEncoder {
         Ok(texts)
     }
 
-    #[pyo3(signature = (
-        column, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None), append=None,
-        nulls=RowNulls(Nulls::Error)
-    ))]
-    fn encode_column(
+    fn decode_lists<'py>(
         &self,
-        column: &Bound<'_, PyAny>,
-        special: Special,
-        dtype: Width,
-        num_threads: Threads,
-        append: Option<&Bound<'_, PyAny>>,
-        nulls: RowNulls,
-    ) -> PyResult<ArrowColumn> {
-        let (texts, watch) = (TextColumn::rows(column, nulls)?, &mut PyWatch::default());
-        let nulls = texts.get().kept_nulls();
-        let built = match dtype {
-            Width::Bits16 => {
-                let encoded = self.of_many::<u16>(&texts, special, num_threads, append, watch)?;
-                BuiltColumn::ids(encoded.ids, encoded.offsets, nulls)
-            }
-            Width::Bits32 => {
-                let encoded = self.of_many::<u32>(&texts, special, num_threads, append, watch)?;
-                BuiltColumn::ids(encoded.ids, encoded.offsets, nulls)
-            }
-        };
-        Ok(built?.into())
-    }
-
-    #[pyo3(signature = (
-        column, special=Special::Parse, num_threads=Threads(None), nulls=RowNulls(Nulls::Error)
-    ))]
-    fn count_column(
-        &self,
-        column: &Bound<'_, PyAny>,
-        special: Special,
-        num_threads: Threads,
-        nulls: RowNulls,
-    ) -> PyResult<ArrowColumn> {
-        let texts = TextColumn::rows(column, nulls)?;
-        let counts = self.count_batch(&texts, special, num_threads)?;
-        Ok(BuiltColumn::counts(counts, texts.get().kept_nulls())?.into())
-    }
-
-    #[pyo3(signature = (column, errors=Undecodable::Strict, nulls=RowNulls(Nulls::Error)))]
-    fn decode_column(
-        &self,
-        column: &Bound<'_, PyAny>,
+        py: Python<'py>,
+        ids: PyReadonlyArray1<'_, u32>,
+        ends: PyReadonlyArray1<'_, u64>,
         errors: Undecodable,
-        nulls: RowNulls,
-    ) -> PyResult<ArrowColumn> {
-        let lists = id_lists(column, nulls)?;
-        let work =
-            |pulse: &mut Pulse| decoded_column(self.encoder.tokens(), &lists, self.drops, errors, pulse);
-        Ok(watched(column.py(), usize::MAX, work)?.into())
+    ) -> PyResult<Arrays<'py>> {
+        let (ids, ends, tokens) = (ids.as_slice()?, ends.as_slice()?, self.encoder.tokens());
+        let work = |pulse: &mut Pulse| decoded_lists(tokens, ids, ends, self.drops, errors, pulse);
+        let (content, text_ends) = watched(py, usize::MAX, work)?;
+        Ok((content.into_pyarray(py).into_any(), text_ends.into_pyarray(py)))
     }
 
     #[pyo3(signature = (errors="strict"))]
@@ -447,6 +411,11 @@ impl PyEncoder {
             texts.py().detach(|| append_to_each(&mut encoded, T::from_id(id)));
         }
         Ok(encoded)
+    }
+
+    fn counts(&self, texts: &Bound<'_, PyAny>, special: Special, threads: Threads) -> PyResult<Vec<u64>> {
+        let watch = &mut PyWatch::default();
+        Ok(self.encoder.count_all(&Texts::new(texts)?, special.into(), threads.0, watch)?)
     }
 
     fn known_id(&self, id: &Bound<'_, PyAny>) -> PyResult<u32> {

@@ -8,7 +8,6 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use super::columns::TextColumn;
-use crate::columns::texts::TextPlace;
 use crate::error::Result;
 use crate::memory;
 use crate::read::{GatheredTexts, json_lines, split};
@@ -47,7 +46,7 @@ impl PySplitTexts {
     fn take(&mut self) -> PyResult<TextColumn> {
         let buffers = self.buffers.get();
         let room = if self.texts.rest().is_empty() { Vec::new() } else { buffers.free()? };
-        Ok(buffers.hand_out(self.texts.take(room)?))
+        Ok(buffers.hand_out(self.texts.take(room)?)?)
     }
 
     /// Return the start of the text that is not complete yet.
@@ -61,7 +60,7 @@ impl PySplitTexts {
 
 impl Drop for PySplitTexts {
     fn drop(&mut self) {
-        self.buffers.get().hand_out(self.texts.texts.take());
+        drop(self.buffers.get().hand_out(self.texts.texts.take()));
     }
 }
 
@@ -104,13 +103,12 @@ impl Buffers {
     }
 
     /// Wrap texts for Python. Their buffer will be reused, unless it had to grow much.
-    pub fn hand_out(&self, (bytes, places): (Vec<u8>, Vec<Range<usize>>)) -> TextColumn {
+    pub fn hand_out(&self, (bytes, places): (Vec<u8>, Vec<Range<usize>>)) -> Result<TextColumn> {
         let buffer = Arc::new(bytes);
         if (1..=2 * self.room).contains(&buffer.len()) {
             self.handed_out.lock().unwrap_or_else(PoisonError::into_inner).push(buffer.clone());
         }
-        let places = places.into_iter().map(|place| TextPlace::of(&buffer[place])).collect();
-        TextColumn::of(places, buffer)
+        TextColumn::of(places.into_iter().map(|place| &buffer[place]), buffer.clone())
     }
 }
 
@@ -165,13 +163,13 @@ impl PyFieldTexts {
     }
 
     /// Hand out the texts so far.
-    fn take(&mut self) -> TextColumn {
-        self.buffers.get().hand_out(self.texts.texts.take())
+    fn take(&mut self) -> PyResult<TextColumn> {
+        Ok(self.buffers.get().hand_out(self.texts.texts.take())?)
     }
 }
 
 impl Drop for PyFieldTexts {
     fn drop(&mut self) {
-        self.buffers.get().hand_out(self.texts.texts.take());
+        drop(self.buffers.get().hand_out(self.texts.texts.take()));
     }
 }

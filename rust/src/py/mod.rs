@@ -40,7 +40,7 @@ mod _engine {
     use super::*;
     #[pymodule_export]
     use super::{
-        columns::{ArrowColumn, TextColumn, TextColumns, text_columns},
+        columns::TextColumn,
         count::PyCountTable,
         encode::PyEncoder,
         files::{PyGunzip, Xxh3128, read_small_files},

@@ -11,7 +11,6 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use super::arguments::kind_of;
 use super::columns::TextColumn;
 use super::{items, raised};
-use crate::columns::Nulls;
 use crate::encode::{ChoicePart, RawText, Special, TextSource};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -152,7 +151,7 @@ impl<'py> Texts<'py> {
             list.iter().try_for_each(add)?;
         } else if let Ok(tuple) = texts.cast_exact::<PyTuple>() {
             tuple.iter().try_for_each(add)?;
-        } else if let Some(column) = TextColumn::within(texts, Nulls::Error)? {
+        } else if let Some(column) = TextColumn::within(texts)? {
             return Ok(Self::Column(column));
         } else if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             let kind = kind_of(texts);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 
@@ -54,6 +54,20 @@ def check_type(name: str, given: Any, kind: type, what: str | None = None) -> No
     """
     if not isinstance(given, kind):
         raise TypeError(f"{name} must be {what or f'a {kind.__name__}'}, not {type(given).__name__}")
+
+
+def check_word(name: str, given: Any, words: Sequence[str]) -> None:
+    """Refuse an argument that is none of a few words, with the sentence of the engine.
+
+    >>> check_word("nulls", "none", ("error", "keep", "empty"))
+    Traceback (most recent call last):
+    ValueError: nulls: must be error, keep or empty, not "none"
+    """
+    if given not in words:
+        expected = f"{name}: must be {', '.join(words[:-1])} or {words[-1]}"
+        if isinstance(given, str):
+            raise ValueError(f'{expected}, not "{given}"')
+        raise TypeError(f"{expected}, not {given!r}")
 
 
 def several(name: str, what: str, given: Any) -> Iterator[Any]:

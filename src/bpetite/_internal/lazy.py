@@ -1,4 +1,4 @@
-"""NumPy and regex, which are imported at their first use: they are slow to import and often not needed.
+"""NumPy, regex and pyarrow, imported at their first use: they are slow to import and often not needed.
 
 from bpetite._internal.lazy import numpy as np
 """
@@ -6,7 +6,7 @@ from bpetite._internal.lazy import numpy as np
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 
 class LazyModule:
@@ -33,6 +33,15 @@ def import_numpy() -> None:
     which is safe only in Python code, not in the engine.
     """
     _ = numpy.ndarray
+
+
+def needed_pyarrow(purpose: str) -> Any:
+    """Return pyarrow; if it is not installed, the error says what needs it."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(f"{purpose} needs pyarrow: pip install 'bpetite[corpus]'") from error
+    return pyarrow
 
 
 if TYPE_CHECKING:

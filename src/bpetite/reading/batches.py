@@ -8,8 +8,9 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bpetite._engine import Buffers, TextColumn, is_utf8, text_columns
+from bpetite._engine import Buffers, TextColumn, is_utf8
 from bpetite._internal.arguments import several
+from bpetite._internal.columns import texts_in
 from bpetite._internal.types import Invalid, Texts
 
 BLOCK = 1 << 21
@@ -68,8 +69,10 @@ def new_buffers() -> Buffers:
 
 def columns_in(documents: Any) -> Iterator[TextColumn] | None:
     """Return the texts of a column, in parts of about the size of a batch; None for what is no column."""
-    columns = [documents] if isinstance(documents, TextColumn) else text_columns(documents)
-    return None if columns is None else _parts(columns)
+    if isinstance(documents, TextColumn):
+        return _parts([documents])
+    arrays = texts_in(documents)
+    return None if arrays is None else _parts(map(TextColumn, arrays))
 
 
 def _parts(columns: Iterable[TextColumn]) -> Iterator[TextColumn]:

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from bpetite._engine import TextColumn
+from bpetite._internal.lazy import needed_pyarrow
 from bpetite.reading import batches
 from bpetite.reading.batches import Batch, Gathered
 from bpetite.reading.memory_limit import megabytes, refuse_beyond
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
-from bpetite.reading.unpacking import needed_pyarrow
 
 _ROWS = 1 << 16
 """The maximum number of rows that are read at a time: they may all be empty."""

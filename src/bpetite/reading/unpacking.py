@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from bpetite._engine import Gunzip
+from bpetite._internal.lazy import needed_pyarrow
 from bpetite.reading.raw import Raw
 
 PACKED = 1 << 16
@@ -52,12 +52,3 @@ def _decompressed(raw: Raw, compression: str, broken: str) -> Callable[[int], by
         return block
 
     return read
-
-
-def needed_pyarrow(purpose: str) -> Any:
-    """Return pyarrow; if it is not installed, the error says what needs it."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(f"{purpose} needs pyarrow: pip install 'bpetite[corpus]'") from error
-    return pyarrow
