@@ -214,7 +214,7 @@ def test_what_starts_and_what_stays_is_told_of_common_text() -> None:
     assert engine(("Strip left",)).last_cut("a b") == 0
     # `x` and `é` become one only if nothing is cut between them; and `e` may become `é`.
     replaced = engine(("NFC",), ("Replace", "xé", "b"))
-    assert [replaced.starts(character) for character in "eéax"] == [False, False, True, True]
+    assert not any(map(replaced.starts, "eéax"))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,4 @@
-//! What steps write: the normalized text, and where each of its characters stands in the given one.
-
-use std::mem;
+//! What a step writes: the normalized text, and where each of its characters stands in the given one.
 
 use crate::error::Result;
 use crate::memory;
@@ -22,9 +20,6 @@ struct PlaceRun {
     start: usize,
     width: usize,
 }
-
-/// The most bytes of a character.
-const MOST: usize = 4;
 
 const OWN: PlaceRun = PlaceRun { at: 0, start: 0, width: 1 };
 
@@ -79,37 +74,29 @@ impl Alignment {
     }
 }
 
-/// A text that is written, with the places of its characters if it `ALIGNS`.
-#[derive(Default)]
-pub struct Output<const ALIGNS: bool> {
+/// A text that is written from a given one, with the places of its characters if it `ALIGNS`.
+pub struct Output<'t, const ALIGNS: bool> {
+    given: &'t str,
+    /// The number of bytes of the given text that were kept or taken.
+    pub done: usize,
     pub text: String,
-    /// The number of characters written, and of those taken from the given text.
+    /// The number of characters written, and of those of the given text that are done.
     written: usize,
     taken: usize,
-    pub alignment: Alignment,
+    alignment: Alignment,
 }
 
-impl<const ALIGNS: bool> Output<ALIGNS> {
-    /// Forget everything that was written.
-    pub fn clear(&mut self) {
-        self.text.clear();
-        (self.written, self.taken) = (0, 0);
-        self.alignment.runs.clear();
+impl<'t, const ALIGNS: bool> Output<'t, ALIGNS> {
+    pub fn new(given: &'t str) -> Self {
+        let (text, alignment) = (String::new(), Alignment::default());
+        Self { given, done: 0, text, written: 0, taken: 0, alignment }
     }
 
-    /// Write the next part of the given text with small letters of ASCII.
-    pub fn keep_small(&mut self, part: &str) -> Result<()> {
-        let start = self.text.len();
-        self.keep(part)?;
-        if let Some(kept) = self.text.get_mut(start..) {
-            kept.make_ascii_lowercase();
-        }
-        Ok(())
-    }
-
-    /// Write the next part of the given text as it is.
-    pub fn keep(&mut self, part: &str) -> Result<()> {
+    /// Write the given text up to a place as it is.
+    pub fn keep_to(&mut self, end: usize) -> Result<()> {
+        let part = &self.given[self.done..end];
         memory::append(&mut self.text, part)?;
+        self.done = end;
         if ALIGNS && !part.is_empty() {
             self.alignment.push(self.written, self.taken, 1)?;
             let characters = part.chars().count();
@@ -119,78 +106,58 @@ impl<const ALIGNS: bool> Output<ALIGNS> {
         Ok(())
     }
 
-    /// Take characters of the given text; what is put next stands for them.
-    #[inline(always)]
+    /// Take the given text up to a place; what is put next stands for it.
+    pub fn take_to(&mut self, end: usize) {
+        if ALIGNS {
+            self.taken += self.given[self.done..end].chars().count();
+        }
+        self.done = end;
+    }
+
+    /// Take characters of a part of the given text that is `done` later.
     pub fn take(&mut self, characters: usize) {
-        if ALIGNS {
-            self.taken += characters;
-        }
+        self.taken += characters;
     }
 
-    /// Write a character that stands for the last one that was taken, or for the first one if none was.
-    #[inline(always)]
-    pub fn put(&mut self, character: char) -> Result<()> {
-        if self.text.capacity() - self.text.len() < MOST {
-            memory::append(&mut self.text, character.encode_utf8(&mut [0; MOST]))?;
-        } else {
-            self.text.push(character);
-        }
-        if ALIGNS {
-            self.align(self.taken.saturating_sub(1), 1)?;
-        }
-        Ok(())
-    }
-
-    /// Write a text, each of whose characters stands for all of the last `characters` that were taken.
-    pub fn put_all(&mut self, new: &str, characters: usize) -> Result<()> {
+    /// Write a text, each of whose characters stands for all of the last `characters` that were taken; or for the first one of
+    /// the given text if none was.
+    #[inline]
+    pub fn put(&mut self, new: &str, characters: usize) -> Result<()> {
         memory::append(&mut self.text, new)?;
         if ALIGNS {
             for _ in new.chars() {
-                self.align(self.taken.saturating_sub(characters), characters)?;
+                self.alignment.push(self.written, self.taken.saturating_sub(characters), characters)?;
+                self.written += 1;
             }
         }
         Ok(())
     }
 
-    #[inline]
-    fn align(&mut self, start: usize, width: usize) -> Result<()> {
-        self.alignment.push(self.written, start, width)?;
-        self.written += 1;
-        Ok(())
-    }
-
-    /// Add what was written for a part of the given text.
-    pub fn append(&mut self, piece: &mut Self, part: &str) -> Result<()> {
-        if self.text.is_empty() && self.taken == 0 {
-            mem::swap(self, piece);
-            self.taken = if ALIGNS { part.chars().count() } else { 0 };
-            return Ok(());
+    /// Keep the rest; `None` if nothing has changed.
+    pub fn finish(mut self) -> Result<Option<Written>> {
+        if self.done == 0 && self.text.is_empty() {
+            return Ok(None);
         }
-        memory::append(&mut self.text, &piece.text)?;
-        if ALIGNS {
-            if piece.written > 0 && piece.alignment.runs.first().is_none_or(|run| run.at > 0) {
-                self.alignment.push(self.written, self.taken, 1)?;
-            }
-            for run in &piece.alignment.runs {
-                self.alignment.push(self.written + run.at, self.taken + run.start, run.width)?;
-            }
-            self.written += piece.written;
-            self.taken += part.chars().count();
-        }
-        Ok(())
+        self.keep_to(self.given.len())?;
+        let is_same = self.alignment.is_same() && self.text == self.given;
+        let Self { text, written, alignment, .. } = self;
+        Ok((!is_same).then_some(Written { text, characters: written, alignment }))
     }
+}
 
-    /// What was written is what a later step made of what `earlier` wrote: from now on, places are those in the text that
-    /// was given to the earlier one.
+/// A text that has changed; if it is aligned, the number of its characters is known, too.
+pub struct Written {
+    pub text: String,
+    characters: usize,
+    pub alignment: Alignment,
+}
+
+impl Written {
+    /// From now on, places are those in the text that was given to the `earlier` step.
     pub fn follow(&mut self, earlier: &Self) -> Result<()> {
-        if ALIGNS && !earlier.alignment.is_same() {
-            self.alignment = self.alignment.behind(&earlier.alignment, self.written)?;
+        if !earlier.alignment.is_same() {
+            self.alignment = self.alignment.behind(&earlier.alignment, self.characters)?;
         }
         Ok(())
-    }
-
-    /// Whether it is the given text, each character in its own place.
-    pub fn is(&self, given: &str) -> bool {
-        self.alignment.is_same() && self.text == given
     }
 }

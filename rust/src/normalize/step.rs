@@ -1,15 +1,16 @@
 //! The steps of a normalization, each of which writes a text anew.
 
+use once_cell::race::OnceBox;
+use unicode_normalization_alignments::char::is_combining_mark;
+
 use super::Beginning;
-use super::forms::{self, Form};
-use super::map::Replacements;
-use super::output::Output;
-use super::quick::CodePoints;
-use super::tables::MARKS;
+use super::code_points::CodePoints;
+use super::forms::Form;
+use super::output::{Output, Written};
+use super::replacements::Replacements;
 use crate::error::{Error, Result};
 use crate::pretokenize::{Compiled, Run};
 use crate::watch::Pulse;
-use once_cell::race::OnceBox;
 
 /// All steps.
 const NAMES: &str = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip left, Strip right, Map, Prepend, Prepend first, \
@@ -46,14 +47,17 @@ impl NormalizerStep {
             ["Prepend", more] => Self::Prepend { more: more.to_owned(), only_first: false },
             ["Prepend first", more] => Self::Prepend { more: more.to_owned(), only_first: true },
             ["Replace", pattern, content] => match literal(pattern) {
-                Some(replaced) => Self::Replace(Replacements::literal(&replaced, content)?),
+                Some(replaced) => {
+                    Self::Replace(Replacements::new(vec![(replaced, content.to_owned())], true)?)
+                }
                 None => Self::ReplaceMatches {
                     expression: Box::new(Compiled::new(pattern)?),
                     content: content.to_owned(),
                 },
             },
             ["Map", ref pairs @ ..] if pairs.len() % 2 == 0 => {
-                Self::Replace(Replacements::map(pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])))?)
+                let pairs = pairs.chunks_exact(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
+                Self::Replace(Replacements::new(pairs.collect(), false)?)
             }
             [name] if let Some(form) = Form::named(name) => Self::Form(form),
             _ => return Err(Error::Value(format!("normalization: {written:?} is not one of {NAMES}"))),
@@ -61,13 +65,8 @@ impl NormalizerStep {
     }
 
     /// Whether it only concerns the beginning of a text.
-    pub fn prepends(&self, at: Beginning) -> bool {
-        match self {
-            Self::Prepend { only_first, .. } => {
-                at == Beginning::Text || at == Beginning::Segment && !only_first
-            }
-            _ => false,
-        }
+    pub fn prepends(&self) -> bool {
+        matches!(self, Self::Prepend { .. })
     }
 
     /// Whether a text may be cut before some characters.
@@ -75,144 +74,116 @@ impl NormalizerStep {
         !matches!(self, Self::StripLeft | Self::StripRight | Self::ReplaceMatches { .. })
     }
 
+    /// Whether what a character becomes depends on nothing else, so that a text may be cut anywhere.
+    pub fn is_of_characters(&self) -> bool {
+        match self {
+            Self::Lowercase | Self::StripAccents => true,
+            Self::Replace(replacements) => replacements.are_of_characters(),
+            _ => false,
+        }
+    }
+
+    /// How what becomes of a character begins, if something is left of it.
+    pub fn first_of(&self, character: char) -> Option<char> {
+        match self {
+            Self::Lowercase => lower(character).next(),
+            Self::StripAccents if marks().contains(character) => None,
+            Self::Replace(replacements) => replacements.first_of(character),
+            _ => Some(character),
+        }
+    }
+
     /// Whether nothing may be left of a text.
     pub fn may_drop(&self) -> bool {
         match self {
-            Self::StripAccents | Self::StripLeft | Self::StripRight => true,
-            Self::Replace(replacements) => replacements.may_drop(),
-            Self::ReplaceMatches { content, .. } => content.is_empty(),
             Self::Form(_) | Self::Lowercase | Self::Prepend { .. } => false,
+            Self::Replace(replacements) => replacements.may_drop(),
+            _ => true,
         }
     }
 
-    /// Whether a text may be cut before a character, of which something is left.
+    /// Whether a text may be cut before a character.
     pub fn starts(&self, character: char) -> bool {
         match self {
             Self::Form(form) => form.starts(character),
-            Self::StripAccents => !marks().contains(character),
             Self::Replace(replacements) => replacements.starts(character),
-            Self::Lowercase | Self::Prepend { .. } => true,
-            Self::StripLeft | Self::StripRight | Self::ReplaceMatches { .. } => false,
+            _ => self.is_local(),
         }
     }
 
-    /// The characters that what some characters become may begin with; each of them starts.
-    pub fn images(&self, characters: &[char]) -> Vec<char> {
+    /// Whether a character starts, and becomes itself if what follows starts.
+    pub fn keeps(&self, character: char) -> bool {
         match self {
-            Self::Form(form) => {
-                let firsts = distinct(characters.iter().map(|&character| form.first(character)));
-                if form.composes { firsts.into_iter().flat_map(forms::composites).collect() } else { firsts }
-            }
-            Self::Lowercase => distinct(characters.iter().flat_map(|&character| lower(character).take(1))),
-            Self::Replace(replacements) => {
-                distinct(characters.iter().flat_map(|&character| replacements.images(character)))
-            }
-            _ => characters.to_vec(),
+            Self::Form(form) => !form.changes().contains(character),
+            Self::Lowercase => !character.is_ascii_uppercase() && !capitals().contains(character),
+            Self::StripAccents => !marks().contains(character),
+            Self::Replace(replacements) => replacements.keeps(character),
+            _ => self.is_local(),
         }
     }
 
-    /// Characters that may become others with what follows, though they start and stay otherwise: those that become the
-    /// same ones together, and these.
-    pub fn groups(&self) -> Vec<(Vec<char>, Vec<char>)> {
-        match self {
-            Self::Form(form) if form.composes => forms::composing()
-                .map(|first| forms::composites(first).collect())
-                .map(|group: Vec<char>| (group.clone(), group))
-                .collect(),
-            Self::Replace(replacements) => {
-                replacements.beginnings().map(|first| (vec![first], replacements.images(first))).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// Whether a character may start while one that it composes to does not.
-    pub fn tells_composites_apart(&self) -> bool {
-        !matches!(self, Self::Form(_) | Self::Lowercase | Self::Prepend { .. })
-    }
-
-    /// Add the characters that do not start, or do not become themselves though what follows starts.
-    pub fn add_changes(&self, changes: &mut CodePoints) {
-        match self {
-            Self::Form(form) => changes.add_all(form.changes()),
-            Self::Lowercase => changes.add_all(capitals()),
-            Self::StripAccents => changes.add_all(marks()),
-            Self::Replace(replacements) => replacements.add_changes(changes),
-            Self::Prepend { .. } | Self::StripLeft | Self::StripRight | Self::ReplaceMatches { .. } => {}
-        }
-    }
-
-    /// Write what a text becomes.
+    /// What a text becomes that is not empty; `None` if it stays as it is.
     pub fn apply<const ALIGNS: bool>(
         &self,
         text: &str,
         at: Beginning,
-        out: &mut Output<ALIGNS>,
         pulse: &mut Pulse,
-    ) -> Result<()> {
+    ) -> Result<Option<Written>> {
+        let mut out = Output::<ALIGNS>::new(text);
         match self {
-            Self::Form(form) => form.apply(text, out, pulse),
-            Self::Lowercase => text.chars().try_for_each(|character| {
-                pulse.beat(character.len_utf8())?;
-                out.take(1);
-                lower(character).try_for_each(|small| out.put(small))
-            }),
-            Self::StripAccents => {
-                for part in text.split_inclusive(is_mark) {
-                    let mark = part.chars().next_back().filter(|&last| is_mark(last));
-                    out.keep(&part[..part.len() - mark.map_or(0, char::len_utf8)])?;
-                    out.take(usize::from(mark.is_some()));
+            Self::Form(form) => form.apply(text, &mut out, pulse)?,
+            Self::Lowercase => make_small(text, &mut out, pulse)?,
+            Self::StripAccents => loop {
+                let mark = marks().find(text, out.done);
+                pulse.beat(mark - out.done)?;
+                let Some(character) = text[mark..].chars().next() else { break };
+                out.keep_to(mark)?;
+                out.take_to(mark + character.len_utf8());
+            },
+            Self::StripLeft => out.take_to(text.len() - text.trim_start().len()),
+            Self::StripRight => {
+                let end = text.trim_end().len();
+                if end < text.len() {
+                    out.keep_to(end)?;
+                    out.take_to(text.len());
                 }
-                Ok(())
             }
-            Self::StripLeft => {
-                let rest = text.trim_start();
-                out.take(text[..text.len() - rest.len()].chars().count());
-                out.keep(rest)
-            }
-            Self::StripRight => out.keep(text.trim_end()),
-            Self::Prepend { more, .. } => {
-                if !text.is_empty() && self.prepends(at) {
-                    more.chars().try_for_each(|character| out.put(character))?;
+            Self::Prepend { more, only_first } => {
+                if at == Beginning::Text || at == Beginning::Segment && !only_first {
+                    out.put(more, 1)?;
                 }
-                out.keep(text)
             }
-            Self::Replace(replacements) => replacements.apply(text, out),
+            Self::Replace(replacements) => replacements.apply(text, &mut out, pulse)?,
             Self::ReplaceMatches { expression, content } => {
-                replace_matches(expression, content, text, out, pulse)
+                let (mut run, mut start) = (Run::default(), 0);
+                while start < text.len() {
+                    let (end, is_gap) = expression.piece_end(text, start, &mut run, pulse)?;
+                    pulse.beat(end - start)?;
+                    if !is_gap {
+                        out.keep_to(start)?;
+                        out.take_to(end);
+                        out.put(content, 1)?;
+                    }
+                    start = end;
+                }
             }
         }
+        out.finish()
     }
 }
 
-fn replace_matches<const ALIGNS: bool>(
-    expression: &Compiled,
-    content: &str,
-    text: &str,
-    out: &mut Output<ALIGNS>,
-    pulse: &mut Pulse,
-) -> Result<()> {
-    let (mut run, mut start) = (Run::default(), 0);
-    while start < text.len() {
-        let (end, is_gap) = expression.piece_end(text, start, &mut run, pulse)?;
-        pulse.beat(end - start)?;
-        let part = &text[start..end];
-        if is_gap {
-            out.keep(part)?;
-        } else {
-            out.take(part.chars().count());
-            out.put_all(content, 1)?;
+fn make_small<const ALIGNS: bool>(text: &str, out: &mut Output<'_, ALIGNS>, pulse: &mut Pulse) -> Result<()> {
+    loop {
+        let (kept, capital) = (out.text.len(), capitals().find(text, out.done));
+        pulse.beat(capital - out.done)?;
+        out.keep_to(capital)?;
+        out.text[kept..].make_ascii_lowercase();
+        let Some(character) = text[capital..].chars().next() else { return Ok(()) };
+        out.take_to(capital + character.len_utf8());
+        for small in lower(character) {
+            out.put(small.encode_utf8(&mut [0; 4]), 1)?;
         }
-        start = end;
     }
-    Ok(())
-}
-
-fn distinct(characters: impl Iterator<Item = char>) -> Vec<char> {
-    let mut characters: Vec<char> = characters.collect();
-    characters.sort_unstable();
-    characters.dedup();
-    characters
 }
 
 /// The text that a pattern matches, if it is only one.
@@ -230,7 +201,6 @@ fn literal(pattern: &str) -> Option<String> {
 }
 
 /// A character in lower case, regardless of its neighbours.
-#[inline]
 fn lower(character: char) -> impl Iterator<Item = char> {
     // The standard library of an older compiler lacks the letters of Unicode 17.
     let young = match character {
@@ -246,20 +216,16 @@ fn lower(character: char) -> impl Iterator<Item = char> {
 fn capitals() -> &'static CodePoints {
     static CAPITALS: OnceBox<CodePoints> = OnceBox::new();
     CAPITALS.get_or_init(|| {
-        let mut capitals = CodePoints::default();
-        for character in ('\u{80}'..='\u{1ffff}').filter(|&character| !lower(character).eq([character])) {
-            capitals.add(character);
-        }
-        Box::new(capitals)
+        let changes = |character: &char| !lower(*character).eq([*character]);
+        Box::new(('\u{80}'..='\u{1ffff}').filter(changes).collect())
     })
-}
-
-fn is_mark(character: char) -> bool {
-    marks().contains(character)
 }
 
 /// The combining marks.
 fn marks() -> &'static CodePoints {
-    static ALL: OnceBox<CodePoints> = OnceBox::new();
-    ALL.get_or_init(|| Box::new(CodePoints::of_ranges(MARKS)))
+    static MARKS: OnceBox<CodePoints> = OnceBox::new();
+    MARKS.get_or_init(|| {
+        let characters = ('\u{300}'..='\u{1ffff}').chain('\u{e0100}'..='\u{e01ef}');
+        Box::new(characters.filter(|&character| is_combining_mark(character)).collect())
+    })
 }

@@ -1,0 +1,103 @@
+//! Replaces texts by others: at each place the longest of those that stand there. The result is not searched again.
+
+use std::iter::zip;
+
+use super::code_points::CodePoints;
+use super::output::Output;
+use crate::error::{Error, Result};
+use crate::watch::Pulse;
+
+/// Texts and what replaces them.
+pub struct Replacements {
+    /// In the order of the replaced texts.
+    pairs: Vec<(String, String)>,
+    /// The characters that the replaced texts begin with, and those that stand behind.
+    begins: CodePoints,
+    within: CodePoints,
+    /// Whether the new text stands for the last character that it replaces; if not, for all of them.
+    for_last: bool,
+}
+
+impl Replacements {
+    pub fn new(mut pairs: Vec<(String, String)>, for_last: bool) -> Result<Self> {
+        pairs.sort_unstable();
+        if pairs.first().is_some_and(|(old, _)| old.is_empty()) {
+            return Err(Error::Value("normalization: a map cannot replace an empty text".to_owned()));
+        }
+        let begins = pairs.iter().flat_map(|(old, _)| old.chars().take(1)).collect();
+        let within = pairs.iter().flat_map(|(old, _)| old.chars().skip(1)).collect();
+        Ok(Self { pairs, begins, within, for_last })
+    }
+
+    /// Whether a text may be cut before a character.
+    pub fn starts(&self, character: char) -> bool {
+        !self.within.contains(character)
+    }
+
+    /// Whether a character starts, and stays if what follows starts.
+    pub fn keeps(&self, character: char) -> bool {
+        self.starts(character) && self.new_of(character).is_none()
+    }
+
+    /// How what becomes of a character that stands alone begins, if something is left of it.
+    pub fn first_of(&self, character: char) -> Option<char> {
+        self.new_of(character).map_or(Some(character), |new| new.chars().next())
+    }
+
+    fn new_of(&self, character: char) -> Option<&str> {
+        if !self.begins.contains(character) {
+            return None;
+        }
+        self.longest(character.encode_utf8(&mut [0; 4])).map(|(_, new)| &**new)
+    }
+
+    /// Whether each character is replaced, or not, whatever stands beside it.
+    pub fn are_of_characters(&self) -> bool {
+        self.pairs.iter().all(|(old, _)| old.chars().nth(1).is_none())
+    }
+
+    /// Whether something may be replaced by nothing.
+    pub fn may_drop(&self) -> bool {
+        self.pairs.iter().any(|(_, new)| new.is_empty())
+    }
+
+    pub fn apply<const ALIGNS: bool>(
+        &self,
+        text: &str,
+        out: &mut Output<'_, ALIGNS>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let mut place = 0;
+        loop {
+            let from = place;
+            place = self.begins.find(text, from);
+            pulse.beat(place - from)?;
+            let Some(first) = text[place..].chars().next() else { return Ok(()) };
+            let Some((old, new)) = self.longest(&text[place..]) else {
+                place += first.len_utf8();
+                continue;
+            };
+            out.keep_to(place)?;
+            place += old.len();
+            out.take_to(place);
+            out.put(new, if self.for_last { 1 } else { old.chars().count() })?;
+        }
+    }
+
+    /// The longest text that a text begins with, and what replaces it.
+    ///
+    /// It is the last one in order that is not behind the text; or if the text begins only with a part of that one, the same for
+    /// that part: what is between them in the order begins with that part, too, and with something else behind it.
+    fn longest(&self, text: &str) -> Option<&(String, String)> {
+        let mut text = text.as_bytes();
+        loop {
+            let behind = self.pairs.partition_point(|(old, _)| old.as_bytes() <= text);
+            let pair = &self.pairs[behind.checked_sub(1)?];
+            let common = zip(pair.0.bytes(), text).take_while(|(one, other)| one == *other).count();
+            if common == pair.0.len() {
+                return Some(pair);
+            }
+            text = &text[..common];
+        }
+    }
+}
