@@ -21,7 +21,7 @@ from bpetite._internal.files import PART
 from bpetite._internal.types import Progress
 from bpetite.cli.counts import load_counts
 from bpetite.corpus import Options, Reading, cluster
-from bpetite.corpus.cluster import counting, encoding
+from bpetite.corpus.cluster import counting, encoding, tasks
 from bpetite.corpus.cluster.tasks import connected, grouped
 from bpetite.corpus.shards import Shard, ShardWriter
 from bpetite.reading import batches
@@ -29,7 +29,6 @@ from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.sources import Input, find_inputs
-from bpetite.reading.threads import ahead
 
 TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(300)]
 
@@ -389,7 +388,7 @@ def test_an_error_leaves_few_tasks_that_nobody_waits_for(nodes: Cluster) -> None
 
     def fail() -> None:
         with connected("auto") as cluster:
-            taken.extend(map(cluster.get, ahead(map(cluster.task(fails), numbers), cluster.ahead)))
+            taken.extend(map(cluster.get, cluster.ahead(map(cluster.task(fails), numbers))))
 
     with pytest.raises(ValueError, match="the third fails") as raised:
         fail()
@@ -407,7 +406,7 @@ def test_an_error_of_counting_leaves_few_tasks(
     def numbered(*arguments: Any) -> Iterator[list[Input]]:
         return (group for group, _ in zip(grouped(*arguments), numbers, strict=False))
 
-    monkeypatch.setattr(counting, "grouped", numbered)
+    monkeypatch.setattr(tasks, "grouped", numbered)
     with pytest.raises(ValueError, match="not valid UTF-8"):
         cluster.count(tmp_path / "a.txt", task_bytes=100, reading=Reading(separator=" "))
     assert next(numbers) < 12

@@ -279,12 +279,10 @@ def test_small_files_are_read_together_as_they_would_be_apart(
     assert [Path(read.name) for read in made.inputs] == sorted(many.iterdir())
 
 
-@pytest.mark.parametrize("listed_at_once", [3, 100])
 @pytest.mark.usefixtures("small")
 def test_a_run_that_stops_among_small_files_goes_on_there(
-    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed_at_once: int
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manifest, "_ROWS", listed_at_once)
     tokenizer = Tokenizer.train("".join(TEXTS), 300)
     options = corpus.Options(reading=READING, shard_size=2000)
     corpus.encode(tokenizer, many, tmp_path / "whole", options=options)
@@ -308,31 +306,6 @@ def test_a_run_that_stops_among_small_files_goes_on_there(
         journal.write_bytes(journal.read_bytes()[:-stop])  # as if it had been killed while it wrote
         corpus.encode(tokenizer, many, output, options=options, resume=True)
         assert contents(output) == contents(tmp_path / "whole")
-
-
-def test_a_run_that_was_stopped_while_it_listed_its_inputs_begins_anew(
-    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(manifest, "_ROWS", 50)
-    tokenizer = Tokenizer.train("".join(TEXTS), 300)
-    whole = corpus.encode(tokenizer, many, tmp_path / "whole")
-    append = manifest.Journal._append
-    calls = 0
-
-    def append_some(journal: manifest.Journal, line: Any, **synced: bool) -> None:
-        nonlocal calls
-        calls += 1
-        if calls > 3:
-            raise OSError("the disk is gone")
-        append(journal, line, **synced)
-
-    monkeypatch.setattr(manifest.Journal, "_append", append_some)
-    with pytest.raises(OSError, match="the disk is gone"):
-        corpus.encode(tokenizer, many, tmp_path / "ids")
-    assert len((tmp_path / "ids" / manifest.JOURNAL).read_bytes().splitlines()) == 3
-    monkeypatch.setattr(manifest.Journal, "_append", append)
-    assert corpus.encode(tokenizer, many, tmp_path / "ids", resume=True) == whole
-    assert contents(tmp_path / "ids") == contents(tmp_path / "whole")
 
 
 @pytest.mark.usefixtures("small")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import os
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,13 +21,13 @@ from bpetite._internal.integers import integer
 from bpetite._internal.types import Column, Progress, Special, Texts
 from bpetite._internal.types import Path as AnyPath
 from bpetite._persistence import artifact_bytes
-from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, RunState
+from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, Reached
 from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
-from bpetite.reading.batches import Batch, batches_of, refusing_invalid
+from bpetite.reading.batches import Batch, Ended, batches_of
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.hold_out import one_side
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import read_again
+from bpetite.reading.parallel import naming_invalid, read_all
 from bpetite.reading.sources import Input, find_inputs
 from bpetite.tokenizer import Tokenizer
 
@@ -100,9 +100,31 @@ class Documents:
     def status(self) -> None:
         """Return None: there is no file."""
 
-    def batches(self, reading: Reading) -> Generator[Batch, None, None]:
+    def read(self, reading: Reading) -> Generator[Read, None, None]:
         """Yield the documents."""
-        return one_side(self.name, batches_of(self.documents, reading.invalid), reading)
+        read = 0
+        made = one_side(self.name, batches_of(self.documents, reading.invalid), reading)
+        with contextlib.closing(made):
+            for batch in made:
+                yield self, batch, batch.read - read
+                read = batch.read
+        yield self, Batch([], ended=[Ended(self.name, read, "")]), 0
+
+
+Source = Input | Documents
+
+Read = tuple[Source, Batch, int]
+"""An input, what was read of it, and the number of bytes that this took."""
+
+
+def read_sources(
+    sources: Sequence[Source], reading: Reading, threads: int, *, hashed: bool = False
+) -> Generator[Read, None, None]:
+    """Yield the batches of documents or of inputs, in order; an empty one with `ended` comes last of each."""
+    if sources and isinstance(sources[0], Documents):
+        yield from sources[0].read(reading)
+    inputs = (source for source in sources if isinstance(source, Input))
+    yield from read_all(inputs, reading, threads, hashed=hashed)
 
 
 Corpus: TypeAlias = AnyPath | Iterable[AnyPath] | Column | TextColumn | Documents
@@ -131,7 +153,7 @@ class Job:
     """Everything that decides the bytes of the shards."""
 
     tokenizer: Tokenizer
-    inputs: Sequence[Input | Documents]
+    inputs: Sequence[Source]
     options: Options
     dtype: str
     appended: int | None
@@ -143,7 +165,7 @@ class Job:
         """Return the job, or refuse inputs and options that do not fit the tokenizer."""
         documents = documents_in(corpus)
         if documents is not None:
-            found: Sequence[Input | Documents] = [documents]
+            found: Sequence[Source] = [documents]
             unreadable: Json = {}
         else:
             skipped = options.reading.skip_unreadable
@@ -177,7 +199,7 @@ class Job:
             "inputs": list(map(named_stamp, self.inputs)),
         }
 
-    def manifest(self, progress: RunState) -> Manifest:
+    def manifest(self, reached: Reached) -> Manifest:
         """Return the manifest of the finished folder."""
         return Manifest(
             tokenizer={
@@ -187,23 +209,18 @@ class Job:
                 "sha256": hashlib.sha256(self.artifact).hexdigest(),
             },
             options=self.options.to_dict(self.dtype),
-            inputs=progress.inputs,
-            shards=tuple(progress.shards),
+            inputs=reached.inputs,
+            shards=tuple(reached.shards),
             unreadable=self.unreadable,
         )
 
-    def ids_of(self, source: Input | Documents, batch: Batch, progress: Progress | None = None) -> Encoded:
+    def ids_of(self, source: Source, batch: Batch, progress: Progress | None = None) -> Encoded:
         """Encode a batch on this thread."""
         width: Width = "uint16" if self.dtype == "uint16" else "uint32"
-        try:
-            with refusing_invalid(source.name, batch):
-                ids, offsets = self.tokenizer._encoder.encode_batch_to_numpy(
-                    batch.texts, self.options.special, width, 1, self.appended, progress
-                )
-        except ValueError:
-            if isinstance(source, Input) and source.is_part:
-                read_again(source, self.options.reading)
-            raise
+        with naming_invalid(source, batch, self.options.reading):
+            ids, offsets = self.tokenizer._encoder.encode_batch_to_numpy(
+                batch.texts, self.options.special, width, 1, self.appended, progress
+            )
         if not batch.goes_on:
             return ids, offsets[1:]
         return ids[: len(ids) - (self.appended is not None)], offsets[1:-1]
@@ -218,19 +235,9 @@ def cutter_for(tokenizers: Sequence[Tokenizer]) -> Cut | None:
     return cutter([pattern for pattern in patterns if pattern is not None], specials)
 
 
-def stamp_of(source: Input | Documents) -> list[int] | None:
-    """Return the times of a local file, which change when it is written to; None for other inputs."""
-    status = source.status()
-    return None if status is None else _stamp(status)
-
-
-def named_stamp(source: Input | Documents) -> list[Any]:
-    """Return an input's name, size and times."""
+def named_stamp(source: Source) -> list[Any]:
+    """Return an input's name, size and, of a local file, the times that change when it is written to."""
     status = source.status()
     if status is None:
         return [source.name, source.size(), None]
-    return [source.name, status.st_size, _stamp(status)]
-
-
-def _stamp(status: os.stat_result) -> list[int]:
-    return [status.st_mtime_ns, status.st_ctime_ns]
+    return [source.name, status.st_size, [status.st_mtime_ns, status.st_ctime_ns]]

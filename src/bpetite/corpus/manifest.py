@@ -1,11 +1,16 @@
-"""The manifest of a folder of shards, which says what it was made from; and the journal of an unfinished run.
+"""What a folder of shards was made from: its manifest, and the journal from which a stopped run is resumed.
 
-The manifest is written when everything is done. Until then, the first line of the journal says what is being
-made, and each complete shard adds a line. A stopped run is resumed from the journal alone.
+The manifest is written when everything is done. Until then there is the journal, a file of JSON lines:
+
+    {"fingerprint": ..., "options": ..., "inputs": [["a.txt", 5, [times]], ["b.txt", 7, [times]]]}
+    {"shard": ..., "inputs": [what was read of a.txt], "prefix": ""}      a.txt ends in the first shard
+
+From the documents of shards and of inputs follows how many documents of the next input are in shards.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -41,28 +46,33 @@ class ReadInput:
     """How many documents were not UTF-8, and were repaired or skipped as the options say."""
 
 
-@dataclass(frozen=True)
-class Position:
-    """A place between two documents of a corpus."""
-
-    input: int = 0
-    documents: int = 0
-    """How many documents of the input lie before it."""
-    prefix: str = ""
-    """The hash of those documents, if the input is not a file whose times show a change."""
-
-
 @dataclass
-class RunState:
-    """How far a run came, as the journal records it."""
+class Reached:
+    """How far a run came."""
 
     shards: list[Shard] = field(default_factory=list)
     inputs: list[ReadInput] = field(default_factory=list)
-    position: Position = field(default_factory=Position)
+    prefix: str = ""
+    """The hash of the documents of the next input that are in shards, if no times show that it changed."""
+
+    @property
+    def all_documents(self) -> int:
+        """How many documents are in shards."""
+        return sum(shard.documents for shard in self.shards)
+
+    @property
+    def documents(self) -> int:
+        """How many documents of the next input are in shards."""
+        return self.all_documents - sum(read.documents for read in self.inputs)
 
 
-_STEP = ("shard", "position")
-"""The fields of a line for a complete shard; the lines before it list the inputs that ended in it."""
+@contextlib.contextmanager
+def _refusing(path: Path, advice: str = "") -> Iterator[None]:
+    """Turn what may be wrong with the content of a file into an error that names it."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
+        raise ValueError(f"{path}: broken ({error!r:.200}){advice}") from None
 
 
 class Journal:
@@ -73,66 +83,37 @@ class Journal:
         self._file: BinaryIO = open(self._path, "a+b", 0)  # noqa: SIM115 - closed by close
         _lock(self._file, folder)
 
-    def read(self) -> tuple[Json | None, RunState]:
+    def read(self) -> tuple[Json | None, Reached]:
         """Return what is being made and how far the run came; an incomplete last line is removed."""
-        try:
-            run, progress, whole = self._read()
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            reason = f"{self._path}: broken ({error!r:.200}); remove the folder and start again"
-            raise ValueError(reason) from None
-        self._file.truncate(whole)
-        self._file.seek(whole)
-        return run, progress
-
-    def _read(self) -> tuple[Json | None, RunState, int]:
-        """Return the same, and the size of the valid part: up to the last shard, or the end of the head."""
-        run: Json | None = None
-        progress, read, place, whole, missing = RunState(), list[ReadInput](), 0, 0, 0
-        with open(self._file.fileno(), "rb", closefd=False) as file:
-            file.seek(0)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                place += len(line)
+        self._file.seek(0)
+        *lines, _ = self._file.read().split(b"\n")
+        begun, reached = None, Reached()
+        with _refusing(self._path, "; remove the folder and start again"):
+            for number, line in enumerate(lines):
                 stored = json.loads(line)
-                if run is None:
-                    run = _checked_run(stored)
-                    missing = stored.pop("more_inputs", 0)
-                elif missing > 0:
-                    run["inputs"].extend(_checked_inputs(stored["inputs"]))
-                    missing -= len(stored["inputs"])
-                elif "shard" in stored and len(stored) == len(_STEP):
-                    progress.shards.append(_shard(stored["shard"]))
-                    progress.position = _stored(Position, stored["position"])
-                    progress.inputs.extend(read)
-                    read = []
-                else:
-                    read.extend(map(_read_input, stored["inputs"]))
+                if number == 0:
+                    begun = _checked_run(stored)
                     continue
-                whole = place
-        return (None, progress, 0) if missing > 0 else (run, progress, whole)
+                reached.shards.append(_shard(stored["shard"]))
+                reached.inputs += map(_read_input, stored["inputs"])
+                reached.prefix = stored["prefix"]
+                if type(reached.prefix) is not str or reached.documents < 0:
+                    raise TypeError(f"prefix is {reached.prefix!r:.80}")
+        self._file.truncate(sum(len(line) + 1 for line in lines))
+        return begun, reached
 
     def begin(self, run: Json) -> None:
-        """Write what is being made; a long list of inputs takes several lines."""
-        inputs = run["inputs"]
-        line = {**run, "inputs": _stamps(inputs, 0)}
-        if len(inputs) > _ROWS:
-            line["more_inputs"] = len(inputs) - _ROWS
-        self._append(line)
-        for first in range(_ROWS, len(inputs), _ROWS):
-            self._append({"inputs": _stamps(inputs, first)}, is_synced=first + _ROWS >= len(inputs))
+        """Write what is being made."""
+        inputs = [[recorded(name), *rest] for name, *rest in run["inputs"]]
+        self._append({**run, "inputs": inputs})
 
-    def step(self, shard: Shard, inputs: Sequence[ReadInput], ended: range, position: Position) -> None:
-        """Write that a shard is complete, and the inputs of the range `ended`."""
-        for first in range(ended.start, ended.stop, _ROWS):
-            read = inputs[first : min(first + _ROWS, ended.stop)]
-            self._append({"inputs": list(map(_row, read))}, is_synced=False)
-        self._append(dict(zip(_STEP, (asdict(shard), asdict(position)), strict=True)))
+    def step(self, shard: Shard, ended: Sequence[ReadInput], prefix: str) -> None:
+        """Write that a shard is complete, and the inputs that ended in it."""
+        self._append({"shard": asdict(shard), "inputs": list(map(_row, ended)), "prefix": prefix})
 
-    def _append(self, line: Json, *, is_synced: bool = True) -> None:
-        write_fully(self._file, json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")
-        if is_synced:
-            os.fsync(self._file.fileno())
+    def _append(self, line: Json) -> None:
+        write_fully(self._file, json.dumps(line).encode("ascii") + b"\n")
+        os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Close the file, which unlocks it."""
@@ -161,20 +142,11 @@ def _checked_run(run: Json) -> Json:
     for name, kind in (("fingerprint", str), ("options", dict), ("inputs", list)):
         if type(run[name]) is not kind:
             raise TypeError(f"{name} is {run[name]!r:.80}")
-    run["inputs"] = list(_checked_inputs(run["inputs"]))
-    return run
-
-
-def _checked_inputs(inputs: list[Any]) -> Iterator[list[Any]]:
-    for name, size, stamp in inputs:
+    for number, (name, size, stamp) in enumerate(run["inputs"]):
         if not (type(name) is str and type(size) in (int, type(None)) and type(stamp) in (list, type(None))):
             raise TypeError(f"an input is {[name, size, stamp]!r:.80}")
-        yield [local(name), size, stamp]
-
-
-def _stamps(inputs: Sequence[list[Any]], first: int) -> list[list[Any]]:
-    """Return the inputs of a line of the journal."""
-    return [[recorded(name), *rest] for name, *rest in inputs[first : first + _ROWS]]
+        run["inputs"][number] = [local(name), size, stamp]
+    return run
 
 
 def _row(read: ReadInput) -> Json:
@@ -194,11 +166,10 @@ def _stored(kind: type[T], stored: Json) -> T:
     hints = get_type_hints(kind)
     if sorted(stored) != sorted(hints):
         raise TypeError(f"{kind.__name__} has {sorted(stored)!s:.80}")
-    value = kind(**stored)
     for name, hint in hints.items():
-        if type(getattr(value, name)) is not (get_origin(hint) or hint):
-            raise TypeError(f"{name} is {getattr(value, name)!r:.80}")
-    return value
+        if type(stored[name]) is not (get_origin(hint) or hint):
+            raise TypeError(f"{name} is {stored[name]!r:.80}")
+    return kind(**stored)
 
 
 @dataclass(frozen=True)
@@ -256,7 +227,7 @@ class Manifest:
                     worded(lambda name: f"{folder}: not finished; {name('resume', True)} finishes it")
                 ) from None
             raise FileNotFoundError(f"{folder}: there is no {MANIFEST}") from None
-        try:
+        with _refusing(path):
             stored = json.loads(content)
             if stored["format_version"] != FORMAT_VERSION:
                 raise ValueError(f"format_version {stored['format_version']!r} is not {FORMAT_VERSION}")
@@ -264,19 +235,13 @@ class Manifest:
                 tokenizer=dict(stored["tokenizer"]),
                 options=dict(stored["options"]),
                 inputs=list(map(_read_input, stored["inputs"])),
-                shards=tuple(_shard(shard) for shard in stored["shards"]),
+                shards=tuple(map(_shard, stored["shards"])),
                 unreadable=dict(stored.get("unreadable", {})),
             )
-            as_written = manifest.to_json() == content
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise ValueError(f"{path}: broken: {error!r:.200}") from None
-        if not as_written:
+            as_written = manifest.to_json()
+        if as_written != content:
             raise ValueError(f"{path}: changed since it was written")
         return manifest
-
-
-_ROWS = 1 << 14
-"""How many inputs are in a line of the journal."""
 
 
 def _dumped(content: Json) -> bytes:

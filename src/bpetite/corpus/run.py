@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,15 +26,13 @@ from numpy.typing import NDArray
 from bpetite._engine import Xxh3128
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.job import Corpus, Documents, Job, Options, stamp_of
-from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState
+from bpetite.corpus.job import Corpus, Job, Options, Read, read_sources
+from bpetite.corpus.manifest import Journal, Manifest, Reached, ReadInput
 from bpetite.corpus.resume import begin_run, finished, proposing_resume
 from bpetite.corpus.shards import Ids, Shard, ShardWriter
 from bpetite.reading.batches import Batch, Ended
-from bpetite.reading.options import Reading
-from bpetite.reading.parallel import read_all
-from bpetite.reading.sources import Input, size_of
-from bpetite.reading.threads import FORKED, ahead, check_process, threads_of
+from bpetite.reading.sources import size_of
+from bpetite.reading.threads import FORKED, check_process, in_threads, threads_of
 from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
 
@@ -54,6 +54,7 @@ def encode(
     `("encoding", bytes so far, bytes in all)` and `("documents", documents so far, 0)`.
 
     >>> import tempfile
+    >>> from bpetite.corpus import Documents
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     manifest = encode(tok, Documents(["ab", "ab ab"]), f"{folder}/ids")
@@ -61,17 +62,8 @@ def encode(
     (2, 3)
     """
     job = Job.make(tokenizer, corpus, options or Options(), output)
-    folder = Path(output)
-    done = finished(folder, job, resume)
-    if done is not None:
-        return done
-    threads = threads_of(num_threads)
-    with contextlib.closing(Journal(folder)) as journal, proposing_resume(folder), shown(progress) as report:
-        reached = begin_run(folder, journal, job, resume)
-        with _Encoders(job, reached.position, threads) as encoders, _Writers(folder, job) as writers:
-            run = Run(folder, journal, job, reached, writers, report)
-            with contextlib.closing(encoders.parts()) as parts:
-                return run.finish(parts)
+    folder, threads = Path(output), threads_of(num_threads)
+    return run(job, folder, lambda reached: _by_threads(job, folder, threads, reached), resume, progress)
 
 
 @dataclass(frozen=True)
@@ -80,8 +72,6 @@ class Stretch:
 
     documents: int
     affected: int = 0
-    batch: Batch | None = None
-    """The texts, if they are to be hashed."""
     ended: Ended | None = None
     """What was read of the input, if it ends here."""
 
@@ -99,120 +89,168 @@ class Part:
     """The same documents, by their inputs."""
     read: int
     """The number of bytes of the inputs."""
+    hashed: Batch | None = None
+    """The texts, if the documents of the input are to be hashed: nothing else shows that it has changed."""
 
 
-def stretches_of(batch: Batch, *, hashed: bool = False) -> list[Stretch]:
+def stretches_of(batch: Batch) -> list[Stretch]:
     """Return the documents of a batch by their inputs."""
     if batch.ended:
         return [Stretch(ended.documents, ended=ended) for ended in batch.ended]
-    documents = len(batch.texts) - batch.goes_on
-    return [Stretch(documents, batch.affected, batch if hashed else None)]
+    return [Stretch(len(batch.texts) - batch.goes_on, batch.affected)]
 
 
 class ShardBuilder(Protocol):
     """Writes shards: threads of this process, or tasks of a cluster."""
 
     at_once: int
-    """How many shards may be completed at a time."""
+    """How many shards may be completed while the next one is written."""
 
-    def write(self, number: int, ids: Any, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
+    def begin(self, number: int) -> Any:
+        """Begin a shard."""
+
+    def write(self, shard: Any, ids: Any, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
         """Append ids from `start` to `stop` to a shard; documents end in them at `ends`."""
 
-    def end(self) -> Future[Shard]:
-        """Begin to complete the shard."""
+    def end(self, shard: Any) -> Future[Shard]:
+        """Begin to complete a shard."""
 
 
-class Run:
+Work = Callable[[Reached], AbstractContextManager[tuple[Iterable[Part], ShardBuilder]]]
+"""Encodes the documents that are not in shards yet (others may come again), and builds shards."""
+
+
+def run(job: Job, folder: Path, work: Work, resume: bool, progress: Progress | bool | None) -> Manifest:
+    """Encode a corpus, or what is left of it, and return its manifest."""
+    done = finished(folder, job, resume)
+    if done is not None:
+        return done
+    with closing(Journal(folder)) as journal, proposing_resume(folder), shown(progress) as report:
+        reached = begin_run(folder, journal, job, resume)
+        with work(reached) as (parts, shards):
+            _Run(journal, job, reached, shards, report).write(parts)
+        manifest = job.manifest(reached)
+        manifest.save(folder)
+        journal.remove()
+    return manifest
+
+
+class _Run:
     """Divides encoded documents into shards; a shard ends with the document that fills it."""
 
     def __init__(
-        self,
-        folder: Path,
-        journal: Journal,
-        job: Job,
-        reached: RunState,
-        shards: ShardBuilder,
-        progress: Progress | None,
+        self, journal: Journal, job: Job, reached: Reached, shards: ShardBuilder, progress: Progress | None
     ) -> None:
         self._process = os.getpid()
-        self._folder = folder
         self._journal = journal
         self._job = job
         self._reached = reached
-        self._begin = reached.position
-        self._left = reached.position.documents
-        """The number of documents that come again, and are in shards already."""
-        self._place = _Place(reached)
         self._shards = shards
+        self._shard: Any = None
         self._number = len(reached.shards)
         self._tokens = self._documents = 0
         """What is in the shard so far."""
-        self._noted = len(reached.inputs)
-        """How many inputs are in the journal, or belong to a shard that is being completed."""
-        self._completing: deque[tuple[Future[Shard], range, Position]] = deque()
+        self._before = reached.all_documents
+        """The number of documents in the shards before it."""
+        self._begun = reached.all_documents
+        self._left = reached.documents
+        """The number of documents that come again, and are in shards already."""
+        self._completing: deque[tuple[Future[Shard], list[ReadInput], str]] = deque()
+        self._taken = self._begun - self._left
+        """The number of documents up to the end of the part."""
+        self._ended: deque[tuple[int, ReadInput]] = deque()
+        """Inputs that have ended, but not in a complete shard, and the number of documents up to there."""
+        self._begin_input()
         self._progress = progress
         self._total = 0 if progress is None else size_of(job.inputs)
         self._read = sum(read.bytes for read in reached.inputs)
-        self._before = sum(shard.documents for shard in reached.shards)
 
-    def finish(self, parts: Iterable[Part]) -> Manifest:
-        """Write all parts, and the manifest."""
+    def _begin_input(self) -> None:
+        self._of_input = self._affected = 0
+        self._hash = Xxh3128()
+        self._is_hashed = False
+
+    def write(self, parts: Iterable[Part]) -> None:
+        """Write all parts."""
         try:
             for part in parts:
                 self._take(part)
                 self._settle(self._shards.at_once)
+            if self._left:
+                self._refuse_changed()
         except Exception as error:
             if str(error) != FORKED:
                 self._settle(0)  # Complete shards are put into the journal; an error there came first.
             raise
         if self._documents:
-            self._end_shard(Position(len(self._job.inputs)))
+            self._end_shard()
         self._settle(0)
-        manifest = self._job.manifest(self._reached)
-        manifest.save(self._folder)
-        self._journal.remove()
-        return manifest
+        self._reached.inputs += [read for _, read in self._ended]
 
     def _take(self, part: Part) -> None:
         """Write a part, and end a shard after each document that fills it."""
-        self._place.add(part.stretches)
+        self._note(part.stretches)
         first = min(self._left, len(part.ends))
         if self._left:
+            self._go_past(part, 0, first)
             self._left -= first
-            self._place.go_past(first)
-            self._check_place()
-        if self._left:
-            self._place.finish_part()
-            self._check_place()
-            return
+            is_short = self._ended and self._ended[0][0] < self._begun
+            if is_short or not (self._left or self._prefix() == self._reached.prefix):
+                self._refuse_changed()
         start = int(part.ends[first - 1]) if first else 0
-        while True:
+        while not self._left:
             missing = max(0, self._job.options.shard_size - self._tokens)
             after = first + int(np.searchsorted(part.ends[first:], np.uint64(start + missing))) + 1
             if after > len(part.ends):
+                self._write(part, start, part.tokens, part.ends[first:])
                 break
             stop = int(part.ends[after - 1])
-            self._write(part.ids, start, stop, part.ends[first:after])
-            self._place.go_past(after - first)
-            self._end_shard(self._place.position())
+            self._write(part, start, stop, part.ends[first:after])
+            self._go_past(part, first, after)
+            self._end_shard()
             first, start = after, stop
-        self._write(part.ids, start, part.tokens, part.ends[first:])
-        self._place.go_past(len(part.ends) - first)
-        self._place.finish_part()
+        self._go_past(part, first, None)
         self._report(part.read)
 
-    def _check_place(self) -> None:
-        """Refuse an input that has other documents than those that are in shards, or fewer."""
-        place = self._place.position()
-        if place.input != self._begin.input or (not self._left and place != self._begin):
-            name = self._job.inputs[self._begin.input].name
-            raise ValueError(f"{name}: changed since the run began")
+    def _note(self, stretches: Sequence[Stretch]) -> None:
+        """Note the inputs that have ended."""
+        for stretch in stretches:
+            self._taken += stretch.documents
+            self._of_input += stretch.documents
+            self._affected += stretch.affected
+            if stretch.ended is not None:
+                name, size, digest, _ = stretch.ended
+                read = ReadInput(name, size, digest or self._prefix(), self._of_input, self._affected)
+                self._ended.append((self._taken, read))
+                self._begin_input()
 
-    def _write(self, ids: Any, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
-        if stop > start or len(ends):
-            self._shards.write(self._number, ids, start, stop, ends)
-            self._tokens += stop - start
-            self._documents += len(ends)
+    def _refuse_changed(self) -> None:
+        """Refuse an input that has other documents than those that are in shards, or fewer."""
+        raise ValueError(f"{self._job.inputs[len(self._reached.inputs)].name}: changed since the run began")
+
+    def _go_past(self, part: Part, first: int, after: int | None) -> None:
+        """Hash documents of a part that are behind."""
+        batch = part.hashed
+        if batch is None:
+            return
+        self._is_hashed = True
+        for place, text in enumerate(batch.texts[first:after], first):
+            # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
+            self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+            if place < len(batch.texts) - batch.goes_on:
+                self._hash.update(b"\xff")  # a byte that no UTF-8 contains
+
+    def _prefix(self) -> str:
+        return self._hash.hexdigest() if self._is_hashed else ""
+
+    def _write(self, part: Part, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
+        if stop == start and not len(ends):
+            return
+        if self._shard is None:
+            self._shard = self._shards.begin(self._number)
+        self._shards.write(self._shard, part.ids, start, stop, ends)
+        self._tokens += stop - start
+        self._documents += len(ends)
 
     def _report(self, read: int) -> None:
         self._read += read
@@ -221,222 +259,111 @@ class Run:
             self._progress("documents", self._before + self._documents, 0)
             check_process(self._process)
 
-    def _end_shard(self, position: Position) -> None:
+    def _end_shard(self) -> None:
         """Complete a shard while the next one begins."""
         self._settle(self._shards.at_once - 1)
-        inputs = range(self._noted, len(self._reached.inputs))
-        self._completing.append((self._shards.end(), inputs, position))
-        self._number, self._noted = self._number + 1, inputs.stop
         self._before += self._documents
+        ended = []
+        while self._ended and self._ended[0][0] <= self._before:
+            ended.append(self._ended.popleft()[1])
+        self._completing.append((self._shards.end(self._shard), ended, self._prefix()))
+        self._shard, self._number = None, self._number + 1
         self._tokens = self._documents = 0
 
     def _settle(self, most: int) -> None:
         """Put complete shards into the journal, in order, until at most `most` are left."""
         while self._completing and (len(self._completing) > most or self._completing[0][0].done()):
-            completed, inputs, position = self._completing.popleft()
+            completed, ended, prefix = self._completing.popleft()
             try:
                 shard = completed.result()
             except BaseException:
                 self._completing.clear()  # Later shards are not in the journal without this one.
                 raise
-            self._journal.step(shard, self._reached.inputs, inputs, position)
+            self._journal.step(shard, ended, prefix)
             self._reached.shards.append(shard)
-
-
-class _Place:
-    """How far a corpus is in shards: which inputs, and how many documents of the next one."""
-
-    def __init__(self, reached: RunState) -> None:
-        self._inputs = reached.inputs
-        self._number = reached.position.input
-        self._stretches: deque[Stretch] = deque()
-        self._inside = 0
-        """How many documents of the first stretch are done."""
-        self._begin_input()
-
-    def _begin_input(self) -> None:
-        self._documents = self._affected = 0
-        self._hash = Xxh3128()
-        self._is_hashed = False
-
-    def add(self, stretches: Iterable[Stretch]) -> None:
-        """Take what comes next."""
-        self._stretches.extend(stretches)
-
-    def go_past(self, documents: int) -> None:
-        """Count documents as done, and note the inputs that end before the last of them."""
-        while self._stretches:
-            stretch = self._stretches[0]
-            more = min(documents, stretch.documents - self._inside)
-            self._hash_texts(stretch.batch, self._inside, self._inside + more)
-            self._documents += more
-            self._inside += more
-            documents -= more
-            if not documents:
-                return
-            self._finish_stretch()
-
-    def finish_part(self) -> None:
-        """Note what is left without documents."""
-        while self._stretches:
-            self._finish_stretch()
-
-    def _finish_stretch(self) -> None:
-        stretch = self._stretches.popleft()
-        if stretch.batch is not None and stretch.batch.goes_on:
-            self._hash_texts(stretch.batch, stretch.documents, stretch.documents + 1)
-        self._inside = 0
-        self._affected += stretch.affected
-        if stretch.ended is not None:
-            name, size, digest, _ = stretch.ended
-            digest = digest or self._digest()
-            self._inputs.append(ReadInput(name, size, digest, self._documents, self._affected))
-            self._number += 1
-            self._begin_input()
-
-    def _hash_texts(self, batch: Batch | None, first: int, after: int) -> None:
-        if batch is None:
-            return
-        self._is_hashed = True
-        for place in range(first, after):
-            text = batch.texts[place]
-            # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
-            self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
-            if place < len(batch.texts) - batch.goes_on:
-                self._hash.update(b"\xff")  # a byte that no UTF-8 contains
-
-    def _digest(self) -> str:
-        return self._hash.hexdigest() if self._is_hashed else ""
-
-    def position(self) -> Position:
-        """Return where the next document is."""
-        return Position(self._number, self._documents, self._digest())
-
-
-Read = tuple[Input | Documents, Batch, int]
-"""An input, what was read of it, and the number of bytes that this took."""
+            self._reached.inputs += ended
 
 
 class _Stopped(Exception):
     """The encoding of a batch was given up because something failed."""
 
 
-class _Encoders:
-    """Threads that read the inputs and encode their documents."""
+@contextlib.contextmanager
+def _by_threads(
+    job: Job, folder: Path, threads: int, reached: Reached
+) -> Iterator[tuple[Iterable[Part], ShardBuilder]]:
+    """Read and encode documents, and write shards, in threads of this process."""
+    has_left = threading.Event()
 
-    def __init__(self, job: Job, begin: Position, threads: int) -> None:
-        self._job = job
-        self._begin = begin
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, "bpetite-encode")
-        self._process = os.getpid()
-        self._has_failed = False
+    def stop_if_left(*_: object) -> None:
+        if has_left.is_set():
+            raise _Stopped
 
-    def __enter__(self) -> _Encoders:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._has_failed = True
-        if os.getpid() == self._process:  # else the threads belong to the other process
-            self._pool.shutdown(cancel_futures=True)
-
-    def parts(self) -> Generator[Part, None, None]:
-        """Yield the encoded documents, in order."""
-        with contextlib.closing(self._read()) as items:
-            for part in ahead(self._encoding(items), self._threads):
-                check_process(self._process)
-                yield part.result()
-
-    def _read(self) -> Generator[Read, None, None]:
-        inputs = self._job.inputs[self._begin.input :]
-        reading = self._job.options.reading
-        if inputs and isinstance(inputs[0], Documents):
-            yield from _read_documents(inputs[0], reading)
-        files = (found for found in inputs if isinstance(found, Input))
-        yield from read_all(files, reading, self._threads, hashed=True)
-
-    def _encoding(self, items: Iterable[Read]) -> Iterator[Future[Part]]:
-        left = self._begin.documents
-        for source, batch, read in items:
-            check_process(self._process)
-            hashed = not isinstance(source, Input) or (not batch.ended and stamp_of(source) is None)
-            stretches = stretches_of(batch, hashed=hashed)
-            done = min(left, len(batch.texts) - batch.goes_on)
-            left -= done
-            yield self._pool.submit(self._encoded, source, batch, done, stretches, read)
-
-    def _encoded(
-        self, source: Input | Documents, batch: Batch, done: int, stretches: Sequence[Stretch], read: int
-    ) -> Part:
-        """Encode a batch; its first `done` documents are in shards already."""
-        ends = np.zeros(done, np.uint64)
+    def encoded(item: tuple[Read, int]) -> Iterator[Part]:
+        (source, batch, read), done = item
+        stretches, ends = stretches_of(batch), np.zeros(done, np.uint64)
+        hashed = batch if source.status() is None and batch.texts else None
         if done:
             batch = replace(batch, texts=batch.texts[done:], first=batch.first + done, begun=0)
         if not batch.texts:
-            return Part(ends, 0, ends, stretches, read)
-        ids, ended = self._job.ids_of(source, batch, self._stop_if_failed)
-        return Part(ids, len(ids), np.concatenate((ends, ended)) if done else ended, stretches, read)
+            yield Part(ends, 0, ends, stretches, read, hashed)
+            return
+        ids, ended = job.ids_of(source, batch, stop_if_left)
+        yield Part(ids, len(ids), np.concatenate((ends, ended)) if done else ended, stretches, read, hashed)
 
-    def _stop_if_failed(self, *_: object) -> None:
-        if self._has_failed:
-            raise _Stopped
+    inputs = job.inputs[len(reached.inputs) :]
+    with (
+        closing(read_sources(inputs, job.options.reading, threads, hashed=True)) as items,
+        closing(in_threads(_with_done(items, reached), encoded, threads, has_left=has_left)) as parts,
+        closing(_Writers(folder, job)) as writers,
+    ):
+        yield parts, writers
 
 
-def _read_documents(documents: Documents, reading: Reading) -> Generator[Read, None, None]:
-    read = 0
-    with contextlib.closing(documents.batches(reading)) as made:
-        for batch in made:
-            yield documents, batch, batch.read - read
-            read = batch.read
-    yield documents, Batch([], ended=[Ended(documents.name, read, "")]), 0
+def _with_done(items: Iterable[Read], reached: Reached) -> Iterator[tuple[Read, int]]:
+    """Yield what was read, and how many documents of it are in shards already."""
+    left = reached.documents
+    for item in items:
+        _, batch, _ = item
+        done = min(left, len(batch.texts) - batch.goes_on)
+        left -= done
+        yield item, done
 
 
 class _Writers:
     """Writes shards, and completes each in another thread while the next one begins."""
 
-    at_once = 2
+    at_once = 1
 
     def __init__(self, folder: Path, job: Job) -> None:
         self._folder = folder
         self._job = job
         self._thread = ThreadPoolExecutor(1, "bpetite-finish")
         self._process = os.getpid()
-        self._writer: ShardWriter | None = None
         self._unfinished: list[ShardWriter] = []
-        self._has_failed = False
 
-    def __enter__(self) -> _Writers:
-        return self
+    def begin(self, number: int) -> ShardWriter:
+        """Begin a shard."""
+        writer = ShardWriter(self._folder, number, self._job.options.format, self._job.dtype)
+        self._unfinished.append(writer)
+        return writer
 
-    def __exit__(self, *_: object) -> None:
-        if os.getpid() != self._process:
-            return
-        self._has_failed = True
-        self._thread.shutdown(cancel_futures=True)
-        for writer in self._unfinished:
-            writer.discard()
-
-    def write(self, number: int, ids: Ids, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
+    def write(self, shard: ShardWriter, ids: Ids, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
         """Append ids to a shard."""
-        if self._writer is None:
-            self._writer = ShardWriter(self._folder, number, self._job.options.format, self._job.dtype)
-            self._unfinished.append(self._writer)
-        self._writer.write(ids[start:stop], ends - np.uint64(start))
+        shard.write(ids[start:stop], ends - np.uint64(start))
 
-    def end(self) -> Future[Shard]:
-        """Begin to complete the shard."""
-        writer, self._writer = self._writer, None
-        assert writer is not None  # a shard is full only after a document was written
-        return self._thread.submit(self._finish, writer)
+    def end(self, shard: ShardWriter) -> Future[Shard]:
+        """Begin to complete a shard."""
+        return self._thread.submit(self._finish, shard)
 
     def _finish(self, writer: ShardWriter) -> Shard:
-        """Complete a shard, unless an earlier one failed."""
-        if self._has_failed:
-            raise _Stopped
-        try:
-            shard = writer.finish()
-        except BaseException:
-            self._has_failed = True
-            raise
+        shard = writer.finish()
         self._unfinished.remove(writer)
         return shard
+
+    def close(self) -> None:
+        """Wait for the thread, and remove what is not finished."""
+        if os.getpid() == self._process:
+            self._thread.shutdown(cancel_futures=True)
+            for writer in self._unfinished:
+                writer.discard()

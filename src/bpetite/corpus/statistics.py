@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._internal.names import recorded
 from bpetite._internal.types import Progress, Special
-from bpetite.corpus.job import Corpus, Documents, cutter_for, documents_in
-from bpetite.reading.batches import Batch, decoded, refusing_invalid
-from bpetite.reading.documents import read_batches
+from bpetite.corpus.job import Corpus, Source, cutter_for, documents_in, read_sources
+from bpetite.reading.batches import Batch, decoded
 from bpetite.reading.options import Reading
-from bpetite.reading.sources import Input, find_inputs, size_of
-from bpetite.reading.threads import in_threads
+from bpetite.reading.parallel import naming_invalid
+from bpetite.reading.sources import find_inputs, size_of
+from bpetite.reading.threads import threads_of
 from bpetite.show.display import bytes_per_token
 from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
@@ -67,34 +68,32 @@ class Fit:
         }
 
 
-def stats(
-    tokenizer: Tokenizer,
-    texts: Corpus,
-    *,
-    special: Special = "parse",
-    reading: Reading | None = None,
-    num_threads: int | None = None,
-    progress: Progress | bool | None = None,
-) -> list[Fit]:
+class Measuring(TypedDict, total=False):
+    """How tokenizers are measured on texts.
+
+    A special token in a text is one token, unless `special` is `"text"`; its bytes count as bytes of text
+    either way. `reading` says how files become documents.
+    """
+
+    special: Special
+    reading: Reading | None
+    num_threads: int | None
+    progress: Progress | bool | None
+
+
+def stats(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> list[Fit]:
     """Return how well a tokenizer fits each source; several sources are followed by their `total`.
 
-    `texts` are what `encode` takes: files, folders, globs, URLs, a column, or `Documents`. A special token in
-    a text is one token, unless `special` is `"text"`; its bytes count as bytes of text either way.
+    `texts` are what `encode` takes: files, folders, globs, URLs, a column, or `Documents`. The keywords are
+    `special`, `reading`, `num_threads` and `progress`. A special token in a text is one token, unless
+    `special` is `"text"`; its bytes count as bytes of text either way.
 
+    >>> from bpetite.corpus import Documents
     >>> [fit] = stats(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
     >>> fit.documents, fit.tokens, fit.bytes_per_token
     (2, 4, 2.0)
     """
-    with shown(progress) as report:
-        tallied = tally(
-            [tokenizer],
-            sources_of(texts, reading or Reading()),
-            special=special,
-            reading=reading,
-            num_threads=num_threads,
-            progress=report,
-        )
-    return [fit for [fit] in tallied.fits]
+    return [fit for [fit] in tally([tokenizer], sources_of(texts, how.get("reading")), **how).fits]
 
 
 @dataclass
@@ -109,60 +108,36 @@ class TokenCount:
     tokens: int = 0
 
 
-def count_tokens(
-    tokenizer: Tokenizer,
-    texts: Corpus,
-    *,
-    special: Special = "parse",
-    reading: Reading | None = None,
-    num_threads: int | None = None,
-    progress: Progress | bool | None = None,
-) -> dict[str, TokenCount]:
-    """Return the number of tokens of each source; `stats` measures more, and takes longer.
+def count_tokens(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> dict[str, TokenCount]:
+    """Return the number of tokens of each source, by the keywords of `stats`, which takes longer.
 
+    >>> from bpetite.corpus import Documents
     >>> count_tokens(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
     {'documents': TokenCount(documents=2, tokens=4)}
     """
-    reading = replace(reading or Reading(), cut=cutter_for([tokenizer]))
-    sources = sources_of(texts, reading)
+    sources = sources_of(texts, how.get("reading"))
     counted = {name: TokenCount() for name in sources}
-    with shown(progress) as report:
-        for name, source, batch in _batches(sources, reading, report):
-            with refusing_invalid(source, batch):
-                counts = tokenizer.count_batch(batch.texts, special=special, num_threads=num_threads)
-            counted[name].tokens += sum(counts)
-            counted[name].documents += len(batch.texts) - batch.goes_on
+    for name, batch, [counts] in _measured([tokenizer], Tokenizer.count_batch, sources, how):
+        counted[name].tokens += sum(counts)
+        counted[name].documents += len(batch.texts) - batch.goes_on
     return counted
 
 
 def compare(
-    tokenizers: Mapping[str, Tokenizer],
-    texts: Corpus,
-    *,
-    special: Special = "parse",
-    reading: Reading | None = None,
-    num_threads: int | None = None,
-    progress: Progress | bool | None = None,
+    tokenizers: Mapping[str, Tokenizer], texts: Corpus, **how: Unpack[Measuring]
 ) -> list[dict[str, str | int | float]]:
     """Return a row for each source and tokenizer, as a table of pandas or polars takes them.
 
-    `tokens_to_first` is the number of tokens divided by that of the first tokenizer.
+    `tokens_to_first` is the number of tokens divided by that of the first tokenizer. The keywords are those
+    of `stats`.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> from bpetite.corpus import Documents
     >>> rows = compare({"new": tok, "old": tok.truncate(257)}, Documents(["ab ab"]))
     >>> [(row["tokenizer"], row["tokens"], row["tokens_to_first"]) for row in rows]
     [('new', 2, 1.0), ('old', 3, 1.5)]
     """
-    with shown(progress) as report:
-        tallied = tally(
-            list(tokenizers.values()),
-            sources_of(texts, reading or Reading()),
-            special=special,
-            reading=reading,
-            num_threads=num_threads,
-            progress=report,
-        )
-    return rows_of(tokenizers, tallied)
+    return rows_of(tokenizers, tally([*tokenizers.values()], sources_of(texts, how.get("reading")), **how))
 
 
 @dataclass(frozen=True)
@@ -187,66 +162,55 @@ def rows_of(names: Iterable[str], tallied: Tallied) -> list[dict[str, str | int 
     return rows
 
 
-Sources = Mapping[str, Sequence[Input | Documents]]
+Sources = Mapping[str, Sequence[Source]]
 
 
-def sources_of(texts: Any, reading: Reading) -> Sources:
+def sources_of(texts: Any, reading: Reading | None) -> Sources:
     """Return the inputs by the arguments that name them."""
     documents = documents_in(texts)
     if documents is not None:
         return {documents.name: [documents]}
-    sources: dict[str, list[Input]] = {}
-    for found in find_inputs(texts, skip_unreadable=reading.skip_unreadable):
+    sources: dict[str, list[Source]] = {}
+    for found in find_inputs(texts, skip_unreadable=reading is not None and reading.skip_unreadable):
         sources.setdefault(recorded(found.source), []).append(found)
     return sources
 
 
-def tally(
-    tokenizers: Sequence[Tokenizer],
-    sources: Sources,
-    *,
-    special: Special = "parse",
-    reading: Reading | None = None,
-    num_threads: int | None = None,
-    progress: Progress | None = None,
-) -> Tallied:
+def tally(tokenizers: Sequence[Tokenizer], sources: Sources, **how: Unpack[Measuring]) -> Tallied:
     """Read each source once, encode it with each tokenizer, and count: a pipe cannot be read twice."""
-    reading = replace(reading or Reading(), cut=cutter_for(tokenizers))
     found = {name: _Sums(name, tokenizers) for name in sources}
-    for name, source, batch in _batches(sources, reading, progress):
-        sums = found[name]
-        for uses, tokenizer in zip(sums.uses, tokenizers, strict=True):
-            with refusing_invalid(source, batch):
-                ids, _ = tokenizer.encode_batch_to_numpy(
-                    batch.texts, special=special, num_threads=num_threads
-                )
+    for name, batch, encoded in _measured(tokenizers, Tokenizer.encode_batch_to_numpy, sources, how):
+        found[name].add_texts(decoded(name, batch), goes_on=batch.goes_on)
+        for uses, (ids, _) in zip(found[name].uses, encoded, strict=True):
             uses += np.bincount(ids, minlength=len(uses))
-        sums.add_texts(decoded(source, batch), goes_on=batch.goes_on)
     total = _Sums("total", tokenizers)
     for sums in found.values():
-        total.add(sums)
+        total.texts.update(sums.texts)
+        for all_uses, uses in zip(total.uses, sums.uses, strict=True):
+            all_uses += uses
     several = [total] if len(sources) > 1 else []
     return Tallied([sums.fits() for sums in (*found.values(), *several)], total.uses)
 
 
-def _batches(
-    sources: Sources, reading: Reading, progress: Progress | None
-) -> Iterator[tuple[str, str, Batch]]:
-    """Yield the batches of all sources, each with the names of its source and of its input."""
-    size = sum(map(size_of, sources.values()))
-    before = documents = 0
-    for name, inputs in sources.items():
-        for source in inputs:
-            own = source.batches(reading) if isinstance(source, Documents) else read_batches(source, reading)
-            read = 0
-            for batch in in_threads([own], iter, threads=1):
-                yield name, source.name, batch
+def _measured(
+    tokenizers: Sequence[Tokenizer], measure: Callable[..., Any], sources: Sources, how: Measuring
+) -> Iterator[tuple[str, Batch, list[Any]]]:
+    """Yield the name of the source of each batch, the batch, and what each tokenizer makes of it."""
+    options = {"special": how.get("special", "parse"), "num_threads": how.get("num_threads")}
+    reading = replace(how.get("reading") or Reading(), cut=cutter_for(tokenizers))
+    threads = threads_of(how.get("num_threads"))
+    size, read, documents = sum(map(size_of, sources.values())), 0, 0
+    with shown(how.get("progress")) as report:
+        for name, inputs in sources.items():
+            for source, batch, more in read_sources(inputs, reading, threads):
+                with naming_invalid(source, batch, reading):
+                    made = [measure(tokenizer, batch.texts, **options) for tokenizer in tokenizers]
+                yield name, batch, made
+                read += more
                 documents += len(batch.texts) - batch.goes_on
-                read = batch.read
-                if progress is not None:
-                    progress("encoding", before + read, size)
-                    progress("documents", documents, 0)
-            before += read
+                if report is not None and (more or batch.texts):
+                    report("encoding", read, size)
+                    report("documents", documents, 0)
 
 
 class _Sums:
@@ -255,43 +219,30 @@ class _Sums:
     def __init__(self, name: str, tokenizers: Sequence[Tokenizer]) -> None:
         self._name = name
         self._tokenizers = tokenizers
-        self._documents = self._bytes = self._characters = self._words = 0
         self._inside_word = False
-        self.uses: list[NDArray[np.int64]] = [
-            np.zeros(tokenizer.largest_id + 1, np.int64) for tokenizer in tokenizers
-        ]
+        self.texts: Counter[str] = Counter(documents=0, bytes=0, characters=0, words=0)
+        self.uses: list[NDArray[np.int64]] = [np.zeros(tok.largest_id + 1, np.int64) for tok in tokenizers]
 
     def add_texts(self, texts: list[str], *, goes_on: bool) -> None:
         """Add the texts of a batch."""
+        size = words = 0
         for place, text in enumerate(texts):
-            self._bytes += len(text) if text.isascii() else len(text.encode("utf-8"))
-            self._characters += len(text)
-            self._words += len(text.split()) - (self._inside_word and text != "" and not text[0].isspace())
+            size += len(text) if text.isascii() else len(text.encode("utf-8"))
+            words += len(text.split()) - (self._inside_word and text != "" and not text[0].isspace())
             ended = place < len(texts) - goes_on
             self._inside_word = not ended and text != "" and not text[-1].isspace()
-        self._documents += len(texts) - goes_on
-
-    def add(self, other: _Sums) -> None:
-        """Add the sums of another source."""
-        self._documents += other._documents
-        self._bytes += other._bytes
-        self._characters += other._characters
-        self._words += other._words
-        for ours, theirs in zip(self.uses, other.uses, strict=True):
-            ours += theirs
+        characters = sum(map(len, texts))
+        self.texts.update(documents=len(texts) - goes_on, bytes=size, characters=characters, words=words)
 
     def fits(self) -> list[Fit]:
         """Return the result for each tokenizer."""
         return [
             Fit(
                 name=self._name,
-                documents=self._documents,
-                bytes=self._bytes,
-                characters=self._characters,
-                words=self._words,
                 tokens=int(uses.sum()),
                 distinct_tokens=int(np.count_nonzero(uses)),
                 vocab_size=tokenizer.vocab_size,
+                **self.texts,
             )
             for tokenizer, uses in zip(self._tokenizers, self.uses, strict=True)
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -108,15 +107,8 @@ def batches_of(documents: Texts, invalid: Invalid = "error") -> Generator[Batch,
 
 def decoded(name: str, batch: Batch) -> list[str]:
     """Return the texts of a batch; a document that is not valid text is an error."""
-    with refusing_invalid(name, batch):
-        return list(map(_text, batch.texts))
-
-
-@contextlib.contextmanager
-def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
-    """Turn the engine's error about invalid text into one that names the input and the document."""
     try:
-        yield
+        return list(map(_text, batch.texts))
     except ValueError:
         refuse_invalid(name, batch)
         raise

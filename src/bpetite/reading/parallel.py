@@ -86,7 +86,19 @@ def _small_form(found: Input, reading: Reading) -> str | None:
     return form if form in ("text", "jsonl") else None
 
 
-def read_again(source: Input, reading: Reading) -> None:
+@contextlib.contextmanager
+def naming_invalid(source: Any, batch: Batch, reading: Reading) -> Iterator[None]:
+    """Turn an error about invalid text in an input, or in documents, into one that names the document."""
+    try:
+        yield
+    except ValueError:
+        if isinstance(source, Input) and source.is_part:
+            _read_again(source, reading)
+        refuse_invalid(source.name, batch)
+        raise
+
+
+def _read_again(source: Input, reading: Reading) -> None:
     """Read an input as a whole to get the exact error."""
     source = source._replace(span=None, row_groups=None)
     for batch in read_batches(source, reading):
@@ -128,7 +140,7 @@ class _Reader:
                     read = batch.read
         except ValueError:
             if source.is_part:
-                read_again(source, self._reading)
+                _read_again(source, self._reading)
             raise
         if source.is_last:
             size, digest = raw.size, raw.digest

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -176,23 +176,3 @@ def _started(thread: threading.Thread) -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def ahead(begun: Iterable[T], most: int) -> Iterator[T]:
-    """Yield what an iterator yields as it begins work, with `most` more begun; its own error comes last."""
-    waiting: deque[T] = deque()
-    failure: Exception | None = None
-    beginning = iter(begun)
-    while failure is None:
-        try:
-            waiting.append(next(beginning))
-        except StopIteration:
-            break
-        except Exception as error:
-            failure = error
-        if len(waiting) > most:
-            yield waiting.popleft()
-    while waiting:
-        yield waiting.popleft()
-    if failure is not None:
-        raise failure

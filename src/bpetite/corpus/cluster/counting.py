@@ -13,9 +13,8 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from itertools import groupby, islice
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -24,18 +23,16 @@ from numpy.typing import NDArray
 
 from bpetite._internal import counts_file
 from bpetite._internal.counts_file import Rows
+from bpetite._internal.types import Limits, Progress
 from bpetite._internal.types import Path as AnyPath
-from bpetite._internal.types import Progress
-from bpetite.corpus.cluster.tasks import Cluster, connected, fetched, grouped, work_in
+from bpetite.corpus.cluster.tasks import Cluster, connected, fetched
 from bpetite.corpus.shards import remove_parts
 from bpetite.counts import Counts
 from bpetite.reading.counting import Tally, count_inputs
 from bpetite.reading.cuts import cutter
-from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
-from bpetite.reading.threads import ahead
 from bpetite.show.progress import shown
 
 _RANGES = 16
@@ -43,9 +40,6 @@ _RANGES = 16
 
 _SAMPLED = 16
 """Of how many inputs the beginning is counted, to choose the ranges."""
-
-_SENT = 1 << 16
-"""The number of rows that are sent at a time to the process that writes them."""
 
 Sent = tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]
 """Rows as arrays, which Ray passes to another process without a copy."""
@@ -94,7 +88,7 @@ def count_to_file(
 ) -> Counted:
     """Count as `count` does, and write the same file as `Counts.save`.
 
-    This process holds some thousand rows at a time, never all counts.
+    This process holds the counts of one range of pretokens at a time, never all counts.
     """
     distinct = 0
     with _counted(paths, **how) as counted:
@@ -103,7 +97,7 @@ def count_to_file(
             for rows in counted.sums():
                 file.add(*rows)
                 distinct += len(rows[1])
-        return counted.described(distinct)
+    return Counted(distinct, counted.total, counted.read, counted.empty.scale)
 
 
 def count_to_folder(
@@ -126,7 +120,40 @@ def count_to_folder(
         os.rename(hidden, target)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
-    return counted.described(distinct)
+    return Counted(distinct, counted.total, counted.read, counted.empty.scale)
+
+
+@dataclass
+class _Ranges:
+    """Counts on a cluster, divided into ranges of pretokens."""
+
+    cluster: Cluster
+    empty: Counts
+    """Empty counts with the rules and weights of all."""
+    ranges: list[list[Any]]
+    """For each range, references to the rows that must be added up."""
+    read: Tally
+    total: int = 0
+
+    def sums(self) -> Iterator[Rows]:
+        """Yield the rows of all ranges, in order."""
+        add_up = self.cluster.task(_add_up)
+        for rows in [add_up(self.empty, rows) for rows in self.ranges]:
+            yield _received(self.cluster.get(rows))
+
+    def write(self, folder: Path) -> int:
+        """Write each range to a file of its own, and return how many rows there are.
+
+        The first file also says how much was read.
+        """
+        write_range = self.cluster.task(_write_range)
+        written = [
+            write_range(
+                self.empty, str(folder / f"part-{number:05d}.counts"), rows, Tally() if number else self.read
+            )
+            for number, rows in enumerate(self.ranges)
+        ]
+        return sum(self.cluster.get(written))
 
 
 @contextlib.contextmanager
@@ -145,103 +172,48 @@ def _counted(
     inputs = find_inputs(paths, skip_unreadable=reading.skip_unreadable)
     weights = dict.fromkeys(weight_of(found) for found in inputs if found.weight != 1)
     empty = Counts.merge([rules, *(rules.weighted(*weight) for weight in weights)])
+    done, total = 0, size_of(inputs)
     with shown(progress) as report, connected(address) as cluster:
-        counted = _Ranges(cluster, empty)
-        counted.count(inputs, reading, task_bytes, report)
+        splitters = _splitters(empty, inputs, reading, max(_RANGES, cluster.cores))
+        counted = _Ranges(cluster, empty, [[] for _ in range(len(splitters) + 1)], Tally())
+        count_group = cluster.task(_count_group, results=len(splitters) + 2)
+        groups = cluster.groups(inputs, reading, task_bytes)
+        begun = (
+            (size_of(group), count_group(empty, cluster.put(group), reading, splitters)) for group in groups
+        )
+        for size, (*rows, tally) in cluster.ahead(begun):
+            read, pretokens = cluster.get(tally)
+            counted.read += read
+            counted.total += pretokens
+            for of_range, result in zip(counted.ranges, rows, strict=True):
+                of_range.append(result)
+            done += size
+            if report is not None:
+                report("counting", done, total)
         yield counted
 
 
-@dataclass
-class _Ranges:
-    """Counts on a cluster, divided into ranges of pretokens."""
-
-    cluster: Cluster
-    empty: Counts
-    """Empty counts with the rules and weights of all."""
-    ranges: list[list[Any]] = field(default_factory=list)
-    """For each range, references to the rows that must be added up."""
-    read: Tally = field(default_factory=Tally)
-    total: int = 0
-
-    def count(
-        self, inputs: Sequence[Input], reading: Reading, task_bytes: int | None, progress: Progress | None
-    ) -> None:
-        """Count inputs, and wait until all are counted."""
-        size = task_bytes or self.cluster.task_bytes(work_in(inputs, reading))
-        splitters = self._splitters(inputs, reading)
-        self.ranges = [[] for _ in range(len(splitters) + 1)]
-        done, total = 0, size_of(inputs)
-        for group, (*rows, tally) in ahead(
-            self._groups(inputs, reading, size, splitters), self.cluster.ahead
-        ):
-            read, pretokens = self.cluster.get(tally)
-            self.read += read
-            self.total += pretokens
-            for of_range, result in zip(self.ranges, rows, strict=True):
-                of_range.append(result)
-            done += group
-            if progress is not None:
-                progress("counting", done, total)
-
-    def _groups(
-        self, inputs: Sequence[Input], reading: Reading, size: int, splitters: list[bytes]
-    ) -> Iterator[tuple[int, list[Any]]]:
-        """Start the counting of groups of parts; yield the size of each, and references to its results."""
-        count_group = self.cluster.task(_count_group, results=len(splitters) + 2)
-        for (weight, _), members in groupby(inputs, key=weight_of):
-            parts = (part for found in members for part in divide(found, reading, size))
-            for group in grouped(parts, reading, size):
-                sent = self.cluster.put(group)
-                yield size_of(group), count_group(self.empty, weight, sent, reading, splitters)
-
-    def sums(self) -> Iterator[Rows]:
-        """Yield the rows of all ranges, in order."""
-        add_up = self.cluster.stream(_add_up)
-        for sums in [add_up(self.empty, rows) for rows in self.ranges]:
-            for rows in sums:
-                yield _received(self.cluster.get(rows))
-
-    def write(self, folder: Path) -> int:
-        """Write each range to a file of its own, and return how many rows there are.
-
-        The first file also says how much was read.
-        """
-        write_range = self.cluster.task(_write_range)
-        written = [
-            write_range(
-                self.empty, str(folder / f"part-{number:05d}.counts"), rows, Tally() if number else self.read
-            )
-            for number, rows in enumerate(self.ranges)
-        ]
-        return sum(self.cluster.get(written))
-
-    def described(self, distinct: int) -> Counted:
-        """Return what was counted."""
-        return Counted(distinct, self.total, self.read, self.empty.scale)
-
-    def _splitters(self, inputs: Sequence[Input], reading: Reading) -> list[bytes]:
-        """Choose the pretokens at which ranges begin, from a sample; the result does not depend on them."""
-        ranges = max(_RANGES, self.cluster.cores)
-        sample = self.empty.empty()
-        reading = replace(reading, invalid="replace")
-        for found in islice(inputs, 0, None, max(1, len(inputs) // _SAMPLED)):
-            with contextlib.suppress(ValueError, OSError):  # A task will report it.
-                for batch in islice(read_batches(found, reading), 1):
-                    sample._table.add_documents(batch.texts, num_threads=1)
-        pretokens = [pretoken for pretoken, _ in sample.items()]
-        places = [len(pretokens) * number // ranges for number in range(1, ranges)]
-        return sorted({pretokens[place] for place in places if place < len(pretokens)})
+def _splitters(empty: Counts, inputs: Sequence[Input], reading: Reading, ranges: int) -> list[bytes]:
+    """Choose the pretokens at which ranges begin, from a sample; the result does not depend on them."""
+    sample = empty.empty()
+    reading = replace(reading, invalid="replace")
+    for found in islice(inputs, 0, None, max(1, len(inputs) // _SAMPLED)):
+        with contextlib.suppress(ValueError, OSError):  # A task will report it.
+            for batch in islice(read_batches(found, reading), 1):
+                sample._table.add_documents(batch.texts, num_threads=1)
+    pretokens = [pretoken for pretoken, _ in sample.items()]
+    places = [len(pretokens) * number // ranges for number in range(1, ranges)]
+    return sorted({pretokens[place] for place in places if place < len(pretokens)})
 
 
 def _count_group(
-    empty: Counts, weight: Fraction, group: list[Input], reading: Reading, splitters: list[bytes]
+    empty: Counts, group: list[Input], reading: Reading, splitters: list[bytes]
 ) -> list[Sent | tuple[Tally, int]]:
     """Return the rows of each range of pretokens of a group of parts, and what was read."""
     counts, weighted = empty.empty(), empty.empty()
-    counts.beside += count_inputs(
-        counts._table, group, reading, {"num_threads": 1, "memory_limit": None}, None
-    )
-    weighted._accumulate(counts, int(weight * empty.scale))
+    limits: Limits = {"num_threads": 1, "memory_limit": None}
+    counts.beside += count_inputs(counts._table, group, reading, limits)
+    weighted._accumulate(counts, int(group[0].weight * empty.scale))
     return [*weighted._table.ranges(splitters), (weighted._read(), weighted.total)]
 
 
@@ -259,13 +231,10 @@ def _sum_of(empty: Counts, parts: list[Any]) -> Counts:
     return total
 
 
-def _add_up(empty: Counts, parts: list[Any]) -> Iterator[Sent]:
-    """Yield the sorted sum, some thousand rows at a time."""
+def _add_up(empty: Counts, parts: list[Any]) -> Sent:
+    """Return the sorted sum."""
     joined, ends, numbers = _sum_of(empty, parts)._table.sorted(num_threads=1)
-    for first in range(0, len(ends), _SENT):
-        start, some = int(ends[first - 1]) if first else 0, ends[first : first + _SENT]
-        content = np.frombuffer(joined, np.uint8, int(some[-1]) - start, start)
-        yield content, some - np.uint64(start), numbers[first : first + _SENT]
+    return np.frombuffer(joined, np.uint8), ends, numbers
 
 
 def _write_range(empty: Counts, path: str, parts: list[Any], read: Tally) -> int:

@@ -7,10 +7,10 @@ one machine: who divides documents into shards, and the journal.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,13 @@ from numpy.typing import NDArray
 
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.cluster.tasks import Cluster, connected, fetched, grouped, work_in
+from bpetite.corpus.cluster.tasks import Cluster, connected, fetched
 from bpetite.corpus.job import Job, Options
-from bpetite.corpus.manifest import Journal, Manifest
-from bpetite.corpus.resume import begin_run, finished, proposing_resume
-from bpetite.corpus.run import Part, Run, Stretch, stretches_of
+from bpetite.corpus.manifest import Manifest, Reached
+from bpetite.corpus.run import Part, ShardBuilder, Stretch, run, stretches_of
 from bpetite.corpus.shards import Ids, Shard, ShardFormat, ShardWriter, remove_parts
-from bpetite.reading.division import divide
 from bpetite.reading.parallel import read_all
 from bpetite.reading.sources import Input, size_of
-from bpetite.reading.threads import ahead
-from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
 
 
@@ -49,40 +45,36 @@ def encode(
     `resume` continues after the last whole shard of a stopped run, wherever that ran.
     """
     job = Job.make(tokenizer, paths, options or Options(), output)
-    folder = Path(output)
-    done = finished(folder, job, resume)
-    if done is not None:
-        return done
-    inputs = [found for found in job.inputs if isinstance(found, Input) and found.is_local]
-    if len(inputs) < len(job.inputs):
+    if not all(source.is_local for source in job.inputs):
         raise ValueError("a cluster cannot encode URLs, only files that all machines see under the same name")
-    with (
-        contextlib.closing(Journal(folder)) as journal,
-        proposing_resume(folder),
-        connected(address) as cluster,
-        shown(progress) as report,
-    ):
-        reached = begin_run(folder, journal, job, resume)
-        size = task_bytes or cluster.task_bytes(work_in(inputs, job.options.reading))
-        run = Run(folder, journal, job, reached, _ShardTasks(cluster, folder, job), report)
-        manifest = run.finish(_parts(cluster, job, islice(inputs, reached.position.input, None), size))
+    work = functools.partial(_by_tasks, job, Path(output), address, task_bytes)
+    return run(job, Path(output), work, resume, progress)
+
+
+@contextlib.contextmanager
+def _by_tasks(
+    job: Job, folder: Path, address: str, task_bytes: int | None, reached: Reached
+) -> Iterator[tuple[Iterable[Part], ShardBuilder]]:
+    """Read and encode documents, and write shards, in tasks."""
+    with connected(address) as cluster:
+        yield _parts(cluster, job, len(reached.inputs), task_bytes), _ShardTasks(cluster, folder, job)
         remove_parts(folder)  # of workers that died
-    return manifest
 
 
-def _parts(cluster: Cluster, job: Job, inputs: Iterable[Input], size: int) -> Iterator[Part]:
-    """Yield what tasks encode, each a group of parts of inputs."""
-    reading = job.options.reading
+def _parts(cluster: Cluster, job: Job, first: int, task_bytes: int | None) -> Iterator[Part]:
+    """Yield what tasks encode, each a group of parts of inputs from the first one on."""
+    inputs = [found for found in job.inputs[first:] if isinstance(found, Input)]
     sent_job = cluster.put(replace(job, inputs=[]))
     encode_group = cluster.task(_encode_group, results=2)
-    divided = (part for found in inputs for part in divide(found, reading, size))
-    begun = (
-        (encode_group([sent_job], cluster.put(group)), size_of(group))
-        for group in grouped(divided, reading, size)
-    )
-    for (ids, described), read in ahead(begun, cluster.ahead):
+    groups = cluster.groups(inputs, job.options.reading, task_bytes)
+    begun = ((encode_group([sent_job], cluster.put(group)), size_of(group)) for group in groups)
+    for (ids, described), read in cluster.ahead(begun):
         tokens, ends, stretches = cluster.get(described)
         yield Part(ids, tokens, ends, stretches, read)
+
+
+Begun = tuple[int, list[Any], list[tuple[int, int, NDArray[np.uint64]]]]
+"""The number of a shard, references to ids, and which of them belong to it, with the ends of documents."""
 
 
 class _ShardTasks:
@@ -93,33 +85,29 @@ class _ShardTasks:
         self._folder = str(folder)
         self._kind = (job.options.format, job.dtype)
         self._build = cluster.task(_build_shard)
-        self._number = 0
-        self._ids: list[Any] = []
-        self._places: list[tuple[int, int, NDArray[np.uint64]]] = []
 
-    def write(self, number: int, ids: Any, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
+    def begin(self, number: int) -> Begun:
+        """Begin a shard."""
+        return number, [], []
+
+    def write(self, shard: Begun, ids: Any, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
         """Append ids to a shard."""
-        self._number = number
-        self._ids.append(ids)
-        self._places.append((start, stop, ends))
+        _, references, places = shard
+        references.append(ids)
+        places.append((start, stop, ends))
 
-    def end(self) -> Future[Shard]:
+    def end(self, shard: Begun) -> Future[Shard]:
         """Start the task that writes the shard."""
-        ids, places = self._ids, self._places
-        self._ids, self._places = [], []
-        made: Future[Shard] = self._build(self._kind, self._folder, self._number, places, *ids).future()
+        number, references, places = shard
+        made: Future[Shard] = self._build(self._kind, self._folder, number, places, *references).future()
         return made
 
 
-_jobs: dict[Any, Job] = {}
-"""The job that this worker does, by its reference; its tokenizer knows the pretokens of earlier tasks."""
-
-
+@functools.lru_cache(maxsize=1)
 def _job_of(reference: Any) -> Job:
-    if reference not in _jobs:
-        _jobs.clear()
-        _jobs[reference] = fetched(reference)
-    return _jobs[reference]
+    """Return the job that this worker does; its tokenizer knows the pretokens of earlier tasks."""
+    job: Job = fetched(reference)
+    return job
 
 
 def _encode_group(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
+from bpetite.reading.division import divide
 from bpetite.reading.options import Reading
 from bpetite.reading.recognition import named_format
 from bpetite.reading.sources import Input, size_of
+
+T = TypeVar("T")
 
 _LEAST, _MOST = 1 << 24, 1 << 28
 """The smallest and the largest number of bytes that a task reads, unless the caller sets it."""
@@ -46,30 +50,31 @@ class Cluster:
 
     def task(self, function: Callable[..., Any], results: int = 1) -> Callable[..., Any]:
         """Return a function that runs this one as a task and returns references to its results."""
-        call: Callable[..., Any] = self._ray.remote(max_retries=_RETRIES, num_returns=results)(
-            function
-        ).remote
+        remote = self._ray.remote(max_retries=_RETRIES, num_returns=results)(function)
+        call: Callable[..., Any] = remote.remote
         return call
 
-    def stream(self, function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
-        """Return a function that runs this generator as a task and yields references to its items."""
-        call: Callable[..., Iterator[Any]] = self._ray.remote(max_retries=_RETRIES, num_returns="streaming")(
-            function
-        ).remote
-        return call
+    def groups(
+        self, inputs: Iterable[Input], reading: Reading, task_bytes: int | None
+    ) -> Iterator[list[Input]]:
+        """Yield groups of inputs and parts of them, each the work of one task."""
+        inputs = list(inputs)
+        size = task_bytes or max(_LEAST, min(_MOST, _work_in(inputs, reading) // (_TASKS * self.cores)))
+        parts = (part for found in inputs for part in divide(found, reading, size))
+        return grouped(parts, reading, size)
 
-    def task_bytes(self, work: int) -> int:
-        """Return how much of all this work a task should do."""
-        return max(_LEAST, min(_MOST, work // (_TASKS * self.cores)))
+    def ahead(self, begun: Iterable[T]) -> Iterator[T]:
+        """Yield tasks as an iterator begins them, while some more are begun.
 
-    @property
-    def ahead(self) -> int:
-        """How many tasks are begun before their results are needed.
-
-        So an error leaves few tasks that nobody waits for. They are not cancelled: Ray (2.60)
-        ends the whole process if a task begins as it is cancelled.
+        They are few, so an error leaves few that nobody waits for. They are not cancelled: Ray (2.60) ends
+        the whole process if a task begins as it is cancelled.
         """
-        return _AHEAD * self.cores
+        waiting: deque[T] = deque()
+        for one in begun:
+            waiting.append(one)
+            if len(waiting) > _AHEAD * self.cores:
+                yield waiting.popleft()
+        yield from waiting
 
 
 @contextlib.contextmanager
@@ -82,7 +87,6 @@ def connected(address: str) -> Iterator[Cluster]:
     # The first error is raised; Ray need not print the others.
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     mine = not ray.is_initialized()
-    cluster = Cluster(ray)
     try:
         if mine:
             ray.init(
@@ -91,14 +95,12 @@ def connected(address: str) -> Iterator[Cluster]:
                 log_to_driver=False,
                 logging_level=logging.ERROR,
             )
-        yield cluster
-    except Exception as error:
+        yield Cluster(ray)
+    except ray.exceptions.RayError as error:
         if isinstance(error, ray.exceptions.RayTaskError) and error.cause is not None:
             raise error.cause from error  # the cause shows where it was raised
-        if isinstance(error, ray.exceptions.RayError):
-            reason = str(error).strip().partition("\n")[0]
-            raise RuntimeError(f"the cluster could not finish: {type(error).__name__}: {reason}") from error
-        raise
+        reason = str(error).strip().partition("\n")[0]
+        raise RuntimeError(f"the cluster could not finish: {type(error).__name__}: {reason}") from error
     finally:
         if mine:
             ray.shutdown()
@@ -111,7 +113,7 @@ def fetched(result: Any) -> Any:
     return ray.get(result)
 
 
-def work_in(inputs: Iterable[Input], reading: Reading) -> int:
+def _work_in(inputs: Iterable[Input], reading: Reading) -> int:
     """Return how much work inputs are, measured in bytes of plain text."""
     work = 0
     for found in inputs:
@@ -121,12 +123,12 @@ def work_in(inputs: Iterable[Input], reading: Reading) -> int:
 
 
 def grouped(parts: Iterable[Input], reading: Reading, task_bytes: int) -> Iterator[list[Input]]:
-    """Yield groups of consecutive parts, each the work of one task."""
+    """Yield groups of consecutive parts of one weight, each the work of one task."""
     group: list[Input] = []
     room = task_bytes
     for part in parts:
-        work = work_in([part], reading)
-        if group and work > room:
+        work = _work_in([part], reading)
+        if group and (work > room or part.weight != group[0].weight):
             yield group
             group, room = [], task_bytes
         group.append(part)
