@@ -20,28 +20,9 @@ pub enum TokenForm {
     Rows,
 }
 
-/// The maximum size of a byte of a token in JSON.
-pub const BYTES_PER_BYTE: usize = 2;
-
 /// Text is passed on in pieces of about this size: their memory is used again and again, while the whole text would take
 /// memory that is new to the process, whose pages take longer than what is written to them.
 pub const PIECE: usize = 1 << 16;
-
-/// Tokens with their ids: all bytes, concatenated, and the end of each token, which ascend.
-#[derive(Clone, Copy)]
-pub struct TokenList<'a> {
-    pub ids: &'a [u32],
-    pub joined: &'a [u8],
-    pub ends: &'a [u64],
-}
-
-impl<'a> TokenList<'a> {
-    /// The id of the token at a place, and its bytes.
-    pub fn get(&self, place: usize) -> (u32, &'a [u8]) {
-        let start = if place == 0 { 0 } else { self.ends[place - 1] };
-        (self.ids[place], &self.joined[start as usize..self.ends[place] as usize])
-    }
-}
 
 /// JSON that is passed on piece by piece.
 struct JsonPieces<P> {
@@ -104,14 +85,14 @@ pub fn write_merges<E>(
 
 /// Write tokens, each with its id, as JSON.
 pub fn write_tokens<E>(
-    tokens: TokenList<'_>,
+    ids: &[u32],
+    tokens: &[&[u8]],
     form: TokenForm,
     pass_on: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let places = 0..tokens.ids.len();
     if let TokenForm::Rows = form {
         let mut json = JsonPieces::new(b'[', pass_on);
-        for (id, token) in places.map(|place| tokens.get(place)) {
+        for (&id, token) in ids.iter().zip(tokens) {
             json.add(|out| {
                 out.push(b'[');
                 push_number(out, id);
@@ -123,7 +104,7 @@ pub fn write_tokens<E>(
         return json.finish(b']');
     }
     let mut json = JsonPieces::new(b'{', pass_on);
-    for (id, token) in in_text_order(tokens.ids).map(|place| tokens.get(place)) {
+    for (id, token) in in_text_order(ids).map(|place| (ids[place], tokens[place])) {
         json.add(|out| {
             out.push(b'"');
             push_number(out, id);
@@ -260,9 +241,7 @@ mod tests {
 
     fn tokens_json(tokens: &[(u32, &[u8])], form: TokenForm) -> Vec<u8> {
         let (ids, bytes): (Vec<_>, Vec<_>) = tokens.iter().copied().unzip();
-        let ends: Vec<u64> = (1..=ids.len()).map(|end| bytes[..end].concat().len() as u64).collect();
-        let list = TokenList { ids: &ids, joined: &bytes.concat(), ends: &ends };
-        written(|pass_on| write_tokens(list, form, pass_on)).0
+        written(|pass_on| write_tokens(&ids, &bytes, form, pass_on)).0
     }
 
     #[test]

@@ -27,10 +27,10 @@ pub mod printable;
 pub mod read;
 pub mod recover;
 pub mod text_pairs;
-pub mod token_bytes;
 mod token_numbers;
 pub mod tokens;
 pub mod unicode;
+pub mod vocabulary;
 pub mod watch;
 mod workers;
 

@@ -17,36 +17,35 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::encode::ranks;
 use crate::error::{Error, Result};
-use crate::memory;
 use crate::token_numbers::{NO_TOKEN, Spellings};
+use crate::vocabulary::shown;
 use crate::watch::{Pulse, Watch};
 use crate::workers::{each_on, thread_count};
-
-/// The origin of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A single byte.
-    Base,
-    /// A merge of these two tokens.
-    Merge(u32, u32),
-    /// No merge ever results in it.
-    Unreachable,
-}
 
 const NONE: u32 = NO_TOKEN;
 
 /// The number of tokens that a thread takes at a time.
 const TOKENS_PER_ITEM: usize = 1 << 12;
 
-/// Find the origin of every token; `tokens` must be in the order of rank, and some may have `equal` ones.
-pub fn recover_merges(tokens: &[&[u8]], equal: &[(u32, u32)], watch: &mut dyn Watch) -> Result<Vec<Origin>> {
-    let ranks = Ranks::new(tokens, ranks(tokens.len(), equal)?)?;
-    let origin = |(token, last): (&&[u8], Option<[u32; 3]>)| match last {
-        Some([left, right, _]) => Origin::Merge(left, right),
-        None if token.len() == 1 => Origin::Base,
-        None => Origin::Unreachable,
-    };
-    memory::gathered(tokens.iter().zip(last_merges(&ranks, tokens, watch)?).map(origin))
+/// The merges that make tokens, as rows of left, right and resulting id, and the ids of tokens that no merge makes.
+///
+/// `tokens` must be in the order of rank; some may have `equal` ones.
+pub fn recover_merges(
+    ids: &[u32],
+    tokens: &[&[u8]],
+    equal: &[(u32, u32)],
+    watch: &mut dyn Watch,
+) -> Result<(Vec<[u32; 3]>, Vec<u32>)> {
+    let ranks = Ranks::new(tokens, ids, ranks(tokens.len(), equal)?)?;
+    let (mut rows, mut unreachable) = (Vec::with_capacity(ids.len()), Vec::new());
+    for ((token, &id), last) in tokens.iter().zip(ids).zip(last_merges(&ranks, tokens, watch)?) {
+        match last {
+            Some([left, right, _]) => rows.push([ids[left as usize], ids[right as usize], id]),
+            None if token.len() == 1 => {}
+            None => unreachable.push(id),
+        }
+    }
+    Ok((rows, unreachable))
 }
 
 /// The last merge (left, right, rank) of each token's own bytes, if they become one token.
@@ -67,19 +66,6 @@ pub fn last_merges(
     Ok(found.concat())
 }
 
-/// The merges of tokens as rows of left, right and resulting id, and the ids of tokens that no merge makes.
-pub fn rows_of_ids(origins: &[Origin], ids: &[u32]) -> (Vec<[u32; 3]>, Vec<u32>) {
-    let (mut rows, mut unreachable) = (Vec::with_capacity(ids.len()), Vec::new());
-    for (&origin, &id) in origins.iter().zip(ids) {
-        match origin {
-            Origin::Base => {}
-            Origin::Merge(left, right) => rows.push([ids[left as usize], ids[right as usize], id]),
-            Origin::Unreachable => unreachable.push(id),
-        }
-    }
-    (rows, unreachable)
-}
-
 /// A rule that says which neighbours merge, and into which token.
 pub trait Rule {
     /// The token of a byte; `u32::MAX` if there is none.
@@ -98,16 +84,16 @@ struct Ranks<'a> {
 }
 
 impl<'a> Ranks<'a> {
-    fn new(tokens: &'a [&'a [u8]], ranks: Vec<u32>) -> Result<Self> {
+    fn new(tokens: &'a [&'a [u8]], ids: &[u32], ranks: Vec<u32>) -> Result<Self> {
         let spellings = Spellings::new(tokens)?;
         let mut of_two = vec![NONE; 1 << 16];
         for (rank, &token) in (0..NONE).zip(tokens) {
-            if token.is_empty() {
-                return Err(Error::Value(format!("token {rank} is empty")));
-            }
             let first = spellings.find(token);
             if first != rank {
-                return Err(Error::Value(format!("tokens {first} and {rank} are the same")));
+                let (first, again, token) = (ids[first as usize], ids[rank as usize], shown(token));
+                return Err(Error::Value(format!(
+                    "token {token} appears twice, at ranks {first} and {again}"
+                )));
             }
             if let &[first, second] = token {
                 of_two[usize::from(first) << 8 | usize::from(second)] = rank;
@@ -311,42 +297,42 @@ mod tests {
     use crate::watch::Unwatched;
     use crate::workers::lock;
 
-    fn origins(tokens: &[&str]) -> Vec<Origin> {
+    /// The merges of tokens (the ids are their places), and those that no merge makes.
+    fn recovered(tokens: &[&str], equal: &[(u32, u32)]) -> (Vec<[u32; 3]>, Vec<u32>) {
         let bytes: Vec<&[u8]> = tokens.iter().map(|token| token.as_bytes()).collect();
-        recover_merges(&bytes, &[], &mut Unwatched).unwrap()
+        let ids: Vec<u32> = (0..tokens.len() as u32).collect();
+        recover_merges(&ids, &bytes, equal, &mut Unwatched).unwrap()
     }
 
     #[test]
     fn a_token_is_made_of_the_two_tokens_that_lower_ranks_leave() {
-        let found = origins(&["a", "b", "c", "bc", "ab", "abc"]);
-        assert_eq!(found[3..], [Origin::Merge(1, 2), Origin::Merge(0, 1), Origin::Merge(0, 3)]);
+        let (rows, _) = recovered(&["a", "b", "c", "bc", "ab", "abc"], &[]);
+        assert_eq!(rows, [[1, 2, 3], [0, 1, 4], [0, 3, 5]]);
     }
 
     #[test]
-    fn origins_become_rows_of_ids() {
-        let found = origins(&["a", "b", "ab", "bbb"]);
-        assert_eq!(rows_of_ids(&found, &[7, 5, 9, 3]), (vec![[7, 5, 9]], vec![3]));
+    fn rows_are_of_ids() {
+        let tokens: [&[u8]; 4] = [b"a", b"b", b"ab", b"bbb"];
+        let found = recover_merges(&[7, 5, 9, 3], &tokens, &[], &mut Unwatched).unwrap();
+        assert_eq!(found, (vec![[7, 5, 9]], vec![3]));
     }
 
     #[test]
     fn runs_merge_from_the_left() {
-        let found = origins(&["a", "aa", "aaa", "aaaa", "aaaaa"]);
-        assert_eq!(
-            found[1..],
-            [Origin::Merge(0, 0), Origin::Merge(1, 0), Origin::Merge(1, 1), Origin::Merge(1, 2)]
-        );
+        let (rows, _) = recovered(&["a", "aa", "aaa", "aaaa", "aaaaa"], &[]);
+        assert_eq!(rows, [[0, 0, 1], [1, 0, 2], [1, 1, 3], [1, 2, 4]]);
     }
 
     #[test]
     fn a_token_may_be_made_of_tokens_of_higher_ranks_or_of_none() {
-        assert_eq!(origins(&["a", "b", "c", "abc"])[3], Origin::Unreachable);
-        assert_eq!(origins(&["a", "b", "c", "abc", "ab"])[3..], [Origin::Merge(4, 2), Origin::Merge(0, 1)]);
-        assert_eq!(origins(&["a", "b", "abab", "ab"])[2..], [Origin::Merge(3, 3), Origin::Merge(0, 1)]);
+        assert_eq!(recovered(&["a", "b", "c", "abc"], &[]), (vec![], vec![3]));
+        assert_eq!(recovered(&["a", "b", "c", "abc", "ab"], &[]).0, [[4, 2, 3], [0, 1, 4]]);
+        assert_eq!(recovered(&["a", "b", "abab", "ab"], &[]).0, [[3, 3, 2], [0, 1, 3]]);
     }
 
     #[test]
     fn a_token_with_a_byte_that_is_no_token_is_unreachable() {
-        assert_eq!(origins(&["a", "ab"])[1], Origin::Unreachable);
+        assert_eq!(recovered(&["a", "ab"], &[]), (vec![], vec![1]));
     }
 
     /// Nothing merges; keeps the threads that ask.
@@ -373,24 +359,23 @@ mod tests {
 
     #[test]
     fn of_equal_ranks_the_leftmost_pair_is_merged_first() {
-        let tokens: [&[u8]; 6] = [b"a", b"b", b"c", b"bc", b"ab", b"abc"];
-        let found = recover_merges(&tokens, &[(3, 5)], &mut Unwatched).unwrap();
-        assert_eq!(found[3..], [Origin::Merge(1, 2), Origin::Merge(0, 1), Origin::Merge(4, 2)]);
+        let tokens = ["a", "b", "c", "bc", "ab", "abc"];
+        assert_eq!(recovered(&tokens, &[(3, 5)]).0, [[1, 2, 3], [0, 1, 4], [4, 2, 5]]);
+        let bytes = tokens.map(str::as_bytes);
         for wrong in [(3, 7), (5, 3)] {
-            assert!(recover_merges(&tokens, &[wrong], &mut Unwatched).is_err());
+            assert!(recover_merges(&[0, 1, 2, 3, 4, 5], &bytes, &[wrong], &mut Unwatched).is_err());
         }
     }
 
     #[test]
-    fn a_token_given_twice_or_empty_is_refused() {
-        for tokens in [[&b"a"[..], b"a"], [b"a", b""]] {
-            assert!(recover_merges(&tokens, &[], &mut Unwatched).is_err());
-        }
+    fn a_token_given_twice_is_refused() {
+        let twice = recover_merges(&[4, 7], &[b"a", b"a"], &[], &mut Unwatched).unwrap_err();
+        assert_eq!(twice.to_string(), "token b'a' appears twice, at ranks 4 and 7");
     }
 
     #[test]
     fn a_long_token_takes_no_quadratic_time() {
         let long = "ab".repeat(200_000);
-        assert_eq!(origins(&["a", "b", "ab", &long])[3], Origin::Unreachable);
+        assert_eq!(recovered(&["a", "b", "ab", &long], &[]), (vec![[0, 1, 2]], vec![3]));
     }
 }

@@ -11,8 +11,8 @@ use memchr::memchr;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::recover::{Keyed, Rule, last_merges};
-use crate::token_bytes::{are_distinct, places_of, spelled_in_order};
 use crate::token_numbers::{NO_TOKEN, Spellings};
+use crate::vocabulary::{Places, first_repeated, parents_come_first};
 use crate::watch::{Pulse, Watch};
 
 /// The number that stands for a text that is no token.
@@ -113,17 +113,11 @@ pub fn listed_merges(
     }
     // A pair makes one token, so that pairs of different tokens are distinct.
     let are_of_others = listed.rows.is_sorted_by(|one, other| one[2] < other[2]);
-    if !are_of_others && !are_distinct(&listed.rows) {
-        listed.repeated = repeated(&listed.rows).map(|place| numbers[place]);
+    if !are_of_others && let Some(place) = first_repeated(&listed.rows)? {
+        listed.repeated = Some(numbers[place]);
         keep_one_of_each(&mut listed.rows, keeps_last);
     }
     Ok(Ok(listed))
-}
-
-/// The first row whose pair an earlier one has.
-fn repeated(rows: &[[u32; 3]]) -> Option<usize> {
-    let mut seen = HashSet::with_capacity_and_hasher(rows.len(), Keyed::random());
-    rows.iter().position(|&[left, right, _]| !seen.insert(pair(left, right)))
 }
 
 /// Leave out the rows whose pair also occurs in a later row, or in an earlier one.
@@ -150,8 +144,8 @@ pub fn merges_that_happen(
     if merges.is_empty() {
         return Ok(Some(merges));
     }
-    let Some(places) = places_of(ids, &merges) else { return Ok(None) };
-    if spelled_in_order(tokens, &places) == Some(true) {
+    let Ok(places) = Places::new(ids).rows(&merges) else { return Ok(None) };
+    if parents_come_first(tokens, &places) {
         return Ok(Some(merges));
     }
     let happen = happening_merges(tokens, &places, watch)?;

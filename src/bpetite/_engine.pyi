@@ -28,13 +28,12 @@ __all__ = [
     "Xxh3128",
     "base64_lines",
     "check_text",
-    "check_tokens",
+    "complete_tokens",
     "find_model",
     "is_utf8",
     "listed_merges",
     "merges_json",
     "merges_that_happen",
-    "number_merges",
     "numbers_in",
     "pattern_way",
     "places_of_length",
@@ -46,7 +45,6 @@ __all__ = [
     "recover_merges",
     "safe_cut",
     "same_pattern",
-    "spell_merges",
     "thread_count",
     "tokens_json",
     "train_merges",
@@ -343,12 +341,6 @@ def train_symbol_merges(
 
 # Vocabularies: merges ↔ tokens ------------------------------------------------------------------------
 
-def number_merges(merges: bytes, base_ids: Sequence[int], first: int) -> tuple[bytes, int]:
-    """Turn the symbols of merges into ids: those of bytes are given, new tokens are numbered from `first` on.
-
-    A pair that is merged again is dropped; its first merge stays. Returns the id after the last new one, too.
-    """
-
 def merges_json(merges: bytes, form: Literal["pairs", "flat", "results"], write: Write) -> None:
     """Write merges as JSON: as pairs, as a flat list of left and right ids, or as the resulting ids.
 
@@ -378,12 +370,15 @@ def base64_lines(content: bytes, largest: int) -> tuple[bytes, bytes, bytes] | N
     or `None` if a line is anything else, or a number is larger than `largest`.
     """
 
-def spell_merges(base_ids: Sequence[int], merges: bytes, most: int) -> tuple[bytes, bytes, bytes] | None:
-    """Return the bytes of all tokens, made from those of bytes by merges (rows of left, right and result id).
+def complete_tokens(
+    ids: bytes, tokens: bytes, ends: bytes, merges: bytes, irregular: bool
+) -> tuple[tuple[bytes, bytes, bytes], bool, list[tuple[int, int]]]:
+    """Add the tokens that merges (rows of left, right and result id) make, and check all of them.
+
+    Unless they may be `irregular`, each byte has a token, and parents are bytes or made by earlier merges.
 
     Returns the ids in ascending order, the joined bytes, and the end of each token (numbers as the bytes of
-    arrays); or `None` if a pair is merged twice, a parent is made later, an id has two spellings, the tokens
-    of merges have more than `most` bytes, or there are large gaps between ids.
+    arrays); whether all parents are bytes or made by earlier merges; and single bytes with their ids.
     """
 
 def recover_merges(
@@ -490,14 +485,6 @@ def merges_that_happen(ids: bytes, tokens: bytes, ends: bytes, merges: bytes) ->
     """Leave out the merges (rows of left, right and resulting id, by rank) that no text needs.
 
     If the parents of all come before them, all are returned. Ids are in ascending order.
-    """
-
-def check_tokens(
-    ids: bytes, tokens: bytes, ends: bytes, merges: bytes
-) -> tuple[bool, list[tuple[int, int]]] | None:
-    """Return whether all parents of merges are bytes or made by an earlier one, and the ids of single bytes.
-
-    `None` if ids do not ascend, a pair is merged twice, or a merge does not make the bytes of its parents.
     """
 
 # Encoding and decoding: text ↔ ids --------------------------------------------------------------------

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any, NoReturn
 
 from bpetite._constants import (
@@ -75,8 +76,8 @@ def _document(vocabulary: Vocabulary) -> Json:
         "added_tokens": sorted(vocabulary.added_tokens),
         "decode_only": _to_hexadecimal(vocabulary.decode_only),
         "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": partial(merges_json, arrays.packed.merges, "results"),
-        "merges": partial(merges_json, arrays.packed.merges, "flat"),
+        "merge_ids": partial(merges_json, arrays.merges, "results"),
+        "merges": partial(merges_json, arrays.merges, "flat"),
         "normalization": vocabulary.normalization,
         "pattern": vocabulary.pattern,
         "schema_version": SCHEMA_VERSION,
@@ -97,12 +98,13 @@ def _lists_all(vocabulary: Vocabulary) -> bool:
 def _unmerged(vocabulary: Vocabulary) -> Json:
     """Return the tokens that no merge makes."""
     arrays = vocabulary.arrays
-    if arrays.are_in_order():
+    made = memoryview(arrays.merges).cast("I")[2::3].tobytes()
+    if arrays.ids[4 * BASE_VOCAB_SIZE :] == made:  # as in most vocabularies
         return _to_hexadecimal(
             {arrays.id_at(place): arrays.token_at(place) for place in range(BASE_VOCAB_SIZE)}
         )
-    made = set(arrays.to_merge_ids())
-    return _to_hexadecimal({key: token for key, token in vocabulary.tokens.items() if key not in made})
+    made_ids = set(arrays.to_merge_ids())
+    return _to_hexadecimal({key: token for key, token in vocabulary.tokens.items() if key not in made_ids})
 
 
 def _to_hexadecimal(tokens: Mapping[int, bytes]) -> Json:
@@ -151,19 +153,34 @@ def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
     equal = _integers(path, "equal_ranks", document.get("equal_ranks", []), LARGEST_ID)
     if len(equal) % 2:
         refuse(path, f"equal_ranks must hold two places for each rank, not {len(equal)} in all")
+    unknown = _unknown(path, document["unknown"]) if "unknown" in document else None
     made = memoryview(merges).cast("I")[2::3].tolist()
-    needs_all = not made or provisional or equal or "unknown" in document
+    lists_all = bool(not made or not tokens.keys().isdisjoint(made) or provisional or equal or unknown)
+    if lists_all and not tokens.keys() >= set(made):
+        rank = next(rank for rank, token_id in enumerate(made) if token_id not in tokens)
+        refuse(path, f"merge {rank} makes id {made[rank]}, which tokens lacks")
     try:
-        if not needs_all and tokens.keys().isdisjoint(made):
-            return _without_merges(path, document, tokens, decode_only).with_merges(merges)
-        base = {token_id: token for token_id, token in tokens.items() if len(token) < 2}
-        unmerged = _without_merges(path, document, base, decode_only, irregular=True)
-        known = {*tokens, *decode_only, *unmerged.special_tokens.values()}
-        if unmerged.unknown is not None and unmerged.unknown[0] not in known:
-            raise ValueError(f"unknown: no token has id {unmerged.unknown[0]}")
-        ends = array("Q", accumulate(map(len, tokens.values())))
-        arrays = Arrays(array("I", tokens).tobytes(), b"".join(tokens.values()), ends.tobytes(), merges)
-        return unmerged.with_arrays(arrays, provisional, list(zip(equal[::2], equal[1::2], strict=True)))
+        known = {*tokens, *decode_only, *document["special_tokens"].values()}
+        if unknown is not None and unknown[0] not in known:
+            raise ValueError(f"unknown: no token has id {unknown[0]}")
+        return Vocabulary.of_arrays(
+            replace(Arrays.of(tokens), merges=merges),
+            special_tokens=document["special_tokens"],
+            pattern=document["pattern"],
+            dialect=_dialect(path, document),
+            whole_pretoken_first=document["whole_pretoken_first"],
+            normalization=document["normalization"],
+            token_flags=document.get("token_flags", {}),
+            added_tokens=document["added_tokens"],
+            trained_with=document["trained_with"],
+            irregular=lists_all,
+            decode_only=decode_only,
+            provisional=provisional,
+            drops_space=document.get("drops_space", False),
+            drops_missing=document.get("drops_missing", False),
+            unknown=unknown,
+            equal_ranks=list(zip(equal[::2], equal[1::2], strict=True)),
+        )
     except ValueError as error:
         refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
@@ -272,34 +289,6 @@ def _check_rules(path: Path, document: Json) -> None:
         refuse(
             path, f"trained_with: {', '.join(trained_with)}: only min_count and max_token_length are known"
         )
-
-
-def _without_merges(
-    path: Path,
-    document: Json,
-    tokens: Mapping[int, bytes],
-    decode_only: Mapping[int, bytes],
-    *,
-    irregular: bool = False,
-) -> Vocabulary:
-    """Build the vocabulary without its merges."""
-    return Vocabulary(
-        tokens,
-        (),
-        document["special_tokens"],
-        document["pattern"],
-        _dialect(path, document),
-        document["whole_pretoken_first"],
-        normalization=document["normalization"],
-        token_flags=document.get("token_flags", {}),
-        added_tokens=document["added_tokens"],
-        trained_with=document["trained_with"],
-        irregular=irregular,
-        decode_only=decode_only,
-        drops_space=document.get("drops_space", False),
-        drops_missing=document.get("drops_missing", False),
-        unknown=_unknown(path, document["unknown"]) if "unknown" in document else None,
-    )
 
 
 def _unknown(path: Path, value: object) -> tuple[int, bool]:

@@ -717,7 +717,7 @@ class Tokenizer:
         """
         vocabulary = self._vocabulary
         return max(
-            vocabulary.arrays.largest_id(but=len(vocabulary.provisional)),
+            vocabulary.arrays.id_at(-1 - len(vocabulary.provisional)),
             *self.special_tokens.values(),
             *vocabulary.decode_only,
             0,
@@ -1173,11 +1173,9 @@ def _import_numpy() -> None:
 
 
 def _encoder_of(vocabulary: Vocabulary) -> Encoder:
-    arrays = vocabulary.arrays
     encoder = Encoder(
         pattern=vocabulary.pattern,
-        tokens=arrays.tokens,
-        **vars(arrays.packed),
+        **vars(vocabulary.arrays),
         added_tokens=flagged_tokens(vocabulary),
         normalization=for_engine(steps_in(vocabulary.normalization)),
         whole_pretoken_first=vocabulary.whole_pretoken_first,

@@ -160,8 +160,7 @@ def extend_vocabulary(
         rows.append((symbol_of[left], symbol_of[right], symbol_of[token_id]))
     prior_merges = array("I", chain.from_iterable(rows)).tobytes()
     learned = _learn(counts, training, bytes(bytes_by_id), add, num_threads, progress, prior_merges)
-    numbers = iter(memoryview(learned).cast("I").tolist())
-    return vocabulary.extended(ids, zip(numbers, numbers, numbers, strict=True))
+    return vocabulary.extended(ids, learned)
 
 
 def _learn(

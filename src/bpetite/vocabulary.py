@@ -30,24 +30,17 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, pairwise
-from operator import ge, lt
+from operator import ge
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VERSION, Pair
-from bpetite._engine import check_tokens, merges_json, number_merges, spell_merges, tokens_json
+from bpetite._engine import complete_tokens, merges_json, tokens_json
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import integer
-from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Write
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, checked, normalizing, steps_in
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.uint32] | NDArray[np.uint64] | bytes
-    """An array of numbers, or its bytes."""
 
 DropsSpace = bool | Literal["all"]
 
@@ -64,9 +57,6 @@ LARGEST_ID = 2**32 - 2
 _FIRST_UNICODE_VERSION = "18.0.0"
 """The version of the first release: a fingerprint names the version if it is another one."""
 
-MAX_TOKEN_BYTES = 2**28
-"""The maximum size of all tokens together: a small file of merges must not be able to use up all memory."""
-
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
@@ -81,116 +71,83 @@ def collector_paused() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Packed:
-    """The tokens and merges of a vocabulary as the engine takes them: bytes of arrays, without NumPy."""
-
-    ids: bytes
-    ends: bytes
-    merges: bytes
-
-
 class Arrays:
-    """The tokens and merges of a vocabulary as arrays, without a Python object for each.
+    """The tokens and merges of a vocabulary as the engine takes them, without a Python object for each.
 
-    Numbers are given as arrays, or as the bytes of arrays; NumPy arrays are created at their first use.
+    Numbers are the bytes of arrays.
     """
 
-    def __init__(self, ids: Numbers, tokens: bytes, ends: Numbers, merges: Numbers) -> None:
-        self.tokens = tokens
-        """The bytes of these tokens, concatenated."""
-        self.packed = Packed(_packed(ids, "uint32"), _packed(ends, "uint64"), _packed(merges, "uint32"))
+    ids: bytes
+    """The ids of all tokens except the special ones, in ascending order (32 bits)."""
+    tokens: bytes
+    """The bytes of these tokens, concatenated."""
+    ends: bytes
+    """The end of each token in the bytes (64 bits)."""
+    merges: bytes = b""
+    """Rows of left, right and resulting id, in the order of rank (32 bits)."""
 
-    @cached_property
-    def ids(self) -> NDArray[np.uint32]:
-        """The ids of all tokens except the special ones, in ascending order."""
-        return np.frombuffer(self.packed.ids, np.uint32)
+    @staticmethod
+    def of(tokens: Mapping[int, bytes], merges: Sequence[Pair] = (), merge_ids: Sequence[int] = ()) -> Arrays:
+        """Take tokens in the order of their ids, and merges.
 
-    @cached_property
-    def ends(self) -> NDArray[np.uint64]:
-        """The end of each token in the bytes."""
-        return np.frombuffer(self.packed.ends, np.uint64)
-
-    @cached_property
-    def merges(self) -> NDArray[np.uint32]:
-        """Rows of left, right and resulting id, in the order of rank."""
-        return np.frombuffer(self.packed.merges, np.uint32).reshape(-1, 3)
+        >>> Arrays.of({3: b"a", 5: b"bc"}).token_at(1)
+        b'bc'
+        """
+        rows = ((left, right, made) for (left, right), made in zip(merges, merge_ids, strict=True))
+        ends = array("Q", accumulate(map(len, tokens.values())))
+        return Arrays(
+            array("I", tokens).tobytes(),
+            b"".join(tokens.values()),
+            ends.tobytes(),
+            array("I", chain.from_iterable(rows)).tobytes(),
+        )
 
     def __len__(self) -> int:
         """Return the number of tokens."""
-        return len(self.packed.ids) // 4
+        return len(self.ids) // 4
 
     def token_at(self, place: int) -> bytes:
-        """Return the bytes of the token at a place.
-
-        >>> ones = Vocabulary({byte: bytes([byte]) for byte in range(256)}, [])
-        >>> ones.arrays.token_at(97)
-        b'a'
-        """
-        ends = memoryview(self.packed.ends).cast("Q")
+        """Return the bytes of the token at a place."""
+        ends = memoryview(self.ends).cast("Q")
         return self.tokens[ends[place - 1] if place else 0 : ends[place]]
 
     def id_at(self, place: int) -> int:
         """Return the id of the token at a place."""
-        return memoryview(self.packed.ids).cast("I")[place]
+        return memoryview(self.ids).cast("I")[place]
 
-    def has_id(self, token_id: int) -> bool:
-        """Whether a token has this id."""
-        return token_id in _numbers(self.packed.ids)
+    def token_of(self, token_id: int) -> bytes | None:
+        """Return the bytes of the token with this id, if there is one.
 
-    def lengths(self, last: int) -> list[int]:
-        """Return the lengths of the last tokens in bytes.
-
-        >>> Vocabulary({byte: bytes([byte]) for byte in range(256)}, []).arrays.lengths(2)
-        [1, 1]
+        >>> Arrays.of({3: b"a", 5: b"bc"}).token_of(5)
+        b'bc'
         """
-        ends = memoryview(self.packed.ends).cast("Q")[-last - 1 :].tolist()
-        return [end - start for start, end in pairwise([0, *ends] if last >= len(self) else ends)]
+        ids = memoryview(self.ids).cast("I")
+        place = bisect_left(ids, token_id)
+        return self.token_at(place) if place < len(ids) and ids[place] == token_id else None
 
     @property
     def merge_count(self) -> int:
         """The number of merges."""
-        return len(self.packed.merges) // 12
-
-    def largest_id(self, but: int = 0) -> int:
-        """Return the largest id of a token, without the last `but` tokens."""
-        return max(_numbers(self.packed.ids)[: len(self) - but])
+        return len(self.merges) // 12
 
     def tokens_json(self, form: Literal["hexadecimal", "rows"]) -> Callable[[Write], None]:
         """Return a function that writes the tokens as JSON."""
-        return partial(tokens_json, self.packed.ids, self.tokens, self.packed.ends, form)
+        return partial(tokens_json, self.ids, self.tokens, self.ends, form)
 
     def to_tokens(self) -> Mapping[int, bytes]:
         """Return the bytes of every token, by id."""
-        ends = memoryview(self.packed.ends).cast("Q").tolist()
+        ends = memoryview(self.ends).cast("Q").tolist()
         pieces = (self.tokens[start:end] for start, end in pairwise([0, *ends]))
-        return MappingProxyType(dict(zip(_numbers(self.packed.ids), pieces, strict=True)))
+        return MappingProxyType(dict(zip(memoryview(self.ids).cast("I").tolist(), pieces, strict=True)))
 
     def to_pairs(self) -> tuple[Pair, ...]:
         """Return the pair of every merge."""
-        numbers = memoryview(self.packed.merges).cast("I")
+        numbers = memoryview(self.merges).cast("I")
         return tuple(zip(numbers[::3].tolist(), numbers[1::3].tolist(), strict=True))
 
     def to_merge_ids(self) -> tuple[int, ...]:
         """Return the id of every merge's token."""
-        return tuple(memoryview(self.packed.merges).cast("I")[2::3].tolist())
-
-    def are_in_order(self) -> bool:
-        """Whether the merges make all tokens but the first 256, in the order of their ids.
-
-        >>> Vocabulary({byte: bytes([byte]) for byte in range(256)}, []).arrays.are_in_order()
-        True
-        """
-        made = memoryview(self.packed.merges).cast("I")[2::3]
-        return self.packed.ids[4 * BASE_VOCAB_SIZE :] == made.tobytes()
-
-
-def _packed(numbers: Numbers, dtype: Literal["uint32", "uint64"]) -> bytes:
-    return numbers if isinstance(numbers, bytes) else np.asarray(numbers, dtype).tobytes()
-
-
-def _numbers(packed: bytes) -> list[int]:
-    """Return the 32-bit numbers in the bytes of an array."""
-    return memoryview(packed).cast("I").tolist()
+        return tuple(memoryview(self.merges).cast("I")[2::3].tolist())
 
 
 _LAZY_FIELDS = {"tokens": Arrays.to_tokens, "merges": Arrays.to_pairs, "merge_ids": Arrays.to_merge_ids}
@@ -205,11 +162,11 @@ class Vocabulary:
     (256,)
     """
 
-    tokens: Mapping[int, bytes]
+    tokens: Mapping[int, bytes] = field(compare=False)
     """The bytes of every token except the special ones, by id, in the order of ids. (With `merge_ids`, the
     tokens of merges may be left out; they are added.)"""
 
-    merges: Sequence[Pair]
+    merges: Sequence[Pair] = field(compare=False)
     """Pairs of ids, in the order of rank."""
 
     special_tokens: Mapping[str, int] = field(default_factory=dict)
@@ -241,7 +198,7 @@ class Vocabulary:
     trained_with: Mapping[str, int] = field(default_factory=dict)
     """Training options that differ from their defaults (`min_count`, `max_token_length`), for the record."""
 
-    merge_ids: Sequence[int] = field(default_factory=tuple)
+    merge_ids: Sequence[int] = field(default_factory=tuple, compare=False)
     """The id of every merge's token; if not given, it is found by its bytes."""
 
     irregular: bool = False
@@ -274,56 +231,69 @@ class Vocabulary:
     """Whether bytes without a token are left out, as tokenizers does without an unknown token. Otherwise, and
     without `unknown`, text with such a byte cannot be encoded."""
 
+    arrays: Arrays = field(init=False)
+    """Tokens and merges as the engine takes them."""
+
+    id_of_byte: Mapping[int, int] = field(init=False, compare=False)
+    """The id of every byte value that has a token."""
+
     def __post_init__(self) -> None:
-        merges: tuple[Pair, ...] = tuple(map(tuple, self.merges))  # type: ignore[arg-type]
-        _check_distinct("pair", merges)
-        merge_ids = tuple(self.merge_ids or _find_merge_ids(self.tokens, merges))
-        if self.irregular:
-            tokens, irregular = _check_spelled(self.tokens, merges, merge_ids)
-        else:
-            tokens, irregular = _replay(self.tokens, merges, merge_ids), False
-        equal_ranks = _checked_ranges(self.equal_ranks, len(merges) if self.irregular else 0)
-        specials = {
-            text: integer(f"special_tokens: the id of {text!r:.80}", token_id)
-            for text, token_id in self.special_tokens.items()
-        }
+        arrays = self.tokens if isinstance(self.tokens, Arrays) else self._as_arrays()
+        (ids, tokens, ends), in_order, id_of_byte = complete_tokens(**vars(arrays), irregular=self.irregular)
+        arrays = Arrays(ids, tokens, ends, arrays.merges)
+        equal_ranks = _checked_ranges(self.equal_ranks, arrays.merge_count if self.irregular else 0)
+        irregular = not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
         if self.drops_missing and (self.unknown is not None or self.provisional or not irregular):
             raise ValueError(
                 "drops_missing: no byte lacks a token, or another rule is given for those that do"
             )
-        normalization = checked(self.normalization)
-        apart = [
-            token_id
-            for text, token_id in specials.items()
-            if not _is_token_too(text, tokens.get(token_id), normalization)
-        ]
-        _check_ids([*tokens, *apart, *self.decode_only])
+        specials = {
+            text: integer(f"special_tokens: the id of {text!r:.80}", token_id)
+            for text, token_id in self.special_tokens.items()
+        }
         check_special_tokens(specials)
         specials = dict(sorted(specials.items(), key=lambda item: item[1]))
-        _check_added(self.added_tokens, specials)
-        token_flags = _checked_flags(self.token_flags, specials)
-        for name, value in (
-            ("tokens", MappingProxyType(tokens)),
-            ("merges", merges),
-            ("special_tokens", MappingProxyType(specials)),
-            ("added_tokens", frozenset(self.added_tokens)),
-            ("normalization", normalization),
-            ("token_flags", MappingProxyType(token_flags)),
-            ("trained_with", MappingProxyType(dict(self.trained_with))),
-            ("merge_ids", merge_ids),
-            ("irregular", irregular or bool(equal_ranks)),
-            ("equal_ranks", equal_ranks),
-            ("provisional", frozenset(self.provisional)),
-            ("decode_only", MappingProxyType(dict(sorted(self.decode_only.items())))),
-        ):
-            object.__setattr__(self, name, value)
-        if self.provisional:
-            _check_provisional(
-                self.provisional,
-                self.arrays,
-                [*specials.values(), *self.decode_only],
-                may_be_bytes=self.unknown is not None,
-            )
+        normalization = checked(self.normalization)
+        others = [
+            token_id
+            for text, token_id in specials.items()
+            if not _is_token_too(text, arrays.token_of(token_id), normalization)
+        ]
+        others += self.decode_only
+        _check_ids(others)
+        for token_id in others:
+            if arrays.token_of(token_id) is not None:
+                raise ValueError(f"id {token_id} is given twice")
+        unknown = sorted(set(self.added_tokens) - specials.keys())
+        if unknown:
+            raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
+        _check_provisional(self.provisional, arrays, others, may_be_bytes=self.unknown is not None)
+        for name in _LAZY_FIELDS:
+            del self.__dict__[name]
+        self.__dict__.update(
+            arrays=arrays,
+            id_of_byte=MappingProxyType(dict(id_of_byte)),
+            special_tokens=MappingProxyType(specials),
+            added_tokens=frozenset(self.added_tokens),
+            normalization=normalization,
+            token_flags=MappingProxyType(_checked_flags(self.token_flags, specials)),
+            trained_with=MappingProxyType(dict(self.trained_with)),
+            irregular=irregular or bool(equal_ranks),
+            equal_ranks=equal_ranks,
+            provisional=frozenset(self.provisional),
+            decode_only=MappingProxyType(dict(sorted(self.decode_only.items()))),
+        )
+
+    def _as_arrays(self) -> Arrays:
+        """Return what was given, with the ids that merges make."""
+        _check_ids(self.tokens)
+        merge_ids = self.merge_ids or _find_merge_ids(self.tokens, self.merges)
+        if len(merge_ids) != len(self.merges):
+            raise ValueError(f"there are {len(self.merges)} merges, but {len(merge_ids)} ids of their tokens")
+        try:
+            return Arrays.of(dict(sorted(self.tokens.items())), self.merges, merge_ids)
+        except (OverflowError, TypeError):
+            raise ValueError(f"merges must be pairs of ids, between 0 and {LARGEST_ID}") from None
 
     if not TYPE_CHECKING:
 
@@ -334,20 +304,19 @@ class Vocabulary:
             with collector_paused():
                 return self.__dict__.setdefault(name, _LAZY_FIELDS[name](self.arrays))
 
-    @cached_property
-    def arrays(self) -> Arrays:
-        """Tokens and merges as the engine takes them."""
-        rows = array("I", bytes(12 * len(self.merges)))
-        flat = array("I", chain.from_iterable(self.merges))
-        rows[::3], rows[1::3], rows[2::3] = flat[::2], flat[1::2], array("I", self.merge_ids)
-        ends = array("Q", accumulate(map(len, self.tokens.values())))
-        return Arrays(
-            array("I", self.tokens).tobytes(), b"".join(self.tokens.values()), ends.tobytes(), rows.tobytes()
-        )
+    @staticmethod
+    def of_arrays(arrays: Arrays, **others: Any) -> Vocabulary:
+        """Make a vocabulary of tokens and merges that are arrays already; `others` are its other fields.
+
+        >>> ones = {byte: bytes([byte]) for byte in range(256)}
+        >>> Vocabulary.of_arrays(Arrays.of(ones, [(97, 98)], [256])).tokens[256]
+        b'ab'
+        """
+        return Vocabulary(cast("Mapping[int, bytes]", arrays), (), **others)
 
     @staticmethod
     def from_merges(
-        merges: Iterable[tuple[int, int, int]] | NDArray[np.uint32] | bytes,
+        merges: Iterable[tuple[int, int, int]] | bytes,
         dialect: Dialect,
         special_tokens: Sequence[str],
         pattern: str = PRETOKENIZER_PATTERN,
@@ -362,103 +331,20 @@ class Vocabulary:
         b'ab'
         """
         check_special_tokens(special_tokens)
-        if not isinstance(merges, bytes):
-            merges = array("I", chain.from_iterable(merges)).tobytes()
         base = dialect.base_vocabulary(len(special_tokens))
-        first = dialect.first_merge_id(len(special_tokens))
-        rows, end = number_merges(merges, list(base), first)
-        specials = dialect.special_token_ids(special_tokens, BASE_VOCAB_SIZE + end - first)
-        unmerged = Vocabulary(base, (), specials, pattern, dialect, trained_with=trained_with or {})
-        return unmerged.with_merges(rows)
-
-    def with_merges(self, rows: NDArray[np.uint32] | bytes) -> Vocabulary:
-        """Add merges to a vocabulary that has none, as rows of left, right and resulting id (or their bytes).
-
-        The engine builds their tokens; Python objects are created only at their first use.
-
-        >>> Vocabulary({byte: bytes([byte]) for byte in range(256)}, []).with_merges(
-        ...     np.array([[97, 98, 256]], np.uint32)
-        ... ).tokens[256]
-        b'ab'
-        """
-        packed = _packed(rows, "uint32")
-        spelled = None
-        if len(self.tokens) == BASE_VOCAB_SIZE:
-            spelled = spell_merges(self.base_ids, packed, MAX_TOKEN_BYTES)
-        if spelled is None or self._has_other_tokens(spelled[0]):
-            # If anything is wrong, checking token by token finds and reports it.
-            arrays = Arrays(b"", b"", b"", packed)
-            return replace(self, merges=arrays.to_pairs(), merge_ids=arrays.to_merge_ids())
-        return self._with_arrays(Arrays(*spelled, packed))
-
-    def with_arrays(
-        self, arrays: Arrays, provisional: Collection[int] = (), equal_ranks: Sequence[Pair] = ()
-    ) -> Vocabulary:
-        """Add all tokens and merges, in any order, to a vocabulary that has only single bytes.
-
-        `arrays` include the single bytes; `provisional` are tokens that exist only to be merged further, and
-        `equal_ranks` the places where merges of the same rank begin and end.
-
-        >>> ones = {byte: bytes([byte]) for byte in range(256)}
-        >>> whole = Vocabulary(ones | {256: b"abab", 257: b"ab"}, [(257, 257), (97, 98)], irregular=True)
-        >>> Vocabulary(ones, []).with_arrays(whole.arrays) == whole
-        True
-        """
-        packed = arrays.packed
-        checked = check_tokens(packed.ids, arrays.tokens, packed.ends, packed.merges)
-        if (
-            checked is None
-            or self._has_other_tokens(packed.ids, arrays)
-            or dict(checked[1]) != {token_id: byte for byte, token_id in self.id_of_byte.items()}
-        ):
-            # Checking token by token finds and reports what is wrong.
-            return replace(
-                self,
-                tokens=arrays.to_tokens(),
-                merges=arrays.to_pairs(),
-                merge_ids=arrays.to_merge_ids(),
-                irregular=True,
-                provisional=provisional,
-                equal_ranks=equal_ranks,
-            )
-        equal_ranks = _checked_ranges(equal_ranks, arrays.merge_count)
-        _check_provisional(
-            provisional,
-            arrays,
-            [*self.special_tokens.values(), *self.decode_only],
-            may_be_bytes=self.unknown is not None,
-        )
-        irregular = not checked[0] or len(self.tokens) < BASE_VOCAB_SIZE or bool(equal_ranks)
-        return self._with_arrays(
-            arrays, irregular=irregular, provisional=frozenset(provisional), equal_ranks=equal_ranks
+        ids = list(base)
+        id_of_pair = _merges_of_symbols(merges, ids, dialect.first_merge_id(len(special_tokens)))
+        return Vocabulary(
+            base,
+            list(id_of_pair),
+            dialect.special_token_ids(special_tokens, len(ids)),
+            pattern,
+            dialect,
+            trained_with=trained_with or {},
+            merge_ids=list(id_of_pair.values()),
         )
 
-    def _fields(self) -> dict[str, Any]:
-        return {own.name: getattr(self, own.name) for own in fields(self)}
-
-    def _with_arrays(self, arrays: Arrays, **changed: object) -> Vocabulary:
-        """Replace tokens and merges by arrays that are already checked."""
-        vocabulary = object.__new__(Vocabulary)
-        vocabulary.__dict__.update(self._fields(), id_of_byte=self.id_of_byte, arrays=arrays, **changed)
-        for name in _LAZY_FIELDS:
-            del vocabulary.__dict__[name]
-        return vocabulary
-
-    def _has_other_tokens(self, ids: bytes, arrays: Arrays | None = None) -> bool:
-        """Whether one of the ids, which are in their order, is that of a special or an only decoded token.
-
-        A special token that is one of the tokens of `arrays` too is none of these.
-        """
-        numbers = memoryview(ids).cast("I")
-        for text, token_id in chain(self.special_tokens.items(), (("", other) for other in self.decode_only)):
-            place = bisect_left(numbers, token_id)
-            if place < len(numbers) and numbers[place] == token_id:
-                token = None if arrays is None else arrays.token_at(place)
-                if not _is_token_too(text, token, self.normalization):
-                    return True
-        return False
-
-    def extended(self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]]) -> Vocabulary:
+    def extended(self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]] | bytes) -> Vocabulary:
         """Add merges, as rows of left, right and resulting symbol; `ids` are the ids of the existing symbols.
 
         New tokens get ids after the largest one in use.
@@ -468,10 +354,10 @@ class Vocabulary:
         >>> base.extended(symbols, [(97, 98, 256)]).merges
         ((97, 98),)
         """
-        tokens = dict(self.tokens)
-        next_id = max(*self.tokens, *self.special_tokens.values(), *self.decode_only) + 1
-        pairs = _add_merges(tokens, list(ids), next_id, rows)
-        return replace(self, tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
+        next_id = max([self.arrays.id_at(-1), *self.special_tokens.values(), *self.decode_only]) + 1
+        id_of_pair = dict(zip(self.merges, self.merge_ids, strict=True))
+        id_of_pair |= _merges_of_symbols(rows, list(ids), next_id)
+        return replace(self, merges=list(id_of_pair), merge_ids=list(id_of_pair.values()))
 
     def __hash__(self) -> int:
         """Equal vocabularies have equal fingerprints; the converse does not hold."""
@@ -479,11 +365,12 @@ class Vocabulary:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy the fields; they are checked again when the value is recreated."""
-        values = self._fields()
-        for name, value in values.items():
+        names = [own.name for own in fields(self) if own.init and own.name not in _LAZY_FIELDS]
+        others = {name: getattr(self, name) for name in names}
+        for name, value in others.items():
             if isinstance(value, Mapping):  # a view of a mapping cannot be pickled
-                values[name] = dict(value)
-        return partial(type(self), **values), ()
+                others[name] = dict(value)
+        return partial(self.of_arrays, self.arrays, **others), ()
 
     def __repr__(self) -> str:
         """Return a single line, without the tokens."""
@@ -514,13 +401,8 @@ class Vocabulary:
     @cached_property
     def special_tokens_apart(self) -> Mapping[str, int]:
         """The special tokens but those that are tokens of the same bytes, too."""
-        numbers = memoryview(self.arrays.packed.ids).cast("I")
-
-        def is_apart(token_id: int) -> bool:
-            place = bisect_left(numbers, token_id)
-            return place == len(numbers) or numbers[place] != token_id
-
-        return {text: token_id for text, token_id in self.special_tokens.items() if is_apart(token_id)}
+        token_of = self.arrays.token_of
+        return {text: own for text, own in self.special_tokens.items() if token_of(own) is None}
 
     @cached_property
     def id_of(self) -> Mapping[bytes, int]:
@@ -529,11 +411,6 @@ class Vocabulary:
             {token: token_id for token_id, token in sorted(self.tokens.items(), reverse=True)}
         )
 
-    @cached_property
-    def id_of_byte(self) -> Mapping[int, int]:
-        """The id of every byte value that has a token."""
-        return MappingProxyType(_id_of_byte(self.tokens))
-
     @property
     def base_ids(self) -> tuple[int, ...]:
         """The ids of all byte values; an error if the vocabulary lacks one.
@@ -541,7 +418,10 @@ class Vocabulary:
         >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).base_ids[:2]
         (1, 2)
         """
-        return _all_bytes(self.id_of_byte)
+        missing = set(range(BASE_VOCAB_SIZE)) - self.id_of_byte.keys()
+        if missing:
+            raise ValueError(f"the base tokens lack byte {min(missing)}")
+        return tuple(self.id_of_byte[byte] for byte in range(BASE_VOCAB_SIZE))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -550,32 +430,25 @@ class Vocabulary:
 
         arrays = self.arrays
         content: dict[str, object] = {
-            "merges": partial(merges_json, arrays.packed.merges, "pairs"),
+            "merges": partial(merges_json, arrays.merges, "pairs"),
             "pattern": self.pattern,
             "special_tokens": sorted(self.special_tokens.items()),
             "tokens": arrays.tokens_json("rows"),
             "whole_pretoken_first": self.whole_pretoken_first,
         }
-        if self.normalization is not None:
-            content["normalization"] = self.normalization
-        if self.added_tokens:
-            content["added_tokens"] = sorted(self.added_tokens)
-        if self.decode_only:
-            content["decode_only"] = [[token_id, token.hex()] for token_id, token in self.decode_only.items()]
-        if self.token_flags:
-            content["token_flags"] = sorted(self.token_flags.items())
-        if self.provisional:
-            content["provisional"] = sorted(self.provisional)
-        if self.drops_space:
-            content["drops_space"] = self.drops_space
-        if self.unknown is not None:
-            content["unknown"] = list(self.unknown)
-        if self.drops_missing:
-            content["drops_missing"] = True
-        if UNICODE_VERSION != _FIRST_UNICODE_VERSION:
-            content["unicode_version"] = UNICODE_VERSION
-        if self.equal_ranks:
-            content["equal_ranks"] = [list(ends) for ends in self.equal_ranks]
+        optional = {
+            "normalization": self.normalization,
+            "added_tokens": sorted(self.added_tokens),
+            "decode_only": [[token_id, token.hex()] for token_id, token in self.decode_only.items()],
+            "token_flags": sorted(self.token_flags.items()),
+            "provisional": sorted(self.provisional),
+            "drops_space": self.drops_space,
+            "unknown": self.unknown,
+            "drops_missing": self.drops_missing,
+            "unicode_version": UNICODE_VERSION if UNICODE_VERSION != _FIRST_UNICODE_VERSION else None,
+            "equal_ranks": self.equal_ranks,
+        }
+        content |= {name: value for name, value in optional.items() if value}
         # Ascending ids of merges follow from the bytes of their tokens.
         merge_ids = list(arrays.to_merge_ids())
         if any(map(ge, merge_ids, merge_ids[1:])) and merge_ids != _find_merge_ids(self.tokens, self.merges):
@@ -597,8 +470,8 @@ class Vocabulary:
                 "this vocabulary cannot be truncated: its merges are not in an order that training could give"
             )
         vocab_size = integer("vocab_size", vocab_size)
-        kept = set(self.tokens).difference(self.merge_ids)
-        counted, all_of = set(kept), self.mergeable_vocab_size
+        tokens = {*self.tokens}.difference(self.merge_ids)  # and those of the merges that are kept
+        counted, all_of = set(tokens), self.mergeable_vocab_size
         if self.dialect.vocab_size_counts == "everything":
             counted.update(self.special_tokens.values(), self.decode_only)
             all_of = self.vocab_size
@@ -612,38 +485,43 @@ class Vocabulary:
                 f"vocab_size must be at least {len(counted)}, as many tokens are made by no merge, "
                 f"not {vocab_size}"
             )
-        merges = []
-        for pair, token_id in zip(self.merges, self.merge_ids, strict=True):
+        kept = 0
+        for token_id in self.merge_ids:
             if token_id not in counted and len(counted) == vocab_size:
                 break
+            kept += 1
             counted.add(token_id)
-            kept.add(token_id)
-            merges.append(pair)
-        tokens = {token_id: token for token_id, token in self.tokens.items() if token_id in kept}
+            tokens.add(token_id)
         specials = dict(self.special_tokens)
         if specials == self.dialect.special_token_ids(list(specials), len(self.tokens)):
             moved = self.dialect.special_token_ids(list(specials), len(tokens))
-            if kept.isdisjoint(moved.values()) and set(self.decode_only).isdisjoint(moved.values()):
+            if tokens.isdisjoint(moved.values()) and set(self.decode_only).isdisjoint(moved.values()):
                 specials = moved
-        return replace(self, tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
+        return replace(
+            self,
+            tokens={token_id: self.tokens[token_id] for token_id in tokens},
+            merges=self.merges[:kept],
+            merge_ids=self.merge_ids[:kept],
+            special_tokens=specials,
+        )
 
 
-def _add_merges(
-    tokens: dict[int, bytes], ids: list[int], next_id: int, rows: Iterable[tuple[int, int, int]]
+def _merges_of_symbols(
+    rows: Iterable[tuple[int, int, int]] | bytes, ids: list[int], next_id: int
 ) -> dict[Pair, int]:
-    """Add the tokens of rows of left, right and resulting symbol; return the pairs of ids with their results.
+    """Return the ids that pairs of ids make, of rows of left, right and resulting symbol.
 
-    `ids` are the ids of the symbols so far. With shared tokens a pair may occur again in a later row: the
-    first row decides its rank.
+    `ids` are the ids of the symbols so far; those of new ones are added. With shared tokens a pair may occur
+    again in a later row: the first row decides its rank.
+
+    >>> _merges_of_symbols([(0, 1, 2), (2, 0, 3)], [97, 98], 256)
+    {(97, 98): 256, (256, 97): 257}
     """
-    made: dict[Pair, int] = {}
-    for left, right, result in rows:
-        if result == len(ids):
-            ids.append(next_id)
-            tokens[next_id] = tokens[ids[left]] + tokens[ids[right]]
-            next_id += 1
-        made.setdefault((ids[left], ids[right]), ids[result])
-    return made
+    numbers = array("I", rows if isinstance(rows, bytes) else chain.from_iterable(rows))
+    new = max(numbers[2::3], default=-1) + 1 - len(ids)
+    ids.extend(range(next_id, next_id + new))
+    left, right, made = ([ids[symbol] for symbol in numbers[part::3]] for part in range(3))
+    return dict(zip(zip(left, right, strict=True), made, strict=True))
 
 
 def _is_token_too(text: str, token: bytes | None, normalization: Normalization | None) -> bool:
@@ -654,12 +532,12 @@ def _is_token_too(text: str, token: bytes | None, normalization: Normalization |
     return text.encode("utf-8") == token
 
 
-def _check_ids(ids: Sequence[int]) -> None:
-    if not set(map(type, ids)) <= {int}:
-        wrong = next(token_id for token_id in ids if type(token_id) is not int)
-        raise ValueError(f"ids must be integers, not {wrong!r}")
-    if min(ids) < 0 or max(ids) > LARGEST_ID:
-        raise ValueError(f"ids must lie between 0 and {LARGEST_ID}: {min(ids)} to {max(ids)} were given")
+def _check_ids(ids: Collection[int]) -> None:
+    for token_id in ids:
+        if type(token_id) is not int:
+            raise ValueError(f"ids must be integers, not {token_id!r}")
+        if not 0 <= token_id <= LARGEST_ID:
+            raise ValueError(f"ids must lie between 0 and {LARGEST_ID}: {token_id} was given")
     _check_distinct("id", ids)
 
 
@@ -695,12 +573,15 @@ def _check_provisional(
     """Refuse provisional tokens that do not exist, are single bytes, or do not have the last ids."""
     if not provisional:
         return
-    own = memoryview(arrays.packed.ids).cast("I")[-len(provisional) :].tolist()
-    if sorted(provisional) != own or own[0] < max(other_ids, default=0):
+    count = len(arrays)
+    last = range(count - min(count, len(provisional)), count)
+    if sorted(provisional) != [arrays.id_at(place) for place in last] or min(provisional) < max(
+        other_ids, default=0
+    ):
         raise ValueError(
             f"provisional tokens {min(provisional)} to {max(provisional)} do not have the last ids"
         )
-    if min(arrays.lengths(len(provisional))) < 2 and not may_be_bytes:
+    if not may_be_bytes and any(len(arrays.token_at(place)) < 2 for place in last):
         raise ValueError("a provisional token must not be a single byte")
 
 
@@ -714,12 +595,6 @@ def _checked_ranges(equal_ranks: Sequence[Pair], merges: int) -> tuple[Pair, ...
             )
         last = end
     return tuple((start, end) for start, end in equal_ranks)
-
-
-def _check_added(added_tokens: Collection[str], special_tokens: Mapping[str, int]) -> None:
-    unknown = sorted(set(added_tokens) - set(special_tokens))
-    if unknown:
-        raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
 
 
 def flagged_tokens(vocabulary: Vocabulary) -> list[tuple[str, int, Sequence[str]]]:
@@ -781,30 +656,8 @@ def _check_distinct(what: str, values: Collection[Hashable]) -> None:
             seen.add(value)
 
 
-def _id_of_byte(tokens: Mapping[int, bytes]) -> dict[int, int]:
-    ids: dict[int, int] = {}
-    for token_id, token in [item for item in tokens.items() if len(item[1]) < 2]:
-        if not token:
-            raise ValueError(f"token {token_id} is empty")
-        if token[0] in ids:
-            raise ValueError(f"byte {token[0]} has two ids, {ids[token[0]]} and {token_id}")
-        ids[token[0]] = token_id
-    return ids
-
-
-def _all_bytes(id_of_byte: Mapping[int, int]) -> tuple[int, ...]:
-    missing = [byte for byte in range(BASE_VOCAB_SIZE) if byte not in id_of_byte]
-    if missing:
-        raise ValueError(f"the base tokens lack byte {missing[0]}")
-    return tuple(id_of_byte[byte] for byte in range(BASE_VOCAB_SIZE))
-
-
 def _find_merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> list[int]:
     """Return the id of every merge's token: of equal tokens the first that no earlier merge has, if any."""
-    id_of = {token: token_id for token_id, token in tokens.items()}
-    if len(id_of) == len(tokens):
-        with contextlib.suppress(KeyError):  # reported below
-            return [id_of[tokens[left] + tokens[right]] for left, right in merges]
     ids_of: defaultdict[bytes, list[int]] = defaultdict(list)
     for token_id in sorted(tokens):
         ids_of[tokens[token_id]].append(token_id)
@@ -820,68 +673,3 @@ def _find_merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> list
         first = ids_of[token][0]
         merge_ids.append(next(free[token], first) if token in free else first)
     return merge_ids
-
-
-def _replay(
-    tokens: Mapping[int, bytes], merges: Sequence[Pair], merge_ids: Sequence[int]
-) -> dict[int, bytes]:
-    """Build every merge's token from its parents; return all tokens in the order of ids."""
-    if len(merge_ids) != len(merges):
-        raise ValueError(f"there are {len(merges)} merges, but {len(merge_ids)} ids of their tokens")
-    made = {token_id: tokens[token_id] for token_id in sorted(_all_bytes(_id_of_byte(tokens)))}
-    sizes = dict.fromkeys(made, 1)
-    for (left, right), token_id in zip(merges, merge_ids, strict=True):
-        sizes[token_id] = sizes.get(left, 0) + sizes.get(right, 0)
-    if sum(sizes.values()) > MAX_TOKEN_BYTES:
-        raise ValueError(f"the tokens of the merges have more than {MAX_TOKEN_BYTES} bytes in all")
-    waiting = iter(merges)
-    try:
-        for (left, right), token_id in zip(waiting, merge_ids, strict=True):
-            made[token_id] = made[left] + made[right]
-    except KeyError as late:
-        rank = len(merges) - 1 - sum(1 for _ in waiting)
-        message = f"merge {rank} is made of id {late.args[0]}, which no earlier merge makes"
-        raise ValueError(message) from None
-    if len(made) != BASE_VOCAB_SIZE + len(merges):
-        _check_shared(tokens, merges, merge_ids)
-    for token_id, token in tokens.items():
-        if made.setdefault(token_id, token) != token:
-            raise ValueError(f"token {token_id} is {token!r:.80}, but its merge makes {made[token_id]!r:.80}")
-    ids = list(made)
-    return made if all(map(lt, ids, ids[1:])) else dict(sorted(made.items()))
-
-
-def _check_spelled(
-    tokens: Mapping[int, bytes], merges: Sequence[Pair], merge_ids: Sequence[int]
-) -> tuple[dict[int, bytes], bool]:
-    """Check that the token of every merge has the bytes of its parents, whatever the order of merges.
-
-    Return all tokens in the order of ids, and whether a parent is made later than a merge or a byte is
-    missing.
-    """
-    if len(merge_ids) != len(merges):
-        raise ValueError(f"there are {len(merges)} merges, but {len(merge_ids)} ids of their tokens")
-    id_of_byte = _id_of_byte(tokens)
-    made = set(id_of_byte.values())
-    in_order = True
-    for rank, ((left, right), token_id) in enumerate(zip(merges, merge_ids, strict=True)):
-        unknown = next((part for part in (left, right, token_id) if part not in tokens), None)
-        if unknown is not None:
-            raise ValueError(f"merge {rank} is made of id {unknown}, which no token has")
-        token = tokens[left] + tokens[right]
-        if tokens[token_id] != token:
-            raise ValueError(
-                f"merge {rank} makes {token!r:.80}, but id {token_id} is {tokens[token_id]!r:.80}"
-            )
-        in_order = in_order and left in made and right in made
-        made.add(token_id)
-    return dict(sorted(tokens.items())), not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
-
-
-def _check_shared(tokens: Mapping[int, bytes], merges: Sequence[Pair], merge_ids: Sequence[int]) -> None:
-    """Check that merges that result in the same id have the same bytes."""
-    made = {token_id: tokens[token_id] for token_id in _all_bytes(_id_of_byte(tokens))}
-    for rank, ((left, right), token_id) in enumerate(zip(merges, merge_ids, strict=True)):
-        token = made[left] + made[right]
-        if made.setdefault(token_id, token) != token:
-            raise ValueError(f"merge {rank} makes {token!r:.80}, but id {token_id} is {made[token_id]!r:.80}")

@@ -17,9 +17,9 @@ use super::arguments::{Threads, Width};
 use super::columns::{Undecodable, decoded_lists};
 use super::decode::{Drops, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
-use super::numbers::{cut_tokens, merge_rows, numbers};
 use super::streams::{DecodeStream, GrowingEncoding, PyEncodeStream};
 use super::texts::{JoinedParts, OneText, Texts};
+use super::vocabulary::{merge_rows, tokens_of};
 use super::{PyWatch, items};
 use crate::encode::{
     self, AddedToken, Choice, ChoicePart, Choices, Count, Definition, Encoded, Id, Special, Stages, Trim,
@@ -82,11 +82,11 @@ impl PyEncoder {
             Some((id, true)) => Some(Unknown::Joined(id)),
             None => drops_unknown.then_some(Unknown::Dropped),
         };
-        let ids = numbers::<u32>("ids", ids)?;
-        memory::ensure(2 * tokens.len() + ids.len() * BYTES_PER_TOKEN)?;
+        memory::ensure(2 * tokens.len() + ids.len() / 4 * BYTES_PER_TOKEN)?;
+        let (ids, tokens) = tokens_of(ids, tokens, ends)?;
         let definition = Definition {
             pattern,
-            tokens: &cut_tokens(ids, tokens, numbers("ends", ends)?)?,
+            tokens: &ids.iter().copied().zip(tokens).collect::<Vec<_>>(),
             decode_only: &decode_only,
             merges: merge_rows(merges)?,
             equal_ranks: &equal_ranks,

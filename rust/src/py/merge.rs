@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 
 use super::arguments::Threads;
 use super::count::PyCountTable;
-use super::numbers::{bytes_of, merge_rows};
+use super::vocabulary::{bytes_of, merge_rows};
 use super::{PyWatch, call_with};
 use crate::count::CountTable;
 use crate::error::{Error, Result};

@@ -24,14 +24,12 @@ mod gathered;
 mod ids;
 mod merge;
 mod normalize;
-mod numbers;
 mod pretokenize;
-mod recover;
 mod resources;
 mod streams;
 mod text_pairs;
 mod texts;
-mod token_bytes;
+mod vocabulary;
 
 /// The hot loops of bpetite. They are not tested without the GIL, so the module asks a free-threaded Python to enable it.
 #[allow(clippy::large_stack_frames)] // It runs once.
@@ -48,14 +46,15 @@ mod _engine {
         gathered::{Buffers, PyFieldTexts, PySplitTexts},
         merge::{train_merges, train_symbol_merges},
         normalize::PyNormalizer,
-        numbers::{merges_json, numbers_in, tokens_json},
         pretokenize::{pattern_way, pretokenize, read_pattern, safe_cut, same_pattern},
-        recover::{places_of_length, recover_merges},
         resources::{thread_count, trim_memory},
         streams::{DecodeStream, GrowingEncoding, PyEncodeStream},
         text_pairs::{PieceTokens, find_model, listed_merges, merges_that_happen, read_pieces, read_printed},
         texts::{check_text, is_utf8},
-        token_bytes::{base64_lines, check_tokens, number_merges, spell_merges},
+        vocabulary::{
+            base64_lines, complete_tokens, merges_json, numbers_in, places_of_length, recover_merges,
+            tokens_json,
+        },
     };
 
     #[pymodule_init]

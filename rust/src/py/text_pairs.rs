@@ -6,8 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use super::PyWatch;
-use super::numbers::{bytes_of, merge_rows, numbers};
-use super::recover::cut;
+use super::vocabulary::{bytes_of, cut, merge_rows, numbers, tokens_of};
 use crate::pieces::PieceRules;
 use crate::text_pairs::TokenUse;
 use crate::{json_model, memory, pieces, printable, text_pairs};
@@ -177,8 +176,7 @@ pub fn merges_that_happen<'py>(
     ends: &[u8],
     merges: &[u8],
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let ids = numbers::<u32>("ids", ids)?;
-    let tokens = cut(tokens, numbers("ends", ends)?)?;
+    let (ids, tokens) = tokens_of(ids, tokens, ends)?;
     let merges = merge_rows(merges)?;
     memory::ensure(3 * merges.len() * BYTES_PER_MERGE)?;
     let kept =

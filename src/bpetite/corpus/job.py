@@ -175,7 +175,7 @@ class Job:
             if source.weight != 1:
                 raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")
         vocabulary = tokenizer.vocabulary
-        largest = max([vocabulary.arrays.largest_id(), *vocabulary.special_tokens.values()])
+        largest = max([vocabulary.arrays.id_at(-1), *vocabulary.special_tokens.values()])
         dtype = choose_dtype(options.dtype, largest, options.format)
         appended = appended_id(tokenizer, options.append_special)
         reading = replace(options.reading, cut=cutter_for([tokenizer]))

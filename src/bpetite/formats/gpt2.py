@@ -169,7 +169,7 @@ def _unmade(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> list
     named. If there are many, merges are missing.
     """
     arrays = vocabulary.arrays
-    ids = memoryview(arrays.packed.ids).cast("I")
+    ids = memoryview(arrays.ids).cast("I")
     unmade = set(ids) - set(vocabulary.id_of_byte.values())
     most = max(2, len(unmade) // _MOST_UNMADE)
     unmade -= set(arrays.to_merge_ids())
@@ -189,7 +189,7 @@ def _check_assumed(path: Path, vocabulary: Vocabulary) -> None:
     them put before a text stands nowhere else, and is left out.
     """
     arrays = vocabulary.arrays
-    ids, made = memoryview(arrays.packed.ids).cast("I"), arrays.to_merge_ids()
+    ids, made = memoryview(arrays.ids).cast("I"), arrays.to_merge_ids()
     tried = [arrays.token_at(bisect_left(ids, one)) for one in made[:: len(made) // _TRIED + 1]]
     texts = [token.decode("utf-8", "replace") for token in tried]
     cut = [text for text in texts if "\ufffd" not in text and len(pretokenize(text, PATTERNS["gpt2"])) > 1]

@@ -105,23 +105,18 @@ def vocabulary_of_ranks(
     empty = [ranks.id_at(place) for place in places_of_length(ranks.ends, 0)]
     try:
         arrays, unreachable = _recovered(ranks)
-    except ValueError:
-        check_distinct(path, ranks.to_tokens())
-        raise
-    try:
-        return Vocabulary(
-            ranks.of_one_byte(),
-            (),
-            specials,
-            as_tiktoken_reads(pattern),
-            Dialect.named("tiktoken"),
+        return Vocabulary.of_arrays(
+            arrays,
+            special_tokens=specials,
+            pattern=as_tiktoken_reads(pattern),
+            dialect=Dialect.named("tiktoken"),
             whole_pretoken_first=bool(unreachable),
             normalization=normalization,
             # The whole text is normalized before special tokens are looked for.
             token_flags=dict.fromkeys(specials, ("normalized",)) if normalization else {},
             irregular=True,
             decode_only=dict.fromkeys(empty, b""),
-        ).with_arrays(arrays)
+        )
     except ValueError as error:
         refuse(path, str(error))
 

@@ -48,8 +48,7 @@ class ReadModel:
             drops_unknown = all(id_of(to_printable(bytes([byte]))) is None for byte in lacking)
         self.encoder = Encoder(
             pattern=vocabulary.pattern,
-            tokens=arrays.tokens,
-            **vars(arrays.packed),
+            **vars(arrays),
             normalization=for_engine(steps_in(vocabulary.normalization)),
             whole_pretoken_first=vocabulary.whole_pretoken_first,
             decode_only=list(vocabulary.decode_only.items()),
@@ -57,7 +56,7 @@ class ReadModel:
             unknown=unknown,
             drops_unknown=drops_unknown,
         )
-        is_placed = unknown is None or (is_plain and not arrays.has_id(unknown[0]))
+        is_placed = unknown is None or (is_plain and arrays.token_of(unknown[0]) is None)
         self.unplaced = None if unknown is None or is_placed else unknown[0]
         """The id of unknown bytes, if the engine does not know where tokens stand in a text that has some."""
         self.is_of_pieces = not spells_bytes and bool(real.model.byte_fallback or vocabulary.provisional)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Literal, NoReturn
 
-from bpetite._engine import listed_merges, merges_that_happen, places_of_length, read_printed
+from bpetite._engine import listed_merges, merges_that_happen, read_printed
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
@@ -76,14 +76,12 @@ def vocabulary_of_pairs(
         left, right = map(_shown, parts_of(merges, again))
         refuse(path, f"{place(again)}, {left} and {right}, appears twice")
     arrays = Arrays(own_ids, tokens, ends, merges_that_happen(own_ids, tokens, ends, rows))
-    base = {arrays.id_at(number): arrays.token_at(number) for number in places_of_length(ends, 1)}
     try:
-        return Vocabulary(
-            base,
-            (),
-            special_tokens,
-            pattern,
-            dialect,
+        return Vocabulary.of_arrays(
+            arrays,
+            special_tokens=special_tokens,
+            pattern=pattern,
+            dialect=dialect,
             whole_pretoken_first=whole_pretoken_first,
             normalization=normalization,
             token_flags=token_flags or {},
@@ -91,7 +89,7 @@ def vocabulary_of_pairs(
             unknown=unknown,
             irregular=True,
             decode_only={ids[text]: text.encode("utf-8") for text in others},
-        ).with_arrays(arrays)
+        )
     except ValueError as error:
         refuse(path, str(error))
 

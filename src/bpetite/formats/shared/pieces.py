@@ -123,12 +123,11 @@ def vocabulary_of_pieces(
     spelled = list(pieces.ids) if tokens.others else []
     others = {pieces.ids[spelled[place]]: spelled[place].encode("utf-8") for place in tokens.others}
     try:
-        return Vocabulary(
-            {token_id: bytes([byte]) for token_id, byte in tokens.single_bytes},
-            (),
-            pieces.special_tokens,
-            f"(?space)(?then){cut}" if puts_space else cut,
-            Dialect.named("huggingface"),
+        return Vocabulary.of_arrays(
+            arrays,
+            special_tokens=pieces.special_tokens,
+            pattern=f"(?space)(?then){cut}" if puts_space else cut,
+            dialect=Dialect.named("huggingface"),
             normalization=normalization,
             token_flags=token_flags or {},
             added_tokens=added_tokens,
@@ -136,7 +135,9 @@ def vocabulary_of_pieces(
             decode_only=others | {token_id: bytes([byte]) for token_id, byte in tokens.spare},
             drops_space=drops_space,
             unknown=unknown,
-        ).with_arrays(arrays, range(_first_free(pieces), arrays.id_at(-1) + 1), equal)
+            provisional=range(_first_free(pieces), arrays.id_at(-1) + 1),
+            equal_ranks=equal,
+        )
     except ValueError as error:
         refuse(path, str(error))
 

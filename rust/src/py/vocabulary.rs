@@ -1,0 +1,168 @@
+//! The Python functions that read, check and write the tokens and merges of vocabularies. Arrays of numbers are passed as
+//! their bytes, so that NumPy need not be imported for them.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::PyWatch;
+use crate::json_lists::{MergeForm, TokenForm, read_numbers, write_merges, write_tokens};
+use crate::memory::cells::Plain;
+use crate::{base64, memory, recover, vocabulary};
+
+/// The numbers whose bytes these are, where they are: new memory takes longer than reading them.
+pub fn numbers<'a, T: Plain + Copy>(name: &str, bytes: &'a [u8]) -> PyResult<&'a [T]> {
+    // The content of `bytes` begins where any number may begin.
+    viewed(bytes).ok_or_else(|| {
+        PyValueError::new_err(format!("{name}: the number of bytes is not a multiple of {}", size_of::<T>()))
+    })
+}
+
+/// Merges, in rows of three numbers.
+pub fn merge_rows(bytes: &[u8]) -> PyResult<&[[u32; 3]]> {
+    match numbers::<u32>("merges", bytes)?.as_chunks() {
+        (rows, []) => Ok(rows),
+        _ => Err(PyValueError::new_err("merges: the bytes are not whole rows of three numbers")),
+    }
+}
+
+/// The bytes of numbers.
+pub fn bytes_of<'py, T: Plain + Copy>(py: Python<'py>, numbers: &[T]) -> PyResult<Bound<'py, PyBytes>> {
+    memory::ensure(size_of_val(numbers))?;
+    Ok(PyBytes::new(py, viewed(numbers).unwrap_or_default()))
+}
+
+/// Views values as others, if they begin where these may and are whole ones.
+fn viewed<T: Plain + Copy, U: Plain + Copy>(values: &[T]) -> Option<&[U]> {
+    // SAFETY: any bytes are valid values, and what can be copied does not change through a shared borrow.
+    match unsafe { values.align_to() } {
+        ([], values, []) => Some(values),
+        _ => None,
+    }
+}
+
+/// Write merges as JSON: calls `write` with pieces of it.
+#[pyfunction]
+pub fn merges_json(py: Python<'_>, merges: &[u8], form: MergeForm, write: &Bound<'_, PyAny>) -> PyResult<()> {
+    write_merges(merge_rows(merges)?, form, |piece| write.call1((PyBytes::new(py, piece),)).map(drop))
+}
+
+/// Write tokens as JSON: calls `write` with pieces of it.
+#[pyfunction]
+pub fn tokens_json(
+    py: Python<'_>,
+    ids: &[u8],
+    tokens: &[u8],
+    ends: &[u8],
+    form: TokenForm,
+    write: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let (ids, tokens) = tokens_of(ids, tokens, ends)?;
+    write_tokens(ids, &tokens, form, |piece| write.call1((PyBytes::new(py, piece),)).map(drop))
+}
+
+/// Read all numbers in a text, whatever is between them; `None` if one does not fit 32 bits.
+#[pyfunction]
+pub fn numbers_in<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    memory::ensure(4 * text.len())?;
+    py.detach(|| read_numbers(text)).map(|numbers| bytes_of(py, &numbers)).transpose()
+}
+
+/// The memory of a token in the tables and the result, and of a byte of the longest token while it is merged or written.
+const BYTES_PER_TOKEN: usize = 256;
+const BYTES_PER_BYTE: usize = 64;
+
+/// Tokens with their ids, of concatenated bytes and the end of each.
+pub fn tokens_of<'a>(ids: &'a [u8], joined: &'a [u8], ends: &[u8]) -> PyResult<(&'a [u32], Vec<&'a [u8]>)> {
+    let (ids, tokens) = (numbers::<u32>("ids", ids)?, cut(joined, numbers("ends", ends)?)?);
+    if ids.len() != tokens.len() {
+        return Err(PyValueError::new_err(format!("ids: {} for {} tokens", ids.len(), tokens.len())));
+    }
+    Ok((ids, tokens))
+}
+
+/// Split concatenated tokens; it is also checked that there is memory for what is done with them.
+pub fn cut<'a>(joined: &'a [u8], ends: &[u64]) -> PyResult<Vec<&'a [u8]>> {
+    let longest = ends.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max();
+    memory::ensure(ends.len() * BYTES_PER_TOKEN + longest.unwrap_or(0) as usize * BYTES_PER_BYTE)?;
+    let mut start = 0;
+    let mut token_to = |&end: &u64| {
+        let token = joined.get(start..usize::try_from(end).ok()?);
+        start = end as usize;
+        token
+    };
+    let tokens: Option<Vec<_>> = ends.iter().map(&mut token_to).collect();
+    tokens.ok_or_else(|| PyValueError::new_err("ends: they must ascend within the joined tokens"))
+}
+
+/// The ids of tokens, their concatenated bytes, and the end of each.
+type TokenArrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+fn token_arrays<'py>(
+    py: Python<'py>,
+    ids: &[u32],
+    joined: &[u8],
+    ends: &[u64],
+) -> PyResult<TokenArrays<'py>> {
+    memory::ensure(joined.len())?;
+    Ok((bytes_of(py, ids)?, PyBytes::new(py, joined), bytes_of(py, ends)?))
+}
+
+/// All tokens, whether merges are in order, and the id of each byte.
+type CompleteTokens<'py> = (TokenArrays<'py>, bool, Vec<(u8, u32)>);
+
+/// Completes and checks the tokens of a vocabulary; see [`vocabulary`].
+#[pyfunction]
+pub fn complete_tokens<'py>(
+    py: Python<'py>,
+    ids: &[u8],
+    tokens: &[u8],
+    ends: &[u8],
+    merges: &[u8],
+    irregular: bool,
+) -> PyResult<CompleteTokens<'py>> {
+    let (ids, tokens) = tokens_of(ids, tokens, ends)?;
+    let merges = merge_rows(merges)?;
+    let all = py.detach(|| vocabulary::complete_tokens(ids, &tokens, merges, irregular))?;
+    Ok((token_arrays(py, &all.ids, &all.joined, &all.ends)?, all.in_order, all.id_of_byte))
+}
+
+/// Finds the two parents of every token; tokens are in the order of rank, and some may have equal ones.
+#[pyfunction]
+#[pyo3(signature = (ids, tokens, ends, equal_ranks=vec![]))]
+pub fn recover_merges<'py>(
+    py: Python<'py>,
+    ids: &[u8],
+    tokens: &[u8],
+    ends: &[u8],
+    equal_ranks: Vec<(u32, u32)>,
+) -> PyResult<(Bound<'py, PyBytes>, Vec<u32>)> {
+    let (ids, tokens) = tokens_of(ids, tokens, ends)?;
+    let (rows, unreachable) =
+        py.detach(|| recover::recover_merges(ids, &tokens, &equal_ranks, &mut PyWatch::default()))?;
+    Ok((bytes_of(py, rows.as_flattened())?, unreachable))
+}
+
+/// What a byte of a file of lines may take in the result.
+const FOR_EACH_BYTE: usize = 4;
+
+/// Reads lines of a token in base64 and its number: all numbers, the joined bytes of the tokens, and where each ends.
+#[pyfunction]
+pub fn base64_lines<'py>(
+    py: Python<'py>,
+    content: &[u8],
+    largest: u32,
+) -> PyResult<Option<TokenArrays<'py>>> {
+    memory::ensure(content.len() * FOR_EACH_BYTE)?;
+    let Some(read) = py.detach(|| base64::numbered_lines(content, largest)) else { return Ok(None) };
+    token_arrays(py, &read.numbers, &read.joined, &read.ends).map(Some)
+}
+
+/// The places of all tokens of a length in bytes.
+#[pyfunction]
+pub fn places_of_length(ends: &[u8], length: u64) -> PyResult<Vec<usize>> {
+    let ends = numbers::<u64>("ends", ends)?;
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let lengths = ends.iter().zip(starts).map(|(&end, start)| end.wrapping_sub(start));
+    Ok(lengths.enumerate().filter_map(|(place, own)| (own == length).then_some(place)).collect())
+}

@@ -1,0 +1,318 @@
+//! The check of a vocabulary: its tokens and merges in; all tokens, in the order of their ids, out.
+//!
+//! ```text
+//! tokens             0 a    1 b
+//! merges (with ids)  0 + 1 = 3    3 + 0 = 2
+//! all tokens         0 a    1 b    2 aba    3 ab
+//! ```
+//!
+//! A merge may make a token that is given, or one that an earlier merge makes; then it must spell the same bytes.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use crate::memory;
+use crate::recover::Keyed;
+
+/// All tokens of a vocabulary.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct CompleteTokens {
+    /// In ascending order.
+    pub ids: Vec<u32>,
+    /// The bytes of all tokens, concatenated in the order of ids, and the end of each.
+    pub joined: Vec<u8>,
+    pub ends: Vec<u64>,
+    /// Whether the parents of every merge are bytes or results of earlier merges.
+    pub in_order: bool,
+    /// The id of each single byte that has one.
+    pub id_of_byte: Vec<(u8, u32)>,
+}
+
+/// The largest size of what merges spell: a few of them can double a token without end.
+const MOST_BYTES: u64 = 1 << 28;
+
+/// The memory of a token or a merge besides its bytes.
+const BYTES_PER_TOKEN: usize = 64;
+
+/// Add the tokens that merges (left, right and resulting id) make to those that are given, and check all of them.
+///
+/// Unless they may be `irregular`, each byte has a token, and parents are bytes or results of earlier merges.
+pub fn complete_tokens(
+    ids: &[u32],
+    tokens: &[&[u8]],
+    merges: &[[u32; 3]],
+    irregular: bool,
+) -> Result<CompleteTokens> {
+    memory::ensure((ids.len() + merges.len()) * BYTES_PER_TOKEN)?;
+    let id_of_byte = ids_of_bytes(ids, tokens, irregular)?;
+    if let Some([left, right, _]) = first_repeated(merges)?.map(|rank| merges[rank]) {
+        return Err(Error::Value(format!("pair ({left}, {right}) is given twice")));
+    }
+    let mut all: Vec<u32> = ids.iter().copied().chain(merges.iter().map(|&[_, _, made]| made)).collect();
+    all.sort();
+    all.dedup();
+    let places = Places::new(&all);
+    let mut given: Vec<&[u8]> = vec![&[]; all.len()];
+    for (&id, &token) in ids.iter().zip(tokens) {
+        given[places.get(id).unwrap_or_default() as usize] = token;
+    }
+    let what = if irregular { "no token has" } else { "no earlier merge makes" };
+    let rows = places.rows(merges).map_err(|(rank, id)| is_made_of(rank, id, what))?;
+    let (lengths, in_order) = lengths_of(&given, &rows, &all, irregular)?;
+    let mut end = 0;
+    let ends: Vec<u64> = lengths
+        .iter()
+        .map(|length| {
+            end += length;
+            end
+        })
+        .collect();
+    let joined = spelled(&given, &rows, &ends, &all)?;
+    Ok(CompleteTokens { ids: all, joined, ends, in_order, id_of_byte })
+}
+
+/// The id of each byte that has a token.
+fn ids_of_bytes(ids: &[u32], tokens: &[&[u8]], irregular: bool) -> Result<Vec<(u8, u32)>> {
+    let mut found = [None; 256];
+    for (&id, &token) in ids.iter().zip(tokens) {
+        match *token {
+            [] => return Err(Error::Value(format!("token {id} is empty"))),
+            [byte] => {
+                if let Some(first) = found[usize::from(byte)].replace(id) {
+                    return Err(Error::Value(format!("byte {byte} has two ids, {first} and {id}")));
+                }
+            }
+            _ => {}
+        }
+    }
+    match found.iter().position(Option::is_none) {
+        Some(byte) if !irregular => Err(Error::Value(format!("the base tokens lack byte {byte}"))),
+        _ => Ok((0..=255).zip(found).filter_map(|(byte, id)| Some((byte, id?))).collect()),
+    }
+}
+
+fn is_made_of(rank: usize, id: u32, what: &str) -> Error {
+    Error::Value(format!("merge {rank} is made of id {id}, which {what}"))
+}
+
+/// The length of every token, and whether the parents of every merge are bytes or results of earlier merges.
+fn lengths_of(given: &[&[u8]], rows: &[[u32; 3]], ids: &[u32], irregular: bool) -> Result<(Vec<u64>, bool)> {
+    let mut lengths: Vec<u64> = given.iter().map(|token| token.len() as u64).collect();
+    let mut is_made: Vec<bool> = given.iter().map(|token| token.len() == 1).collect();
+    let (mut in_order, mut spelled) = (true, 0_u64);
+    for (rank, row) in rows.iter().enumerate() {
+        let [left, right, made] = row.map(|place| place as usize);
+        for parent in [left, right] {
+            in_order &= is_made[parent];
+            if lengths[parent] == 0 || !(irregular || is_made[parent]) {
+                return Err(is_made_of(rank, ids[parent], "no earlier merge makes"));
+            }
+        }
+        is_made[made] = true;
+        if lengths[made] == 0 {
+            lengths[made] = lengths[left].saturating_add(lengths[right]);
+            spelled = spelled.saturating_add(lengths[made]);
+        }
+    }
+    if spelled > MOST_BYTES {
+        return Err(Error::Value(format!(
+            "the tokens of the merges have more than {MOST_BYTES} bytes in all"
+        )));
+    }
+    Ok((lengths, in_order))
+}
+
+/// The bytes of all tokens: those that are given, and those that merges make.
+fn spelled(given: &[&[u8]], rows: &[[u32; 3]], ends: &[u64], ids: &[u32]) -> Result<Vec<u8>> {
+    let range = |place: usize| {
+        let start = if place == 0 { 0 } else { ends[place - 1] };
+        start as usize..ends[place] as usize
+    };
+    let mut joined = memory::filled(0, ends.last().map_or(0, |&end| end as usize))?;
+    let mut is_known: Vec<bool> = given.iter().map(|token| !token.is_empty()).collect();
+    for (place, token) in given.iter().enumerate().filter(|(_, token)| !token.is_empty()) {
+        joined[range(place)].copy_from_slice(token);
+    }
+    for (rank, row) in rows.iter().enumerate() {
+        let [left, right, made] = row.map(|place| place as usize);
+        let (left, right, whole) = (range(left), range(right), range(made));
+        if is_known[made] {
+            let (first, second, token) = (&joined[left], &joined[right], &joined[whole]);
+            if token.len() != first.len() + second.len()
+                || !token.starts_with(first)
+                || !token.ends_with(second)
+            {
+                let (token, both, id) = (shown(token), shown(&[first, second].concat()), ids[made]);
+                return Err(Error::Value(format!("merge {rank} makes {both}, but id {id} is {token}")));
+            }
+        } else {
+            is_known[made] = true;
+            let middle = whole.start + left.len();
+            joined.copy_within(left, whole.start);
+            joined.copy_within(right, middle);
+        }
+    }
+    Ok(joined)
+}
+
+/// Bytes as Python writes them; of many, the first.
+pub fn shown(bytes: &[u8]) -> String {
+    let (first, rest) = bytes.split_at(bytes.len().min(40));
+    format!("b'{}{}'", first.escape_ascii(), if rest.is_empty() { "" } else { "..." })
+}
+
+/// The places of ids in ascending order.
+pub struct Places<'a> {
+    ids: &'a [u32],
+    /// For each number up to the last id its place: where gaps are few, it is quicker than a search.
+    table: Vec<u32>,
+}
+
+/// Up to so many numbers for each id, there is a table.
+const FEW_GAPS: usize = 4;
+
+impl<'a> Places<'a> {
+    pub fn new(ids: &'a [u32]) -> Self {
+        let end = ids.last().map_or(0, |&last| last as usize + 1);
+        let mut table = vec![u32::MAX; if end <= FEW_GAPS * ids.len() { end } else { 0 }];
+        if !table.is_empty() {
+            (0..).zip(ids).for_each(|(place, &id)| table[id as usize] = place);
+        }
+        Self { ids, table }
+    }
+
+    #[inline]
+    pub fn get(&self, id: u32) -> Option<u32> {
+        if self.table.is_empty() {
+            return self.ids.binary_search(&id).ok().map(|place| place as u32);
+        }
+        self.table.get(id as usize).copied().filter(|&place| place != u32::MAX)
+    }
+
+    /// Merges as rows of places; the error is the rank of the first that names another id, and that id.
+    pub fn rows(&self, merges: &[[u32; 3]]) -> std::result::Result<Vec<[u32; 3]>, (usize, u32)> {
+        let place = |rank, id| self.get(id).ok_or((rank, id));
+        let row = |(rank, &[left, right, made]): (usize, &[u32; 3])| {
+            Ok([place(rank, left)?, place(rank, right)?, place(rank, made)?])
+        };
+        merges.iter().enumerate().map(row).collect()
+    }
+}
+
+/// Whether the parents of every merge (left, right and resulting token) are bytes or results of earlier merges.
+pub fn parents_come_first(tokens: &[&[u8]], merges: &[[u32; 3]]) -> bool {
+    let mut is_made: Vec<bool> = tokens.iter().map(|token| token.len() == 1).collect();
+    merges.iter().all(|&[left, right, made]| {
+        let come_first = is_made[left as usize] && is_made[right as usize];
+        is_made[made as usize] = true;
+        come_first
+    })
+}
+
+/// The first merge whose pair an earlier one has.
+pub fn first_repeated(merges: &[[u32; 3]]) -> Result<Option<usize>> {
+    let pair = |&[left, right, _]: &[u32; 3]| u64::from(left) << 32 | u64::from(right);
+    let mut pairs = memory::gathered(merges.iter().map(pair))?;
+    pairs.sort_unstable();
+    if pairs.windows(2).all(|two| two[0] != two[1]) {
+        return Ok(None);
+    }
+    let mut seen = HashSet::with_capacity_and_hasher(merges.len(), Keyed::random());
+    Ok(merges.iter().position(|merge| !seen.insert(pair(merge))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(ids: impl Iterator<Item = u32>) -> Vec<(u32, Vec<u8>)> {
+        ids.zip(0..=255).map(|(id, byte)| (id, vec![byte])).collect()
+    }
+
+    fn completed(
+        mut tokens: Vec<(u32, Vec<u8>)>,
+        merges: &[[u32; 3]],
+        irregular: bool,
+    ) -> std::result::Result<CompleteTokens, String> {
+        tokens.sort();
+        let ids: Vec<u32> = tokens.iter().map(|&(id, _)| id).collect();
+        let spelled: Vec<&[u8]> = tokens.iter().map(|(_, token)| token.as_slice()).collect();
+        complete_tokens(&ids, &spelled, merges, irregular).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn tokens_of_merges_are_added_in_the_order_of_ids() {
+        let base = bytes((0..256).rev());
+        let (a, b) = (255 - u32::from(b'a'), 255 - u32::from(b'b'));
+        let all = completed(base, &[[a, b, 301], [301, a, 300]], false).unwrap();
+        assert_eq!(all.ids[255..], [255, 300, 301]);
+        assert_eq!(all.joined[254..], *b"\x01\x00abaab");
+        assert_eq!(all.ends[255..], [256, 259, 261]);
+        assert!(all.in_order);
+        assert_eq!(all.id_of_byte[97], (b'a', a));
+    }
+
+    #[test]
+    fn two_merges_may_make_the_same_token_with_any_id() {
+        let merges = [[97, 97, 1 << 30], [1 << 30, 97, u32::MAX - 1], [97, 1 << 30, u32::MAX - 1]];
+        assert_eq!(completed(bytes(0..), &merges, false).unwrap().ids.len(), 258);
+    }
+
+    #[test]
+    fn irregular_merges_may_come_before_their_parents_and_bytes_may_lack() {
+        let tokens = || vec![(0, b"a".to_vec()), (1, b"b".to_vec()), (2, b"ab".to_vec())];
+        let irregular = |merges: &[[u32; 3]]| completed(tokens(), merges, true).map(|all| all.in_order);
+        assert_eq!(irregular(&[[0, 1, 2], [2, 0, 3]]), Ok(true));
+        assert_eq!(irregular(&[[2, 0, 3], [0, 1, 2]]), Ok(false));
+        assert!(
+            irregular(&[[3, 0, 4], [2, 0, 3]]).unwrap_err().contains("id 3, which no earlier merge makes")
+        );
+        assert!(irregular(&[[0, 9, 2]]).unwrap_err().contains("merge 0 is made of id 9, which no token has"));
+        assert!(completed(tokens(), &[], false).unwrap_err().contains("lack byte 0"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let wrong: [(&[[u32; 3]], &str); 5] = [
+            (&[[97, 98, 256], [97, 98, 257]], "pair (97, 98) is given twice"),
+            (&[[97, 256, 257], [97, 98, 256]], "merge 0 is made of id 256, which no earlier merge makes"),
+            (&[[97, 98, 256], [98, 99, 256]], "merge 1 makes b'bc', but id 256 is b'ab'"),
+            (&[[97, 98, 99]], "merge 0 makes b'ab', but id 99 is b'c'"),
+            (&[[1 << 20, 98, 256]], "merge 0 is made of id 1048576, which no earlier merge makes"),
+        ];
+        for (merges, message) in wrong {
+            assert_eq!(completed(bytes(0..), merges, false).unwrap_err(), message);
+        }
+        for (token, message) in
+            [(b"a" as &[u8], "byte 97 has two ids, 97 and 300"), (b"", "token 300 is empty")]
+        {
+            let tokens = [bytes(0..), vec![(300, token.to_vec())]].concat();
+            assert_eq!(completed(tokens, &[], false).unwrap_err(), message);
+        }
+    }
+
+    #[test]
+    fn merges_that_double_a_token_without_end_are_refused() {
+        let merges: Vec<[u32; 3]> =
+            (256..400).map(|id| if id == 256 { [97, 97, id] } else { [id - 1, id - 1, id] }).collect();
+        assert!(completed(bytes(0..), &merges, false).unwrap_err().contains("more than 268435456 bytes"));
+    }
+
+    #[test]
+    fn ids_have_places_with_gaps_or_without() {
+        for ids in [[3, 4, 5], [3, 4, 6], [3, 4, 1 << 30]] {
+            let places = Places::new(&ids);
+            assert_eq!(places.rows(&[[4, 3, ids[2]]]), Ok(vec![[1, 0, 2]]));
+            for wrong in [0, 2, 7, u32::MAX] {
+                assert_eq!(places.rows(&[[4, 3, 4], [4, 3, wrong]]), Err((1, wrong)));
+            }
+        }
+        assert_eq!(Places::new(&[]).get(0), None);
+    }
+
+    #[test]
+    fn the_first_repeated_pair_is_found() {
+        assert_eq!(first_repeated(&[[0, 1, 2], [1, 0, 3], [0, 1, 3]]).unwrap(), Some(2));
+        assert_eq!(first_repeated(&[[0, 1, 2], [1, 0, 3]]).unwrap(), None);
+    }
+}
