@@ -1,10 +1,11 @@
 //! A compiled regular expression: the machine that can run it, and the faster ways that it has.
 
-use super::alphabet::Alphabet;
+use std::sync::Arc;
+
 use super::automaton::{Automaton, CutEffect};
 use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
-use super::masks::{Joint, MaskRules};
+use super::masks::{Finder, Joint, JointScan, MaskRules, Needs, WINDOW};
 use super::set::CharSet;
 use super::syntax::{parse, refusal};
 use super::views::Views;
@@ -35,12 +36,12 @@ pub enum Way {
 /// A regular expression, ready to cut text.
 pub struct Compiled {
     machine: Machine,
-    automaton: Option<Box<Automaton>>,
+    automaton: Option<Arc<Automaton>>,
     masks: Option<Box<Joint>>,
     /// Whether masks decide at once, without a look at what follows, where matches begin.
     is_decided: bool,
     /// For patterns that masks alone do not decide at once.
-    views: Option<Box<Views>>,
+    views: Option<Arc<Views>>,
 }
 
 /// What the search for matches in one text remembers.
@@ -67,14 +68,14 @@ impl Compiled {
     }
 
     fn of(machine: Machine) -> Self {
-        let automaton = Automaton::new(&machine.graph).map(Box::new);
+        let automaton = Automaton::new(&machine.graph).map(Arc::new);
         let decides = automaton.as_deref().is_some_and(LocalRules::decide_at_once);
-        let masks = automaton.as_deref().and_then(|automaton| {
+        let masks = automaton.as_ref().and_then(|automaton| {
             let rules = LocalRules::new(automaton).filter(|rules| rules.pays)?;
-            Some(Box::new(Joint::of_one(&automaton.alphabet, &MaskRules::new(&rules)?, decides)))
+            Some(Box::new(Joint::of_one(automaton, &MaskRules::new(&rules)?, decides)))
         });
         let is_decided = masks.is_some() && decides;
-        let views = if is_decided { None } else { Views::new(&machine.graph).map(Box::new) };
+        let views = if is_decided { None } else { Views::new(&machine.graph).map(Arc::new) };
         Self { machine, automaton, masks, is_decided, views }
     }
 
@@ -92,18 +93,13 @@ impl Compiled {
     }
 
     /// The automaton, if there is one.
-    pub fn automaton(&self) -> Option<&Automaton> {
-        self.automaton.as_deref()
+    pub fn automaton(&self) -> Option<&Arc<Automaton>> {
+        self.automaton.as_ref()
     }
 
     /// The sets of characters of the pattern.
     pub fn sets(&self) -> &[CharSet] {
         &self.machine.graph.sets
-    }
-
-    /// The views, if the pattern has any.
-    pub fn views(&self) -> Option<&Views> {
-        self.views.as_deref()
     }
 
     /// The end of the match that begins at a place and is not empty, if there is one.
@@ -152,40 +148,61 @@ impl Compiled {
     /// Begin to cut a text.
     #[inline]
     pub fn scan<'a>(&'a self, text: &'a str) -> Scanner<'a> {
-        let state = match &self.masks {
-            Some(masks) => State::Joint(self, masks.scan([self], text, 0)),
-            None => State::Once(self, Run::default()),
-        };
-        Scanner { text, position: 0, state }
+        let masks = self.masks.as_ref().map(|masks| masks.scan(text, 0));
+        Scanner { text, position: 0, state: State::Once(self, masks, None) }
     }
 
-    /// Add pieces to the batch until it is full or the text ends.
-    #[inline(never)]
+    /// Add pieces from a position on to the batch until it is nearly full or the text ends: by masks if there is a scan. The
+    /// other ways help it where a window does not tell the end of a piece.
     pub fn fill(
         &self,
         text: &str,
         mut position: usize,
+        scan: Option<&mut JointScan>,
         batch: &mut Batch,
-        run: &mut Run,
+        run: &mut Option<Box<Run>>,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        while position < text.len() && !batch.is_full() {
-            position = self.piece_end(text, position, run, pulse)?.0;
-            batch.push(position);
+        let Some(scan) = scan else {
+            return self.fill_up_to(text, &mut position, text.len(), batch, run, pulse);
+        };
+        while let Needs::Help(mut place) = scan.fill(batch, pulse)? {
+            // Where one piece is not told by a window, the next ones often are not, either.
+            let end = text.len().min(place + WINDOW);
+            self.fill_up_to(text, &mut place, end, batch, run, pulse)?;
+            scan.go_on_at(place);
         }
         Ok(())
     }
 
-    /// What cuts windows together with other patterns: an alphabet, and masks for the starts of pieces; or, as is told
-    /// last, for the few places where a match may begin, to be found by views.
-    pub fn for_windows(&self) -> Option<(&Alphabet, MaskRules, bool)> {
+    #[inline(never)]
+    fn fill_up_to(
+        &self,
+        text: &str,
+        place: &mut usize,
+        end: usize,
+        batch: &mut Batch,
+        run: &mut Option<Box<Run>>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let run = run.get_or_insert_default();
+        while *place < end && !batch.is_full() {
+            *place = self.piece_end(text, *place, run, pulse)?.0;
+            batch.push(*place);
+        }
+        Ok(())
+    }
+
+    /// What cuts windows together with other patterns: masks for the starts of pieces, or for the few places where a match
+    /// may begin, to be found by views.
+    pub fn for_windows(&self) -> Option<(Finder, MaskRules)> {
         if let (Some(automaton), Some(masks), true) = (&self.automaton, &self.masks, self.is_decided) {
             let rules = masks.first_rules().filter(|_| !automaton.alphabet.tells_final_line_feed());
-            return rules.map(|rules| (&automaton.alphabet, rules.clone(), false));
+            return rules.map(|rules| (Finder::Automaton(Arc::clone(automaton)), rules.clone()));
         }
         let views = self.views.as_ref()?;
         let rules = LocalRules::possible_matches(views)?;
-        Some((&views.alphabet, MaskRules::new(&rules)?, true))
+        Some((Finder::Views(Arc::clone(views)), MaskRules::new(&rules)?))
     }
 
     /// Whether a text of so many bytes is cut faster without masks.

@@ -18,8 +18,9 @@
 //! two or three rounds are nearly always enough. Since the label of the first character is known, all labels are then
 //! correct. Most labels are rare, and most relations hold nowhere in most windows: both are then left out.
 
-use super::local::{Label, LabelRule, LocalRules, Relation, Set};
-use super::vectors::{Bits, Fulfilled, Instructions, Vectors, WORDS};
+use super::local::{Label, LabelRule, LocalRules, MOST_ATOMS, Relation, Set};
+use super::vectors::Vectors;
+use bits::{Bits, extend};
 use reading::Characters;
 use terms::{Eight, Use, eights};
 
@@ -28,9 +29,11 @@ mod joint;
 mod reading;
 mod terms;
 
-pub use joint::{Joint, JointScan, Needs};
+pub use joint::{Finder, Joint, JointScan, Needs};
 
-const WINDOW: usize = 64 * WORDS;
+/// How many words of 64 places stand in the largest window.
+const WORDS: usize = 8;
+pub const WINDOW: usize = 64 * WORDS;
 
 /// A window seldom has more pieces: those for which there is no room are found a second time.
 pub const USUAL_PIECES: usize = 3 * WINDOW / 8;
@@ -42,15 +45,15 @@ pub const ATOMS_OF_WINDOW: usize = 64 + WINDOW + 64;
 const MAX_PLAIN_EIGHTS: usize = 11;
 const MAX_WIDE_EIGHTS: usize = 14;
 
-/// A bit for every byte of the characters of a window.
-type BytesBits<const N: usize> = [Bits<N>; 2];
-
 /// The number of labels that have masks; all other characters have the usual label.
 const MARKED: usize = Label::MARKED.len();
 
 /// The maximum number of rounds in which labels are propagated within a window; characters that still change are then
 /// unsure.
 const MAX_ROUNDS: usize = 12;
+
+/// Small tables are faster on some machines.
+const FEW_ATOMS: usize = 16;
 
 /// The capacity for relations: enough for all rules, and a power of two, so that the compiler can drop bounds checks.
 const MAX_RELATIONS: usize = 32;
@@ -61,6 +64,8 @@ pub struct MaskRules {
     /// The terms for windows of ASCII, and those for any text.
     plain: Vec<Eight>,
     wide: Vec<Eight>,
+    /// Whether there are at most 16 atoms.
+    few_atoms: bool,
     /// The rules for labels, and for unsure places.
     marked: [MaskRule; MARKED],
     unsure: MaskRule,
@@ -139,7 +144,8 @@ impl MaskRules {
         let plain = eights(&relations.0, rules.atoms, rules.plain);
         let wide = eights(&relations.0, rules.atoms, Set::MAX);
         let is_fast = plain.len() <= MAX_PLAIN_EIGHTS && wide.len() <= MAX_WIDE_EIGHTS;
-        is_fast.then_some(Self { plain, wide, marked, unsure, stays, open })
+        let few_atoms = rules.atoms <= FEW_ATOMS as u8;
+        is_fast.then_some(Self { plain, wide, few_atoms, marked, unsure, stays, open })
     }
 
     /// Whether a state may be open.
@@ -162,11 +168,13 @@ impl MaskRules {
         fulfilled: &mut [[u8; 64]; N],
     ) {
         let eights = if characters.wide { &self.wide } else { &self.plain };
-        match characters.count.div_ceil(64) {
-            words if words < N => {
-                relations.find(vectors, eights, &characters.atoms, behind, &mut fulfilled[..words]);
-            }
-            _ => relations.find(vectors, eights, &characters.atoms, behind, fulfilled),
+        let fulfilled = match characters.count.div_ceil(64) {
+            words if words < N => &mut fulfilled[..words],
+            _ => fulfilled,
+        };
+        match self.few_atoms {
+            true => relations.find::<FEW_ATOMS>(vectors, eights, &characters.atoms, behind, fulfilled),
+            false => relations.find::<MOST_ATOMS>(vectors, eights, &characters.atoms, behind, fulfilled),
         }
     }
 
@@ -201,7 +209,7 @@ impl MaskRules {
             vectors.join(&mut open, relations.places(self.open.opens_here), &labels.at[0]);
             vectors.join(&mut open, relations.places(self.open.opens), &[!0; N]);
             if open != [0; N] {
-                open = run(vectors, &open, relations.places(self.open.stays));
+                open = extend(vectors, &open, relations.places(self.open.stays));
                 let contradicted = relations.places(self.open.contradicted);
                 vectors.join(&mut unsure, contradicted, &vectors.up(&open));
             }
@@ -234,7 +242,7 @@ impl MaskRules {
             if stays.is_some() {
                 let mut through = *relations.places(stays);
                 vectors.take_away(&mut through, begins);
-                *special = run(vectors, special, &through);
+                *special = extend(vectors, special, &through);
             }
         }
         next
@@ -255,16 +263,16 @@ struct Relations<const N: usize>([Bits<N>; MAX_RELATIONS]);
 impl<const N: usize> Relations<N> {
     /// Find the places of all relations among words of atoms.
     #[inline(always)]
-    fn find(
+    fn find<const ATOMS: usize>(
         &mut self,
         vectors: impl Vectors,
         eights: &[Eight],
         atoms: &[u8],
         behind: &[u8],
-        fulfilled: &mut Fulfilled,
+        fulfilled: &mut [[u8; 64]],
     ) {
         for eight in eights {
-            let anywhere = vectors.fulfilled(atoms, behind, &eight.terms, fulfilled);
+            let anywhere = eight.tables.fulfilled::<ATOMS>(vectors, atoms, behind, fulfilled);
             for &Use { relation, terms, is_first } in &eight.uses {
                 let places = &mut self.0[relation % MAX_RELATIONS];
                 if is_first {
@@ -272,7 +280,10 @@ impl<const N: usize> Relations<N> {
                 }
                 // Most relations hold nowhere in most windows; in a short one, to ask takes longer.
                 if N <= 2 || anywhere & terms != 0 {
-                    vectors.places(fulfilled, terms, places);
+                    for (places, fulfilled) in places.iter_mut().zip(&*fulfilled) {
+                        *places |=
+                            vectors.non_zero(vectors.and(vectors.load(fulfilled), vectors.splat(terms)));
+                    }
                 }
             }
         }
@@ -338,16 +349,4 @@ impl<const N: usize> Labels<N> {
             }
         }
     }
-}
-
-/// The bits of `from`, each extended through the run of `through` bits that follows it.
-#[inline(always)]
-fn run<const N: usize>(vectors: impl Vectors, from: &Bits<N>, through: &Bits<N>) -> Bits<N> {
-    let (mut first, mut inside, mut all) = ([0; N], *through, *from);
-    vectors.join(&mut first, &vectors.up(from), through);
-    // Adding the first bit of a run to the run clears the run and sets the bit after it.
-    vectors.take_away(&mut inside, &vectors.add(&first, through));
-    vectors.join(&mut all, &first, &first);
-    vectors.join(&mut all, &inside, &inside);
-    all
 }

@@ -119,7 +119,7 @@ impl Pattern {
     /// The automaton, if one alone cuts text.
     pub fn automaton(&self) -> Option<&Automaton> {
         match &self.cut {
-            Cut::Once(compiled) => compiled.automaton(),
+            Cut::Once(compiled) => compiled.automaton().map(Arc::as_ref),
             Cut::InSteps(_) => None,
         }
     }
@@ -253,8 +253,8 @@ pub struct Scanner<'a> {
 
 #[allow(clippy::large_enum_variant, reason = "to allocate takes longer than a short text")]
 enum State<'a> {
-    Once(&'a Compiled, Run),
-    Joint(&'a Compiled, JointScan<'a>),
+    /// By masks, if there are any; the run is that of the other ways, where they are needed.
+    Once(&'a Compiled, Option<JointScan<'a>>, Option<Box<Run>>),
     Steps(Box<Steps<'a>>),
 }
 
@@ -268,8 +268,9 @@ impl Scanner<'_> {
     pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<usize> {
         batch.clear();
         match &mut self.state {
-            State::Once(compiled, run) => compiled.fill(self.text, self.position, batch, run, pulse)?,
-            State::Joint(_, scan) => scan.fill_alone(batch, pulse)?,
+            State::Once(compiled, scan, run) => {
+                compiled.fill(self.text, self.position, scan.as_mut(), batch, run, pulse)?;
+            }
             State::Steps(steps) => steps.fill(batch, pulse)?,
         }
         if let Some(&end) = batch.ends().last() {
@@ -284,8 +285,9 @@ impl Scanner<'_> {
     /// all taken for matches.)
     pub fn is_match(&mut self, start: usize, pulse: &mut Pulse) -> Result<bool> {
         match &mut self.state {
-            State::Once(compiled, run) => compiled.begins(self.text, start, run, pulse),
-            State::Joint(compiled, _) => compiled.begins(self.text, start, &mut Run::default(), pulse),
+            State::Once(compiled, _, run) => {
+                compiled.begins(self.text, start, run.get_or_insert_default(), pulse)
+            }
             State::Steps(_) => Ok(true),
         }
     }

@@ -321,7 +321,7 @@ pub struct Steps<'a> {
 enum PieceScan<'a> {
     /// The piece begins here.
     First(usize, Box<Scanner<'a>>),
-    Joint(Box<JointScan<'a>>),
+    Joint(Box<JointScan<'a>>, Run),
 }
 
 impl Steps<'_> {
@@ -374,7 +374,7 @@ impl Steps<'_> {
                         return Ok(Some((ends, 1)));
                     }
                 }
-                Some(PieceScan::Joint(scan)) => {
+                Some(PieceScan::Joint(scan, _)) => {
                     let needs = scan.fill(&mut self.batch, pulse)?;
                     let mut ends = self.batch.ends().to_vec();
                     if let Needs::Help(start) = needs {
@@ -396,8 +396,7 @@ impl Steps<'_> {
             let Some(first) = patterns(&self.sequence.last).next() else { return Ok(Some((vec![end], 0))) };
             self.scan = Some(match &self.sequence.joint {
                 Some(joint) => {
-                    let scan = joint.scan(patterns(&self.sequence.last), &self.text[..end], start);
-                    PieceScan::Joint(Box::new(scan))
+                    PieceScan::Joint(Box::new(joint.scan(&self.text[..end], start)), Run::default())
                 }
                 None => PieceScan::First(start, Box::new(first.scan(&self.text[start..end]))),
             });
@@ -406,8 +405,12 @@ impl Steps<'_> {
 
     /// Cut a piece of the first pattern by one step after the other, where the patterns cannot cut it together.
     fn help(&mut self, start: usize, pulse: &mut Pulse) -> Result<Vec<usize>> {
-        let Some(PieceScan::Joint(scan)) = &mut self.scan else { return Ok(Vec::new()) };
-        let end = scan.piece_end(start, pulse)?;
+        let (Some(PieceScan::Joint(scan, run)), Some(first)) =
+            (&mut self.scan, patterns(&self.sequence.last).next())
+        else {
+            return Ok(Vec::new());
+        };
+        let (end, _) = first.piece_end(&self.text[..self.piece_end], start, run, pulse)?;
         scan.go_on_at(end);
         let count = self.sequence.joint.as_ref().map_or(0, |joint| joint.count());
         let mut ends = vec![end];

@@ -239,7 +239,7 @@ impl Ways {
         let automaton = compiled.automaton()?;
         let decides = LocalRules::decide_at_once(automaton);
         let rules = LocalRules::new(automaton).and_then(|rules| MaskRules::new(&rules));
-        let on = |machine| Some(Joint::of_one(&automaton.alphabet, rules.as_ref()?, decides).on(machine));
+        let on = |machine| Some(Joint::of_one(automaton, rules.as_ref()?, decides).on(machine));
         let masks = Instructions::all().into_iter().filter_map(on).collect();
         Some(Self { source: source.to_owned(), compiled, masks })
     }
@@ -263,11 +263,11 @@ impl Ways {
 
     fn masks_agree(&self, text: &str, expected: &ExpectedPieces) {
         for masks in &self.masks {
-            let (mut pulse, mut scan) = (Pulse::until(&STOPPED), masks.scan([&self.compiled], text, 0));
+            let (mut pulse, mut scan, mut run) = (Pulse::until(&STOPPED), masks.scan(text, 0), None);
             let (mut batch, mut found) = (Batch::default(), Vec::new());
             while found.last() != Some(&text.len()) && !text.is_empty() {
                 batch.clear();
-                scan.fill_alone(&mut batch, &mut pulse).unwrap();
+                self.compiled.fill(text, 0, Some(&mut scan), &mut batch, &mut run, &mut pulse).unwrap();
                 assert!(!batch.ends().is_empty());
                 found.extend_from_slice(batch.ends());
             }

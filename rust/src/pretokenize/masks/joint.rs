@@ -13,21 +13,19 @@
 //! A window begins with the last character of the one before, whose labels are known; so it may begin within a piece. What
 //! depends on more than a window is left to the caller: a whole piece of the first pattern is then cut step by step.
 
+use std::sync::Arc;
+
 use super::bits::{clear, first_from, is_in, last_in, last_not_in, mark};
 use super::reading::{Characters, Reader};
 use super::*;
 use crate::error::Result;
 use crate::pretokenize::Batch;
 use crate::pretokenize::alphabet::Alphabet;
-use crate::pretokenize::automaton::PartialMatch;
-use crate::pretokenize::compiled::{Compiled, Run};
+use crate::pretokenize::automaton::{Automaton, PartialMatch};
+use crate::pretokenize::compiled::Compiled;
 use crate::pretokenize::set::CharSet;
-#[cfg(target_arch = "aarch64")]
-use crate::pretokenize::vectors::Neon;
-use crate::pretokenize::vectors::{ATOMS, Portable, Terms};
-#[cfg(target_arch = "x86_64")]
-use crate::pretokenize::vectors::{Avx2, Avx512};
-use crate::pretokenize::views::Viewed;
+use crate::pretokenize::vectors::{Instructions, Job};
+use crate::pretokenize::views::{Viewed, Views};
 use crate::watch::Pulse;
 
 /// The maximum number of patterns.
@@ -51,44 +49,56 @@ pub struct Joint {
 }
 
 struct JointStep {
-    /// The rules, or if the pattern is run in places, the rule for these.
+    /// The rules, or the one for the places where a match may begin.
     rules: MaskRules,
-    in_places: bool,
+    finder: Finder,
     /// The atoms of the pattern, by those that all patterns share.
-    atoms: [u8; ATOMS],
+    atoms: [u8; MOST_ATOMS],
+}
+
+/// What finds the matches of a pattern that masks do not find.
+#[derive(Clone)]
+pub enum Finder {
+    /// Where the masks are unsure.
+    Automaton(Arc<Automaton>),
+    /// Wherever a match may begin.
+    Views(Arc<Views>),
+}
+
+impl Finder {
+    fn alphabet(&self) -> &Alphabet {
+        match self {
+            Self::Automaton(automaton) => &automaton.alphabet,
+            Self::Views(views) => &views.alphabet,
+        }
+    }
 }
 
 impl Joint {
     /// A pattern alone.
-    pub fn of_one(alphabet: &Alphabet, rules: &MaskRules, is_decided: bool) -> Self {
-        let atoms = std::array::from_fn(|atom| atom as u8);
-        let step = JointStep { rules: rules.with_atoms(&atoms, alphabet, true), in_places: false, atoms };
-        let (alphabet, steps) = (alphabet.clone(), vec![step]);
-        Self { instructions: Instructions::this(), alphabet, steps, is_decided }
+    pub fn of_one(automaton: &Arc<Automaton>, rules: &MaskRules, is_decided: bool) -> Self {
+        let alphabet = automaton.alphabet.clone();
+        let atoms = (0..alphabet.count as u8).collect();
+        let step = JointStep::new(Finder::Automaton(Arc::clone(automaton)), rules, atoms, &alphabet);
+        Self { instructions: Instructions::this(), alphabet, steps: vec![step], is_decided }
     }
 
     /// As many of the first patterns as can be cut together, if there are several.
     pub fn new(patterns: &[&Compiled]) -> Option<Self> {
-        let found = patterns.iter().take(MOST).map_while(|pattern| pattern.for_windows());
-        let found: Vec<(&Alphabet, MaskRules, bool)> = found.collect();
+        let found: Vec<(Finder, MaskRules)> =
+            patterns.iter().take(MOST).map_while(|pattern| pattern.for_windows()).collect();
         (2..=found.len()).rev().find_map(|count| {
             let sets: Vec<CharSet> =
                 patterns[..count].iter().flat_map(|pattern| pattern.sets()).cloned().collect();
-            Self::of(&found[..count], &sets)
+            let alphabets: Vec<&Alphabet> =
+                found[..count].iter().map(|(finder, _)| finder.alphabet()).collect();
+            let (alphabet, atoms) = Alphabet::joint(&sets, &alphabets, MOST_ATOMS)?;
+            let found = found.iter().zip(atoms);
+            let steps =
+                found.map(|((finder, rules), atoms)| JointStep::new(finder.clone(), rules, atoms, &alphabet));
+            let (instructions, steps) = (Instructions::this(), steps.collect());
+            Some(Self { instructions, steps, alphabet, is_decided: true })
         })
-    }
-
-    fn of(patterns: &[(&Alphabet, MaskRules, bool)], sets: &[CharSet]) -> Option<Self> {
-        let alphabets: Vec<&Alphabet> = patterns.iter().map(|(alphabet, ..)| *alphabet).collect();
-        let (alphabet, atoms) = Alphabet::joint(sets, &alphabets, ATOMS)?;
-        let step = |((_, rules, in_places), atoms): (&(_, MaskRules, bool), Vec<u8>)| {
-            let mut own = [0; ATOMS];
-            own[..atoms.len()].copy_from_slice(&atoms);
-            let rules = rules.with_atoms(&own, &alphabet, !in_places);
-            JointStep { rules, in_places: *in_places, atoms: own }
-        };
-        let steps = patterns.iter().zip(atoms).map(step).collect();
-        Some(Self { instructions: Instructions::this(), alphabet, steps, is_decided: true })
     }
 
     /// How many of the patterns.
@@ -114,59 +124,47 @@ impl Joint {
     }
 
     /// Begin to cut a part of a text.
-    pub fn scan<'a>(
-        &'a self,
-        patterns: impl IntoIterator<Item = &'a Compiled>,
-        text: &'a str,
-        start: usize,
-    ) -> JointScan<'a> {
-        let mut patterns = patterns.into_iter().take(self.steps.len());
-        JointScan {
-            joint: self,
-            patterns: std::array::from_fn(|_| patterns.next()),
-            run: Run::default(),
-            text,
-            base: start,
-            before: [Before::Label(Label::Begins); MOST],
-            piece: start,
-            done: start,
-        }
+    pub fn scan<'a>(&'a self, text: &'a str, start: usize) -> JointScan<'a> {
+        JointScan { joint: self, text, base: start, before: [Before::START; MOST], piece: start, done: start }
     }
 }
 
-impl MaskRules {
-    /// The same for other atoms. If the label of the first character of a window is known, no rule is about it, but the one
-    /// for what its label implies.
-    fn with_atoms(&self, own: &[u8; ATOMS], alphabet: &Alphabet, is_known: bool) -> Self {
-        let mut rules = self.clone();
-        for eight in rules.plain.iter_mut().chain(&mut rules.wide) {
-            let Terms { before, at, behind, few_atoms } = &mut eight.terms;
-            for entries in [&mut *before, at, behind] {
-                *entries = own.map(|atom| entries[usize::from(atom)]);
+impl JointStep {
+    /// The rules for other atoms: `own` has those of the pattern by them. If the label of the first character of a window is
+    /// known, no rule is about it, but the one for what its label implies.
+    fn new(finder: Finder, rules: &MaskRules, own: Vec<u8>, alphabet: &Alphabet) -> Self {
+        let mut atoms = [0; MOST_ATOMS];
+        atoms[..own.len()].copy_from_slice(&own);
+        let mut rules = rules.clone();
+        let is_known = matches!(finder, Finder::Automaton(_));
+        for Eight { tables, uses, .. } in rules.plain.iter_mut().chain(&mut rules.wide) {
+            for entries in [&mut tables.before, &mut tables.at, &mut tables.behind] {
+                *entries = atoms.map(|atom| entries[usize::from(atom)]);
             }
-            let about_first = |part: &&Use| !is_known || Some(part.relation) == self.open.opens_here;
-            before[usize::from(alphabet.end)] &=
-                eight.uses.iter().filter(about_first).fold(0, |terms, part| terms | part.terms);
-            *few_atoms = alphabet.count <= 16;
+            let about_first = |part: &&Use| !is_known || Some(part.relation) == rules.open.opens_here;
+            tables.before[usize::from(alphabet.end)] &=
+                uses.iter().filter(about_first).fold(0, |terms, part| terms | part.terms);
         }
-        rules
+        rules.few_atoms = alphabet.count <= FEW_ATOMS;
+        Self { rules, finder, atoms }
     }
 }
 
 /// What is known about the first character of a window, for one pattern.
 #[derive(Clone, Copy)]
-enum Before {
-    Label(Label),
-    /// The pattern is run in places: so many characters belong to a match that has begun before.
-    Match(usize),
+struct Before {
+    label: Label,
+    /// If the pattern is run in places: how many characters belong to a match that has begun before.
+    in_match: u16,
+}
+
+impl Before {
+    const START: Self = Self { label: Label::Begins, in_match: 0 };
 }
 
 /// Cuts one text.
 pub struct JointScan<'a> {
     joint: &'a Joint,
-    patterns: [Option<&'a Compiled>; MOST],
-    /// The search for matches of the first pattern.
-    run: Run,
     text: &'a str,
     /// The start of the next window, and what each pattern knows of it.
     base: usize,
@@ -190,11 +188,10 @@ impl JointScan<'_> {
     pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<Needs> {
         while self.base < self.text.len() {
             let left = self.text.len() - self.base;
-            let filling = Filling { scan: self, batch, pulse };
             let needs = match left {
-                ..=64 => filling.run::<1>()?,
-                65..=SHORT_REST => filling.run::<2>()?,
-                _ => filling.run::<WORDS>()?,
+                ..=64 => self.joint.instructions.run(Filling::<1> { scan: self, batch, pulse })?,
+                65..=SHORT_REST => self.joint.instructions.run(Filling::<2> { scan: self, batch, pulse })?,
+                _ => self.joint.instructions.run(Filling::<WORDS> { scan: self, batch, pulse })?,
             };
             if let Some(needs) = needs {
                 return Ok(needs);
@@ -203,93 +200,32 @@ impl JointScan<'_> {
         Ok(Needs::Room)
     }
 
-    /// The same for a pattern alone, which helps itself.
-    pub fn fill_alone(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<()> {
-        while let Needs::Help(start) = self.fill(batch, pulse)? {
-            // Where one piece is not told by a window, the next ones often are not, either.
-            let mut end = start;
-            while end < self.text.len().min(start + WINDOW) && batch.room() > 0 {
-                end = self.piece_end(end, pulse)?;
-                batch.push(end);
-            }
-            self.go_on_at(end);
-        }
-        Ok(())
-    }
-
     /// The place up to which all pieces are done.
     pub fn done(&self) -> usize {
         self.done
     }
 
-    /// The end of the piece of the first pattern that begins at a place. (Not inlined: it needs much of a small stack.)
-    #[inline(never)]
-    pub fn piece_end(&mut self, start: usize, pulse: &mut Pulse) -> Result<usize> {
-        let Some(pattern) = self.patterns[0] else { return Ok(self.text.len()) };
-        Ok(pattern.piece_end(self.text, start, &mut self.run, pulse)?.0)
-    }
-
     /// Go on where a piece of the first pattern ends, whose pieces are found.
     pub fn go_on_at(&mut self, end: usize) {
         (self.base, self.piece, self.done) = (end, end, end);
-        self.before = [Before::Label(Label::Begins); MOST];
+        self.before = [Before::START; MOST];
     }
 }
 
-/// Fills a batch from windows.
-struct Filling<'f, 'a, 'p> {
+/// Fills a batch from windows of `N` words. If there are larger windows, a short rest is left.
+struct Filling<'f, 'a, 'p, const N: usize> {
     scan: &'f mut JointScan<'a>,
     batch: &'f mut Batch,
     pulse: &'f mut Pulse<'p>,
 }
 
-impl Filling<'_, '_, '_> {
-    fn run<const N: usize>(self) -> Result<Option<Needs>> {
-        match self.scan.joint.instructions {
-            Instructions::Portable(vectors) => self.run_portably::<N>(vectors),
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the value proves that this machine has the instructions.
-            Instructions::Avx2(vectors) => unsafe { self.run_by_avx2::<N>(vectors) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the value proves that this machine has the instructions.
-            Instructions::Avx512(vectors) => unsafe { self.run_by_avx512::<N>(vectors) },
-            #[cfg(target_arch = "aarch64")]
-            Instructions::Neon(vectors) => self.run_by_neon::<N>(vectors),
-        }
-    }
+impl<const N: usize> Job for Filling<'_, '_, '_, N> {
+    type Result = Result<Option<Needs>>;
 
-    // Functions of their own for each size of window: together they would need too much of a small stack.
-
-    #[inline(never)]
-    fn run_portably<const N: usize>(self, vectors: Portable) -> Result<Option<Needs>> {
-        self.run_by::<N>(vectors)
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    #[inline(never)]
-    fn run_by_neon<const N: usize>(self, vectors: Neon) -> Result<Option<Needs>> {
-        self.run_by::<N>(vectors)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(never)]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn run_by_avx512<const N: usize>(self, vectors: Avx512) -> Result<Option<Needs>> {
-        self.run_by::<N>(vectors)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(never)]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn run_by_avx2<const N: usize>(self, vectors: Avx2) -> Result<Option<Needs>> {
-        self.run_by::<N>(vectors)
-    }
-
-    /// Add the pieces of windows of `N` words. If there are larger windows, a short rest is left.
     #[inline(always)]
-    fn run_by<const N: usize>(self, vectors: impl Vectors) -> Result<Option<Needs>> {
+    fn run(self, vectors: impl Vectors) -> Result<Option<Needs>> {
         let left = if N == WORDS { SHORT_REST } else { 0 };
-        let mut window = Window::<N>::new();
+        let mut window = Window::<N>::new(self.scan.joint.steps.len() > 1);
         while self.scan.text.len() - self.scan.base > left {
             self.pulse.beat((self.scan.text.len() - self.scan.base).min(64 * N))?;
             if self.batch.room() < USUAL_PIECES {
@@ -313,10 +249,8 @@ struct Window<const N: usize> {
     labels: Labels<N>,
     fulfilled: [[u8; 64]; N],
     characters: Characters<N>,
-    /// The atoms behind each place: the end of the text where a piece of the pattern before ends.
-    behind: [[u8; 64]; N],
-    /// The labels for each pattern; for one that is run in places, where matches begin and end.
-    found: [[Bits<N>; MARKED]; MOST],
+    /// If there are several patterns.
+    together: Option<Together<N>>,
     /// Where the pieces of the patterns so far begin.
     starts: Bits<N>,
     /// The characters after which a state of any pattern may be open.
@@ -328,16 +262,24 @@ struct Window<const N: usize> {
     is_unsure: bool,
 }
 
+/// What patterns tell each other.
+struct Together<const N: usize> {
+    /// The atoms behind each place: the end of the text where a piece of the pattern before ends.
+    behind: [[u8; 64]; N],
+    /// The labels for each pattern; for one that is run in places, where matches begin and end.
+    found: [[Bits<N>; MARKED]; MOST],
+}
+
 impl<const N: usize> Window<N> {
-    fn new() -> Self {
+    fn new(are_several: bool) -> Self {
         let labels = Labels { at: [[0; N]; MARKED], before: [[0; N]; 1 + NO_BEGINNING], special: false };
         Self {
             relations: Relations([[0; N]; MAX_RELATIONS]),
             labels,
             fulfilled: [[0; 64]; N],
             characters: Characters::new(),
-            behind: [[0; 64]; N],
-            found: [[[0; N]; MARKED]; MOST],
+            together: are_several
+                .then_some(Together { behind: [[0; 64]; N], found: [[[0; N]; MARKED]; MOST] }),
             starts: [0; N],
             open: [0; N],
             within: [0; N],
@@ -346,11 +288,9 @@ impl<const N: usize> Window<N> {
         }
     }
 
-    /// Where the pieces of the first pattern begin.
-    fn first_starts(&self, joint: &Joint) -> Bits<N> {
-        let [begins, ends, _] = self.found[0];
-        let in_places = joint.steps.first().is_some_and(|step| step.in_places);
-        std::array::from_fn(|word| begins[word] | if in_places { ends[word] } else { 0 })
+    /// The labels for a pattern; for one that is run in places, where matches begin and end.
+    fn found(&self, index: usize) -> &[Bits<N>; MARKED] {
+        self.together.as_ref().map_or(&self.labels.at, |together| &together.found[index % MOST])
     }
 
     /// Results after the last place that is not open may still change, and a window begins at such a place.
@@ -396,52 +336,71 @@ impl JointScan<'_> {
         (window.limit, window.is_unsure) = (count - usize::from(!ends), false);
         (window.starts, window.open, window.within) = ([0; N], [0; N], [0; N]);
         for (index, (step, before)) in joint.steps.iter().zip(self.before).enumerate() {
-            let Window { relations, fulfilled, characters, behind, starts, .. } = window;
-            let atoms_behind = &characters.atoms[2..2 + 64 * N];
-            if index == 0 {
-                step.rules.find_relations(vectors, characters, atoms_behind, relations, fulfilled);
-            } else {
+            let Window { relations, fulfilled, characters, together, starts, .. } = window;
+            let mut behind = &characters.atoms[2..2 + 64 * N];
+            if let (Some(Together { behind: ended, .. }), 1..) = (together, index) {
                 if index == 1 {
-                    behind.as_flattened_mut().copy_from_slice(atoms_behind);
+                    ended.as_flattened_mut().copy_from_slice(behind);
                 }
-                end_before(vectors, starts, joint.alphabet.end, behind);
-                let behind = behind.as_flattened();
-                step.rules.find_relations(vectors, characters, behind, relations, fulfilled);
-                if !window.is_whole() {
-                    window.limit = window.limit.saturating_sub(1);
-                }
+                end_before(vectors, starts, joint.alphabet.end, ended);
+                behind = ended.as_flattened();
             }
-            if step.in_places {
-                self.run_in_places(index, before, window);
-                continue;
+            step.rules.find_relations(vectors, characters, behind, relations, fulfilled);
+            if index > 0 && !window.is_whole() {
+                window.limit = window.limit.saturating_sub(1);
             }
-            let mut given = [window.starts, [0; N], [0; N]];
-            for (label, given) in Label::MARKED.into_iter().zip(&mut given) {
-                given[0] |= u64::from(matches!(before, Before::Label(known) if known == label));
-            }
-            let mut found = step.rules.label(vectors, &window.relations, &mut window.labels, &given);
-            window.found[index % MOST] = window.labels.at;
-            if first_from(&found.unsure, 0).is_some_and(|place| place < window.limit) {
-                self.settle(index, &mut found, window);
-                window.found[index % MOST][0] = found.begins;
-            }
-            window.starts = found.begins;
-            if step.rules.may_be_unsure() {
-                vectors.join(&mut window.within, &[!0; N], &[!0; N]);
-                vectors.take_away(&mut window.within, &found.begins);
-            }
-            if step.rules.opens() {
-                vectors.join(&mut window.open, &found.open, &found.open);
-                window.limit_to_sure();
+            match &step.finder {
+                Finder::Automaton(automaton) => self.label(vectors, index, automaton, before.label, window),
+                Finder::Views(views) => self.run_in_places(index, views, before.in_match.into(), window),
             }
         }
         window.limit_to_beginning();
     }
 
+    /// Find the labels of all characters for a pattern, given that of the first.
+    #[inline(always)]
+    fn label<const N: usize>(
+        &self,
+        vectors: impl Vectors,
+        index: usize,
+        automaton: &Automaton,
+        first: Label,
+        window: &mut Window<N>,
+    ) {
+        let rules = &self.joint.steps[index].rules;
+        let mut given = [window.starts, [0; N], [0; N]];
+        for (label, given) in Label::MARKED.into_iter().zip(&mut given) {
+            given[0] |= u64::from(label == first);
+        }
+        let mut found = rules.label(vectors, &window.relations, &mut window.labels, &given);
+        if first_from(&found.unsure, 0).is_some_and(|place| place < window.limit) {
+            self.settle(index, automaton, &mut found, window);
+            window.labels.at[0] = found.begins;
+        }
+        if let Some(together) = &mut window.together {
+            together.found[index % MOST] = window.labels.at;
+        }
+        window.starts = found.begins;
+        if rules.may_be_unsure() {
+            vectors.join(&mut window.within, &[!0; N], &[!0; N]);
+            vectors.take_away(&mut window.within, &found.begins);
+        }
+        if rules.opens() {
+            vectors.join(&mut window.open, &found.open, &found.open);
+            window.limit_to_sure();
+        }
+    }
+
     /// Run a pattern where the masks are unsure, and correct their result. What is within a piece that is found so has no
     /// label.
     #[inline(never)]
-    fn settle<const N: usize>(&self, index: usize, found: &mut WindowBits<N>, window: &mut Window<N>) {
+    fn settle<const N: usize>(
+        &self,
+        index: usize,
+        automaton: &Automaton,
+        found: &mut WindowBits<N>,
+        window: &mut Window<N>,
+    ) {
         let (before, mut settled, mut left) = (window.starts, 0, MAX_READ);
         while let Some(unsure) =
             first_from(&found.unsure, settled + 1).filter(|unsure| *unsure < window.limit)
@@ -452,7 +411,7 @@ impl JointScan<'_> {
                 return;
             };
             loop {
-                let end = self.piece_end_within(index, start, &before, window, &mut left);
+                let end = self.piece_end_within(index, automaton, start, &before, window, &mut left);
                 let Some(end) = end.filter(|_| left > 0) else {
                     (window.limit, window.is_unsure) = (start, left == 0);
                     return;
@@ -477,17 +436,17 @@ impl JointScan<'_> {
     fn piece_end_within<const N: usize>(
         &self,
         index: usize,
+        automaton: &Automaton,
         start: usize,
         before: &Bits<N>,
         window: &Window<N>,
         left: &mut usize,
     ) -> Option<usize> {
-        let automaton = self.patterns[index]?.automaton()?;
         let (piece_end, has_end) = window.piece_end(index, before, start);
         let own = &self.joint.steps[index].atoms;
         for place in start..piece_end {
             let atoms = window.characters.atoms[1 + place..=piece_end].iter();
-            let atoms = atoms.map(|atom| own[usize::from(*atom) % ATOMS]);
+            let atoms = atoms.map(|atom| own[usize::from(*atom) % MOST_ATOMS]);
             let atoms = atoms.chain(has_end.then_some(automaton.alphabet.end));
             match automaton.match_within(atoms.inspect(|_| *left = left.saturating_sub(1))) {
                 PartialMatch::End(length) if place == start => return Some(start + length),
@@ -501,19 +460,23 @@ impl JointScan<'_> {
 
     /// Run a pattern from each place where a match may begin.
     #[inline(never)]
-    fn run_in_places<const N: usize>(&self, index: usize, before: Before, window: &mut Window<N>) {
-        let busy = if let Before::Match(characters) = before { characters } else { 0 };
+    fn run_in_places<const N: usize>(
+        &self,
+        index: usize,
+        views: &Views,
+        in_match: usize,
+        window: &mut Window<N>,
+    ) {
         let (before, mut begins, mut ends) = (window.starts, [0; N], [0; N]);
-        let Some(views) = self.patterns[index].and_then(Compiled::views) else { return };
-        let (step, mut viewed, mut from) = (&self.joint.steps[index], Viewed::new(), busy);
-        if busy > 0 {
-            mark(&mut ends, busy);
+        let (step, mut viewed, mut from) = (&self.joint.steps[index], Viewed::new(), in_match);
+        if in_match > 0 {
+            mark(&mut ends, in_match);
         }
         let may_begin = *window.relations.places(step.rules.marked[0].always);
         while let Some(place) = first_from(&may_begin, from).filter(|place| *place < window.limit) {
             viewed.go_on(place, window.piece_end(index, &before, place));
             let atoms = &window.characters.atoms;
-            match viewed.match_at(views, place, |at| step.atoms[usize::from(atoms[1 + at]) % ATOMS]) {
+            match viewed.match_at(views, place, |at| step.atoms[usize::from(atoms[1 + at]) % MOST_ATOMS]) {
                 PartialMatch::Nothing => from = place + 1,
                 PartialMatch::GoesOn => window.limit = place,
                 PartialMatch::End(length) => {
@@ -526,7 +489,9 @@ impl JointScan<'_> {
         for word in 0..N {
             window.starts[word] |= begins[word] | ends[word];
         }
-        window.found[index][..2].copy_from_slice(&[begins, ends]);
+        if let Some(together) = &mut window.together {
+            together.found[index % MOST] = [begins, ends, [0; N]];
+        }
     }
 
     /// Push the pieces of a window and go on to the next one.
@@ -552,9 +517,7 @@ impl JointScan<'_> {
         if !had_room || batch.room() == 0 {
             return Some(Needs::Room);
         }
-        if let Some(place) = last_in(&window.first_starts(self.joint), window.limit) {
-            self.piece = self.base + window.characters.byte_of(place);
-        }
+        self.piece = self.start_of_first(window);
         if window.is_whole() {
             (self.base, self.done) = (self.text.len(), batch.push_to(self.text.len()));
             return None;
@@ -566,23 +529,31 @@ impl JointScan<'_> {
         if !self.joint.is_decided && self.base - self.piece >= WINDOW {
             return Some(Needs::Help(self.piece));
         }
-        for (step, (before, found)) in self.joint.steps.iter().zip(self.before.iter_mut().zip(&window.found))
-        {
-            *before = match *before {
-                _ if !step.in_places => {
-                    let marked = Label::MARKED.into_iter().zip(found);
-                    let label = marked.clone().find(|(_, places)| is_in(&places[..], last));
-                    Before::Label(label.map_or(Label::Usual, |(label, _)| label))
-                }
-                before => {
-                    let known = if let Before::Match(characters) = before { characters } else { 0 };
-                    let begin = last_in(&found[0], last + 1);
-                    let end = begin.map_or(known, |begin| first_from(&found[1], begin + 1).unwrap_or(64 * N));
-                    Before::Match(end.saturating_sub(last))
-                }
-            };
+        for (index, (step, before)) in self.joint.steps.iter().zip(&mut self.before).enumerate() {
+            let found = window.found(index);
+            if let Finder::Automaton(_) = step.finder {
+                let label = Label::MARKED.into_iter().zip(found).find(|(_, places)| is_in(&places[..], last));
+                before.label = label.map_or(Label::Usual, |(label, _)| label);
+            } else {
+                let end_of = |begin: usize| first_from(&found[1], begin + 1).unwrap_or(64 * N) as u16;
+                let end = last_in(&found[0], last + 1).map_or(before.in_match, end_of);
+                before.in_match = end.saturating_sub(last as u16);
+            }
         }
         None
+    }
+
+    /// Where the last piece of the first pattern begins, up to the limit of a window.
+    #[inline(always)]
+    fn start_of_first<const N: usize>(&self, window: &Window<N>) -> usize {
+        let [begins, ends, _] = window.found(0);
+        let starts: Bits<N> = match self.joint.steps.first().map(|step| &step.finder) {
+            _ if window.together.is_none() => return self.done,
+            Some(Finder::Views(_)) => std::array::from_fn(|word| begins[word] | ends[word]),
+            _ => *begins,
+        };
+        let start = last_in(&starts, window.limit);
+        start.map_or(self.piece, |place| self.base + window.characters.byte_of(place))
     }
 }
 
@@ -591,13 +562,14 @@ impl JointScan<'_> {
 fn end_before<const N: usize>(vectors: impl Vectors, starts: &Bits<N>, end: u8, behind: &mut [[u8; 64]; N]) {
     for (word, behind) in behind.iter_mut().enumerate() {
         let next = starts.get(word + 1).copied().unwrap_or(0);
-        vectors.look_up(&[end; 64], &[0; 64], starts[word] >> 1 | next << 63, behind);
+        let ended = starts[word] >> 1 | next << 63;
+        vectors.store(vectors.choose(ended, vectors.splat(end), vectors.load(behind)), behind);
     }
 }
 
 /// Move bits of characters to the first bytes of the characters.
 #[inline(always)]
-fn at_bytes<const N: usize>(vectors: impl Vectors, bits: &Bits<N>, leads: &BytesBits<N>) -> BytesBits<N> {
+fn at_bytes<const N: usize>(vectors: impl Vectors, bits: &Bits<N>, leads: &[Bits<N>; 2]) -> [Bits<N>; 2] {
     let mut at_bytes = [[0; N]; 2];
     let mut place = 0;
     for (at_bytes, &leads) in at_bytes.as_flattened_mut().iter_mut().zip(leads.as_flattened()) {
@@ -605,16 +577,16 @@ fn at_bytes<const N: usize>(vectors: impl Vectors, bits: &Bits<N>, leads: &Bytes
         let behind = bits.get(first + 1).copied().unwrap_or(0);
         let next = bits[first] >> from | (behind << 1) << (63 - from);
         place += leads.count_ones() as usize;
-        *at_bytes = vectors.choose(next, leads);
+        *at_bytes = vectors.spread(next, leads);
     }
     at_bytes
 }
 
 /// Add the pieces that end where the next ones begin, as far as there is room; returns the last place where one begins,
-/// and whether there was room for all.
+/// or 0, and whether there was room for all.
 #[inline(always)]
 fn push_starts(vectors: impl Vectors, base: usize, begins: &[u64], batch: &mut Batch) -> (usize, bool) {
-    let mut end = base;
+    let mut end = 0;
     for (word, &bits) in begins.iter().enumerate() {
         if bits != 0 {
             let Some(ends) = batch.spare() else { return (end, false) };

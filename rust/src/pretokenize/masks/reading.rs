@@ -1,7 +1,7 @@
 //! Reads the characters of a window as atoms.
 
-use super::bits::places_in;
-use super::{ATOMS_OF_WINDOW, BytesBits};
+use super::ATOMS_OF_WINDOW;
+use super::bits::{Bits, places_in};
 use crate::pretokenize::alphabet::Alphabet;
 use crate::pretokenize::vectors::Vectors;
 
@@ -18,7 +18,7 @@ pub struct Characters<const N: usize> {
     pub atoms: [u8; ATOMS_OF_WINDOW],
     pub count: usize,
     /// The first bytes of the characters, and whether any character has several bytes.
-    pub leads: BytesBits<N>,
+    pub leads: [Bits<N>; 2],
     pub wide: bool,
     /// Whether the text ends with them.
     pub ends: bool,
@@ -95,22 +95,20 @@ impl Reader<'_> {
         count: usize,
         this: &mut Characters<N>,
     ) -> u64 {
-        let mut padded;
-        let bytes = match word.first_chunk() {
-            Some(bytes) => bytes,
-            None => {
-                padded = [0; 64];
-                padded[..word.len()].copy_from_slice(word);
-                &padded
-            }
+        let loaded = match word.first_chunk() {
+            Some(bytes) => vectors.load(bytes),
+            None => vectors.load_part(word),
         };
         let Some(atoms) = this.atoms[1 + count..].first_chunk_mut() else { return 0 };
-        let kinds = vectors.atoms(bytes, &self.alphabet.ascii, atoms);
-        let leads = !kinds.inside & !0 >> (64 - word.len());
-        if kinds.wide != 0 {
+        vectors.store(vectors.look_up::<128>(vectors.table(&self.alphabet.ascii), loaded), atoms);
+        let wide = vectors.non_zero(vectors.and(loaded, vectors.splat(0x80)));
+        let inside = vectors.equal(vectors.and(loaded, vectors.splat(0xC0)), 0x80);
+        let leads = !inside & !0 >> (64 - word.len());
+        if wide != 0 {
             this.wide = true;
-            let mut all = *atoms;
-            self.wide_atoms(vectors, base, bytes, kinds.wide & leads, &mut all);
+            let (mut all, mut bytes) = (*atoms, [0; 64]);
+            vectors.store(loaded, &mut bytes);
+            self.wide_atoms(vectors, base, &bytes, wide & leads, &mut all);
             vectors.gather(&all, leads, atoms);
         }
         leads
@@ -139,32 +137,48 @@ impl Reader<'_> {
             }
         }
         let [second, third] = &padded;
-        let mut mixed = vectors.look_up(&alphabet.leads, bytes, leads, atoms);
+        let mut mixed = look_up_at(vectors, &alphabet.leads, bytes, leads, atoms);
         let mut of_four = 0;
         while mixed != 0 {
             let lead = bytes[mixed.trailing_zeros() as usize];
-            let same = vectors.equal(bytes, lead) & mixed;
+            let same = vectors.equal(vectors.load(bytes), lead) & mixed;
             mixed &= !same;
             if lead >= 0xF0 {
                 of_four |= same;
                 continue;
             }
             if lead < 0xE0 {
-                vectors.look_up(alphabet.page(usize::from(lead & 0x1F) << 6), second, same, atoms);
+                look_up_at(vectors, alphabet.page(usize::from(lead & 0x1F) << 6), second, same, atoms);
                 continue;
             }
             let lead = usize::from(lead & 0x0F);
-            let mut still_mixed = vectors.look_up(&alphabet.leads_of_three[lead], second, same, atoms);
+            let mut still_mixed = look_up_at(vectors, &alphabet.leads_of_three[lead], second, same, atoms);
             while still_mixed != 0 {
                 let next = second[still_mixed.trailing_zeros() as usize];
-                let same = vectors.equal(second, next) & still_mixed;
+                let same = vectors.equal(vectors.load(second), next) & still_mixed;
                 still_mixed &= !same;
                 let page = alphabet.page(lead << 12 | usize::from(next & 0x3F) << 6);
-                vectors.look_up(page, third, same, atoms);
+                look_up_at(vectors, page, third, same, atoms);
             }
         }
         for place in places_in(0, of_four) {
             atoms[place] = alphabet.at(self.text, base + place).0;
         }
     }
+}
+
+/// At some places, store the table's entry for the last six bits of the index; returns the places whose entry has its
+/// highest bit set.
+#[inline(always)]
+fn look_up_at(
+    vectors: impl Vectors,
+    table: &[u8; 64],
+    index: &[u8; 64],
+    places: u64,
+    found: &mut [u8; 64],
+) -> u64 {
+    let entries =
+        vectors.look_up::<64>(vectors.table(table), vectors.and(vectors.load(index), vectors.splat(63)));
+    vectors.store(vectors.choose(places, entries, vectors.load(found)), found);
+    vectors.non_zero(vectors.and(entries, vectors.splat(0x80))) & places
 }

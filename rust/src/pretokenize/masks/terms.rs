@@ -7,7 +7,53 @@
 use std::cmp::Reverse;
 
 use crate::pretokenize::local::{MOST_ATOMS, Relation, Set};
-use crate::pretokenize::vectors::{ATOMS, Terms};
+use crate::pretokenize::vectors::Vectors;
+
+/// Eight terms, one bit each: three neighbouring atoms fulfil a term if the entries of all three have its bit.
+#[derive(Clone, Default)]
+pub struct Tables {
+    /// For each atom, the terms that allow it before the place.
+    pub before: [u8; MOST_ATOMS],
+    /// For each atom, the terms that allow it at the place.
+    pub at: [u8; MOST_ATOMS],
+    /// For each atom, the terms that allow it after the place.
+    pub behind: [u8; MOST_ATOMS],
+}
+
+impl Tables {
+    /// Find which terms are fulfilled at the places of some words, and return those that are fulfilled anywhere. The atom at
+    /// the first place is the second one; what is behind each place is given, as it may be the end of a piece. Only the first
+    /// `ATOMS` entries of the tables are used.
+    #[inline(always)]
+    pub fn fulfilled<const ATOMS: usize>(
+        &self,
+        vectors: impl Vectors,
+        atoms: &[u8],
+        behind: &[u8],
+        fulfilled: &mut [[u8; 64]],
+    ) -> u8 {
+        let [before_table, at_table, behind_table] =
+            [&self.before, &self.at, &self.behind].map(|table| table.as_chunks::<ATOMS>().0[0]);
+        let before_table = vectors.table(&before_table);
+        let (at_table, behind_table) = (vectors.table(&at_table), vectors.table(&behind_table));
+        let before = atoms.as_chunks().0.iter();
+        let at = atoms.get(1..).unwrap_or(&[]).as_chunks().0.iter();
+        let places = before.zip(at).zip(behind.as_chunks().0);
+        let mut anywhere = vectors.splat(0);
+        for (fulfilled, ((before, at), behind)) in fulfilled.iter_mut().zip(places) {
+            let before = vectors.look_up::<ATOMS>(before_table, vectors.load(before));
+            let at = vectors.look_up::<ATOMS>(at_table, vectors.load(at));
+            let behind = vectors.look_up::<ATOMS>(behind_table, vectors.load(behind));
+            let all = vectors.and(vectors.and(before, at), behind);
+            anywhere = vectors.or(anywhere, all);
+            vectors.store(all, fulfilled);
+        }
+        let mut bytes = [0; 64];
+        vectors.store(anywhere, &mut bytes);
+        let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+        words.fold(0, |all, word| all | word).to_le_bytes().into_iter().fold(0, |all, byte| all | byte)
+    }
+}
 
 /// Three sets of atoms: for the character before, at and after a place.
 #[derive(Clone, Copy)]
@@ -20,7 +66,7 @@ struct Term {
 /// Up to eight terms, and the relations that they are for.
 #[derive(Clone)]
 pub struct Eight {
-    pub terms: Terms,
+    pub tables: Tables,
     count: usize,
     pub uses: Vec<Use>,
 }
@@ -49,8 +95,7 @@ pub fn eights(relations: &[Relation], atoms: u8, among: Set) -> Vec<Eight> {
     for (relation, terms) in &parts {
         let place = eights.iter().position(|eight| eight.count + terms.len() <= 8);
         let place = place.unwrap_or_else(|| {
-            let terms = Terms { few_atoms: atoms <= 16, ..Terms::default() };
-            eights.push(Eight { terms, count: 0, uses: Vec::new() });
+            eights.push(Eight { tables: Tables::default(), count: 0, uses: Vec::new() });
             eights.len() - 1
         });
         eights[place].add(*relation, terms);
@@ -66,11 +111,11 @@ impl Eight {
     fn add(&mut self, relation: usize, terms: &[Term]) {
         let mut bits = 0;
         for term in terms {
-            for atom in 0..ATOMS {
+            for atom in 0..MOST_ATOMS {
                 let bit_if = |set: Set| ((set >> atom & 1) as u8) << self.count;
-                self.terms.before[atom] |= bit_if(term.before);
-                self.terms.at[atom] |= bit_if(term.at);
-                self.terms.behind[atom] |= bit_if(term.behind);
+                self.tables.before[atom] |= bit_if(term.before);
+                self.tables.at[atom] |= bit_if(term.at);
+                self.tables.behind[atom] |= bit_if(term.behind);
             }
             bits |= 1 << self.count;
             self.count += 1;
