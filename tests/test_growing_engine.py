@@ -108,15 +108,6 @@ def test_copies_of_streams_and_growing_texts_go_on_by_themselves(
         assert (growing.text, other.text) == (first + third, first + second)
         assert growing.ids == encoder.encode(first + third)
         assert other.ids == encoder.encode(first + second)
-    for copied in (copy.copy, copy.deepcopy):
-        stream = encoder.encode_stream()
-        begun = stream.feed(first)
-        other_stream = copied(stream)
-        ids, other_ids = (
-            one.feed(text) + one.finish() for one, text in ((stream, third), (other_stream, second))
-        )
-        assert begun + ids == encoder.encode(first + third)
-        assert begun + other_ids == encoder.encode(first + second)
 
 
 @pytest.mark.parametrize("errors", ["strict", "replace"])
@@ -130,8 +121,8 @@ def test_copies_of_streams_of_ids_go_on_by_themselves(errors: str) -> None:
     assert stream.push(0xA6) == "\u65e6"
 
 
-def test_what_has_a_state_says_why_it_is_not_pickled() -> None:
+def test_what_has_a_state_is_not_pickled() -> None:
     encoder = ENCODERS[f"plain, {PATTERNS['none']}"]
     for stateful in (encoder.growing(), encoder.encode_stream(), encoder.decode_stream()):
-        with pytest.raises(TypeError, match="cannot be pickled, as it belongs to its tokenizer: pickle the"):
+        with pytest.raises(TypeError, match="cannot pickle"):
             pickle.dumps(stateful)

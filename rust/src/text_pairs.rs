@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use memchr::memchr;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory;
 use crate::recover::{Keyed, Rule, last_merges};
 use crate::token_numbers::{NO_TOKEN, Spellings};
@@ -21,41 +21,6 @@ pub const UNKNOWN: u32 = NO_TOKEN;
 /// What stands between the two texts of a pair, and between pairs: no UTF-8 has these bytes.
 pub const WITHIN: u8 = 0xFE;
 pub const BETWEEN: u8 = 0xFF;
-
-/// For every pair of texts: find the tokens of the left one, of the right one, and of both together.
-///
-/// The inner error is the number of the first that does not have two parts. All tokens must be distinct.
-pub fn resolve_pairs(
-    tokens: &[&[u8]],
-    pairs: &[u8],
-    watch: &mut dyn Watch,
-) -> Result<std::result::Result<Vec<[u32; 3]>, usize>> {
-    let spellings = Spellings::new(tokens)?;
-    let mut pulse = Pulse::of(watch);
-    let mut rows = Vec::new();
-    let mut both = Vec::new();
-    if pairs.is_empty() {
-        return Ok(Ok(rows));
-    }
-    for (number, pair) in pairs.split(|&byte| byte == BETWEEN).enumerate() {
-        pulse.beat(pair.len())?;
-        let Some(place) = memchr(WITHIN, pair) else { return Ok(Err(number)) };
-        let (left, right) = (&pair[..place], &pair[place + 1..]);
-        if right.contains(&WITHIN) {
-            return Ok(Err(number));
-        }
-        both.clear();
-        both.extend_from_slice(left);
-        both.extend_from_slice(right);
-        // In most files, merges are in the order of their results; some list all that have the same one.
-        let last = rows.last().map_or(UNKNOWN, |row: &[u32; 3]| row[2]);
-        let is_likely = |number: &u32| tokens.get(*number as usize).is_some_and(|&token| token == both);
-        let likely = [last.wrapping_add(1), last].into_iter().find(is_likely);
-        let made = likely.unwrap_or_else(|| spellings.find(&both));
-        rows.push([spellings.find(left), spellings.find(right), made]);
-    }
-    Ok(Ok(rows))
-}
 
 /// What the merges of a list may do with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,16 +52,28 @@ pub fn listed_merges(
     keeps_last: bool,
     watch: &mut dyn Watch,
 ) -> Result<std::result::Result<ListedMerges, usize>> {
-    let found = match resolve_pairs(tokens, pairs, watch)? {
-        Ok(found) => found,
-        Err(number) => return Ok(Err(number)),
-    };
     let mut listed = ListedMerges::default();
-    let mut numbers = Vec::new();
-    memory::reserve(&mut listed.rows, found.len())?;
-    memory::reserve(&mut numbers, found.len())?;
-    for (number, row) in found.into_iter().enumerate() {
-        let used = row.map(|token| (token != UNKNOWN).then(|| uses(token)));
+    if pairs.is_empty() {
+        return Ok(Ok(listed));
+    }
+    let (spellings, mut pulse) = (Spellings::new(tokens)?, Pulse::of(watch));
+    let (mut numbers, mut both, mut last) = (Vec::new(), Vec::new(), UNKNOWN);
+    for (number, pair) in pairs.split(|&byte| byte == BETWEEN).enumerate() {
+        pulse.beat(pair.len())?;
+        let Some(place) = memchr(WITHIN, pair) else { return Ok(Err(number)) };
+        let (left, right) = (&pair[..place], &pair[place + 1..]);
+        if right.contains(&WITHIN) {
+            return Ok(Err(number));
+        }
+        both.clear();
+        both.extend_from_slice(left);
+        both.extend_from_slice(right);
+        // In most files, merges are in the order of their results; some list all that have the same one.
+        let is_likely = |number: &u32| tokens.get(*number as usize).is_some_and(|&token| token == both);
+        let likely = [last.wrapping_add(1), last].into_iter().find(is_likely);
+        last = likely.unwrap_or_else(|| spellings.find(&both));
+        let found = [spellings.find(left), spellings.find(right), last];
+        let used = found.map(|token| (token != UNKNOWN).then(|| uses(token)));
         if used.contains(&Some(TokenUse::CutOut)) {
             continue;
         }
@@ -107,8 +84,8 @@ pub fn listed_merges(
         if let [Some(TokenUse::Merged(left)), Some(TokenUse::Merged(right)), Some(TokenUse::Merged(made))] =
             used
         {
-            listed.rows.push([left, right, made]);
-            numbers.push(number);
+            memory::push(&mut listed.rows, [left, right, made])?;
+            memory::push(&mut numbers, number)?;
         }
     }
     // A pair makes one token, so that pairs of different tokens are distinct.
@@ -123,13 +100,12 @@ pub fn listed_merges(
 /// Leave out the rows whose pair also occurs in a later row, or in an earlier one.
 fn keep_one_of_each(rows: &mut Vec<[u32; 3]>, keeps_last: bool) {
     let mut seen = HashSet::with_capacity_and_hasher(rows.len(), Keyed::random());
-    let mut is_new = |&[left, right, _]: &[u32; 3]| seen.insert(pair(left, right));
     if keeps_last {
         rows.reverse();
-        rows.retain(&mut is_new);
+    }
+    rows.retain(|&[left, right, _]| seen.insert(pair(left, right)));
+    if keeps_last {
         rows.reverse();
-    } else {
-        rows.retain(&mut is_new);
     }
 }
 
@@ -148,21 +124,17 @@ pub fn merges_that_happen(
     if parents_come_first(tokens, &places) {
         return Ok(Some(merges));
     }
-    let happen = happening_merges(tokens, &places, watch)?;
-    Ok(Some(merges.into_iter().zip(happen).filter_map(|(merge, happens)| happens.then_some(merge)).collect()))
-}
-
-/// For each merge (left, right and resulting token, in the order of rank): whether it ever applies in any text.
-pub fn happening_merges(tokens: &[&[u8]], merges: &[[u32; 3]], watch: &mut dyn Watch) -> Result<Vec<bool>> {
-    let rule = Pairs::new(tokens, merges)?;
     let mut is_made = vec![false; tokens.len()];
-    merges.iter().for_each(|&[_, _, made]| is_made[made as usize] = true);
+    places.iter().for_each(|&[_, _, made]| is_made[made as usize] = true);
     let made: Vec<&[u8]> =
         tokens.iter().zip(is_made).filter_map(|(&token, is_made)| is_made.then_some(token)).collect();
-    let last_merges = last_merges(&rule, &made, watch)?;
-    let mut happen = vec![false; merges.len()];
-    last_merges.iter().flatten().for_each(|&[_, _, rank]| happen[rank as usize] = true);
-    Ok(happen)
+    let mut happens = vec![false; merges.len()];
+    for &[_, _, rank] in last_merges(&Pairs::new(tokens, &places), &made, watch)?.iter().flatten() {
+        happens[rank as usize] = true;
+    }
+    Ok(Some(
+        merges.into_iter().zip(happens).filter_map(|(merge, happens)| happens.then_some(merge)).collect(),
+    ))
 }
 
 /// The rule by which two neighbours merge if they are a pair of the list.
@@ -172,7 +144,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn new(tokens: &[&[u8]], merges: &[[u32; 3]]) -> Result<Self> {
+    fn new(tokens: &[&[u8]], merges: &[[u32; 3]]) -> Self {
         let mut byte = [UNKNOWN; 256];
         for (number, &token) in (0..).zip(tokens) {
             if let &[value] = token {
@@ -181,12 +153,9 @@ impl Pairs {
         }
         let mut merge_of = HashMap::with_capacity_and_hasher(merges.len(), Keyed::random());
         for (rank, &[left, right, made]) in (0..UNKNOWN).zip(merges) {
-            if [left, right, made].iter().any(|&token| token as usize >= tokens.len()) {
-                return Err(Error::Value(format!("merge {rank} names a token that does not exist")));
-            }
             merge_of.entry(pair(left, right)).or_insert((rank, made));
         }
-        Ok(Self { byte, merge_of })
+        Self { byte, merge_of }
     }
 }
 
@@ -222,17 +191,17 @@ mod tests {
 
     #[test]
     fn pairs_of_texts_become_rows_of_tokens() {
-        let pairs = packed("a b\nb c\nab c\nx c\na c");
-        let rows = resolve_pairs(&TOKENS, &pairs, &mut Unwatched).unwrap().unwrap();
-        let expected = [[0, 1, 3], [1, 2, 4], [3, 2, 5], [UNKNOWN, 2, UNKNOWN], [0, 2, UNKNOWN]];
-        assert_eq!(rows, expected);
-        assert_eq!(resolve_pairs(&TOKENS, b"", &mut Unwatched).unwrap(), Ok(vec![]));
+        let rows = |lines| listed_merges(&TOKENS, TokenUse::Merged, &packed(lines), true, &mut Unwatched);
+        let found = rows("a b\nb c\nab c").unwrap().unwrap().rows;
+        assert_eq!(found, [[0, 1, 3], [1, 2, 4], [3, 2, 5]]);
+        assert_eq!(rows("").unwrap(), Ok(ListedMerges::default()));
     }
 
     #[test]
     fn what_does_not_have_two_parts_is_reported() {
         for (lines, number) in [("a b\nab", 1), ("a b c", 0), ("a b\n", 1)] {
-            assert_eq!(resolve_pairs(&TOKENS, &packed(lines), &mut Unwatched).unwrap(), Err(number));
+            let listed = listed_merges(&TOKENS, TokenUse::Merged, &packed(lines), true, &mut Unwatched);
+            assert_eq!(listed.unwrap(), Err(number));
         }
     }
 
@@ -282,15 +251,13 @@ mod tests {
 
     #[test]
     fn one_merge_of_those_that_make_a_token_happens() {
+        let kept = |merges: &[[u32; 3]]| {
+            let ids = [0, 1, 2, 3, 4, 5];
+            merges_that_happen(&ids, &TOKENS, merges.to_vec(), &mut Unwatched).unwrap().unwrap()
+        };
         let merges = [[0, 4, 5], [3, 2, 5], [1, 2, 4], [0, 1, 3]];
-        let happen = happening_merges(&TOKENS, &merges, &mut Unwatched).unwrap();
-        assert_eq!(happen, [true, false, true, true]);
-    }
-
-    #[test]
-    fn a_merge_of_a_token_that_no_merge_makes_never_happens() {
-        let happen = happening_merges(&TOKENS, &[[3, 2, 5], [1, 2, 4]], &mut Unwatched).unwrap();
-        assert_eq!(happen, [false, true]);
-        assert!(happening_merges(&TOKENS, &[[9, 2, 5]], &mut Unwatched).is_err());
+        assert_eq!(kept(&merges), [[0, 4, 5], [1, 2, 4], [0, 1, 3]]);
+        // A token that no merge makes is never merged.
+        assert_eq!(kept(&[[3, 2, 5], [1, 2, 4]]), [[1, 2, 4]]);
     }
 }

@@ -650,9 +650,6 @@ class EncodeStream:
     def finish(self) -> list[int]:
         """Return the ids that are left; a new text may then begin."""
 
-    def __copy__(self) -> EncodeStream: ...
-    def __deepcopy__(self, memo: object, /) -> EncodeStream: ...
-
 @final
 class FramedEncoder:
     """Encodes texts, each with the same special tokens around it, to encodings like those of `tokenizers`."""
@@ -702,10 +699,6 @@ class FramedEncoding(Sized):
     @property
     def real(self) -> Any:
         """The encoding of `tokenizers`."""
-
-    @staticmethod
-    def merge(encodings: Iterable[object], growing_offsets: bool = True) -> Any:
-        """Concatenate encodings; offsets may continue where the previous ones end."""
 
     def __len__(self) -> int: ...
     def __reduce__(self) -> Any: ...

@@ -1173,7 +1173,7 @@ def _import_numpy() -> None:
 
 
 def _encoder_of(vocabulary: Vocabulary) -> Encoder:
-    encoder = Encoder(
+    return Encoder(
         pattern=vocabulary.pattern,
         **vars(vocabulary.arrays),
         added_tokens=flagged_tokens(vocabulary),
@@ -1186,11 +1186,6 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder:
         drops_unknown=vocabulary.drops_missing,
         drops_space=_DROPPED[vocabulary.drops_space],
     )
-    if "numpy" in sys.modules:
-        # What the engine's first array needs of NumPy takes 0.25 ms: no call should have to wait for it.
-        _import_numpy()
-        encoder.encode_to_numpy("")
-    return encoder
 
 
 _DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}

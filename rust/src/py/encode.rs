@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyList, PyString};
@@ -95,7 +95,7 @@ impl PyEncoder {
             provisional: &provisional,
             unknown,
         };
-        let stages = Stages::new(flagged(&added_tokens)?, &normalization)?;
+        let stages = Stages::new(flagged(&added_tokens), &normalization)?;
         let encoder = py.detach(|| encode::Encoder::new(&definition, stages))?;
         memory::ensure_spare()?;
         let integers = Arc::new(Integers::up_to(encoder.model.largest_id()));
@@ -103,7 +103,7 @@ impl PyEncoder {
     }
 
     fn with_added_tokens(&self, added_tokens: Vec<Flagged>) -> PyResult<Self> {
-        let stages = self.encoder.stages.with_tokens(flagged(&added_tokens)?)?;
+        let stages = self.encoder.stages.with_tokens(flagged(&added_tokens))?;
         Ok(self.with(self.encoder.with_stages(stages)))
     }
 
@@ -492,21 +492,17 @@ pub fn with_workspace<R, E: From<Error>>(
 }
 
 /// Added tokens with their flags, and whether they are found in normalized text.
-fn flagged(tokens: &[Flagged]) -> PyResult<Vec<(AddedToken, bool)>> {
+fn flagged(tokens: &[Flagged]) -> Vec<(AddedToken, bool)> {
     let of_token = |(text, id, flags): &Flagged| {
-        let mut token = AddedToken::new(text.to_string(), *id);
-        let mut is_normalized = false;
-        for flag in flags {
-            *match &flag[..] {
-                "special" => &mut token.is_special,
-                "single_word" => &mut token.single_word,
-                "lstrip" => &mut token.lstrip,
-                "rstrip" => &mut token.rstrip,
-                "normalized" => &mut is_normalized,
-                _ => return Err(PyValueError::new_err(format!("added_tokens: {flag:?} is no flag"))),
-            } = true;
-        }
-        Ok((token, is_normalized))
+        let has = |name: &str| flags.iter().any(|flag| **flag == *name);
+        let token = AddedToken {
+            is_special: has("special"),
+            single_word: has("single_word"),
+            lstrip: has("lstrip"),
+            rstrip: has("rstrip"),
+            ..AddedToken::new(text.to_string(), *id)
+        };
+        (token, has("normalized"))
     };
     tokens.iter().map(of_token).collect()
 }

@@ -19,12 +19,12 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PySequence, PyString};
 
+use super::PyWatch;
 use super::arguments::Threads;
 use super::decode::watched;
 use super::encode::{PyEncoder, each};
 use super::ids::pairs;
 use super::texts::OneText;
-use super::{PyWatch, items};
 use crate::encode::{Special, Trim};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -218,21 +218,6 @@ impl FramedEncoding {
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.real.get(py).map_or(Ok(self.length), |real| real.bind(py).len())
-    }
-
-    #[staticmethod]
-    #[pyo3(signature = (encodings, growing_offsets=true))]
-    fn merge<'py>(encodings: &Bound<'py, PyAny>, growing_offsets: bool) -> PyResult<Bound<'py, PyAny>> {
-        let real = PyList::empty(encodings.py());
-        for encoding in items(encodings, "encodings must be several encodings")? {
-            let encoding = encoding?;
-            match encoding.cast::<Self>() {
-                Ok(ours) => real.append(ours.get().real(encoding.py())?)?,
-                Err(_) => real.append(encoding)?,
-            }
-        }
-        let class = encodings.py().import("tokenizers")?.getattr("Encoding")?;
-        class.call_method1("merge", (real, growing_offsets))
     }
 
     /// The real encoding, which takes the place of this one from now on.

@@ -1,7 +1,8 @@
 //! Conversion of ids: from lists, arrays and other iterables, and to lists and arrays.
 
-use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyOverflowError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyInt, PyList, PyString, PyTuple};
@@ -176,37 +177,17 @@ fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
         memory::extend(&mut ids, slice)?;
         return Ok(ids);
     }
-    let ids = copy::<u32>(array)
-        .or_else(|| copy::<u16>(array))
-        .or_else(|| copy::<i64>(array))
-        .or_else(|| copy::<i32>(array))
-        .or_else(|| copy::<u64>(array))
-        .or_else(|| copy::<u8>(array))
-        .or_else(|| copy::<i16>(array))
-        .or_else(|| copy::<i8>(array));
-    ids.unwrap_or_else(|| {
-        let kind = array.dtype();
-        // An empty array is accepted whatever its type: `np.array([])` has floats.
-        if array.is_empty() {
-            Ok(Vec::new())
-        } else {
-            Err(PyTypeError::new_err(format!("ids must be integers, not {kind}")))
-        }
-    })
-}
-
-/// The elements of an array of this type as ids; `None` if the array has another type.
-fn copy<T: Element + Copy + TryInto<u32> + Into<i128>>(
-    array: &Bound<'_, PyUntypedArray>,
-) -> Option<PyResult<Vec<u32>>> {
-    let array = array.cast::<PyArray1<T>>().ok()?;
-    let readonly = array.try_readonly().ok()?;
+    // An empty array is accepted whatever its type: `np.array([])` has floats.
+    if !array.is_empty() && !matches!(array.dtype().kind(), b'i' | b'u') {
+        return Err(PyTypeError::new_err(format!("ids must be integers, not {}", array.dtype())));
+    }
+    // An id beyond 63 bits becomes another one that no vocabulary has.
+    let wide = array.call_method1(intern!(array.py(), "astype"), (intern!(array.py(), "int64"),))?;
+    let wide = wide.cast::<PyArray1<i64>>()?.readonly();
     let mut ids = Vec::new();
-    let fitting = memory::reserve(&mut ids, readonly.len()).map_err(PyErr::from).and_then(|()| {
-        readonly.as_array().iter().try_for_each(|&id| {
-            ids.push(id.try_into().map_err(|_| PyKeyError::new_err(Into::<i128>::into(id)))?);
-            Ok(())
-        })
-    });
-    Some(fitting.map(|()| ids))
+    memory::reserve(&mut ids, wide.len())?;
+    for &id in wide.as_slice()? {
+        ids.push(u32::try_from(id).map_err(|_| PyKeyError::new_err(id))?);
+    }
+    Ok(ids)
 }

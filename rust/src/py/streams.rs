@@ -30,18 +30,6 @@ impl PyEncodeStream {
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         list(py, &working(py, usize::MAX, |workspace, pulse| self.0.finish(workspace, pulse))?)
     }
-
-    fn __copy__(&self) -> Self {
-        Self(self.0.clone())
-    }
-
-    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
-        self.__copy__()
-    }
-
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(not_picklable("a stream"))
-    }
 }
 
 /// A text that grows at its end, and its ids, which are always those of the whole text.
@@ -88,10 +76,6 @@ impl GrowingEncoding {
 
     fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.copy()
-    }
-
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(not_picklable("a growing text"))
     }
 
     #[getter]
@@ -184,10 +168,6 @@ impl DecodeStream {
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.__copy__(py)
     }
-
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(not_picklable("a stream"))
-    }
 }
 
 impl DecodeStream {
@@ -201,11 +181,4 @@ impl DecodeStream {
     fn decode<'py>(&self, bytes: &Bound<'py, PyBytes>, last: bool) -> PyResult<Bound<'py, PyAny>> {
         self.decoder.bind(bytes.py()).call_method1("decode", (bytes, last))
     }
-}
-
-/// The error of what cannot be pickled, and what to do.
-fn not_picklable(what: &str) -> PyErr {
-    PyTypeError::new_err(format!(
-        "{what} cannot be pickled, as it belongs to its tokenizer: pickle the tokenizer and the text so far"
-    ))
 }

@@ -31,27 +31,13 @@ class EncodesAndDecodes(Protocol):
     """The methods of the underlying tokenizer that are used."""
 
     @property
-    def vocabulary(self) -> Vocabulary:
-        """The vocabulary."""
-        ...
-
-    def encode(self, text: str, *, special: _Special) -> list[int]:
-        """Encode a text."""
-        ...
-
-    def encode_batch(
+    def vocabulary(self) -> Vocabulary: ...  # noqa: D102
+    def encode(self, text: str, *, special: _Special) -> list[int]: ...  # noqa: D102
+    def encode_batch(  # noqa: D102
         self, texts: Iterable[str], *, special: _Special, num_threads: int | None
-    ) -> list[list[int]]:
-        """Encode texts."""
-        ...
-
-    def encode_to_numpy(self, text: str, *, special: _Special) -> NDArray[Any]:
-        """Encode a text into an array."""
-        ...
-
-    def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """Return the bytes of ids."""
-        ...
+    ) -> list[list[int]]: ...
+    def encode_to_numpy(self, text: str, *, special: _Special) -> NDArray[Any]: ...  # noqa: D102
+    def decode_bytes(self, ids: Iterable[int]) -> bytes: ...  # noqa: D102
 
 
 class Encoding:
