@@ -34,7 +34,6 @@ CUSTOM = {
     "no words": r"\W+|\P{L}",
     "categories": r"\p{Lu}+|\p{Ll}\p{M}*|[\p{P}\p{S}]+|[^\p{C}\s\p{L}]+|\p{Zs}",
     "look around": r"(?<=a)b+|\s+(?!\S)|a(?=')",
-    "back reference": r"(.)\1+|[^\W\d]+",
     "atomic": r"(?>a+)b|a++|l*+",
     "end of text": r"\s+$|s\Z|.",
     "may match nothing": r"a*|b|l??",
@@ -53,13 +52,12 @@ CUSTOM = {
 
 
 CLASSES = r"""
-\d \D \w \W \s \S \h \R \v \f \a \0 \012 \x41 \u00e9 \U0001F642 \. \é . (?s:.) \p{L} \pL \PN \P{Lu}
+\d \D \w \W \s \S \h \v \f \a \x41 \u00e9 \U0001F642 \. \é . (?s:.) \p{L} \pL \PN \P{Lu}
 \p{^Ll} \p{LC} \p{Letter} \p{gc=Lt} \p{General_Category:Punctuation} \p{C} \p{Cn} \p{Assigned} \p{L&}
 \p{Han} \p{Script=Han} \p{sc=Grek} \p{IsHiragana} \p{scx=Hira} \p{Script_Extensions=Deva} \p{Common}
 \p{Zzzz} \p{InThai} \p{blk=ASCII} \p{Alphabetic} \p{White_Space} \p{Uppercase=No} \p{Emoji} \p{ExtPict}
 \p{XIDS} \p{Graph} \p{Print} \p{Punct} \p{Any} \p{Math} [a-z] [^a-z] [a\-z] [-a] [a-] []a] [^]a] [\[a]
-[a\[b] [&\&] [a|\|b] [\d-z] [a-\d] [+-\-] [&~|] [\b] [\p{L}\p{M}] [^\s\p{L}\p{N}] [\S\n] [[:alpha:]]
-[[:^digit:]x] [[:alnum:]] [[:punct:]] [[:xdigit:]] [[:word:]] [[:no] [[:lower:][:upper:]] (?i:s) (?i:k)
+[a\[b] [&\&] [a|\|b] [\d-z] [a-\d] [+-\-] [&~|] [\b] [\p{L}\p{M}] [^\s\p{L}\p{N}] [\S\n] (?i:s) (?i:k)
 (?i:i) (?i:I) (?i:ı) (?i:İ) (?i:ß) (?i:µ) (?i:Ⅷ) (?i:ǅ) (?i)[a-k] (?i)[^a-k] (?i:[J-]) (?i:[ſ]) (?i:[^i])
 (?i:\p{Lu}) (?i:\P{Lt}) (?i:[\p{Ll}]) (?i:[^\p{Ll}]) (?i:\p{Upper}) (?i:[\p{Lu}0]) (?i:[^\p{Lu}0])
 (?i:[k\P{Ll}]) (?i:\p{Greek})
@@ -173,32 +171,20 @@ def test_look_behind_finds_what_the_regex_module_finds(
     assert found == [pretokenize(text, pattern) for text in texts]
 
 
-@pytest.mark.parametrize(
-    "before", ["b?a", "^|\\s", "(?:a|)b", "a{1,2}?b", "\\ba|b\\B", "(?<!a?b) ", "ab|(?>a) |."]
-)
+@pytest.mark.parametrize("before", ["^|\\s", "a{2}", "\\ba|b\\B", "(?<!ab|b) ", "ab|(?>a) |."])
 def test_look_behind_of_few_lengths_is_supported(before: str) -> None:
     for text in map("".join, itertools.product("ab \n", repeat=5)):
         for pattern in (f"(?<={before})[ab]+", f".(?<!{before})", f"(?m)(?<!{before})b|a(?<={before})"):
             assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern), (text, pattern)
 
 
-@pytest.mark.parametrize("before", ["a+", "a*b", "a{2,}", "a{,99}", "(?>a?)b", "a?+b", ".*"])
+@pytest.mark.parametrize(
+    "before", ["a+", "a*b", "a{2,}", "a{,99}", "(?>a?)b", "a?+b", ".*", "b?a", "(?:a|)b"]
+)
 def test_look_behind_of_any_length_is_refused(before: str) -> None:
     for sign in "=!":
         with pytest.raises(ValueError, match="a look-behind has to match a fixed number of characters"):
             _engine.pretokenize("a", f"a(?<{sign}{before})")
-
-
-@pytest.mark.parametrize("pattern", [r"(?<=(a)b?)\1(c)\2", r"(?<=(a)|(bb))x\1", r"(a)(?<!(b){1,2})\1"])
-def test_look_behind_of_several_lengths_with_a_group_is_refused_beside_references(pattern: str) -> None:
-    with pytest.raises(ValueError, match="with a group is not supported beside references"):
-        _engine.pretokenize("a", pattern)
-
-
-@pytest.mark.parametrize("pattern", [r"(?<=(a))\1", r"(?<=(a)b)\1(?=(b))\2", r"(?<=(ab)?|b)a"])
-def test_groups_in_other_look_behind_are_counted_as_they_stand(pattern: str) -> None:
-    for text in map("".join, itertools.product("abc", repeat=6)):
-        assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern), text
 
 
 @pytest.mark.parametrize(
@@ -229,6 +215,10 @@ def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(writ
         (r"(?:a){e<=1}", "approximate"),
         (r"\x{41}", "hexadecimal"),
         (r"\X", "not supported"),
+        (r"(a)\1", r"\\1 is not supported"),
+        (r"(?P<x>a)", "the flag P"),
+        (r"[[:alpha:]]", r"write a property"),
+        (r"a{b", r"write \\{ for a brace"),
         (r"[^\s\S]", "a set that excludes both"),
         (r"[a-z&&b]", r"&& within a set, unless escaped \(\\&\\&\): .* \(at character 4\)"),
         (r"[a&&b]", "&& within a set"),
@@ -305,14 +295,7 @@ def test_what_moves_a_match_or_calls_a_group_is_refused_by_name(part: str) -> No
         assert part[:3] in str(refused.value).replace("\\\\", "\\")
 
 
-def test_a_pattern_without_end_is_an_error_and_no_wrong_answer() -> None:
-    with pytest.raises(
-        ValueError, match=r"could not be matched: at byte 3 of the text, before \"aaaaaaa.* steps"
-    ):
-        _engine.pretokenize("xy " + "a" * 60, r"(?:(a)|a)+\1\d")
-
-
-def test_where_no_group_is_referred_to_no_place_is_tried_twice() -> None:
+def test_no_place_is_tried_twice() -> None:
     """Each letter doubles the number of ways."""
     for pattern in (r"(?:a|a|(?=bc)b)+\d", r"(?:a|(?>a|b))+(?=\dc)", r"(?:(?:a?|a)(?<!x))+\d"):
         assert _engine.pretokenize("a" * 5000, pattern) == [b"a" * 5000]

@@ -540,7 +540,7 @@ def test_what_both_read_the_same_is_taken_as_it_is_spelled(tmp_path: Path, spell
     assert given_back(tmp_path / "t.tiktoken", spelled) == spelled
 
 
-@pytest.mark.parametrize("spelled", ["a$", r"a\Z", "[[:alpha:]]+", r"\h+", "a*"])
+@pytest.mark.parametrize("spelled", ["a$", r"a\z", "(?i:i)", "a*"])
 def test_what_tiktoken_reads_as_another_pattern_than_we_is_refused(tmp_path: Path, spelled: str) -> None:
     (tmp_path / "t.tiktoken").write_bytes(content(BASE))
     with pytest.raises(ValueError, match=r"t\.tiktoken: pattern .* has another meaning in tiktoken"):
@@ -549,7 +549,7 @@ def test_what_tiktoken_reads_as_another_pattern_than_we_is_refused(tmp_path: Pat
 
 def test_what_only_tiktoken_reads_is_taken_for_its_own(tmp_path: Path) -> None:
     (tmp_path / "t.tiktoken").write_bytes(content(BASE))
-    assert given_back(tmp_path / "t.tiktoken", "[a-z&&[^b]]+") == "(?:(?!b)[a-z])+"
+    assert given_back(tmp_path / "t.tiktoken", "[a-z&&[^b]]+") == "(?:(?=[a-z])[^b])+"
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])

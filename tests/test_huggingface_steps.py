@@ -308,17 +308,6 @@ def test_empty_matches_are_refused_where_they_are_joined(behavior: str) -> None:
         pieces_by_split("a*", behavior, "a")
 
 
-def test_a_reference_to_a_group_is_refused_where_the_pattern_would_be_written_twice() -> None:
-    for behavior in ("Isolated", "Contiguous"):
-        ours, theirs = pieces_by_split(r"(a|b)-\1", behavior, "a-a,,b-b1-1 a-b")
-        assert ours == theirs
-    for behavior in ("MergedWithPrevious", "MergedWithNext"):
-        with pytest.raises(ValueError, match="reference to a group"):
-            pieces_by_split(r"(a|b)-\1", behavior, "a-a")
-    with pytest.raises(ValueError, match="may match nothing"):
-        pieces_by_split(r"(a?)\1", "Isolated", "a")
-
-
 def test_two_steps_bytelevel_and_none_are_refused() -> None:
     with pytest.raises(ValueError, match="twice"):
         pattern_of({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "ByteLevel"}]})

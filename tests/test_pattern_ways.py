@@ -18,7 +18,7 @@ from bpetite import Tokenizer, _engine
 from bpetite._pretokenizer import pretokenize
 from bpetite.patterns import PATTERNS
 
-REPEATED = r"(\w)\1|(?s:.)"
+REPEATED = r"(?<=a)\w|(?s:.)"
 
 
 def bpetite(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

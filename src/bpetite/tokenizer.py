@@ -764,7 +764,7 @@ class Tokenizer:
         """The way the pattern is run: "masks", "automaton" or "machine", from the fastest to the slowest.
 
         Masks process hundreds of bytes at a time, the automaton one character after the other. The regex
-        machine, needed for back-references and the like, backtracks: it is many times slower, and a document
+        machine, needed for look-behind and the like, backtracks: it is many times slower, and a document
         is never divided among threads. `docs/patterns.md` says which patterns need it.
 
         >>> Tokenizer.train("to be or not to be", 260).pattern_way

@@ -27,7 +27,7 @@ pub enum NormalizerStep {
         more: String,
         only_first: bool,
     },
-    Replace(Replacements),
+    Replace(Box<Replacements>),
     /// Replace each match by a text.
     ReplaceMatches {
         expression: Box<Compiled>,
@@ -48,7 +48,7 @@ impl NormalizerStep {
             ["Prepend first", more] => Self::Prepend { more: more.to_owned(), only_first: true },
             ["Replace", pattern, content] => match literal(pattern) {
                 Some(replaced) => {
-                    Self::Replace(Replacements::new(vec![(replaced, content.to_owned())], true)?)
+                    Self::Replace(Box::new(Replacements::new(vec![(replaced, content.to_owned())], true)?))
                 }
                 None => Self::ReplaceMatches {
                     expression: Box::new(Compiled::new(pattern)?),
@@ -57,7 +57,7 @@ impl NormalizerStep {
             },
             ["Map", ref pairs @ ..] if pairs.len() % 2 == 0 => {
                 let pairs = pairs.chunks_exact(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
-                Self::Replace(Replacements::new(pairs.collect(), false)?)
+                Self::Replace(Box::new(Replacements::new(pairs.collect(), false)?))
             }
             [name] if let Some(form) = Form::named(name) => Self::Form(form),
             _ => return Err(Error::Value(format!("normalization: {written:?} is not one of {NAMES}"))),

@@ -6,7 +6,7 @@
 //! Look-ahead of one character needs no extra step: an entry of the table, for a state and the next character, also
 //! says whether a match ends before that character.
 //!
-//! Patterns with back-references, look-behind or longer look-ahead have no automaton.
+//! Patterns with look-behind or longer look-ahead have no automaton.
 
 use std::collections::HashMap;
 

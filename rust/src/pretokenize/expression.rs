@@ -47,10 +47,6 @@ pub enum Expression {
         /// Whether the part must not stand before.
         negated: bool,
     },
-    /// A group that a reference may name, and its number.
-    Group(usize, Box<Expression>),
-    /// What the group with this number has matched last.
-    Reference(usize),
 }
 
 impl Expression {
@@ -71,8 +67,7 @@ impl Expression {
             }
             Self::Repeat { .. } => None,
             Self::Ahead { .. } | Self::End { .. } | Self::Start | Self::Behind { .. } => Some(0),
-            Self::Atomic(part) | Self::Group(_, part) => part.length(),
-            Self::Reference(_) => None,
+            Self::Atomic(part) => part.length(),
         }
     }
 
@@ -83,9 +78,8 @@ impl Expression {
             Self::Sequence(parts) => parts.iter().all(Self::can_be_empty),
             Self::Choice(parts) => parts.iter().any(Self::can_be_empty),
             Self::Repeat { part, least, .. } => *least == 0 || part.can_be_empty(),
-            Self::Atomic(part) | Self::Group(_, part) => part.can_be_empty(),
+            Self::Atomic(part) => part.can_be_empty(),
             Self::Ahead { .. } | Self::End { .. } | Self::Start | Self::Behind { .. } => true,
-            Self::Reference(_) => true,
         }
     }
 
@@ -95,9 +89,9 @@ impl Expression {
             Self::Sequence(parts) => parts.iter().all(Self::always_matches),
             Self::Choice(parts) => parts.iter().any(Self::always_matches),
             Self::Repeat { part, least, .. } => *least == 0 || part.always_matches(),
-            Self::Atomic(part) | Self::Group(_, part) => part.always_matches(),
+            Self::Atomic(part) => part.always_matches(),
             Self::Set(_) | Self::Ahead { .. } | Self::End { .. } => false,
-            Self::Start | Self::Behind { .. } | Self::Reference(_) => false,
+            Self::Start | Self::Behind { .. } => false,
         }
     }
 
@@ -108,15 +102,9 @@ impl Expression {
             Self::Repeat { part, .. } | Self::Ahead { part, .. } | Self::Behind { part, .. } => {
                 std::slice::from_ref(part)
             }
-            Self::Atomic(part) | Self::Group(_, part) => std::slice::from_ref(part),
-            Self::Set(_) | Self::End { .. } | Self::Start | Self::Reference(_) => &[],
+            Self::Atomic(part) => std::slice::from_ref(part),
+            Self::Set(_) | Self::End { .. } | Self::Start => &[],
         }
-    }
-
-    /// The number of ranges and parts that it is written with.
-    pub fn size(&self) -> usize {
-        let own = if let Self::Set(set) = self { set.ranges().len() } else { 1 };
-        self.parts().iter().map(Self::size).sum::<usize>() + own
     }
 }
 

@@ -30,52 +30,18 @@ pub enum Node {
     /// The pattern, or a part, has matched.
     Match,
     /// Consume one character of the set with this number.
-    Take {
-        set: usize,
-        next: usize,
-    },
+    Take { set: usize, next: usize },
     /// Try each of these nodes, in the order of preference. Splits are numbered; in an atomic group, it matters where the
     /// match of the group ends.
-    Split {
-        ways: Vec<usize>,
-        number: usize,
-        in_atomic: bool,
-    },
+    Split { ways: Vec<usize>, number: usize, in_atomic: bool },
     /// Go on if the node `part` leads to a match, or if it does not, from so many characters before.
-    Look {
-        part: usize,
-        back: u32,
-        negated: bool,
-        next: usize,
-    },
+    Look { part: usize, back: u32, negated: bool, next: usize },
     /// Consume what the node `part` matches first, and try nothing else.
-    Atomic {
-        part: usize,
-        next: Next,
-    },
+    Atomic { part: usize, next: Next },
     /// Go on at the start of the text.
-    Start {
-        next: usize,
-    },
+    Start { next: usize },
     /// Go on at its end.
-    End {
-        before_line_feed: bool,
-        next: usize,
-    },
-    /// A group begins, or ends.
-    Open {
-        group: usize,
-        next: usize,
-    },
-    Close {
-        group: usize,
-        next: usize,
-    },
-    /// Consume what a group has matched last.
-    Same {
-        group: usize,
-        next: Next,
-    },
+    End { before_line_feed: bool, next: usize },
 }
 
 /// What follows a part, in the innermost repetition of what may match nothing.
@@ -109,8 +75,6 @@ pub struct Graph {
     /// Whether there is no match where the preferred one is empty.
     pub is_atomic: bool,
     pub can_be_empty: bool,
-    /// Whether it refers to groups, so that what is found does not depend on the place alone.
-    pub has_references: bool,
     numbers: HashMap<CharSet, usize>,
     /// Whether the present part is in an atomic group.
     in_atomic: bool,
@@ -126,7 +90,6 @@ impl Graph {
             splits: 0,
             is_atomic: matches!(expression, Expression::Atomic(_)),
             can_be_empty: expression.can_be_empty(),
-            has_references: refers(expression),
             numbers: HashMap::new(),
             in_atomic: false,
         };
@@ -200,16 +163,6 @@ impl Graph {
                     self.number(&CharSet::of('\n'));
                 }
                 self.each(next, |graph, next| graph.push(Node::End { before_line_feed, next: next.fresh }))
-            }
-            Expression::Group(_, part) if !self.has_references => self.add(part, next, last),
-            Expression::Group(group, part) => {
-                let group = *group;
-                let next = self.each(next, |graph, next| graph.push(Node::Close { group, next: next.fresh }));
-                let next = self.add(part, next, last);
-                self.each(next, |graph, next| graph.push(Node::Open { group, next: next.fresh }))
-            }
-            Expression::Reference(group) => {
-                self.each(next, |graph, next| graph.push(Node::Same { group: *group, next }))
             }
         }
     }
@@ -329,9 +282,4 @@ impl Graph {
         }
         entry
     }
-}
-
-/// Whether an expression refers to groups.
-fn refers(expression: &Expression) -> bool {
-    matches!(expression, Expression::Reference(_)) || expression.parts().iter().any(refers)
 }

@@ -9,9 +9,8 @@
 //!                      take a fails, take b fails: split at 2 fails; take b fails: split at 1 fails; ...
 //! ```
 //!
-//! What a split returns depends on its place in the text alone, unless the pattern refers to groups. So it is remembered: no
-//! split is tried twice at a place, and the work is proportional to the text, times the number of splits. Patterns that
-//! refer to groups may take a fixed number of steps for each byte.
+//! What a split returns depends on its place in the text alone. So it is remembered: no split is tried twice at a place, and
+//! the work is proportional to the text, times the number of splits.
 
 use std::collections::HashMap;
 
@@ -21,10 +20,6 @@ use super::set::CharSet;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::Pulse;
-
-/// The maximum number of steps in a text: so many, and so many more for each byte up to the place that is tried.
-const MOST_STEPS: usize = 100_000_000;
-const MOST_STEPS_PER_BYTE: usize = 10_000;
 
 /// The number of steps between two looks at the clock.
 const STEPS_PER_BEAT: usize = 1 << 12;
@@ -40,21 +35,16 @@ pub struct Machine {
 #[derive(Default)]
 pub struct MachineRun {
     stack: Vec<Frame>,
-    /// What groups have matched.
-    stored: Vec<Stored>,
     known: Known,
-    /// The number of steps, and of those since the last look at the clock.
-    steps: usize,
+    /// The number of steps since the last look at the clock.
     fresh: usize,
 }
 
-/// A node, a place in the text, and what groups have matched so far: the number of entries of `stored`, from the last one
-/// of which on the `before` lead back.
+/// A node and a place in the text.
 #[derive(Clone, Copy)]
 struct Call {
     node: usize,
     place: usize,
-    stored: usize,
 }
 
 /// What was called, to go on when it returns.
@@ -64,18 +54,10 @@ struct Frame {
     tried: usize,
 }
 
-/// What happens next: a call, or a return to the last frame, with the end of a match and what groups have matched.
+/// What happens next: a call, or a return to the last frame, with the end of a match.
 enum Step {
     Call(Call),
-    Return(Option<(usize, usize)>),
-}
-
-/// A group has begun at a place, or it has matched up to another one.
-struct Stored {
-    group: usize,
-    begin: usize,
-    end: Option<usize>,
-    before: usize,
+    Return(Option<usize>),
 }
 
 impl Machine {
@@ -99,18 +81,13 @@ impl Machine {
     ) -> Result<Option<usize>> {
         run.known.forget_up_to(start, self.graph.splits);
         run.stack.clear();
-        run.stored.clear();
-        let mut step = Step::Call(Call { node: self.graph.entry, place: start, stored: 0 });
+        let mut step = Step::Call(Call { node: self.graph.entry, place: start });
         loop {
             run.fresh += 1;
             #[cfg(test)]
             super::tests::count_steps(1);
             if run.fresh >= STEPS_PER_BEAT {
-                pulse.beat(run.fresh)?;
-                run.steps += std::mem::take(&mut run.fresh);
-                if run.steps > MOST_STEPS.saturating_add(start.saturating_mul(MOST_STEPS_PER_BYTE)) {
-                    return Err(took_too_long(text, start));
-                }
+                pulse.beat(std::mem::take(&mut run.fresh))?;
             }
             step = match step {
                 Step::Call(Call { node: MATCHED, place, .. }) if place > start => return Ok(Some(place)),
@@ -127,22 +104,22 @@ impl Machine {
 
     /// Call a node.
     fn call(&self, text: &str, call: Call, run: &mut MachineRun) -> Result<Step> {
-        let Call { place, stored, .. } = call;
+        let place = call.place;
         let goes_on = |holds: bool, node| match holds {
-            true => Step::Call(Call { node, ..call }),
+            true => Step::Call(Call { node, place }),
             false => Step::Return(None),
         };
         Ok(match &self.graph.nodes[call.node] {
-            Node::Match => Step::Return(Some((place, stored))),
+            Node::Match => Step::Return(Some(place)),
             Node::Take { set, next } => match text[place..].chars().next() {
                 Some(taken) if self.contains(*set, taken) => {
-                    Step::Call(Call { node: *next, place: place + taken.len_utf8(), stored })
+                    Step::Call(Call { node: *next, place: place + taken.len_utf8() })
                 }
                 _ => Step::Return(None),
             },
             Node::Split { ways, number, .. } => {
                 if let Some(known) = run.known.result(place, *number, self.graph.splits) {
-                    return Ok(Step::Return(known.map(|end| (end, stored))));
+                    return Ok(Step::Return(known));
                 }
                 memory::push(&mut run.stack, Frame { call, tried: 1 })?;
                 goes_on(true, ways[0])
@@ -151,7 +128,7 @@ impl Machine {
                 run.fresh += *back as usize;
                 let Some(begin) = back_by(text, place, *back) else { return Ok(goes_on(*negated, *next)) };
                 memory::push(&mut run.stack, Frame { call, tried: 0 })?;
-                Step::Call(Call { node: *part, place: begin, stored })
+                Step::Call(Call { node: *part, place: begin })
             }
             Node::Atomic { part, .. } => {
                 memory::push(&mut run.stack, Frame { call, tried: 0 })?;
@@ -161,31 +138,11 @@ impl Machine {
             Node::End { before_line_feed, next } => {
                 goes_on(place == text.len() || *before_line_feed && &text[place..] == "\n", *next)
             }
-            Node::Open { group, next } => {
-                let stored = run.store(Stored { group: *group, begin: place, end: None, before: stored })?;
-                Step::Call(Call { node: *next, place, stored })
-            }
-            Node::Close { group, next } => {
-                let begin =
-                    run.last(*group, stored, |entry| entry.end.is_none()).map_or(place, |entry| entry.begin);
-                let end = Some(place);
-                let stored = run.store(Stored { group: *group, begin, end, before: stored })?;
-                Step::Call(Call { node: *next, place, stored })
-            }
-            Node::Same { group, next } => {
-                let entry = run.last(*group, stored, |entry| entry.end.is_some());
-                let same = entry.and_then(|entry| text.get(entry.begin..entry.end?));
-                let Some(same) = same.filter(|same| text[place..].starts_with(same)) else {
-                    return Ok(Step::Return(None));
-                };
-                run.fresh += same.len();
-                Step::Call(Call { node: next.behind(same.is_empty()), place: place + same.len(), stored })
-            }
         })
     }
 
     /// Go on where something was called that returns now.
-    fn go_on(&self, frame: Frame, found: Option<(usize, usize)>, run: &mut MachineRun) -> Result<Step> {
+    fn go_on(&self, frame: Frame, found: Option<usize>, run: &mut MachineRun) -> Result<Step> {
         let Frame { call, tried } = frame;
         Ok(match (&self.graph.nodes[call.node], found) {
             (Node::Split { ways, .. }, None) if tried < ways.len() => {
@@ -193,20 +150,17 @@ impl Machine {
                 Step::Call(Call { node: ways[tried], ..call })
             }
             (Node::Split { number, in_atomic, .. }, found) => {
-                if !self.graph.has_references {
-                    run.known.add(call.place, *number, self.graph.splits, found.map(|(end, _)| end))?;
-                }
-                if let (Some((end, _)), true) = (found, in_atomic) {
+                run.known.add(call.place, *number, self.graph.splits, found)?;
+                if let (Some(end), true) = (found, in_atomic) {
                     run.known.add_end(call.place, *number, end)?;
                 }
                 Step::Return(found)
             }
             (Node::Look { negated, next, .. }, found) if found.is_some() != *negated => {
-                let stored = found.map_or(call.stored, |(_, stored)| stored);
-                Step::Call(Call { node: *next, place: call.place, stored })
+                Step::Call(Call { node: *next, place: call.place })
             }
-            (Node::Atomic { next, .. }, Some((place, stored))) => {
-                Step::Call(Call { node: next.behind(place == call.place), place, stored })
+            (Node::Atomic { next, .. }, Some(place)) => {
+                Step::Call(Call { node: next.behind(place == call.place), place })
             }
             _ => Step::Return(None),
         })
@@ -217,25 +171,6 @@ impl Machine {
             code @ 0..128 => self.ascii[set] >> code & 1 != 0,
             _ => self.graph.sets[set].contains(character),
         }
-    }
-}
-
-impl MachineRun {
-    fn store(&mut self, entry: Stored) -> Result<usize> {
-        memory::push(&mut self.stored, entry)?;
-        Ok(self.stored.len())
-    }
-
-    /// The last entry of a group that is wanted.
-    fn last(&mut self, group: usize, mut stored: usize, wanted: impl Fn(&Stored) -> bool) -> Option<&Stored> {
-        while let Some(index) = stored.checked_sub(1) {
-            self.fresh += 1;
-            if self.stored[index].group == group && wanted(&self.stored[index]) {
-                return self.stored.get(index);
-            }
-            stored = self.stored[index].before;
-        }
-        None
     }
 }
 
@@ -299,13 +234,4 @@ fn back_by(text: &str, place: usize, characters: u32) -> Option<usize> {
         0 => Some(place),
         more => text[..place].char_indices().rev().nth(more as usize - 1).map(|(begin, _)| begin),
     }
-}
-
-#[cold]
-fn took_too_long(text: &str, place: usize) -> Error {
-    let following: String = text[place..].chars().take(20).collect();
-    Error::Value(format!(
-        "the pattern could not be matched: at byte {place} of the text, before {following:?}, more than {MOST_STEPS} steps \
-         and {MOST_STEPS_PER_BYTE} for each byte were tried; a pattern without back-references takes fewer"
-    ))
 }

@@ -22,7 +22,6 @@ use crate::watch::Pulse;
 
 mod alphabet;
 mod automaton;
-mod behind;
 mod compiled;
 mod expression;
 mod graph;

@@ -1,6 +1,6 @@
 //! The [graph](Graph) of a pattern over its alphabet: what a node allows is a set of atoms.
 //!
-//! It has no atomic groups, no references and nothing that looks back. A look-ahead that the next character decides
+//! It has no atomic groups and nothing that looks back. A look-ahead that the next character decides
 //! becomes a test of that character.
 
 use super::alphabet::{Alphabet, Atoms};

@@ -1,13 +1,13 @@
 //! Parses patterns: a pattern in, the tree of its [`Expression`] out.
 //!
 //! There are three [dialects](Dialect): ours is that of Python's `regex` module (version 0), which the specification uses;
-//! the [others](foreign) are those of `tiktoken` and `tokenizers`. One parser reads all three, and while it reads another
-//! dialect it writes the pattern in ours: what both read alike is copied, what differs is replaced.
+//! the others are those of `tiktoken` and `tokenizers`. One parser reads all three. A pattern of another dialect that means
+//! something else in ours is [written](written) again from its tree:
 //!
 //! ```text
-//! [a-z&&[^b]]+ # not b    in Rust's dialect, where (?x) allows blanks and comments
-//! └──────────┘ └──────┘
-//! (?:(?!b)[a-z])+         in ours
+//! [a-z&&[^b]]+|\z                               in Rust's dialect
+//! choice(repeat(a c-z, 1..), not ahead(all))    its tree
+//! (?:(?=[a-z])[^b])+|(?![\s\S])                 in ours
 //! ```
 //!
 //! Every pattern either has the same meaning here, for every code point, or is refused. Limits on size make it safe to
@@ -15,16 +15,15 @@
 
 use std::collections::HashMap;
 
-use super::behind::of_fixed_length;
 use super::expression::{Expression, Greed};
 use super::set::CharSet;
 use crate::error::{Error, Result};
 use crate::unicode::lookup::Property;
 
-mod foreign;
 mod sets;
+mod written;
 
-pub use foreign::{alike, read};
+pub use written::{alike, read};
 
 /// The maximum length of a pattern in bytes.
 const MOST_BYTES: usize = 1 << 13;
@@ -52,22 +51,11 @@ pub enum Dialect {
 /// Parse a pattern of our dialect.
 pub fn parse(source: &str) -> Result<Expression> {
     check_length(source)?;
-    let (expression, _) = parse_as(source, Dialect::Bpetite)?;
+    let expression = Parser::new(source, Dialect::Bpetite).whole()?;
     match steps(&expression) {
         0..=MOST_STEPS => Ok(expression),
         _ => Err(refusal(source, "it repeats too much")),
     }
-}
-
-/// Parse a pattern; returns its parser, too, which has written it in our dialect.
-fn parse_as(source: &str, dialect: Dialect) -> Result<(Expression, Parser<'_>)> {
-    let mut parser = Parser::new(source, dialect);
-    let mut expression = parser.whole()?;
-    if !parser.references.is_empty() {
-        parser = Parser { capturing: true, ..Parser::new(source, dialect) };
-        expression = parser.whole()?;
-    }
-    Ok((expression, parser))
 }
 
 fn check_length(source: &str) -> Result<()> {
@@ -98,21 +86,12 @@ pub fn steps(expression: &Expression) -> u64 {
     }
 }
 
-/// The flags `(?ims)`, and `(?x)` of other dialects.
+/// The flags `(?ims)`.
 #[derive(Clone, Copy, Default)]
 struct Flags {
     ignore_case: bool,
     lines: bool,
     dot_all: bool,
-    verbose: bool,
-}
-
-/// The meaning of an escape, or of an item of a set.
-enum Escape {
-    Character(u32),
-    Class(Property, bool),
-    Members(CharSet),
-    Part(Expression),
 }
 
 struct Parser<'s> {
@@ -124,21 +103,17 @@ struct Parser<'s> {
     depth: usize,
     ranges: usize,
     known: HashMap<Property, CharSet>,
-    /// Whether groups are numbered, for references.
-    capturing: bool,
-    /// The name, where there is one, of each group in the order in which they open.
-    groups: Vec<Option<&'s str>>,
-    open: Vec<usize>,
-    references: Vec<(usize, usize)>,
-    /// The source up to `copied`, in our dialect.
-    written: String,
-    copied: usize,
-    /// The items of the present set, in our dialect, and their members.
-    items: Vec<(String, CharSet)>,
+    /// In other dialects, how sets are written in ours.
+    spellings: HashMap<CharSet, String>,
 }
 
 /// The source, character by character.
 impl<'s> Parser<'s> {
+    fn new(source: &'s str, dialect: Dialect) -> Self {
+        let (known, spellings, flags) = (HashMap::new(), HashMap::new(), Flags::default());
+        Self { source, place: 0, dialect, flags, depth: 0, ranges: 0, known, spellings }
+    }
+
     fn rest(&self) -> &'s str {
         &self.source[self.place..]
     }
@@ -184,56 +159,20 @@ impl<'s> Parser<'s> {
         let character = self.source[..place].chars().count();
         refusal(self.source, &format!("{engine}{reason} (at character {character})"))
     }
-
-    /// Copy what was read to what is written.
-    fn copy(&mut self) {
-        self.written.push_str(&self.source[self.copied..self.place]);
-        self.copied = self.place;
-    }
-
-    /// Write a text of our dialect instead of what was read since the last copy.
-    fn replace(&mut self, text: &str) {
-        self.written.push_str(text);
-        self.copied = self.place;
-    }
 }
 
 /// Sequences, repetitions and groups.
-impl<'s> Parser<'s> {
-    fn new(source: &'s str, dialect: Dialect) -> Self {
-        Self {
-            source,
-            place: 0,
-            dialect,
-            flags: Flags::default(),
-            depth: 0,
-            ranges: 0,
-            known: HashMap::new(),
-            capturing: false,
-            groups: Vec::new(),
-            open: Vec::new(),
-            references: Vec::new(),
-            written: String::new(),
-            copied: 0,
-            items: Vec::new(),
-        }
-    }
-
+impl Parser<'_> {
     fn is_foreign(&self) -> bool {
         self.dialect != Dialect::Bpetite
     }
 
     fn whole(&mut self) -> Result<Expression> {
         let expression = self.choice()?;
-        if self.peek().is_some() {
-            return Err(self.refuse(self.place, "a parenthesis is closed that was not opened"));
+        match self.peek() {
+            None => Ok(expression),
+            Some(_) => Err(self.refuse(self.place, "a parenthesis is closed that was not opened")),
         }
-        for &(group, place) in &self.references {
-            if group == 0 || group > self.groups.len() {
-                return Err(self.refuse(place, "there is no such group"));
-            }
-        }
-        Ok(expression)
     }
 
     fn choice(&mut self) -> Result<Expression> {
@@ -241,22 +180,21 @@ impl<'s> Parser<'s> {
         while self.take("|") {
             parts.push(self.sequence()?);
         }
-        Ok(one_of(parts))
+        Ok(self.one_of(parts))
     }
 
     fn sequence(&mut self) -> Result<Expression> {
         let mut parts: Vec<Expression> = Vec::new();
         // Whether the last part may be repeated: it exists, and is not a repetition.
         let mut repeatable = false;
-        // The last part if it is one letter, and where it is written.
-        let (mut letter, mut start) = (None, 0);
+        // The last part if it is one letter.
+        let mut letter = None;
         loop {
-            self.skip_blanks()?;
             let place = self.place;
             if self.peek().is_none_or(|sign| "|)".contains(sign)) {
-                return Ok(in_sequence(parts));
+                return Ok(self.in_sequence(parts));
             }
-            if let Some((least, most)) = self.count()? {
+            if let Some(limits) = self.count()? {
                 let Some(part) = parts.pop().filter(|_| repeatable) else {
                     let reason =
                         "there is nothing to repeat, or a repetition is repeated; put it into a group";
@@ -264,68 +202,66 @@ impl<'s> Parser<'s> {
                 };
                 self.check_repeated(&part, place, letter)?;
                 let count = &self.source[place..self.place];
-                parts.push(self.repeat(part, (least, most), count, start)?);
+                parts.push(self.repeat(part, limits, count));
                 repeatable = false;
                 continue;
             }
-            start = self.written.len();
-            match self.part(parts.last())? {
-                Some(part) => {
-                    parts.push(part);
-                    repeatable = true;
-                    letter = self.letter_since(place, letter)?;
-                }
-                // In our dialect, what stands before a comment may be repeated behind it.
-                None => repeatable &= !self.is_foreign(),
+            let part = self.part(parts.last())?;
+            repeatable = part.is_some();
+            if part.is_some() {
+                letter = self.letter_since(place, letter)?;
             }
+            parts.extend(part);
         }
     }
 
-    /// Parse the next part, which no repetition begins; `None` for flags and comments.
+    /// Parse the next part, which no repetition begins; `None` for flags.
     fn part(&mut self, before: Option<&Expression>) -> Result<Option<Expression>> {
         let place = self.place;
-        let line_feed = || CharSet::of('\n');
         Ok(Some(match self.next() {
             Some('(') => return self.group(place),
             Some('[') => {
-                let set = self.bracketed(place)?;
-                self.set(place, set)?
+                let class = self.bracketed(place)?;
+                self.set(place, class)?
             }
-            Some('\\') => match self.escape(place, false)? {
-                Escape::Character(code_point) => self.literal(place, code_point)?,
-                Escape::Class(property, negated) => {
-                    let set = self.class(property, negated);
-                    self.set(place, set)?
-                }
-                Escape::Members(set) => self.set(place, set)?,
-                Escape::Part(part) => part,
-            },
-            Some('.') if self.flags.dot_all && self.dialect == Dialect::Oniguruma => {
-                self.instead("(?s:.)")?
+            Some('\\') => self.escape(place)?,
+            Some('.') => {
+                let line_feed = CharSet::of('\n').complement();
+                let members = if self.flags.dot_all { CharSet::all() } else { line_feed };
+                self.set(place, members.into())?
             }
-            Some('.') if self.flags.dot_all => Expression::Set(CharSet::all()),
-            Some('.') => Expression::Set(line_feed().complement()),
-            Some(sign @ ('^' | '$')) if self.is_foreign() && !self.flags.lines => {
-                self.foreign_line(sign, before)?
-            }
-            Some('^') if self.flags.lines => {
-                Expression::Choice(vec![Expression::Start, behind(line_feed(), false)])
-            }
-            Some('^') => Expression::Start,
-            Some('$') if self.flags.lines => Expression::Choice(vec![
-                Expression::End { before_line_feed: false },
-                Expression::Ahead { part: Box::new(Expression::Set(line_feed())), negated: false },
-            ]),
-            Some('$') => Expression::End { before_line_feed: true },
-            Some('{') if self.is_foreign() => self.instead(r"\{")?,
-            Some('{') if self.peek().is_some_and(|sign| "deis".contains(sign)) || self.looks_fuzzy() => {
-                return Err(
-                    self.refuse(place, r"approximate matching is not supported; write \{ for a brace")
-                );
+            Some(sign @ ('^' | '$')) => self.line_border(sign, before)?,
+            Some('{') if !self.is_foreign() => {
+                let reason = r"approximate matching is not supported; write \{ for a brace";
+                return Err(self.refuse(place, reason));
             }
             Some(sign) => self.literal(place, sign.into())?,
             None => return Ok(None),
         }))
+    }
+
+    /// `^` or `$` behind a part.
+    fn line_border(&self, sign: char, before: Option<&Expression>) -> Result<Expression> {
+        let line_feed = || CharSet::of('\n');
+        let in_lines = self.flags.lines || self.dialect == Dialect::Oniguruma;
+        Ok(match (sign, self.dialect) {
+            // There, no line begins at the end of the text.
+            ('^', Dialect::Oniguruma) => Expression::Choice(vec![
+                Expression::Start,
+                Expression::Sequence(vec![behind(line_feed(), false), ahead(CharSet::all(), false)]),
+            ]),
+            ('^', _) if in_lines => Expression::Choice(vec![Expression::Start, behind(line_feed(), false)]),
+            ('^', _) => Expression::Start,
+            _ if in_lines => end_of_line(),
+            (_, Dialect::Rust) => match before {
+                // No line feed is left, so this is the end of the text in our dialect, too.
+                Some(Expression::Repeat { part, most: None, greed: Greed::Possessive, .. }) if matches!(&**part, Expression::Set(set) if set.contains('\n')) => {
+                    Expression::End { before_line_feed: true }
+                }
+                _ => end_of_text(),
+            },
+            _ => Expression::End { before_line_feed: true },
+        })
     }
 
     /// Parse `{...}` after a part; `None` if the brace is an ordinary character.
@@ -358,118 +294,97 @@ impl<'s> Parser<'s> {
         Ok(Some((least, most)))
     }
 
-    /// Whether a brace begins an approximate match as in `{1<=e<=3}` or `{2i+1d<4}`.
-    fn looks_fuzzy(&self) -> bool {
-        let rest = self.rest();
-        let inner =
-            &rest[..rest.find(|sign: char| !"0123456789deis<=+".contains(sign)).unwrap_or(rest.len())];
-        inner.contains('<') && inner.contains(['d', 'e', 'i', 's'])
-    }
-
-    /// Repeat a part, which is written from `start` on, as often as `count` says. A following `?` or `+` makes the
-    /// repetition lazy or possessive; behind some braces, Oniguruma reads it as a second repetition.
-    fn repeat(
-        &mut self,
-        part: Expression,
-        (least, most): (u32, Option<u32>),
-        count: &str,
-        start: usize,
-    ) -> Result<Expression> {
-        if self.written[start..].starts_with("(?!") && matches!(part, Expression::Set(_)) {
-            self.enclose_written(start);
-        }
-        self.skip_blanks()?;
+    /// Repeat a part as often as `count` says. A following `?` or `+` makes the repetition lazy or possessive; behind some
+    /// braces, Oniguruma reads it as a second repetition.
+    fn repeat(&mut self, part: Expression, limits: (u32, Option<u32>), count: &str) -> Expression {
         let (greed, again) = match self.peek() {
             Some('?') => (Greed::Lazy, (0, Some(1))),
             Some('+') => (Greed::Possessive, (1, None)),
-            _ => return Ok(self.repeated(part, (least, most), Greed::Greedy)),
+            _ => return repeated(part, limits, Greed::Greedy),
         };
         self.next();
         let braces = self.dialect == Dialect::Oniguruma && count.starts_with('{');
-        if braces && (greed == Greed::Possessive || !count.contains(',')) {
-            self.enclose_written(start);
-            let once = self.repeated(part, (least, most), Greed::Greedy);
-            return Ok(self.repeated(once, again, Greed::Greedy));
+        match braces && (greed == Greed::Possessive || !count.contains(',')) {
+            true => repeated(repeated(part, limits, Greed::Greedy), again, Greed::Greedy),
+            false => repeated(part, limits, greed),
         }
-        Ok(self.repeated(part, (least, most), greed))
     }
 
-    fn repeated(&self, part: Expression, (least, most): (u32, Option<u32>), greed: Greed) -> Expression {
-        // A part that consumes nothing need not be repeated.
-        if part.length() == Some(0) && !self.capturing {
-            return if least == 0 { Expression::Sequence(Vec::new()) } else { part };
+    /// Refuse what other engines repeat in another way than ours.
+    fn check_repeated(&self, part: &Expression, place: usize, letter: Option<char>) -> Result<()> {
+        if self.is_foreign() && part.length() == Some(0) {
+            return Err(self.refuse(place, "what matches only a place, such as ^, is repeated"));
         }
-        if (least, most) == (1, Some(1)) || part == Expression::Sequence(Vec::new()) {
-            return part;
+        if letter.is_some_and(|letter| "sf".contains(letter)) && &self.source[place..self.place] != "?" {
+            return Err(self.refuse(place, "ignoring case here would match text of another length"));
         }
-        Expression::Repeat { part: Box::new(part), least, most, greed }
+        Ok(())
     }
 
-    /// Parse a group after its opening parenthesis; `None` for flags and comments.
+    /// The part since `place`, if it is one letter in Oniguruma, where case is ignored; `before` is the letter before it.
+    ///
+    /// Refuses texts that Oniguruma matches with a text of another length: `ss` with `ß`, `fi` with its ligature.
+    fn letter_since(&self, place: usize, before: Option<char>) -> Result<Option<char>> {
+        let mut signs = self.source[place..self.place].chars();
+        let (Some(letter), None) = (signs.next().filter(|sign| *sign != '.'), signs.next()) else {
+            return Ok(None);
+        };
+        if !self.ignores_case_by_text() {
+            return Ok(None);
+        }
+        let letter = letter.to_ascii_lowercase();
+        let joined = matches!((before, letter), (Some('s'), 's' | 't') | (Some('f'), 'f' | 'i' | 'l'));
+        if joined || !letter.is_ascii() {
+            return Err(self.refuse(place, "ignoring case here would match text of another length"));
+        }
+        Ok(Some(letter))
+    }
+
+    /// Whether case is ignored as Oniguruma does, which compares texts of different lengths.
+    fn ignores_case_by_text(&self) -> bool {
+        self.flags.ignore_case && self.dialect == Dialect::Oniguruma
+    }
+
+    /// Parse a group after its opening parenthesis; `None` for flags.
     fn group(&mut self, place: usize) -> Result<Option<Expression>> {
-        if self.take("*") {
-            return Err(self.refuse(place, "a verb such as (*FAIL) is not supported"));
-        }
-        if !self.take("?") {
-            return self.capture(None).map(Some);
-        }
-        if self.take("#") {
-            return self.comment().map(|()| None);
-        }
-        let has_p = self.dialect != Dialect::Oniguruma;
-        let part = if self.take("=") {
-            Expression::Ahead { part: Box::new(self.enclosed()?), negated: false }
-        } else if self.take("!") {
-            Expression::Ahead { part: Box::new(self.enclosed()?), negated: true }
-        } else if self.take(">") {
-            Expression::Atomic(Box::new(self.enclosed()?))
-        } else if self.take("<=") {
-            self.behind(place, false)?
-        } else if self.take("<!") {
-            self.behind(place, true)?
-        } else if has_p && self.take("P=") {
-            let group = self.group_named(place, ")")?;
-            self.reference(group, place)?
-        } else if has_p && self.take("P<") || self.take("<") {
-            let name = self.name(">")?;
-            self.capture(Some(name))?
-        } else if self.peek().is_some_and(|sign| "|(R&P+0123456789".contains(sign))
-            || self.rest().starts_with('-')
-                && self.rest()[1..].starts_with(|sign: char| sign.is_ascii_digit())
-        {
-            return Err(self.refuse(
-                place,
-                "groups that depend on or call another, and branches that share groups, are not supported",
-            ));
-        } else {
-            return self.flagged(place);
+        let opening = ["?=", "?!", "?>", "?<=", "?<!"].into_iter().find(|opening| self.take(opening));
+        let Some(opening) = opening else {
+            if self.take("?") {
+                return self.flagged(place);
+            }
+            return match self.peek() {
+                Some('*') => Err(self.refuse(place, "a verb such as (*FAIL) is not supported")),
+                _ => self.enclosed().map(Some),
+            };
         };
-        Ok(Some(part))
+        let inner = self.enclosed()?;
+        Ok(Some(match opening {
+            "?>" => Expression::Atomic(Box::new(inner)),
+            "?=" | "?!" => Expression::Ahead { part: Box::new(inner), negated: opening == "?!" },
+            _ => self.look_behind(place, inner, opening == "?<!")?,
+        }))
     }
 
-    /// Parse a look-behind after its opening: one for each length.
-    fn behind(&mut self, place: usize, negated: bool) -> Result<Expression> {
-        let groups = self.groups.len();
-        let enclosed = self.enclosed()?;
-        let has_groups = self.capturing && self.groups.len() > groups;
-        let Some(parts) = of_fixed_length(enclosed) else {
-            return Err(self.refuse(
-                place,
-                "a look-behind has to match a fixed number of characters, or one of at most 64 alternatives that do",
-            ));
+    /// A look-behind: one for each alternative, each of which has a fixed length.
+    fn look_behind(&self, place: usize, part: Expression, negated: bool) -> Result<Expression> {
+        let alternatives = match part {
+            Expression::Choice(parts) if parts.len() <= 64 => parts,
+            part => vec![part],
         };
-        if parts.len() > 1 && has_groups {
-            return Err(self.refuse(
-                place,
-                "a look-behind of several lengths with a group is not supported beside references",
-            ));
-        }
-        self.spend(parts.iter().map(Expression::size).sum())?;
-        let looks = parts.into_iter().map(|part| {
-            let length = part.length().unwrap_or(0);
-            Expression::Behind { part: Box::new(part), length, negated }
+        let looks = alternatives.into_iter().map(|part| match part.length() {
+            Some(length) => Ok(Expression::Behind { part: Box::new(part), length, negated }),
+            None => {
+                let reason =
+                    "a look-behind has to match a fixed number of characters, or alternatives that do";
+                Err(self.refuse(place, reason))
+            }
         });
-        Ok(if negated { in_sequence(looks.collect()) } else { one_of(looks.collect()) })
+        let mut looks = looks.collect::<Result<Vec<_>>>()?;
+        Ok(match (looks.len(), negated) {
+            (1, _) => looks.remove(0),
+            (_, true) => Expression::Sequence(looks),
+            (_, false) => Expression::Choice(looks),
+        })
     }
 
     /// Parse `(?i)` or `(?i:...)` after the question mark.
@@ -477,7 +392,7 @@ impl<'s> Parser<'s> {
         let written = self.take_while(|sign| sign.is_ascii_alphanumeric() || sign == '-');
         let (on, off) = written.split_once('-').unwrap_or((written, ""));
         if written.ends_with('-') || written.is_empty() && !self.rest().starts_with(':') {
-            return Err(self.refuse(place, "a flag is missing, or this kind of group is not supported"));
+            return Err(self.refuse(place, "this kind of group is not supported, or a flag is missing"));
         }
         let outer = self.flags;
         for (letters, value) in [(on, true), (off, false)] {
@@ -487,12 +402,10 @@ impl<'s> Parser<'s> {
                     ('m', Dialect::Oniguruma) => self.flags.dot_all = value,
                     ('m', _) => self.flags.lines = value,
                     ('s', Dialect::Bpetite | Dialect::Rust) => self.flags.dot_all = value,
-                    ('u', Dialect::Bpetite | Dialect::Rust) if value => {}
-                    ('x', Dialect::Bpetite) => {
+                    ('x', _) => {
                         let reason = "verbose mode, (?x), is not supported; write the pattern without blanks and comments";
                         return Err(self.refuse(place, reason));
                     }
-                    ('x', _) => self.flags.verbose = value,
                     _ => {
                         let reason = format!("the flag {letter} of (?{written} is not supported");
                         return Err(self.refuse(place, &reason));
@@ -503,19 +416,26 @@ impl<'s> Parser<'s> {
                 }
             }
         }
-        let is_group = self.take(":");
-        if !is_group {
-            self.expect(")")?;
+        if self.take(":") {
+            let part = self.enclosed()?;
+            self.flags = outer;
+            return Ok(Some(part));
         }
-        if self.is_foreign() {
-            return self.foreign_flags(place, written, is_group, outer);
+        self.expect(")")?;
+        match self.dialect {
+            // They apply to the rest of the group around them, as if it were a group of its own.
+            Dialect::Oniguruma => {
+                self.enter("groups")?;
+                let rest = self.choice()?;
+                self.depth -= 1;
+                self.flags = outer;
+                Ok(Some(rest))
+            }
+            Dialect::Rust if self.depth > 0 => {
+                Err(self.refuse(place, "flags within a group also apply after it; write (?i:...)"))
+            }
+            _ => Ok(None),
         }
-        if !is_group {
-            return Ok(None);
-        }
-        let part = self.enclosed()?;
-        self.flags = outer;
-        Ok(Some(part))
     }
 
     /// Enter a group or a set.
@@ -539,63 +459,58 @@ impl<'s> Parser<'s> {
         Ok(inner)
     }
 
-    fn capture(&mut self, name: Option<&'s str>) -> Result<Expression> {
-        if self.capturing && name.is_some() && self.groups.contains(&name) {
-            return Err(self.refuse(self.place, "two groups of the same name are not supported"));
-        }
-        self.groups.push(name);
-        let number = self.groups.len();
-        self.open.push(number);
-        let inner = self.enclosed()?;
-        self.open.pop();
-        Ok(if self.capturing { Expression::Group(number, Box::new(inner)) } else { inner })
-    }
-
-    fn comment(&mut self) -> Result<()> {
-        while let Some(sign) = self.peek().filter(|sign| *sign != ')') {
-            self.next();
-            if sign == '\\' {
-                if self.is_foreign() {
-                    return Err(self.refuse(self.place, "a comment has a backslash"));
-                }
-                self.next();
+    /// A sequence of parts. A look-ahead at the next part's only character becomes a smaller set.
+    fn in_sequence(&mut self, parts: Vec<Expression>) -> Expression {
+        let mut joined: Vec<Expression> = Vec::with_capacity(parts.len());
+        for part in parts {
+            let Expression::Set(mut set) = part else {
+                joined.push(part);
+                continue;
+            };
+            while let Some(Expression::Ahead { part, negated }) = joined.last()
+                && let Expression::Set(seen) = &**part
+            {
+                let smaller = if *negated { set.difference(seen) } else { set.intersection(seen) };
+                let sign = if *negated { '!' } else { '=' };
+                self.spell(&smaller, |parser| {
+                    format!("(?:(?{sign}{}){})", parser.spelled(seen), parser.spelled(&set))
+                });
+                set = smaller;
+                joined.pop();
             }
+            joined.push(Expression::Set(set));
         }
-        self.expect(")")
-    }
-
-    fn name(&mut self, end: &str) -> Result<&'s str> {
-        let place = self.place;
-        let name = self.take_while(|sign| sign.is_alphanumeric() || sign == '_');
-        if name.is_empty() || !self.take(end) {
-            return Err(self.refuse(place, "the name of a group is missing"));
-        }
-        Ok(name)
-    }
-
-    /// Parse the name or number of a group; returns its number.
-    fn group_named(&mut self, place: usize, end: &str) -> Result<usize> {
-        let name = self.name(end)?;
-        if let Ok(number) = name.parse() {
-            return Ok(number);
-        }
-        match self.groups.iter().position(|known| *known == Some(name)) {
-            Some(index) => Ok(index + 1),
-            None => Err(self.refuse(place, "there is no such group")),
+        match joined.len() {
+            1 => joined.remove(0),
+            _ => Expression::Sequence(joined),
         }
     }
 
-    /// A back-reference to a group.
-    fn reference(&mut self, group: usize, place: usize) -> Result<Expression> {
-        if self.open.contains(&group) {
-            return Err(self.refuse(place, "a group cannot refer to itself"));
+    /// Alternatives. If all are sets, the result is a set.
+    fn one_of(&mut self, mut parts: Vec<Expression>) -> Expression {
+        if parts.len() == 1 {
+            return parts.remove(0);
         }
-        if self.flags.ignore_case {
-            return Err(self.refuse(place, "a reference to a group that ignores case is not supported"));
-        }
-        self.references.push((group, place));
-        Ok(Expression::Reference(group))
+        let sets = parts.iter().map(|part| if let Expression::Set(set) = part { Some(set) } else { None });
+        let Some(sets) = sets.collect::<Option<Vec<_>>>() else { return Expression::Choice(parts) };
+        let union = CharSet::new(sets.iter().flat_map(|set| set.ranges().iter().copied()));
+        self.spell(&union, |parser| {
+            let sets: Vec<String> = sets.iter().map(|set| parser.spelled(set)).collect();
+            format!("(?:{})", sets.join("|"))
+        });
+        Expression::Set(union)
     }
+}
+
+fn repeated(part: Expression, (least, most): (u32, Option<u32>), greed: Greed) -> Expression {
+    // A part that consumes nothing need not be repeated.
+    if part.length() == Some(0) {
+        return if least == 0 { Expression::Sequence(Vec::new()) } else { part };
+    }
+    if (least, most) == (1, Some(1)) {
+        return part;
+    }
+    Expression::Repeat { part: Box::new(part), least, most, greed }
 }
 
 /// A look-behind at one character.
@@ -603,37 +518,19 @@ fn behind(set: CharSet, negated: bool) -> Expression {
     Expression::Behind { part: Box::new(Expression::Set(set)), length: 1, negated }
 }
 
-/// A sequence of parts. A look-ahead at the next part's only character becomes a smaller set.
-fn in_sequence(parts: Vec<Expression>) -> Expression {
-    let mut joined: Vec<Expression> = Vec::with_capacity(parts.len());
-    for part in parts {
-        let Expression::Set(mut set) = part else {
-            joined.push(part);
-            continue;
-        };
-        while let Some(Expression::Ahead { part, negated }) = joined.last()
-            && let Expression::Set(seen) = &**part
-        {
-            set = if *negated { set.difference(seen) } else { set.intersection(seen) };
-            joined.pop();
-        }
-        joined.push(Expression::Set(set));
-    }
-    match joined.len() {
-        1 => joined.remove(0),
-        _ => Expression::Sequence(joined),
-    }
+/// A look-ahead at one character.
+fn ahead(set: CharSet, negated: bool) -> Expression {
+    Expression::Ahead { part: Box::new(Expression::Set(set)), negated }
 }
 
-/// Alternatives. If all are sets, the result is a set.
-fn one_of(mut parts: Vec<Expression>) -> Expression {
-    let sets: Option<Vec<&CharSet>> =
-        parts.iter().map(|part| if let Expression::Set(set) = part { Some(set) } else { None }).collect();
-    match sets {
-        Some(sets) => Expression::Set(CharSet::new(sets.iter().flat_map(|set| set.ranges().iter().copied()))),
-        None if parts.len() == 1 => parts.remove(0),
-        None => Expression::Choice(parts),
-    }
+/// The end of a line, spelled `(?m:$)`, as other engines read it, too.
+fn end_of_line() -> Expression {
+    Expression::Choice(vec![Expression::End { before_line_feed: false }, ahead(CharSet::of('\n'), false)])
+}
+
+/// The end of the text, spelled `(?![\s\S])`, as all engines read it.
+fn end_of_text() -> Expression {
+    ahead(CharSet::all(), true)
 }
 
 #[cfg(test)]
@@ -675,29 +572,18 @@ mod tests {
     }
 
     #[test]
-    fn look_behind_has_fixed_lengths_and_groups_have_numbers_where_one_is_named() {
+    fn each_alternative_of_a_look_behind_has_a_fixed_length() {
         let before = |part, length| Expression::Behind { part: Box::new(part), length, negated: true };
-        let alternative = |first| Expression::Sequence(vec![Expression::Sequence(first), one('a')]);
+        let longer = Expression::Sequence(vec![one('b'), one('a')]);
         assert_eq!(
-            parse(r"^(?<!b?a)").unwrap(),
-            Expression::Sequence(vec![
-                Expression::Start,
-                Expression::Sequence(vec![
-                    before(alternative(vec![]), 1),
-                    before(alternative(vec![one('b')]), 2)
-                ])
-            ])
+            parse(r"(?<!a|ba)").unwrap(),
+            Expression::Sequence(vec![before(one('a'), 1), before(longer, 2)])
         );
-        let group = |number, part| Expression::Group(number, Box::new(part));
-        assert_eq!(parse(r"(?P<x>a)(c)").unwrap(), Expression::Sequence(vec![one('a'), one('c')]));
-        assert_eq!(
-            parse(r"(?P<x>a)(c)(?P=x)\2").unwrap(),
-            Expression::Sequence(vec![
-                group(1, one('a')),
-                group(2, one('c')),
-                Expression::Reference(1),
-                Expression::Reference(2)
-            ])
-        );
+        assert!(parse("(?<!b?a)").is_err());
+    }
+
+    #[test]
+    fn a_look_ahead_at_one_character_makes_a_smaller_set() {
+        assert_eq!(parse(r"(?!b)(?=[a-c])[b-z]").unwrap(), one('c'));
     }
 }

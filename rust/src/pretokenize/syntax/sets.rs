@@ -1,10 +1,63 @@
 //! Sets in brackets, classes and escapes.
 
-use super::{Dialect, Escape, MOST_RANGES, Parser, SHOWN_CHARACTERS, behind};
+use super::{Dialect, MOST_RANGES, Parser, SHOWN_CHARACTERS, ahead, behind, end_of_text};
 use crate::error::Result;
 use crate::pretokenize::expression::Expression;
 use crate::pretokenize::set::CharSet;
+use crate::pretokenize::syntax::written::{listed, ranges};
 use crate::unicode::lookup::{Property, Range, case_pairs};
+
+/// A set of characters, and how it is written in our dialect. (In our own dialect, that is of no use.)
+pub(super) struct Class {
+    members: CharSet,
+    spelling: Spelling,
+}
+
+enum Spelling {
+    /// Items between brackets.
+    Items(String),
+    /// A part of a pattern.
+    Part(String),
+}
+
+impl From<CharSet> for Class {
+    fn from(members: CharSet) -> Self {
+        Self { spelling: Spelling::Part(listed(&members)), members }
+    }
+}
+
+impl Class {
+    fn text(&self) -> String {
+        match &self.spelling {
+            Spelling::Items(items) => format!("[{items}]"),
+            Spelling::Part(part) => part.clone(),
+        }
+    }
+
+    fn complement(self) -> Self {
+        let text = match &self.spelling {
+            Spelling::Items(items) => format!("[^{items}]"),
+            Spelling::Part(part) => format!(r"(?:(?!{part})[\s\S])"),
+        };
+        Self { members: self.members.complement(), spelling: Spelling::Part(text) }
+    }
+
+    fn intersection(&self, other: &Self) -> Self {
+        let text = format!("(?:(?={}){})", self.text(), other.text());
+        Self { members: self.members.intersection(&other.members), spelling: Spelling::Part(text) }
+    }
+
+    fn difference(&self, other: &Self) -> Self {
+        let text = format!("(?:(?!{}){})", other.text(), self.text());
+        Self { members: self.members.difference(&other.members), spelling: Spelling::Part(text) }
+    }
+}
+
+/// The meaning of an escape, or of an item of a set.
+enum Item {
+    Character(u32),
+    Class(Class),
+}
 
 /// The items of a set in brackets.
 #[derive(Default)]
@@ -12,26 +65,50 @@ struct SetItems {
     count: usize,
     ranges: Vec<Range>,
     properties: Vec<(Property, bool)>,
+    /// How they are written in our dialect: as items, or as parts of a pattern.
+    spelled: String,
+    parts: Vec<String>,
 }
 
-impl<'s> Parser<'s> {
+/// Oniguruma's `\w` in a set, as items of ours.
+const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
+/// The same outside a set, where Oniguruma uses its table of Latin-1 for the first 256 characters.
+const WORD_ALONE: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾";
+
+/// Names of properties that other engines do not have, or understand in another way.
+const ONLY_OURS: [&str; 11] =
+    ["alnum", "blank", "cntrl", "graph", "h", "horizspace", "print", "v", "vertspace", "word", "xdigit"];
+
+/// Characters and classes outside of brackets.
+impl Parser<'_> {
     /// A character outside a set, whose escape begins at `place`.
     pub(super) fn literal(&mut self, place: usize, code_point: u32) -> Result<Expression> {
         let letter = char::from_u32(code_point).is_some_and(char::is_alphabetic);
         if letter && self.ignores_case_by_text() && self.source[place..].starts_with('\\') {
             return Err(self.refuse(place, "case is ignored in a letter that is written as a number"));
         }
-        let set = self.range(code_point, code_point);
-        self.set(place, set)
+        let class = self.fold(CharSet::new([(code_point, code_point)])).into();
+        self.set(place, class)
     }
 
     /// A set of characters, which is spelled from `place` on.
-    pub(super) fn set(&mut self, place: usize, set: CharSet) -> Result<Expression> {
-        self.spend(set.ranges().len())?;
-        if self.is_foreign() {
-            self.write_set(place, &set)?;
+    pub(super) fn set(&mut self, place: usize, class: Class) -> Result<Expression> {
+        self.spend(class.members.ranges().len())?;
+        let spelling = &self.source[place..self.place];
+        if self.ignores_case_by_text() {
+            let ascii = CharSet::new([(0, 0x7F), (0x17F, 0x17F), (0x212A, 0x212A)]);
+            let beyond = |set: &CharSet| !set.difference(&ascii).is_empty();
+            let is_class = [r"\s", r"\S", r"\d", r"\D", "."].contains(&spelling);
+            if beyond(&class.members) && beyond(&class.members.complement()) && !is_class {
+                return Err(self.refuse(place, "case is ignored in a set beyond ASCII"));
+            }
         }
-        Ok(Expression::Set(set))
+        self.spell(&class.members, |parser| match parser.flags.ignore_case {
+            true => format!("(?i:{spelling})"),
+            false => spelling.to_owned(),
+        });
+        self.spell(&class.members, |_| class.text());
+        Ok(Expression::Set(class.members))
     }
 
     pub(super) fn spend(&mut self, ranges: usize) -> Result<()> {
@@ -42,26 +119,9 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The members of a property outside a set.
-    pub(super) fn class(&mut self, property: Property, negated: bool) -> CharSet {
-        let property = if self.flags.ignore_case { property.ignoring_case() } else { property };
-        let set = self.members(property);
-        if negated { set.complement() } else { set.clone() }
-    }
-
-    fn members(&mut self, property: Property) -> &CharSet {
-        self.known.entry(property).or_insert_with(|| CharSet::new(property.ranges()))
-    }
-
-    /// The members of a range.
-    fn range(&mut self, first: u32, last: u32) -> CharSet {
-        self.note_range(first, last);
-        self.fold(CharSet::new([(first, last)]))
-    }
-
     /// Where case is ignored, the set extended by all characters that match a member; other engines do not match the
     /// Turkish letters with `i`.
-    pub(super) fn fold(&self, set: CharSet) -> CharSet {
+    fn fold(&self, set: CharSet) -> CharSet {
         if !self.flags.ignore_case {
             return set;
         }
@@ -78,70 +138,132 @@ impl<'s> Parser<'s> {
         CharSet::new(set.ranges().iter().copied().chain(others))
     }
 
-    /// Parse an escape after its backslash at `place`.
-    pub(super) fn escape(&mut self, place: usize, in_set: bool) -> Result<Escape> {
-        if self.is_foreign() {
-            return self.foreign_escape(place, in_set);
-        }
-        let Some(letter) = self.next() else {
-            return Err(self.refuse(place, "nothing follows the backslash"));
-        };
-        let named = |name| match Property::named(name) {
-            Some(property) => Escape::Class(property, letter.is_ascii_uppercase()),
-            None => Escape::Character(letter.into()),
-        };
-        let part = match letter {
-            'x' => return self.hexadecimal(place, 2),
-            'u' => return self.hexadecimal(place, 4),
-            'U' => return self.hexadecimal(place, 8),
-            'p' | 'P' => return self.property(place, letter == 'P'),
-            'd' | 'D' => return Ok(named("Digit")),
-            's' | 'S' => return Ok(named("Space")),
-            'w' | 'W' => return Ok(named("Word")),
-            'h' => return Ok(named("Blank")),
-            'b' if in_set => return Ok(Escape::Character(8)),
-            'a' | 'f' | 'n' | 'r' | 't' | 'v' => return Ok(Escape::Character(control(letter))),
-            '0'..='9' => return self.number(place, letter, in_set),
-            _ if !letter.is_ascii_alphanumeric() => return Ok(Escape::Character(letter.into())),
-            'A' if !in_set => Expression::Start,
-            'Z' | 'z' if !in_set => Expression::End { before_line_feed: false },
-            'b' | 'B' | 'm' | 'M' if !in_set => self.word_border(letter)?,
-            'R' if !in_set => {
-                let one = [(0xA, 0xD), (0x85, 0x85), (0x2028, 0x2029)];
-                let two = ['\r', '\n'].map(|sign| Expression::Set(CharSet::of(sign)));
-                let either = [Expression::Sequence(two.into()), Expression::Set(CharSet::new(one))];
-                Expression::Atomic(Box::new(Expression::Choice(either.into())))
-            }
-            'g' if !in_set && self.take("<") => {
-                let group = self.group_named(place, ">")?;
-                self.reference(group, place)?
-            }
-            _ => return Err(self.refuse(place, &format!(r"\{letter} is not supported"))),
-        };
-        Ok(Escape::Part(part))
+    fn members(&mut self, property: Property) -> CharSet {
+        self.known.entry(property).or_insert_with(|| CharSet::new(property.ranges())).clone()
     }
 
-    /// `\b`, `\B`, and the start and end of a word, `\m` and `\M`.
-    fn word_border(&mut self, letter: char) -> Result<Expression> {
-        let word = CharSet::new(Property::named("Word").map(Property::ranges).unwrap_or_default());
-        self.spend(word.ranges().len())?;
-        let ahead = |negated| {
-            let part = Box::new(Expression::Set(word.clone()));
-            Expression::Ahead { part, negated }
-        };
-        let start = || Expression::Sequence(vec![behind(word.clone(), true), ahead(false)]);
-        let end = || Expression::Sequence(vec![behind(word.clone(), false), ahead(true)]);
-        let either = || Expression::Choice(vec![start(), end()]);
+    /// The members of a property that stands alone: in our dialect, no others match them where case is ignored.
+    fn members_alone(&mut self, property: Property) -> CharSet {
+        if self.is_foreign() {
+            let members = self.members(property);
+            return self.fold(members);
+        }
+        self.members(if self.flags.ignore_case { property.ignoring_case() } else { property })
+    }
+
+    /// Parse an escape outside a set, after its backslash at `place`.
+    pub(super) fn escape(&mut self, place: usize) -> Result<Expression> {
+        let letter = self.next();
+        let rust = self.dialect == Dialect::Rust;
+        if matches!(letter, Some('b' | 'B')) && rust && self.peek() == Some('{') {
+            return Err(self.refuse(place, r"\b with a brace is not supported"));
+        }
         Ok(match letter {
-            'b' => either(),
-            'B' => Expression::Ahead { part: Box::new(either()), negated: true },
-            'm' => start(),
-            _ => end(),
+            Some('A') => Expression::Start,
+            Some('z') if self.is_foreign() => end_of_text(),
+            Some('z') => Expression::End { before_line_feed: false },
+            Some('Z') => match self.dialect {
+                Dialect::Bpetite => Expression::End { before_line_feed: false },
+                Dialect::Oniguruma => Expression::End { before_line_feed: true },
+                Dialect::Rust => return Err(self.refuse(place, r"\Z is not supported; write \z")),
+            },
+            Some('b') => self.word_border()?,
+            Some('B') => Expression::Ahead { part: Box::new(self.word_border()?), negated: true },
+            Some('w' | 'W') if self.dialect == Dialect::Oniguruma => {
+                let class = self.word(WORD_ALONE, letter == Some('W'))?;
+                self.set(place, class)?
+            }
+            Some(letter) => match self.item_of(place, letter)? {
+                (Item::Character(code_point), _) => self.literal(place, code_point)?,
+                (Item::Class(class), None) => self.set(place, class)?,
+                (Item::Class(_), Some((property, negated))) => {
+                    let members = self.members_alone(property);
+                    let members = if negated { members.complement() } else { members };
+                    self.set(place, members.into())?
+                }
+            },
+            None => return Err(self.refuse(place, "nothing follows the backslash")),
         })
     }
 
+    /// The start or the end of a word.
+    fn word_border(&mut self) -> Result<Expression> {
+        let word = match self.dialect {
+            Dialect::Oniguruma => self.word(WORD_ALONE, false)?,
+            _ => self.word(r"\w", false)?,
+        };
+        let set = word.members.clone();
+        self.spell(&set, |_| word.text());
+        self.spend(set.ranges().len())?;
+        let border =
+            |starts| Expression::Sequence(vec![behind(set.clone(), starts), ahead(set.clone(), !starts)]);
+        Ok(Expression::Choice(vec![border(true), border(false)]))
+    }
+
+    /// The class of these items of our dialect.
+    fn word(&mut self, items: &str, negated: bool) -> Result<Class> {
+        let Expression::Set(members) = super::parse(&format!("[{items}]"))? else {
+            return Err(self.refuse(self.place, "a class has no members"));
+        };
+        let class = Class { members: self.fold(members), spelling: Spelling::Items(items.to_owned()) };
+        Ok(if negated { class.complement() } else { class })
+    }
+}
+
+/// Escapes in and outside of brackets.
+impl<'s> Parser<'s> {
+    /// Parse an escape after its letter: a character, or a class, and its property if it has one.
+    fn item_of(&mut self, place: usize, letter: char) -> Result<(Item, Option<(Property, bool)>)> {
+        let (rust, ours) = (self.dialect == Dialect::Rust, !self.is_foreign());
+        let code_point = match letter {
+            'd' | 'D' => return self.class(place, Property::named("Digit"), letter == 'D'),
+            's' | 'S' => return self.class(place, Property::named("Space"), letter == 'S'),
+            'h' if ours => return self.class(place, Property::named("Blank"), false),
+            'w' | 'W' if self.dialect == Dialect::Oniguruma => {
+                return Ok((Item::Class(self.word(WORD, letter == 'W')?), None));
+            }
+            'w' | 'W' => return self.class(place, Property::named("Word"), letter == 'W'),
+            'p' | 'P' => return self.property(place, letter == 'P'),
+            'x' => self.hexadecimal(place, 2)?,
+            'u' => self.hexadecimal(place, 4)?,
+            'U' if self.dialect != Dialect::Oniguruma => self.hexadecimal(place, 8)?,
+            'a' => 7,
+            't' => 9,
+            'n' => 10,
+            'v' => 11,
+            'f' => 12,
+            'r' => 13,
+            'e' if !ours => 27,
+            '<' | '>' if rust => {
+                return Err(self.refuse(place, &format!(r"\{letter} is not supported")));
+            }
+            _ if ours && !letter.is_ascii_alphanumeric() || !letter.is_alphanumeric() => letter.into(),
+            _ => return Err(self.refuse(place, &format!(r"\{letter} is not supported"))),
+        };
+        Ok((Item::Character(code_point), None))
+    }
+
+    /// The class of a property, as an item of a set.
+    fn class(
+        &mut self,
+        place: usize,
+        property: Option<Property>,
+        negated: bool,
+    ) -> Result<(Item, Option<(Property, bool)>)> {
+        let Some(property) = property else {
+            let end = self.source[place..].find('}').map_or(self.place, |at| place + at + 1);
+            let name: String = self.source[place..end].chars().take(SHOWN_CHARACTERS).collect();
+            return Err(self.refuse(place, &format!("there is no property {name}")));
+        };
+        let members = self.members(property);
+        let members = self.fold(members);
+        let spelling = Spelling::Items(self.source[place..self.place].to_owned());
+        let members = if negated { members.complement() } else { members };
+        Ok((Item::Class(Class { members, spelling }), Some((property, negated))))
+    }
+
     /// A code point in hexadecimal: a fixed number of digits, or in other dialects any number in braces.
-    pub(super) fn hexadecimal(&mut self, place: usize, digits: usize) -> Result<Escape> {
+    fn hexadecimal(&mut self, place: usize, digits: usize) -> Result<u32> {
         let braces = self.dialect == Dialect::Rust || self.dialect == Dialect::Oniguruma && digits == 2;
         let braced = braces && self.take("{");
         let written = match braced {
@@ -163,100 +285,76 @@ impl<'s> Parser<'s> {
             return Err(self.refuse(place, &reason));
         };
         self.place += if braced { 0 } else { digits };
-        Ok(Escape::Character(code_point))
-    }
-
-    /// A digit after a backslash: an octal number, or a back-reference.
-    fn number(&mut self, place: usize, first: char, in_set: bool) -> Result<Escape> {
-        let rest = self.rest().as_bytes();
-        let is_digit = |at: usize| rest.get(at).is_some_and(u8::is_ascii_digit);
-        let is_octal = |at: usize| rest.get(at).is_some_and(|sign| (b'0'..=b'7').contains(sign));
-        let first_is_octal = first < '8';
-        if in_set && !first_is_octal {
-            return Err(self.refuse(place, &format!(r"\{first} in a set is not supported")));
-        }
-        let more = match (is_octal(0), is_octal(1)) {
-            (true, true) if first_is_octal => 2,
-            (true, _) if in_set || first == '0' => 1,
-            _ if in_set || first == '0' => 0,
-            // One or two digits name a group.
-            _ => {
-                self.place += usize::from(is_digit(0));
-                let group = self.source[place + 1..self.place].parse().unwrap_or(0);
-                return self.reference(group, place).map(Escape::Part);
-            }
-        };
-        self.place += more;
-        let number = u32::from_str_radix(&self.source[place + 1..self.place], 8).unwrap_or(0);
-        Ok(Escape::Character(number))
+        Ok(code_point)
     }
 
     /// Parse `\p{...}` or `\pL` after the letter p.
-    fn property(&mut self, place: usize, negated: bool) -> Result<Escape> {
-        let (found, negated) = if self.take("{") {
-            let turned = self.take("^");
-            let (found, absent) = self.property_name();
-            (found.filter(|_| self.take("}")), negated ^ turned ^ absent)
-        } else {
-            (self.property_letter().and_then(Property::named), negated)
+    fn property(&mut self, place: usize, negated: bool) -> Result<(Item, Option<(Property, bool)>)> {
+        if !self.take("{") {
+            let letter = self.rest().get(..1).filter(|letter| "CLMNPSZ".contains(letter));
+            let letter = letter.filter(|_| self.dialect != Dialect::Oniguruma);
+            self.place += letter.map_or(0, str::len);
+            return self.class(place, letter.and_then(Property::named), negated);
+        }
+        let turned = self.take("^");
+        let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || " &_-.:=/".contains(sign));
+        let found = match name.split_once([':', '=']) {
+            Some(_) if self.dialect == Dialect::Oniguruma => None,
+            Some((name, value)) => Property::with_value(name, value),
+            None => Property::named(name).filter(|_| !self.is_only_ours(name)).map(|found| (found, false)),
         };
-        match found {
-            Some(property) => Ok(Escape::Class(property, negated)),
-            None => {
-                let end = self.source[place..].find('}').map_or(self.place, |at| place + at + 1);
-                let name: String = self.source[place..end].chars().take(SHOWN_CHARACTERS).collect();
-                Err(self.refuse(place, &format!("there is no property {name}")))
-            }
-        }
+        let found = found.filter(|_| self.take("}"));
+        let absent = found.is_some_and(|(_, absent)| absent);
+        self.class(place, found.map(|(property, _)| property), negated ^ turned ^ absent)
     }
 
-    /// The letter of `\pL`.
-    pub(super) fn property_letter(&mut self) -> Option<&'s str> {
-        let letter = self.rest().get(..1).filter(|letter| "CLMNPSZ".contains(letter));
-        self.place += letter.map_or(0, str::len);
-        letter
+    fn is_only_ours(&self, name: &str) -> bool {
+        let plain: String = name.chars().filter(|sign| !" _-".contains(*sign)).collect();
+        let plain = plain.to_ascii_lowercase();
+        self.is_foreign() && (ONLY_OURS.contains(&&*plain) || plain.starts_with("posix"))
     }
+}
 
-    /// Parse the name of a property; returns whether it is negated, too.
-    fn property_name(&mut self) -> (Option<Property>, bool) {
-        let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || " &_-.".contains(sign));
-        let place = self.place;
-        let qualified = self.take(":") || self.take("=");
-        let value = self.take_while(|sign| sign.is_ascii_alphanumeric() || " &_-./".contains(sign));
-        if !qualified || value.trim().is_empty() {
-            self.place = place;
-            return (Property::named(name), false);
-        }
-        match Property::with_value(name, value) {
-            Some((property, absent)) => (Some(property), absent),
-            None => (None, false),
-        }
-    }
-
+/// Sets in brackets.
+impl Parser<'_> {
     /// Parse a set after its opening bracket at `place`. In other dialects, a set may be in a set, and operators may stand
     /// between sets.
-    pub(super) fn bracketed(&mut self, place: usize) -> Result<CharSet> {
+    pub(super) fn bracketed(&mut self, place: usize) -> Result<Class> {
         self.enter("sets")?;
         let negated = self.take("^");
         if self.is_foreign() && self.rest().starts_with(']') {
             return Err(self.refuse(place, r"a set begins with its end; write \] for a bracket"));
         }
-        let mut set = self.operand(place, negated)?;
-        while let Some(operator) = self.operator()? {
+        let mut class = self.operand(place, negated)?;
+        while self.at_operator() {
+            let (operator, sign) = (self.place, self.next());
+            self.next();
+            if self.rest().starts_with(['&', '-', '~', ']']) {
+                return Err(self.refuse(operator, "a set is missing beside its operator"));
+            }
             let other = self.operand(place, false)?;
-            set = match operator {
-                '&' => set.intersection(&other),
-                '-' => set.difference(&other),
-                _ => set.difference(&other).union(&other.difference(&set)),
+            class = match sign {
+                Some('&') => class.intersection(&other),
+                Some('-') => class.difference(&other),
+                _ => return Err(self.refuse(operator, "~~ within a set is not supported")),
             };
         }
         self.expect("]")?;
         self.depth -= 1;
-        Ok(if negated { set.complement() } else { set })
+        Ok(if negated { class.complement() } else { class })
+    }
+
+    fn at_operator(&self) -> bool {
+        let operators: &[&str] = match self.dialect {
+            Dialect::Bpetite => &[],
+            Dialect::Rust => &["&&", "--", "~~"],
+            Dialect::Oniguruma => &["&&"],
+        };
+        operators.iter().any(|operator| self.rest().starts_with(operator))
     }
 
     /// Parse the items of a set up to its end, or to an operator.
-    fn operand(&mut self, opening: usize, negated: bool) -> Result<CharSet> {
+    fn operand(&mut self, opening: usize, negated: bool) -> Result<Class> {
         let mut items = SetItems::default();
         let begins_with_any = !self.is_foreign();
         while begins_with_any && items.count == 0 || !(self.rest().starts_with(']') || self.at_operator()) {
@@ -267,42 +365,51 @@ impl<'s> Parser<'s> {
             let reason = "a set that excludes both a class and its complement is not supported";
             return Err(self.refuse(opening, reason));
         }
-        Ok(match items.properties[..] {
-            [(property, absent)] if items.count == 1 => self.class(property, absent),
+        let members = match items.properties[..] {
+            [(property, absent)] if items.count == 1 => {
+                let members = self.members_alone(property);
+                if absent { members.complement() } else { members }
+            }
             _ => CharSet::new(items.ranges),
-        })
+        };
+        let spelling = match (items.spelled.is_empty(), &items.parts[..]) {
+            (_, []) => Spelling::Items(items.spelled),
+            (true, [part]) => Spelling::Part(part.clone()),
+            (true, parts) => Spelling::Part(format!("(?:{})", parts.join("|"))),
+            (false, parts) => Spelling::Part(format!("(?:[{}]|{})", items.spelled, parts.join("|"))),
+        };
+        Ok(Class { members, spelling })
     }
 
     /// Read one item of a set: a character, a range or a class.
     fn item(&mut self, opening: usize, items: &mut SetItems) -> Result<()> {
         self.refuse_operator()?;
         let is_first = items.count == 0;
-        let first = self.member(opening, is_first)?;
+        let (first, property) = self.member(opening, is_first)?;
         self.refuse_operator()?;
         let place = self.place;
         let is_range = self.rest().starts_with('-') && !self.rest().starts_with("-]") && !self.at_operator();
-        let Escape::Character(first) = first else {
+        items.properties.extend(property);
+        let Item::Character(first) = first else {
             if is_range && self.is_foreign() {
                 return Err(self.refuse(place, "a range begins with a class"));
             }
             return self.add(first, items);
         };
         if !is_range {
-            return self.add(Escape::Character(first), items);
+            return self.add_range(first, first, items);
         }
         self.next();
         match self.member(opening, false)? {
-            Escape::Character(last) if first <= last => {
-                let range = self.range(first, last);
-                self.add(Escape::Members(range), items)
-            }
-            Escape::Character(_) => {
+            (Item::Character(last), _) if first <= last => self.add_range(first, last, items),
+            (Item::Character(_), _) => {
                 Err(self.refuse(place, "a range has to go from the smaller character to the larger"))
             }
             _ if self.is_foreign() => Err(self.refuse(place, "a range ends with a class")),
-            class => {
-                self.add(Escape::Character(first), items)?;
-                self.add(Escape::Character('-'.into()), items)?;
+            (class, property) => {
+                items.properties.extend(property);
+                self.add_range(first, first, items)?;
+                self.add_range('-'.into(), '-'.into(), items)?;
                 self.add(class, items)
             }
         }
@@ -312,9 +419,8 @@ impl<'s> Parser<'s> {
     /// other engines.
     fn refuse_operator(&self) -> Result<()> {
         let rest = self.rest();
-        let nested = rest.starts_with('[') && !rest.starts_with("[:");
         match ["&&", "||", "--", "~~", "["].into_iter().find(|sign| rest.starts_with(sign)) {
-            Some(sign) if !self.is_foreign() && (sign != "[" || nested) => {
+            Some(sign) if !self.is_foreign() => {
                 let escaped: String = sign.chars().flat_map(|sign| ['\\', sign]).collect();
                 let reason =
                     format!("{sign} within a set, unless escaped ({escaped}): engines read it differently");
@@ -324,78 +430,42 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn add(&mut self, item: Escape, items: &mut SetItems) -> Result<()> {
-        let set = match item {
-            Escape::Character(code_point) => self.range(code_point, code_point),
-            Escape::Members(set) => set,
-            Escape::Class(property, negated) => {
-                items.properties.push((property, negated));
-                let set = self.members(property).clone();
-                let set = self.fold(set);
-                if negated { set.complement() } else { set }
-            }
-            Escape::Part(_) => CharSet::default(),
-        };
-        self.spend(set.ranges().len())?;
-        items.ranges.extend(set.ranges());
+    fn add_range(&mut self, first: u32, last: u32, items: &mut SetItems) -> Result<()> {
+        let range = CharSet::new([(first, last)]);
+        let class = Class { spelling: Spelling::Items(ranges(&range)), members: self.fold(range) };
+        self.add(Item::Class(class), items)
+    }
+
+    fn add(&mut self, item: Item, items: &mut SetItems) -> Result<()> {
+        let Item::Class(class) = item else { return Ok(()) };
+        self.spend(class.members.ranges().len())?;
+        items.ranges.extend(class.members.ranges());
         items.count += 1;
+        match class.spelling {
+            Spelling::Items(spelled) => items.spelled += &spelled,
+            Spelling::Part(part) => items.parts.push(part),
+        }
         Ok(())
     }
 
     /// A character, a class or, in other dialects, a set inside a set.
-    fn member(&mut self, opening: usize, is_first: bool) -> Result<Escape> {
+    fn member(&mut self, opening: usize, is_first: bool) -> Result<(Item, Option<(Property, bool)>)> {
         let place = self.place;
         if self.take("[:") {
-            if self.is_foreign() {
-                return self.foreign_posix(place).map(Escape::Members);
-            }
-            if let Some(class) = self.posix(place)? {
-                return Ok(class);
-            }
-            self.place = place;
+            return Err(self.refuse(place, r"[: within a set is not supported; write a property, \p{...}"));
         }
         match self.next() {
-            Some('\\') => self.escape(place, true),
-            Some('[') if self.is_foreign() => self.bracketed(place).map(Escape::Members),
+            Some('\\') => match self.next() {
+                Some('b') if !self.is_foreign() => Ok((Item::Character(8), None)),
+                Some(letter) => self.item_of(place, letter),
+                None => Err(self.refuse(place, "nothing follows the backslash")),
+            },
+            Some('[') if self.is_foreign() => Ok((Item::Class(self.bracketed(place)?), None)),
             Some('-') if self.is_foreign() && !is_first && !self.rest().starts_with(']') => {
                 Err(self.refuse(place, r"a hyphen stands between two items of a set; write \-"))
             }
-            Some(sign) if self.flags.verbose && sign.is_whitespace() => {
-                Err(self.refuse(place, "a blank stands in a set in verbose mode"))
-            }
-            Some(sign) => Ok(Escape::Character(sign.into())),
+            Some(sign) => Ok((Item::Character(sign.into()), None)),
             None => Err(self.refuse(opening, "a set is not closed")),
         }
-    }
-
-    /// Parse `[:alpha:]` after `[:`; `None` if it is not a class.
-    fn posix(&mut self, place: usize) -> Result<Option<Escape>> {
-        let turned = self.take("^");
-        let name = self.rest();
-        let (mut found, absent) = self.property_name();
-        if !self.take(":]") {
-            return Ok(None);
-        }
-        let name = name.split(":]").next().unwrap_or(name).to_ascii_uppercase();
-        if ["ALNUM", "DIGIT", "PUNCT", "XDIGIT"].contains(&name.as_str()) {
-            found = Property::named(&format!("POSIX{name}"));
-        }
-        match found {
-            Some(property) => Ok(Some(Escape::Class(property, turned ^ absent))),
-            None => Err(self.refuse(place, "there is no such class")),
-        }
-    }
-}
-
-/// The control character of an escape such as `\n`.
-pub(super) fn control(letter: char) -> u32 {
-    match letter {
-        'a' => 7,
-        't' => 9,
-        'n' => 10,
-        'v' => 11,
-        'f' => 12,
-        'r' => 13,
-        _ => 27,
     }
 }
