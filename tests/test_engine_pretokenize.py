@@ -217,7 +217,7 @@ def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(writ
         (r"\X", "not supported"),
         (r"(a)\1", r"\\1 is not supported"),
         (r"(?P<x>a)", "the flag P"),
-        (r"[[:alpha:]]", r"write a property"),
+        (r"[[:alpha:]]", r"\[ within a set"),
         (r"a{b", r"write \\{ for a brace"),
         (r"[^\s\S]", "a set that excludes both"),
         (r"[a-z&&b]", r"&& within a set, unless escaped \(\\&\\&\): .* \(at character 4\)"),
