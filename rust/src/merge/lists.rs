@@ -26,12 +26,15 @@ const FAR: u16 = 1 << 15;
 /// Stands for the position before the first: every position is far from it, as all are less.
 const NONE: u32 = u32::MAX >> 1;
 
+/// A bit that no position has.
+const MARK: u32 = !NONE;
+
 /// A place among the units of a list: it passes over positions to measure them, or writes them. One of zeros is at the
 /// beginning of a list at place 0.
 #[derive(Clone, Copy, Default)]
 pub struct Cursor {
     pub place: u32,
-    /// The last position, by its difference (exclusive or) from `NONE`.
+    /// The last position, by its difference (exclusive or) from `NONE`; and perhaps the `MARK`, which it leaves free.
     last: u32,
 }
 
@@ -47,7 +50,7 @@ impl Cursor {
     /// The distance of a position from the last one.
     #[inline(always)]
     fn distance(self, at: u32) -> u32 {
-        at.wrapping_sub(self.last ^ NONE)
+        at.wrapping_sub((self.last ^ NONE) & NONE)
     }
 
     /// Passes over the units of a position.
@@ -57,16 +60,38 @@ impl Cursor {
         self.last = at ^ NONE;
     }
 
-    /// Writes a position. (A single unit is written twice.)
+    /// Writes a position by `put`, which takes a place and a unit. (A single unit is put twice.)
     #[inline(always)]
-    pub fn write(&mut self, at: u32, units: &[AtomicU16]) {
+    fn write_by(&mut self, at: u32, mut put: impl FnMut(usize, u16)) {
         let distance = self.distance(at);
         let far = is_far(distance);
         let (first, last) = if far == 1 { (at >> 16 | u32::from(FAR), at) } else { (distance, distance) };
-        units[self.place as usize].store(first as u16, Ordering::Relaxed);
-        units[(self.place + far) as usize].store(last as u16, Ordering::Relaxed);
+        put(self.place as usize, first as u16);
+        put((self.place + far) as usize, last as u16);
         self.place += 1 + far;
-        self.last = at ^ NONE;
+        self.last = at ^ NONE | self.last & MARK;
+    }
+
+    /// Writes a position.
+    #[inline(always)]
+    pub fn write(&mut self, at: u32, units: &mut [u16]) {
+        self.write_by(at, |place, unit| units[place] = unit);
+    }
+
+    /// Writes a position, beside other threads that write to other places.
+    #[inline(always)]
+    pub fn write_shared(&mut self, at: u32, units: &[AtomicU16]) {
+        self.write_by(at, |place, unit| units[place].store(unit, Ordering::Relaxed));
+    }
+
+    /// The same with a mark, which stays until the next one is made.
+    pub fn marked(self) -> Self {
+        Self { last: self.last | MARK, ..self }
+    }
+
+    #[inline(always)]
+    pub fn is_marked(self) -> bool {
+        self.last & MARK != 0
     }
 }
 
@@ -140,27 +165,16 @@ const MIN_GROWTH: usize = 1 << 10;
 const MAX_UNITS: usize = 3 << 30;
 
 impl Lists {
-    /// Lists of so many units each, with arbitrary content, to which `growth` units may be added before a recount.
-    pub fn with_lengths(lengths: impl Iterator<Item = u32> + Clone, growth: usize) -> Result<Self> {
-        let units = lengths.clone().map(|units| units as usize).sum::<usize>();
-        if units > u32::MAX as usize {
-            return Err(too_many());
-        }
-        let (count, mut start) = (lengths.clone().count(), 0);
-        let mut lists = Self {
-            lists: Rows::with_capacity(count + count / 2)?,
+    /// No lists, and room for so many of so many units in all, to which `growth` units may be added before a recount.
+    pub fn with_room(lists: usize, units: usize, growth: usize) -> Result<Self> {
+        Ok(Self {
+            lists: Rows::with_capacity(lists + lists / 2)?,
             // Addresses are kept free for what will be added.
             units: Rows::with_capacity(units + growth)?,
             limit: (units + growth + MIN_GROWTH).min(MAX_UNITS),
             noted: units,
             ..Self::default()
-        };
-        lists.units.lengthen(units)?;
-        for len in lengths {
-            lists.lists.push(Block { start, len, is_mixed: 0 })?;
-            start += len;
-        }
-        Ok(lists)
+        })
     }
 
     /// Whether so many positions were added that a recount pays off.
@@ -206,15 +220,29 @@ impl Lists {
         unsafe { &*(units as *const [AtomicU16]) }
     }
 
-    /// Where each list begins.
-    pub fn starts(&self) -> impl Iterator<Item = u32> {
-        self.lists.iter().map(|block| block.start)
+    /// Adds a list of so many units with arbitrary content behind all others; returns where it begins.
+    pub fn add(&mut self, len: u32) -> Result<u32> {
+        let start = self.extend(len)?;
+        self.lists.push(Block { start, len, is_mixed: 0 })?;
+        Ok(start)
+    }
+
+    /// Adds a list of these units.
+    pub fn append(&mut self, units: &[u16]) -> Result<()> {
+        let start = self.add(units.len() as u32)?;
+        self.units[start as usize..].copy_from_slice(units);
+        Ok(())
     }
 
     /// Adds an empty list; returns its number.
-    pub fn add(&mut self) -> Result<u32> {
+    pub fn add_empty(&mut self) -> Result<u32> {
         self.lists.push(Block::default())?;
-        Ok(self.lists.len() as u32 - 1)
+        Ok(self.last())
+    }
+
+    /// The number of the list that was added last.
+    pub fn last(&self) -> u32 {
+        self.lists.len() as u32 - 1
     }
 
     /// Takes a list's block, which must be freed; the list is then empty.
@@ -253,9 +281,14 @@ impl Lists {
             self.free(Block { start: block.start + len, len: block.len - len, is_mixed: 0 });
             return Ok(block.start);
         }
+        self.extend(len)
+    }
+
+    /// Adds units behind all others; returns where they begin.
+    fn extend(&mut self, len: u32) -> Result<u32> {
         let start = self.units.len();
         if start + len as usize > u32::MAX as usize {
-            return Err(too_many());
+            return Err(Error::Memory("the lists of positions are too long; raise min_count".into()));
         }
         self.units.lengthen(start + len as usize)?;
         Ok(start as u32)
@@ -285,10 +318,6 @@ impl Lists {
     }
 }
 
-fn too_many() -> Error {
-    Error::Memory("the lists of positions are too long; raise min_count".into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,14 +343,15 @@ mod tests {
         for from in 0..POSITIONS.len() {
             for to in from..=POSITIONS.len() {
                 let mut lists = Lists::default();
-                let list = lists.add().unwrap();
+                lists.add(0).unwrap();
+                let list = lists.last();
                 // In two steps, as lists grow.
                 for part in [&POSITIONS[from..(from + to) / 2], &POSITIONS[(from + to) / 2..to]] {
                     let mut measure = Cursor::default();
                     part.iter().for_each(|&at| measure.pass(at));
                     let mut cursor = Cursor::at(lists.lengthen(list, measure.place).unwrap());
                     let units = lists.shared_units();
-                    part.iter().for_each(|&at| cursor.write(at, units));
+                    part.iter().for_each(|&at| cursor.write_shared(at, units));
                     assert_eq!(cursor.place as usize, lists.block(list).range().end);
                 }
                 let found = lists.positions(lists.block(list));

@@ -39,7 +39,6 @@ mod queue;
 mod recount;
 mod replacing;
 mod slots;
-mod sorting;
 mod tokens;
 mod trainer;
 mod tuning;

@@ -8,13 +8,12 @@ use crate::key::{HashSeed, search};
 use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::prefetch;
 
-/// A hash table of pairs, which are never removed. Of each pair's list it holds an `L`: its number, or what is known of
-/// it while pairs are counted.
+/// A hash table of pairs, which are never removed, with the number of each pair's list.
 ///
 /// Keys and counts share cache lines because every merge lowers counts; lists are read far less often.
-pub struct PairTable<L: Plain = u32> {
+pub struct PairTable {
     pairs: Cells<Pair>,
-    lists: Cells<L>,
+    lists: Cells<u32>,
     len: usize,
     shift: u32,
     seed: HashSeed,
@@ -47,7 +46,7 @@ pub fn codes_of(key: u64) -> (Code, Code) {
     ((key >> 32) as Code, key as Code)
 }
 
-impl<L: Copy + Default + Plain> PairTable<L> {
+impl PairTable {
     /// A table that holds `pairs` pairs without growing.
     pub fn with_capacity(pairs: usize) -> Result<Self> {
         Self::with_seed(pairs, HashSeed::of_process())
@@ -64,17 +63,13 @@ impl<L: Copy + Default + Plain> PairTable<L> {
         })
     }
 
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
     /// The size of the table.
     pub fn places(&self) -> usize {
         self.pairs.len()
     }
 
     /// All pairs and lists.
-    pub fn iter(&self) -> impl Iterator<Item = (Pair, L)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Pair, u32)> {
         self.pairs
             .iter()
             .zip(self.lists.iter())
@@ -83,7 +78,7 @@ impl<L: Copy + Default + Plain> PairTable<L> {
     }
 
     /// The lists of the pairs with a count below the threshold.
-    pub fn lists_below(&mut self, threshold: u64) -> impl Iterator<Item = &mut L> {
+    pub fn lists_below(&mut self, threshold: u64) -> impl Iterator<Item = &mut u32> {
         let entries = self.pairs.iter().zip(self.lists.iter_mut());
         entries.filter(move |(pair, _)| pair.key != 0 && pair.count < threshold).map(|(_, list)| list)
     }
@@ -98,7 +93,7 @@ impl<L: Copy + Default + Plain> PairTable<L> {
         self.place(key).filter(|&at| self.pairs[at].key != 0)
     }
 
-    /// The pair's index; a new pair has count 0 and the default list.
+    /// The pair's index; a new pair has count 0 and list 0.
     #[inline]
     pub fn insert(&mut self, key: u64) -> Result<usize> {
         if self.len * MAX_LOAD.1 >= self.pairs.len() * MAX_LOAD.0 {
@@ -123,11 +118,11 @@ impl<L: Copy + Default + Plain> PairTable<L> {
         &mut self.pairs[at].count
     }
 
-    pub fn list(&self, at: usize) -> L {
+    pub fn list(&self, at: usize) -> u32 {
         self.lists[at]
     }
 
-    pub fn list_mut(&mut self, at: usize) -> &mut L {
+    pub fn list_mut(&mut self, at: usize) -> &mut u32 {
         &mut self.lists[at]
     }
 
@@ -198,7 +193,7 @@ mod tests {
                 *table.count_mut(place) += key;
             }
             assert_ne!(table.seed, seed);
-            assert_eq!(table.len(), chosen.len());
+            assert_eq!(table.len, chosen.len());
             assert!(chosen.iter().all(|&key| table.find(key).is_some_and(|place| table.count(place) == key)));
             assert!(steps(&table) < 4 * chosen.len(), "{} steps", steps(&table));
         }

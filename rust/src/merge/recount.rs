@@ -2,47 +2,29 @@
 //!
 //! There are two ways, with the same result for the followed pairs:
 //!
-//! - *by sorting*, for few pairs: sort all occurrences by pair; this counts and lists them at once ([`super::sorting`]);
-//! - *by a table*, for all else: count pairs in a hash table, then list them in a second pass. Where there are many
-//!   codes, a small array of shared counters first bounds each pair's count from above (a count-min sketch of one row),
-//!   so that only pairs that may reach the threshold take a place in the table.
+//! - *directly*, with few codes: a counter for every possible pair; a second pass through the words lists positions;
+//! - *by sorting*, with more: the occurrences are sorted by pair, which counts and lists them at once. This is done for one
+//!   range of the pairs' hashes after the other, as many as the memory needs or as there are threads.
 //!
-//! Each way divides its work among threads and adds up their counts.
-
-use std::cmp::Reverse;
-use std::iter::zip;
-use std::ops::Range;
+//! ```text
+//! words        |  a  b  a  b  |  c  a  b  |      all pairs: (a,b) at 1 3 7, (b,a) at 2, (c,a) at 6
+//! first range  (c,a) 6   (b,a) 2                 sorted: (b,a) 2 | (c,a) 6
+//! second range (a,b) 1   (a,b) 3   (a,b) 7       sorted: (a,b) 1 3 7, whose count is that of the words at 1, 3 and 7
+//! ```
 
 use super::Rules;
 use super::lists::{Cursor, Lists};
-use super::pairs::{Pair, PairTable, UNLISTED, add, codes_of};
-use super::slots::{BATCH, PairAt, SlotWidth, Slots};
-use super::sorting;
-use super::tokens::Tokens;
-use super::tuning::{FEW_PAIRS_PER_MERGE, FREQUENT, MAX_SORTED, Tuning};
+use super::pairs::{Pair, PairTable, add, codes_of, key_of};
+use super::slots::{Group, PairAt, SlotWidth, Slots};
+use super::tokens::{Code, Tokens};
+use super::tuning::{FEW_PAIRS_PER_MERGE, FREQUENT, Tuning};
 use crate::error::Result;
 use crate::key::HashSeed;
 use crate::memory;
-use crate::prefetch::prefetch;
+use crate::memory::cells::{Cells, Content, Plain};
+use crate::memory::rows::Rows;
 use crate::watch::Pulse;
 use crate::workers;
-
-/// The result of a recount.
-pub struct Recount {
-    /// Every pair that reaches this count, and may be merged, is followed.
-    pub threshold: u64,
-    pub followed: PairTable,
-    pub lists: Lists,
-    /// The number of pair occurrences in the words.
-    pub occurrences: usize,
-}
-
-/// The memory of a followed pair besides its table entry and its positions, and in every section.
-const BYTES_PER_FOLLOWED: usize = 32;
-const BYTES_PER_CURSOR: usize = 16;
-
-/// The pairs of a section with their counts and the lengths of their lists.
-type CountedPairs = PairTable<Cursor>;
 
 /// The input of a recount.
 pub struct Plan<'a> {
@@ -56,13 +38,11 @@ pub struct Plan<'a> {
     pub max_threshold: u64,
     /// The number of merges still to make; `None` without a limit.
     pub merges: Option<u64>,
-    /// An upper bound of the number of pair occurrences.
-    pub occurrences: usize,
 }
 
 impl Plan<'_> {
-    /// The preferred threshold for `occurrences` pairs whose counts sum to `total`.
-    pub fn threshold(&self, total: u64, occurrences: usize) -> u64 {
+    /// The preferred threshold for so many occurrences of pairs, whose words' counts sum to `total`.
+    fn threshold(&self, total: u64, occurrences: usize) -> u64 {
         let room = self.merges.map_or(u64::MAX, |merges| {
             let (occurrences, tuning) = (occurrences as u64, self.tuning);
             merges.saturating_mul(if occurrences / FEW_PAIRS_PER_MERGE < merges {
@@ -76,270 +56,318 @@ impl Plan<'_> {
         self.threshold.unwrap_or(total / room.max(1))
     }
 
-    /// The number of pairs that are enough to follow: as many as there are merges to make.
-    pub fn enough(&self) -> usize {
-        self.merges.map_or(usize::MAX, |merges| merges as usize)
-    }
-
-    /// The number of units that may be added to the lists before pairs are counted again.
-    pub fn growth(&self, occurrences: usize) -> usize {
-        occurrences / 100 * self.tuning.growth_percent
-    }
-
-    pub fn allows(&self, key: u64) -> bool {
+    fn allows(&self, key: u64) -> bool {
         let (left, right) = codes_of(key);
         self.rules.max_token_length.is_none() || self.rules.allow(self.tokens, left, right)
     }
 }
 
+/// The result of a recount.
+pub struct Recount {
+    /// Every pair that reaches this count, and may be merged, is followed.
+    pub threshold: u64,
+    pub followed: PairTable,
+    pub lists: Lists,
+}
+
+/// A pair that was found, and the units that its positions take.
+#[derive(Clone, Copy)]
+struct Found {
+    pair: Pair,
+    units: u32,
+}
+
 impl Recount {
-    /// Counts the pairs and lists the positions of the frequent ones; `None` if no pair may be merged.
+    /// Counts the pairs and lists the positions of the frequent ones; `None` if no pair may be merged. Words without a pair
+    /// may be dropped from the slots.
     pub fn count<S: SlotWidth>(
-        slots: &Slots<S>,
+        slots: &mut Slots<S>,
         plan: &Plan<'_>,
         pulse: &mut Pulse<'_>,
     ) -> Result<Option<Self>> {
-        let most = slots.len() as u64 * plan.tuning.sparse_percent / 100;
-        if plan.occurrences as u64 <= most && plan.occurrences <= MAX_SORTED {
-            sorting::recount(slots, plan, pulse)
+        if plan.tokens.len() <= plan.tuning.few_codes {
+            directly(slots, plan, pulse)
         } else {
-            by_table(slots, plan, pulse)
+            by_sorting(slots, plan, pulse)
         }
     }
 
-    /// The table of followed pairs, numbered as their lists, with room for those that merges will soon add.
-    pub fn follow(pairs: impl ExactSizeIterator<Item = Pair>) -> Result<PairTable> {
-        memory::ensure(pairs.len() * BYTES_PER_FOLLOWED)?;
-        let mut followed = PairTable::with_capacity(pairs.len() + pairs.len() / 2)?;
-        for (list, pair) in (0..).zip(pairs) {
-            let place = followed.insert(pair.key)?;
-            *followed.count_mut(place) = pair.count;
-            *followed.list_mut(place) = list;
+    /// With room for the pairs that were found, and for those that merges will add to words with so many pairs.
+    fn of<'f>(
+        threshold: u64,
+        found: impl Iterator<Item = &'f Found>,
+        occurrences: usize,
+        tuning: &Tuning,
+    ) -> Result<Self> {
+        let (mut pairs, mut units) = (0, 0);
+        for found in found {
+            pairs += 1;
+            units += found.units as usize;
         }
-        Ok(followed)
+        let followed = PairTable::with_capacity(pairs + pairs / 2)?;
+        let lists = Lists::with_room(pairs, units, occurrences / 100 * tuning.growth_percent)?;
+        Ok(Self { threshold, followed, lists })
+    }
+
+    /// Follows a pair, which has the last list.
+    fn follow(&mut self, pair: Pair) -> Result<()> {
+        let place = self.followed.insert(pair.key)?;
+        *self.followed.count_mut(place) = pair.count;
+        *self.followed.list_mut(place) = self.lists.last();
+        Ok(())
     }
 }
 
-fn by_table<S: SlotWidth>(
+/// The count of a pair in a section, and what its positions there take; then whether and where they are written.
+#[derive(Clone, Copy, Default)]
+struct Counter {
+    count: u64,
+    cursor: Cursor,
+}
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Counter {}
+
+fn directly<S: SlotWidth>(
     slots: &Slots<S>,
     plan: &Plan<'_>,
     pulse: &mut Pulse<'_>,
 ) -> Result<Option<Recount>> {
+    let codes = plan.tokens.len();
+    let place_of = |key| {
+        let (left, right) = codes_of(key);
+        left as usize * codes + right as usize
+    };
     let sections = slots.sections(plan.tuning.threads);
-    let sketch = match plan.tokens.len() > plan.tuning.few_codes {
-        true => Some(Sketch::build(slots, &sections, plan, pulse)?),
-        false => None,
-    };
-    // A pair that is rarer is not counted.
-    let mut least = match &sketch {
-        Some(sketch) if sketch.occurrences == 0 => return Ok(None),
-        Some(sketch) => sketch.threshold(plan)?,
-        None => 1,
-    };
-    loop {
-        let (mut counted, mut occurrences) = (Vec::new(), 0);
-        for (pairs, number) in workers::each(sections.clone(), pulse, |section, pulse| {
-            count_section(slots, section, sketch.as_ref(), least, plan, pulse)
-        })? {
-            counted.push(pairs);
-            occurrences += number;
-        }
-        let mut found = add_up(&counted, plan)?;
-        let highest = found.iter().map(|pair| pair.count).max().unwrap_or(0);
-        let threshold = match sketch {
-            Some(_) => least,
-            None => {
-                let total = found.iter().fold(0u64, |sum, pair| sum.saturating_add(pair.count));
-                plan.threshold(total, occurrences).clamp(1, highest.max(1))
-            }
-        };
-        if highest >= threshold {
-            found.retain(|pair| pair.count >= threshold);
-            let growth = plan.growth(occurrences);
-            return list(slots, plan.spans, &sections, &found, counted, growth, pulse)
-                .map(|(followed, lists)| Some(Recount { threshold, followed, lists, occurrences }));
-        }
-        if least == 1 {
-            return Ok(None);
-        }
-        least = (least / plan.tuning.divisor.max(2)).max(1);
-    }
-}
-
-/// Counts the pairs of a section that may reach a count; also returns the number of all its pairs.
-fn count_section<S: SlotWidth>(
-    slots: &Slots<S>,
-    section: Range<usize>,
-    sketch: Option<&Sketch>,
-    least: u64,
-    plan: &Plan<'_>,
-    pulse: &mut Pulse<'_>,
-) -> Result<(CountedPairs, usize)> {
-    let expected = sketch.map_or(0, |sketch| sketch.number_that_reach(least));
-    let (mut pairs, mut occurrences) = (CountedPairs::with_capacity(expected)?, 0);
-    let mut likely: Vec<PairAt> = Vec::new();
-    slots.each_batch(section, plan.spans, pulse, |batch| {
-        occurrences += batch.len();
-        likely.clear();
-        let may_reach = |pair: &&PairAt| sketch.is_none_or(|sketch| sketch.may_reach(pair.key, least));
-        likely.extend(batch.iter().filter(may_reach));
-        likely.iter().for_each(|pair| pairs.prefetch(pair.key));
-        for pair in &likely {
-            let place = pairs.insert(pair.key)?;
-            pairs.list_mut(place).pass(pair.at);
-            add(pairs.count_mut(place), pair.count)?;
-        }
-        Ok(())
+    let mut counted = workers::each(sections.clone(), pulse, |section, pulse| {
+        let mut counters = Cells::<Counter>::new(codes * codes, Content::LateZeros)?;
+        slots.each_pair(section, plan.spans, pulse, |pair| {
+            let counter = &mut counters[place_of(pair.key)];
+            counter.cursor.pass(pair.at);
+            add(&mut counter.count, pair.count)
+        })?;
+        Ok(counters)
     })?;
-    Ok((pairs, occurrences))
-}
-
-/// Adds up the counts of all sections.
-fn add_up(tables: &[CountedPairs], plan: &Plan<'_>) -> Result<Vec<Pair>> {
-    let found = |table: &CountedPairs| {
-        memory::gathered(table.iter().map(|(pair, _)| pair).filter(|pair| plan.allows(pair.key)))
-    };
-    if let [alone] = tables {
-        return found(alone);
+    let (mut found, mut total, mut occurrences, mut highest) = (Vec::new(), 0u64, 0, 0);
+    for key in (0..codes * codes).map(|place| key_of((place / codes) as Code, (place % codes) as Code)) {
+        let (mut count, mut units) = (0, 0);
+        for counters in &counted {
+            add(&mut count, counters[place_of(key)].count)?;
+            units += counters[place_of(key)].cursor.place;
+        }
+        total = total.saturating_add(count);
+        occurrences += units as usize;
+        if count > 0 && plan.allows(key) {
+            highest = highest.max(count);
+            memory::push(&mut found, Found { pair: Pair { key, count }, units })?;
+        }
     }
-    let mut all = CountedPairs::with_capacity(tables.iter().map(PairTable::len).max().unwrap_or(0))?;
-    for (pair, _) in tables.iter().flat_map(PairTable::iter) {
-        let place = all.insert(pair.key)?;
-        add(all.count_mut(place), pair.count)?;
+    if found.is_empty() {
+        return Ok(None);
     }
-    found(&all)
-}
-
-/// Lists the positions of the pairs that were found; each thread those in its section.
-fn list<S: SlotWidth>(
-    slots: &Slots<S>,
-    spans: &[u32],
-    sections: &[Range<usize>],
-    found: &[Pair],
-    counted: Vec<CountedPairs>,
-    growth: usize,
-    pulse: &mut Pulse<'_>,
-) -> Result<(PairTable, Lists)> {
-    memory::ensure(found.len() * counted.len() * BYTES_PER_CURSOR)?;
-    let followed = Recount::follow(found.iter().copied())?;
-    let units = |pairs: &CountedPairs, key| pairs.find(key).map_or(0, |place| pairs.list(place).place);
-    let lengths: Vec<Vec<u32>> =
-        counted.iter().map(|pairs| found.iter().map(|pair| units(pairs, pair.key)).collect()).collect();
-    drop(counted);
-    let sums = (0..found.len()).map(|list| lengths.iter().map(|lengths| lengths[list]).sum());
-    let mut lists = Lists::with_lengths(sums, growth)?;
-    let mut next: Vec<u32> = lists.starts().collect();
-    let cursors = lengths.into_iter().map(|lengths| {
-        let begin = |(next, length): (&mut u32, u32)| Cursor::at(std::mem::replace(next, *next + length));
-        zip(&mut next, lengths).map(begin).collect::<Vec<_>>()
-    });
-    let work: Vec<_> = zip(sections.iter().cloned(), cursors).collect();
-    let units = lists.shared_units();
-    workers::each(work, pulse, |(section, mut cursors), pulse| {
-        let mut lists = [UNLISTED; BATCH];
-        slots.each_batch(section, spans, pulse, |batch| {
-            batch.iter().for_each(|pair| followed.prefetch(pair.key));
-            for (list, pair) in lists.iter_mut().zip(batch) {
-                *list = followed.find(pair.key).map_or(UNLISTED, |place| followed.list(place));
-                if let Some(cursor) = cursors.get(*list as usize) {
-                    prefetch(units, cursor.place as usize);
-                }
-            }
-            for (&list, pair) in lists.iter().zip(batch) {
-                if let Some(cursor) = cursors.get_mut(list as usize) {
-                    cursor.write(pair.at, units);
-                }
+    let threshold = plan.threshold(total, occurrences).clamp(1, highest);
+    found.retain(|found| found.pair.count >= threshold);
+    let mut recount = Recount::of(threshold, found.iter(), occurrences, plan.tuning)?;
+    // A pair with a count is listed.
+    counted.iter_mut().flat_map(|counters| counters.iter_mut()).for_each(|counter| counter.count = 0);
+    for Found { pair, units } in found {
+        let mut start = recount.lists.add(units)?;
+        for counters in &mut counted {
+            let counter = &mut counters[place_of(pair.key)];
+            let next = start + counter.cursor.place;
+            *counter = Counter { count: 1, cursor: Cursor::at(start) };
+            start = next;
+        }
+        recount.follow(pair)?;
+    }
+    let units = recount.lists.shared_units();
+    workers::each(sections.into_iter().zip(counted), pulse, |(section, mut counters), pulse| {
+        slots.each_pair(section, plan.spans, pulse, |pair| {
+            let counter = &mut counters[place_of(pair.key)];
+            if counter.count > 0 {
+                counter.cursor.write_shared(pair.at, units);
             }
             Ok(())
         })
     })?;
-    Ok((followed, lists))
+    Ok(Some(recount))
 }
 
-/// Upper bounds of the pairs' counts; a counter that is full stays full.
-struct Sketch {
-    counters: Vec<u16>,
-    seed: HashSeed,
-    /// The sum of all pairs' counts.
-    total: u64,
-    /// The number of pair occurrences in the words.
-    occurrences: usize,
-}
-
-/// The minimum and maximum size of a sketch, as powers of two.
-const SIZES: std::ops::RangeInclusive<u32> = 12..=20;
-
-impl Sketch {
-    /// The sum of the sketches of all sections.
-    fn build<S: SlotWidth>(
-        slots: &Slots<S>,
-        sections: &[Range<usize>],
-        plan: &Plan<'_>,
-        pulse: &mut Pulse<'_>,
-    ) -> Result<Self> {
-        let size = slots.len().ilog2().clamp(*SIZES.start(), *SIZES.end());
-        let empty =
-            || Self { counters: vec![0; 1 << size], seed: HashSeed::of_process(), total: 0, occurrences: 0 };
-        let sketches = workers::each(sections.iter().cloned(), pulse, |section, pulse| {
-            let mut sketch = empty();
-            slots.each_batch(section, plan.spans, pulse, |batch| {
-                batch.iter().for_each(|pair| prefetch(&sketch.counters, sketch.place(pair.key)));
-                batch.iter().filter(|pair| plan.allows(pair.key)).for_each(|pair| sketch.add(pair));
-                Ok(())
-            })?;
-            Ok(sketch)
+fn by_sorting<S: SlotWidth>(
+    slots: &mut Slots<S>,
+    plan: &Plan<'_>,
+    pulse: &mut Pulse<'_>,
+) -> Result<Option<Recount>> {
+    let (occurrences, total) = slots.compact(plan.spans, pulse)?;
+    let mut least = plan.threshold(total, occurrences).max(1);
+    let threads = plan.tuning.threads;
+    let of = occurrences.div_ceil(plan.tuning.sorted).max(1).next_multiple_of(threads);
+    loop {
+        let slots = &*slots;
+        let parts = workers::each_on(threads, 0..of, pulse, |nth, pulse| {
+            let room = occurrences / of * 2;
+            sorted(slots, plan, Range { nth, of, room }, pulse)
+                .and_then(|sorted| count(sorted, slots, plan, least, pulse))
         })?;
-        Ok(sketches.into_iter().fold(empty(), Self::combine))
-    }
-
-    fn add(&mut self, pair: &PairAt) {
-        self.total = self.total.saturating_add(pair.count);
-        self.occurrences += 1;
-        let place = self.place(pair.key);
-        let counter = &mut self.counters[place];
-        *counter = counter.saturating_add(pair.count.min(u64::from(u16::MAX)) as u16);
-    }
-
-    fn combine(mut self, other: Self) -> Self {
-        for (counter, more) in self.counters.iter_mut().zip(other.counters) {
-            *counter = counter.saturating_add(more);
+        let highest = parts.iter().map(|part| part.highest).max().unwrap_or(0);
+        if highest == 0 {
+            return Ok(None);
         }
-        self.total = self.total.saturating_add(other.total);
-        self.occurrences += other.occurrences;
-        self
-    }
-
-    /// The threshold to begin with: the preferred one, or the highest that enough pairs seem to reach.
-    fn threshold(&self, plan: &Plan<'_>) -> Result<u64> {
-        let mut counters = memory::gathered(self.counters.iter().copied().filter(|&counter| counter > 0))?;
-        let highest = match counters.iter().copied().max() {
-            Some(u16::MAX) | None => u64::MAX,
-            Some(highest) => u64::from(highest),
-        };
-        let likely = if plan.enough() < counters.len() {
-            u64::from(*counters.select_nth_unstable_by_key(plan.enough(), |&counter| Reverse(counter)).1)
-        } else {
-            0
-        };
-        let preferred = plan.threshold(self.total, self.occurrences);
-        Ok(preferred.max(likely.min(plan.max_threshold)).clamp(1, highest))
-    }
-
-    /// About the number of pairs that may reach the threshold.
-    fn number_that_reach(&self, threshold: u64) -> usize {
-        self.counters.iter().filter(|&&counter| reaches(counter, threshold)).count()
-    }
-
-    fn may_reach(&self, key: u64, threshold: u64) -> bool {
-        reaches(self.counters[self.place(key)], threshold)
-    }
-
-    fn place(&self, key: u64) -> usize {
-        (self.seed.hash_number(key) >> (64 - self.counters.len().trailing_zeros())) as usize
+        if highest < least {
+            least = highest;
+            continue;
+        }
+        let threshold = reached_by(plan.merges, &parts).clamp(least, highest);
+        let frequent = |found: &&Found| found.pair.count >= threshold;
+        let all = parts.iter().flat_map(|part| &part.found).filter(frequent);
+        let mut recount = Recount::of(threshold, all, occurrences, plan.tuning)?;
+        for Part { found, units, .. } in parts {
+            let mut start = 0;
+            for found in found {
+                let end = start + found.units as usize;
+                if frequent(&&found) {
+                    recount.lists.append(&units[start..end])?;
+                    recount.follow(found.pair)?;
+                }
+                start = end;
+            }
+        }
+        return Ok(Some(recount));
     }
 }
 
-/// Whether a pair may reach the threshold; for a full counter, any pair may.
-fn reaches(counter: u16, threshold: u64) -> bool {
-    u64::from(counter) >= threshold.min(u64::from(u16::MAX))
+/// About this many occurrences are sorted at a time.
+const SORT_BATCH: usize = 16;
+/// From this count on, pairs are not told apart when a threshold is chosen.
+const MOST_TOLD_APART: u64 = 1 << 16;
+
+/// A pair and its position.
+#[derive(Clone, Copy, Default)]
+struct Occurrence {
+    left: Code,
+    right: Code,
+    at: u32,
+}
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Occurrence {}
+
+impl Occurrence {
+    fn of(pair: &PairAt) -> Self {
+        let (left, right) = codes_of(pair.key);
+        Self { left, right, at: pair.at }
+    }
+
+    fn key(&self) -> u64 {
+        key_of(self.left, self.right)
+    }
+}
+
+/// One of `of` equal ranges of hashes, with room for so many occurrences to begin with.
+#[derive(Clone, Copy)]
+struct Range {
+    nth: usize,
+    of: usize,
+    room: usize,
+}
+
+/// The range, of `of` equal ones, that a pair's hash belongs to.
+fn range_of(seed: HashSeed, key: u64, of: usize) -> usize {
+    (((seed.hash_number(key) >> 32) * of as u64) >> 32) as usize
+}
+
+/// The occurrences whose pairs' hashes are in a range: by a counting sort of narrow ranges, then by pair and position within
+/// each.
+fn sorted<S: SlotWidth>(
+    slots: &Slots<S>,
+    plan: &Plan<'_>,
+    Range { nth, of, room }: Range,
+    pulse: &mut Pulse<'_>,
+) -> Result<Cells<Occurrence>> {
+    let seed = HashSeed::of_process();
+    let mut found = Rows::with_capacity(room)?;
+    slots.each_pair(1..slots.len(), plan.spans, pulse, |pair| {
+        let is_own = range_of(seed, pair.key, of) == nth && plan.allows(pair.key);
+        if is_own { found.push(Occurrence::of(&pair)) } else { Ok(()) }
+    })?;
+    let narrow = (found.len() / SORT_BATCH).max(1);
+    let range = |pair: &Occurrence| range_of(seed, pair.key(), of * narrow) - nth * narrow;
+    let mut ends = memory::filled(0u32, narrow)?;
+    found.iter().for_each(|pair| ends[range(pair)] += 1);
+    let mut total = 0;
+    for end in &mut ends {
+        total += std::mem::replace(end, total);
+    }
+    let mut ordered = Cells::<Occurrence>::new(found.len(), Content::LateZeros)?;
+    for pair in found.iter() {
+        let end = &mut ends[range(pair)];
+        ordered[*end as usize] = *pair;
+        *end += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        pulse.beat(SORT_BATCH)?;
+        ordered[start..end as usize].sort_unstable_by_key(|pair| (pair.key(), pair.at));
+        start = end as usize;
+    }
+    Ok(ordered)
+}
+
+/// The pairs of a range.
+struct Part {
+    /// Those that are frequent enough, and the units of their positions.
+    found: Vec<Found>,
+    units: Rows<u16>,
+    /// The highest count of all.
+    highest: u64,
+    /// How many have each count; those above the last one are added to it.
+    by_count: Vec<u32>,
+}
+
+/// Counts sorted occurrences, and lists those of pairs that reach `least`.
+fn count<S: SlotWidth>(
+    sorted: Cells<Occurrence>,
+    slots: &Slots<S>,
+    plan: &Plan<'_>,
+    least: u64,
+    pulse: &mut Pulse<'_>,
+) -> Result<Part> {
+    let most = plan.max_threshold.min(MOST_TOLD_APART);
+    let by_count = memory::filled(0, most as usize + 1)?;
+    let mut part = Part { found: Vec::new(), units: Rows::default(), highest: 0, by_count };
+    let mut group = Group::default();
+    for occurrences in sorted.chunk_by(|one, next| one.key() == next.key()) {
+        pulse.beat(occurrences.len())?;
+        let (mut count, mut measure) = (0, Cursor::default());
+        for &Occurrence { at, .. } in occurrences {
+            if !group.contains(at) {
+                group = slots.group(at as usize);
+            }
+            add(&mut count, group.count)?;
+            measure.pass(at);
+        }
+        part.highest = part.highest.max(count);
+        part.by_count[count.min(most) as usize] += 1;
+        if count >= least {
+            let (start, units) = (part.units.len(), measure.place);
+            part.units.lengthen(start + units as usize)?;
+            let (room, mut cursor) = (&mut part.units[start..], Cursor::default());
+            occurrences.iter().for_each(|occurrence| cursor.write(occurrence.at, room));
+            let pair = Pair { key: occurrences[0].key(), count };
+            memory::push(&mut part.found, Found { pair, units })?;
+        }
+    }
+    Ok(part)
+}
+
+/// The highest count, among those that are told apart, that about as many pairs reach as there are merges to make; 0 if
+/// there are fewer.
+fn reached_by(merges: Option<u64>, parts: &[Part]) -> u64 {
+    let (mut reached, merges) = (0, merges.unwrap_or(u64::MAX));
+    let most = parts.iter().map(|part| part.by_count.len()).max().unwrap_or(0);
+    let count = (0..most).rev().find(|&count| {
+        reached += parts.iter().map(|part| u64::from(part.by_count[count])).sum::<u64>();
+        reached > merges
+    });
+    count.map_or(0, |count| count as u64)
 }

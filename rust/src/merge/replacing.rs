@@ -57,10 +57,8 @@ impl Side {
 pub struct Tally {
     /// The sum of their words' counts.
     pub weight: u64,
-    /// First measures their positions; then writes them.
+    /// First measures their positions; then writes them, if it is marked: the pair with this token is followed.
     cursor: Cursor,
-    /// Not 0 if their positions are written: the pair with this token is followed.
-    is_listed: u32,
 }
 
 // SAFETY: it consists of integers, for which any bytes are valid.
@@ -123,7 +121,7 @@ impl Tallies {
     pub fn set_place(&mut self, code: Code, place: u32) {
         let tally = &mut self.tallies[code as usize];
         if tally.weight > 0 {
-            (tally.cursor, tally.is_listed) = (Cursor::at(place), 1);
+            tally.cursor = Cursor::at(place).marked();
         }
     }
 
@@ -131,8 +129,8 @@ impl Tallies {
     #[inline(always)]
     fn write(&mut self, code: Code, at: impl FnOnce() -> u32, units: &[AtomicU16]) {
         let tally = &mut self.tallies[code as usize];
-        if tally.is_listed != 0 {
-            tally.cursor.write(at(), units);
+        if tally.cursor.is_marked() {
+            tally.cursor.write_shared(at(), units);
         }
     }
 
@@ -184,11 +182,6 @@ impl Replaced {
         self.sides.iter_mut().try_for_each(|side| side.make_room(codes, occurrences))?;
         self.events.shrink_to(EVENTS_FACTOR * occurrences.max(MIN_EVENTS));
         memory::reserve(&mut self.events, occurrences)
-    }
-
-    /// The number of occurrences.
-    pub fn len(&self) -> usize {
-        self.events.len()
     }
 
     /// Prefetches the tallies of two neighbours.

@@ -205,8 +205,6 @@ pub fn replace<S: SlotWidth>(pair: &mut [S], middle: usize, joined: Code) {
 
 /// The size of a block in slots, as a power of two.
 const BLOCK: u32 = 6;
-/// The number of pairs in a batch: enough to hide the latency of memory, few enough for the L1 cache.
-pub const BATCH: usize = 64;
 
 impl<S: SlotWidth> Slots<S> {
     /// Writes the words, one thread per share; `may_widen` keeps addresses free for `widened`.
@@ -243,6 +241,7 @@ impl<S: SlotWidth> Slots<S> {
 
     /// Notes the group of every block of slots.
     fn index(&mut self) {
+        self.of_block.truncate(self.len.div_ceil(1 << BLOCK));
         let mut group = 0;
         for (block, of_block) in self.of_block.iter_mut().enumerate() {
             while group + 1 < self.counts.len() && self.starts[group + 1] as usize <= block << BLOCK {
@@ -340,16 +339,30 @@ impl<S: SlotWidth> Slots<S> {
         (1..=of).map(cut).collect()
     }
 
-    /// Calls `each` with the pairs of a section, in order and in batches, so that `each` can prefetch.
-    pub fn each_batch(
+    /// Calls `each` with the pairs of a section, in order.
+    pub fn each_pair(
         &self,
         section: Range<usize>,
         spans: &[u32],
         pulse: &mut Pulse<'_>,
-        mut each: impl FnMut(&[PairAt]) -> Result<()>,
+        each: impl FnMut(PairAt) -> Result<()>,
     ) -> Result<()> {
-        let mut batch = [PairAt::default(); BATCH];
-        let mut len = 0;
+        // If every token has one slot, no lookup of spans is needed.
+        if spans.iter().all(|&span| span == 1) {
+            self.each_pair_by(section, |_| 1, pulse, each)
+        } else {
+            self.each_pair_by(section, |code| spans[code as usize] as usize, pulse, each)
+        }
+    }
+
+    #[inline(always)]
+    fn each_pair_by(
+        &self,
+        section: Range<usize>,
+        span: impl Fn(Code) -> usize,
+        pulse: &mut Pulse<'_>,
+        mut each: impl FnMut(PairAt) -> Result<()>,
+    ) -> Result<()> {
         let first = self.starts.partition_point(|&start| start as usize <= section.start) - 1;
         for (group, &count) in self.counts.iter().enumerate().skip(first) {
             let mut at = section.start.max(self.starts[group] as usize);
@@ -361,19 +374,45 @@ impl<S: SlotWidth> Slots<S> {
             while at < end {
                 let right = self.code(at);
                 if left != BOUNDARY && right != BOUNDARY {
-                    batch[len] = PairAt { key: key_of(left, right), count, at: left_at as u32 };
-                    len += 1;
-                    if len == BATCH {
-                        each(&batch)?;
-                        pulse.beat(BATCH)?;
-                        len = 0;
-                    }
+                    each(PairAt { key: key_of(left, right), count, at: left_at as u32 })?;
+                    pulse.beat(1)?;
                 }
                 (left, left_at) = (right, at);
-                at += spans[right as usize] as usize;
+                at += span(right);
             }
         }
-        each(&batch[..len])
+        Ok(())
+    }
+
+    /// Drops the words that have become one token, which changes positions. Returns the number of pairs that are left, and
+    /// the sum of their words' counts.
+    pub fn compact(&mut self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<(usize, u64)> {
+        let (mut at, mut to, mut pairs, mut total) = (1, 1, 0, 0u64);
+        for group in 0..self.counts.len() {
+            let (end, before) = (self.starts[group + 1] as usize, pairs);
+            self.starts[group] = to as u32;
+            while at < end {
+                let (begin, mut tokens) = (at, 0);
+                while self.code(at) != BOUNDARY {
+                    at += spans[self.code(at) as usize] as usize;
+                    tokens += 1;
+                }
+                at += 1;
+                pulse.beat(tokens)?;
+                if tokens > 1 {
+                    self.all_mut().copy_within(begin..at, to);
+                    to += at - begin;
+                    pairs += tokens - 1;
+                }
+            }
+            total = total.saturating_add(self.counts[group].saturating_mul((pairs - before) as u64));
+        }
+        if let Some(end) = self.starts.last_mut() {
+            *end = to as u32;
+        }
+        self.len = to;
+        self.index();
+        Ok((pairs, total))
     }
 }
 

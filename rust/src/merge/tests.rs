@@ -29,7 +29,7 @@ const TUNINGS: [Tuning; 3] = [
         growth_per_entry: 1,
         buckets: 0,
         sort_batch: 1,
-        sparse_percent: 0,
+        sorted: 1,
         narrow_codes: 1 << 16,
     },
     Tuning {
@@ -43,7 +43,7 @@ const TUNINGS: [Tuning; 3] = [
         growth_per_entry: 0,
         buckets: 1 << 10,
         sort_batch: 1 << 10,
-        sparse_percent: 100,
+        sorted: 1 << 10,
         narrow_codes: 0,
     },
     Tuning {
@@ -57,7 +57,7 @@ const TUNINGS: [Tuning; 3] = [
         growth_per_entry: 0,
         buckets: 4,
         sort_batch: 1,
-        sparse_percent: 100,
+        sorted: 1 << 10,
         narrow_codes: 5,
     },
 ];
@@ -75,7 +75,7 @@ const THREADED: [Tuning; 3] = [
         growth_per_entry: 0,
         buckets: 3,
         sort_batch: 2,
-        sparse_percent: 0,
+        sorted: 1,
         narrow_codes: 0,
     },
     Tuning {
@@ -89,7 +89,7 @@ const THREADED: [Tuning; 3] = [
         growth_per_entry: 0,
         buckets: 8,
         sort_batch: 1,
-        sparse_percent: 0,
+        sorted: 1,
         narrow_codes: 6,
     },
     Tuning {
@@ -103,7 +103,7 @@ const THREADED: [Tuning; 3] = [
         growth_per_entry: 1,
         buckets: 4,
         sort_batch: 1,
-        sparse_percent: 60,
+        sorted: 5,
         narrow_codes: 6,
     },
 ];
@@ -339,7 +339,7 @@ fn pairs_far_rarer_than_the_next_threshold_are_still_merged() {
         slack_when_few: 1,
         slack_when_frequent: 1,
         divisor: 2,
-        sparse_percent: 100,
+        sorted: 1 << 10,
         ..DEFAULT
     };
     for tie in TIES {

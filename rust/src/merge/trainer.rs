@@ -13,7 +13,8 @@ use super::replacing::{Replaced, SIDES, Side, Task, replace_all, replace_few};
 use super::slots::{Layout, SlotWidth, Slots};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use super::tuning::{
-    LIST_BYTES_PER_SLOT, MAX_EXPECTED_TOKENS, MAX_SLOTS, PREFETCHED_SLOTS, STEP, TABLE_BYTES, Tuning,
+    LIST_BYTES_PER_SLOT, MAX_EXPECTED_TOKENS, MAX_SLOTS, PREFETCHED_SLOTS, SLOTS_PER_SORTED, STEP,
+    TABLE_BYTES, Tuning,
 };
 use super::{MergeRow, Rules, Share, Words};
 use crate::error::{Error, Result};
@@ -86,6 +87,7 @@ impl<'r> Planned<'r> {
         let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
         pulse.expect(expected)?;
         memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
+        let tuning = Tuning { sorted: tuning.sorted.max((slots / SLOTS_PER_SORTED) as usize), ..tuning };
         let new_tokens = new_tokens.min(MAX_EXPECTED_TOKENS) as usize;
         tokens.make_room(new_tokens)?;
         let codes = tokens.len() + new_tokens;
@@ -113,7 +115,6 @@ impl<'r> Planned<'r> {
             pairs: PairTable::with_capacity(0)?,
             queue: PairQueue::new(rules.tie_break, tuning.buckets, tuning.sort_batch),
             lists: Lists::default(),
-            occurrences: usize::MAX,
             replaced: Replaced::with_capacity(codes)?,
         });
         Ok(Filled { slots, trainer })
@@ -180,8 +181,6 @@ struct Trainer<'r> {
     /// Every pair at or above the threshold, with at least its count.
     queue: PairQueue,
     lists: Lists,
-    /// An upper bound of the number of pair occurrences in the words.
-    occurrences: usize,
     /// The occurrences of the last merge.
     replaced: Replaced,
 }
@@ -305,7 +304,6 @@ impl Trainer<'_> {
             replace_all(slots, positions, task, &mut self.replaced);
         }
         self.lists.free(block);
-        self.occurrences -= self.replaced.len();
         Ok(most)
     }
 
@@ -394,7 +392,7 @@ impl Trainer<'_> {
                 let place = self.pairs.insert(key)?;
                 let is_exact = is_new || self.threshold == 1;
                 *self.pairs.count_mut(place) = if is_exact { 0 } else { self.threshold - 1 };
-                *self.pairs.list_mut(place) = if is_exact { self.lists.add()? } else { UNLISTED };
+                *self.pairs.list_mut(place) = if is_exact { self.lists.add_empty()? } else { UNLISTED };
                 place
             }
         };
@@ -415,7 +413,7 @@ impl Trainer<'_> {
     fn recount<S: SlotWidth>(
         &mut self,
         reason: Reason,
-        slots: &Slots<S>,
+        slots: &mut Slots<S>,
         pulse: &mut Pulse<'_>,
     ) -> Result<bool> {
         self.lists = Lists::default();
@@ -435,15 +433,12 @@ impl Trainer<'_> {
             threshold,
             max_threshold,
             merges: self.remaining(),
-            occurrences: self.occurrences.min(slots.len()),
         };
         let Some(recount) = Recount::count(slots, &plan, pulse)? else {
             self.threshold = 1;
             return Ok(false);
         };
-        let Recount { threshold, followed, lists, occurrences } = recount;
-        (self.threshold, self.pairs, self.lists, self.occurrences) =
-            (threshold, followed, lists, occurrences);
+        (self.threshold, self.pairs, self.lists) = (recount.threshold, recount.followed, recount.lists);
         for (pair, _) in self.pairs.iter() {
             self.queue.push(&self.tokens, pair);
         }

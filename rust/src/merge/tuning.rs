@@ -19,10 +19,10 @@ pub struct Tuning {
     pub divisor: u64,
 
     // The way pairs are counted.
-    /// With up to this many codes, all pairs are counted in a table.
+    /// With up to this many codes, every possible pair has a counter.
     pub few_codes: usize,
-    /// At up to this many pairs per hundred slots, pairs are counted by sorting them.
-    pub sparse_percent: u64,
+    /// Otherwise about so many occurrences of pairs are sorted at once; more where there are many slots.
+    pub sorted: usize,
 
     // The growth of position lists.
     /// The units of positions that may be added before a recount, in percent of the pairs in the words.
@@ -50,7 +50,7 @@ impl Tuning {
             slack_when_frequent: 128,
             divisor: 8,
             few_codes: 320,
-            sparse_percent: 25,
+            sorted: 1 << 19,
             growth_percent: 100,
             growth_per_entry: 2,
             buckets: 1024,
@@ -79,8 +79,8 @@ pub const FEW_PAIRS_PER_MERGE: u64 = 24;
 /// The mean count of the words in which pairs stand, from which on words are frequent: in corpora of some 500 MB.
 pub const FREQUENT: u64 = 50;
 
-/// Sorting more pairs at once would delay the answer to an interrupt too long.
-pub const MAX_SORTED: usize = 1 << 22;
+/// One occurrence of a pair is sorted at a time for so many slots: it takes 24 bytes, and lists take 4 bytes a slot.
+pub const SLOTS_PER_SORTED: u64 = 8;
 
 /// The distance, in merges, between two steps of prefetching a later merge.
 pub const STEP: usize = 4;
