@@ -63,6 +63,10 @@ impl PairTable {
         })
     }
 
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
     /// The size of the table.
     pub fn places(&self) -> usize {
         self.pairs.len()

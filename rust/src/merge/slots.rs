@@ -88,6 +88,7 @@ impl Layout {
     /// Measures the words of a share; words without a pair are left out.
     pub fn measure<W: Words>(words: &W, share: Share, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<Self> {
         let span = |unit: &W::Unit| u64::from(spans[(words.symbol(*unit) + FIRST) as usize]);
+        let is_uniform = spans.iter().all(|&span| span == 1);
         let mut small = vec![0u64; SMALL];
         let mut groups: Vec<(u64, u64)> = Vec::new();
         words.visit(share, &mut |word, count| {
@@ -95,7 +96,7 @@ impl Layout {
             if word.len() < 2 || count == 0 {
                 return Ok(());
             }
-            let slots = 1 + word.iter().map(span).sum::<u64>();
+            let slots = 1 + if is_uniform { word.len() as u64 } else { word.iter().map(span).sum() };
             match small.get_mut(usize::try_from(count).unwrap_or(usize::MAX)) {
                 Some(sum) => *sum += slots,
                 None => memory::push(&mut groups, (count, slots))?,

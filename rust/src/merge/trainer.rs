@@ -5,7 +5,7 @@
 //! none is left, a recount starts afresh with a lower threshold.
 
 use super::lists::Lists;
-use super::pairs::{Pair, PairTable, UNLISTED, add, codes_of};
+use super::pairs::{Pair, PairTable, UNLISTED, add, codes_of, key_of};
 use super::prior::Prior;
 use super::queue::{PairQueue, TieBreak};
 use super::recount::{Plan, Recount};
@@ -329,8 +329,8 @@ impl Trainer<'_> {
         }
     }
 
-    /// Updates the counts of all neighbouring pairs after a merge. Counts are raised first, so that none falls below zero
-    /// on the way.
+    /// Updates the counts of all neighbouring pairs after a merge. Where occurrences are adjacent, a pair with the new token
+    /// falls after it rose: that comes last, so that no count falls below zero on the way.
     fn update(&mut self, task: Task, is_new: bool) -> Result<()> {
         let joined = task.joined;
         for side in SIDES {
@@ -340,27 +340,30 @@ impl Trainer<'_> {
                     continue;
                 }
                 let tally = self.replaced.side(side).get(code);
+                self.lower(side, code, task, tally.weight);
                 if let Some(list) = self.raise(side.pair(code, joined), tally.weight, is_new)? {
                     let place = self.lists.lengthen(list, tally.units())?;
                     self.replaced.side(side).set_place(code, place);
                 }
             }
         }
+        let doubled = SIDES.map(|side| self.replaced.side(side).get(joined).weight);
         self.raise_doubled(joined, is_new)?;
-        let merged = Side::Before.pair(task.left, task.right);
-        for side in SIDES {
-            for nth in 0..self.replaced.side(side).touched().len() {
-                let code = self.replaced.side(side).touched()[nth];
-                let old = side.old_pair(code, &task);
-                if code != BOUNDARY
-                    && old != merged
-                    && let Some(place) = self.pairs.find(old)
-                {
-                    *self.pairs.count_mut(place) -= self.replaced.side(side).get(code).weight;
-                }
-            }
+        for (side, weight) in SIDES.into_iter().zip(doubled) {
+            self.lower(side, joined, task, weight);
         }
         Ok(())
+    }
+
+    /// Lowers the count of the pair that a neighbour formed with a part of the merged pair.
+    fn lower(&mut self, side: Side, neighbour: Code, task: Task, weight: u64) {
+        let old = side.old_pair(neighbour, &task);
+        if weight > 0
+            && old != key_of(task.left, task.right)
+            && let Some(place) = self.pairs.find(old)
+        {
+            *self.pairs.count_mut(place) -= weight;
+        }
     }
 
     /// Raises the pair (joined, joined), whose occurrences may come from both sides.
@@ -386,16 +389,13 @@ impl Trainer<'_> {
         if (is_new && weight < self.threshold) || !self.rules.allow(&self.tokens, left, right) {
             return Ok(None);
         }
-        let place = match self.pairs.find(key) {
-            Some(place) => place,
-            None => {
-                let place = self.pairs.insert(key)?;
-                let is_exact = is_new || self.threshold == 1;
-                *self.pairs.count_mut(place) = if is_exact { 0 } else { self.threshold - 1 };
-                *self.pairs.list_mut(place) = if is_exact { self.lists.add_empty()? } else { UNLISTED };
-                place
-            }
-        };
+        let before = self.pairs.len();
+        let place = self.pairs.insert(key)?;
+        if self.pairs.len() > before {
+            let is_exact = is_new || self.threshold == 1;
+            *self.pairs.count_mut(place) = if is_exact { 0 } else { self.threshold - 1 };
+            *self.pairs.list_mut(place) = if is_exact { self.lists.add_empty()? } else { UNLISTED };
+        }
         let list = self.pairs.list(place);
         let count = self.pairs.count_mut(place);
         if list == UNLISTED {
