@@ -4,34 +4,22 @@
 //! which stays in the processor's cache. Each slot holds one pretoken; one that is replaced by another is collected in
 //! a buffer per shard, so that a shard is locked once for many additions.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::boundary::Cutter;
-use super::shard::{SHARDS, Shard, shard_of};
+use super::buffers::{ShardBuffers, SharedShards};
 use super::table::Short;
 use crate::error::{Error, Result};
 use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;
-use crate::key::{HashSeed, Key};
-use crate::memory::{self, boxed_array};
+use crate::memory::boxed_array;
 use crate::prefetch::prefetch_at;
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
-use crate::workers::lock;
 
 /// The number of slots of the worker's own table. With 24 bytes each it takes less than half of a 1 MB L2 cache, which
 /// the text needs, too.
 const FRONT_SLOTS: usize = 1 << 14;
-
-/// The number of additions that are buffered for a shard.
-const BUFFERED: usize = 256;
-
-/// The number of bytes of long pretokens that are buffered for a shard.
-const BUFFERED_BYTES: usize = 1 << 14;
-
-/// The shards of a table while threads count into it.
-pub type SharedShards<'s> = [Mutex<&'s mut Shard>; SHARDS];
 
 /// Counts text on one thread.
 pub struct Counter<'a, 's> {
@@ -43,14 +31,6 @@ pub struct Counter<'a, 's> {
     buffers: ShardBuffers<'a, 's>,
     stopped: &'a AtomicBool,
     tally: Tally,
-}
-
-/// What goes from a worker to the shards, buffered for each shard.
-struct ShardBuffers<'a, 's> {
-    shards: &'a SharedShards<'s>,
-    seed: HashSeed,
-    short: Box<[Vec<Short>; SHARDS]>,
-    long: Box<[LongPretokens; SHARDS]>,
 }
 
 /// The slots of a worker's own table. The place of a slot is its number.
@@ -85,13 +65,6 @@ impl Tally {
     }
 }
 
-/// Buffered long pretokens: the hash and the end of each, and all bytes.
-#[derive(Default)]
-struct LongPretokens {
-    entries: Vec<(u64, usize)>,
-    bytes: Vec<u8>,
-}
-
 impl<'a, 's> Counter<'a, 's> {
     pub fn new(
         cutter: Cutter<'a>,
@@ -100,8 +73,7 @@ impl<'a, 's> Counter<'a, 's> {
         stopped: &'a AtomicBool,
     ) -> Result<Self> {
         let hasher = KeyHasher::of_process();
-        let (short, long) = (boxed_array(Vec::new)?, boxed_array(LongPretokens::default)?);
-        let buffers = ShardBuffers { shards, seed: hasher.seed, short, long };
+        let buffers = ShardBuffers::new(shards)?;
         Ok(Self {
             cutter,
             count_unmatched,
@@ -199,7 +171,7 @@ impl<'a, 's> Counter<'a, 's> {
                     buffers.add_short(replaced)?;
                 }
             } else {
-                buffers.add_long(key, block.pretoken(index))?;
+                buffers.add_long(key, block.pretoken(index), 1)?;
             }
         }
         self.tally.pretokens += counted;
@@ -216,56 +188,6 @@ impl<'a, 's> Counter<'a, 's> {
         for &entry in self.front.iter().filter(|entry| !entry.key.is_none()) {
             self.buffers.add_short(entry)?;
         }
-        (0..SHARDS).try_for_each(|shard| {
-            self.buffers.flush_short(shard)?;
-            self.buffers.flush_long(shard)
-        })
-    }
-}
-
-impl ShardBuffers<'_, '_> {
-    #[inline(never)]
-    fn add_short(&mut self, entry: Short) -> Result<()> {
-        let shard = shard_of(self.seed.hash(entry.key));
-        self.short[shard].push(entry);
-        if self.short[shard].len() >= BUFFERED {
-            self.flush_short(shard)?;
-        }
-        Ok(())
-    }
-
-    fn flush_short(&mut self, shard: usize) -> Result<()> {
-        lock(&self.shards[shard]).add_short(&self.short[shard])?;
-        self.short[shard].clear();
-        Ok(())
-    }
-
-    /// Add a pretoken that is not its own key; the first half of its key is its hash.
-    #[inline(never)]
-    fn add_long(&mut self, key: Key, pretoken: &[u8]) -> Result<()> {
-        let shard = shard_of(key.low);
-        if pretoken.len() >= BUFFERED_BYTES {
-            return lock(&self.shards[shard]).add_long(&[(key.low, pretoken, 1)]);
-        }
-        let buffer = &mut self.long[shard];
-        memory::extend(&mut buffer.bytes, pretoken)?;
-        buffer.entries.push((key.low, buffer.bytes.len()));
-        if buffer.bytes.len() >= BUFFERED_BYTES {
-            self.flush_long(shard)?;
-        }
-        Ok(())
-    }
-
-    fn flush_long(&mut self, shard: usize) -> Result<()> {
-        let LongPretokens { entries, bytes } = &mut self.long[shard];
-        let mut start = 0;
-        let entries_with_bytes: Vec<(u64, &[u8], u64)> = entries
-            .iter()
-            .map(|&(hash, end)| (hash, &bytes[std::mem::replace(&mut start, end)..end], 1))
-            .collect();
-        lock(&self.shards[shard]).add_long(&entries_with_bytes)?;
-        entries.clear();
-        bytes.clear();
-        Ok(())
+        self.buffers.finish()
     }
 }

@@ -1,39 +1,38 @@
 //! The first stage of training: counts how often each pretoken occurs in files and documents.
 //!
-//! Inputs are divided into chunks ([`source`], [`feed`]) at places where a cut changes no pretoken ([`boundary`]). A
-//! queue hands the chunks to workers ([`queue`]). Each worker counts into a small table of its own ([`counter`]) and from
-//! there into shards that all workers share ([`shard`], [`table`]). What does not fit the memory limit is spilled to
-//! sorted runs in temporary files ([`spill`]).
+//! Texts come in batches, from memory or from files ([`files`]), and are divided at places where a cut changes no pretoken
+//! ([`boundary`]) into parts, which a queue hands to workers ([`feed`]). Each worker counts into a small table of its own
+//! ([`counter`]) and from there into shards that all workers share ([`shard`], [`table`]). What does not fit the memory
+//! limit is spilled to sorted runs in temporary files ([`spill`]).
 //!
 //! Boundaries are special tokens between documents: they are never counted, and no pretoken crosses them. Counts do not
 //! depend on the order or the division of the documents, or on the number of threads.
 
 mod boundary;
+mod buffers;
 mod counter;
 mod feed;
-mod queue;
+mod files;
 mod shard;
 mod sorted;
-mod source;
 mod spill;
 mod table;
 
-use std::iter::repeat_n;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use boundary::{Boundaries, Cutter};
+use buffers::ShardBuffers;
 use counter::{Counter, Tally};
-use feed::{DocumentWorker, Feed, SMALL};
-use queue::Counting;
-use shard::{Additions, SHARDS, Shard, shard_of_bytes};
+use feed::Feed;
+use files::Files;
+use shard::{SHARDS, Shard};
 use sorted::Merged;
-use source::{ChunkReader, Source};
 
 use crate::error::{Error, Result};
 use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Stage, Watch};
-use crate::workers::{Worker, each_on, lock, thread_count};
+use crate::workers::{each_on, lock, thread_count};
 
 pub use feed::Documents;
 pub use sorted::CountRows;
@@ -46,9 +45,6 @@ pub struct Limits {
     /// The maximum size of the table in bytes; the rest is kept in temporary files.
     pub memory: Option<u64>,
 }
-
-/// Creates the counter of a worker.
-type MakeCounter<'a, 's> = dyn Fn() -> Result<Counter<'a, 's>> + Sync + 'a;
 
 /// Pretokens and their counts.
 pub struct CountTable {
@@ -107,25 +103,17 @@ impl CountTable {
     /// Count files. After an error the table is incomplete and must not be used.
     pub fn add_files(&mut self, paths: &[PathBuf], limits: Limits, watch: &mut dyn Watch) -> Result<()> {
         self.limit_memory(limits.memory);
-        let sources: Vec<Source> = paths.iter().map(|path| Source::new(path)).collect::<Result<_>>()?;
-        let total = sources.iter().map(|source| source.size).sum();
-        let mut pulse = Pulse::of_stage(watch, Stage::Counting, total);
+        let cutter = Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() };
+        let mut files = Files::new(paths, cutter)?;
+        let mut pulse = Pulse::of_stage(watch, Stage::Counting, files.size);
         pulse.report()?;
-        self.count(|cutter, counting, counter| {
-            let items = ChunkNumbers::new(sources.iter().map(|source| source.chunks(cutter)));
-            let worker = || {
-                let (reader, counter, tally) = (ChunkReader::default(), counter()?, &counting.tally);
-                Ok(FileWorker { sources: &sources, items: &items, reader, counter, tally })
-            };
-            let threads = thread_count(limits.threads, items.len());
-            counting.work(&mut pulse, worker, |team, pulse| {
-                counting.queue.push(repeat_n((), items.len()));
-                if threads > 1 || total >= SMALL { counting.start(threads, team, pulse) } else { Ok(()) }
-            })
-        })
+        let next = &mut |counted| files.next(counted);
+        let tally = count(cutter, self.count_unmatched, &mut self.shards, limits, &mut pulse, next)?;
+        self.add_tally(tally);
+        Ok(())
     }
 
-    /// Count documents in memory, batch by batch, until `next` returns none. `next` receives the batches that were counted.
+    /// Count documents, batch by batch, until `next` returns none. `next` receives the batches that were counted.
     pub fn add_documents<D: Documents>(
         &mut self,
         limits: Limits,
@@ -133,34 +121,22 @@ impl CountTable {
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
         self.limit_memory(limits.memory);
+        let cutter = Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() };
         let mut pulse = Pulse::of_stage(watch, Stage::Counting, 0);
-        self.count(|cutter, counting, counter| {
-            let feed = Feed::new(cutter, counting);
-            let worker = || Ok(DocumentWorker::new(&feed, counter()?));
-            let threads = thread_count(limits.threads, usize::MAX);
-            counting.work(&mut pulse, worker, |team, pulse| feed.lead(threads, team, pulse, next))
-        })
+        let tally = count(cutter, self.count_unmatched, &mut self.shards, limits, &mut pulse, next)?;
+        self.add_tally(tally);
+        Ok(())
+    }
+
+    fn add_tally(&mut self, tally: Tally) {
+        self.total += u128::from(tally.pretokens);
+        self.documents += tally.documents;
+        self.bytes += tally.bytes;
     }
 
     /// The pretokens, to be taken over part by part; how much was counted stays known.
     pub fn taken(&mut self) -> TakenPretokens<'_> {
         TakenPretokens { shards: self.shards.each_mut().map(Mutex::new) }
-    }
-
-    /// Run `work`, whose workers count into this table, each with its own counter.
-    fn count(
-        &mut self,
-        work: impl for<'a, 's> FnOnce(Cutter<'a>, &'a Counting, &MakeCounter<'a, 's>) -> Result<()>,
-    ) -> Result<()> {
-        let cutter = Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() };
-        let (counting, shards) = (Counting::default(), self.shards.each_mut().map(Mutex::new));
-        let counter = || Counter::new(cutter, self.count_unmatched, &shards, &counting.queue.stop);
-        work(cutter, &counting, &counter)?;
-        let tally = *lock(&counting.tally);
-        self.total += u128::from(tally.pretokens);
-        self.documents += tally.documents;
-        self.bytes += tally.bytes;
-        Ok(())
     }
 
     /// Prepare for being read: if anything was moved to temporary files, the rest is, too.
@@ -180,14 +156,13 @@ impl CountTable {
         if ends.last().copied().unwrap_or(0) != pretokens.len() as u64 {
             return Err(Error::Value("ends: the last one is not the end of the pretokens".into()));
         }
-        let mut additions = self.shards.each_ref().map(|_| Additions::default());
-        let mut start = 0;
+        let shards = self.shards.each_mut().map(Mutex::new);
+        let (mut buffers, mut start) = (ShardBuffers::new(&shards)?, 0);
         for (&end, &count) in ends.iter().zip(counts) {
             match pretokens.get(start as usize..end as usize) {
                 Some(pretoken) if start < end => {
                     if count > 0 {
-                        let place = shard_of_bytes(pretoken);
-                        additions[place].add(&mut self.shards[place], pretoken, count)?;
+                        buffers.add(pretoken, count)?;
                         self.total += u128::from(count);
                     }
                 }
@@ -195,14 +170,15 @@ impl CountTable {
             }
             start = end;
         }
-        additions.iter_mut().zip(self.shards.iter_mut()).try_for_each(|(added, shard)| added.finish(shard))
+        buffers.finish()
     }
 
     /// Add the counts of another table.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        for (shard, other) in self.shards.iter_mut().zip(other.shards.iter()) {
-            shard.absorb(other)?;
-        }
+        let shards = self.shards.each_mut().map(Mutex::new);
+        let mut buffers = ShardBuffers::new(&shards)?;
+        other.visit(1, &mut |pretoken, count| buffers.add(pretoken, count))?;
+        buffers.finish()?;
         self.total += other.total;
         self.documents += other.documents;
         self.bytes += other.bytes;
@@ -328,64 +304,18 @@ impl TakenPretokens<'_> {
     }
 }
 
-/// The chunks of several sources, numbered consecutively.
-struct ChunkNumbers {
-    /// The number of the first chunk of each source, and the number of chunks in all.
-    before: Vec<usize>,
-}
-
-impl ChunkNumbers {
-    fn new(chunks: impl Iterator<Item = u64>) -> Self {
-        let mut before = vec![0];
-        let mut sum = 0;
-        before.extend(chunks.map(|count| {
-            sum += count as usize;
-            sum
-        }));
-        Self { before }
-    }
-
-    fn len(&self) -> usize {
-        self.before.last().copied().unwrap_or(0)
-    }
-
-    /// The source of a chunk, and the chunk's number in it.
-    fn locate(&self, item: usize) -> (usize, usize) {
-        let source = self.before.partition_point(|before| *before <= item) - 1;
-        (source, item - self.before[source])
-    }
-}
-
-/// Counts chunks of files.
-struct FileWorker<'a, 's> {
-    sources: &'a [Source],
-    items: &'a ChunkNumbers,
-    reader: ChunkReader,
-    counter: Counter<'a, 's>,
-    tally: &'a Mutex<Tally>,
-}
-
-impl Worker<()> for FileWorker<'_, '_> {
-    fn work(&mut self, item: usize, (): (), _: &mut Pulse) -> Result<()> {
-        let (index, chunk) = self.items.locate(item);
-        let source = &self.sources[index];
-        let cutter = self.counter.cutter;
-        if let Some(chunk) = self.reader.read(index, source, chunk as u64, cutter)? {
-            let text = as_text(chunk.bytes, chunk.offset, || source.path.display().to_string())?;
-            self.counter.count(text, chunk.offset > 0 && cutter.cuts_inside_documents())?;
-        }
-        lock(self.tally).add(&self.counter.take_tally());
-        Ok(())
-    }
-
-    fn finish(self) -> Result<()> {
-        self.counter.finish()
-    }
-}
-
-fn as_text(bytes: &[u8], offset: u64, input: impl FnOnce() -> String) -> Result<&str> {
-    simdutf8::compat::from_utf8(bytes)
-        .map_err(|bad| Error::NotUtf8 { input: input(), offset: offset + bad.valid_up_to() as u64 })
+/// Count batches into shards, on threads that each have a counter.
+fn count<D: Documents>(
+    cutter: Cutter,
+    count_unmatched: bool,
+    shards: &mut [Shard; SHARDS],
+    limits: Limits,
+    pulse: &mut Pulse,
+    next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
+) -> Result<Tally> {
+    let (feed, shards) = (Feed::new(cutter), shards.each_mut().map(Mutex::new));
+    let counter = || Counter::new(cutter, count_unmatched, &shards, &feed.queue.stop);
+    feed.count(thread_count(limits.threads, usize::MAX), counter, pulse, next)
 }
 
 #[cfg(test)]

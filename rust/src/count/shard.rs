@@ -6,10 +6,10 @@
 use std::mem::take;
 
 use super::sorted::{Entries, Merged};
-use super::spill::{Run, RunWriter, Spill, overflow};
+use super::spill::{Run, Spill, overflow};
 use super::table::{HashTable, Short, TableSlot};
 use crate::error::Result;
-use crate::key::{HashSeed, Key, LONGEST};
+use crate::key::HashSeed;
 use crate::memory;
 use crate::memory::cells::{Content, Plain};
 
@@ -56,33 +56,6 @@ pub const SHARDS: usize = 1 << SHARD_BITS;
 #[inline(always)]
 pub fn shard_of(hash: u64) -> usize {
     (hash >> (64 - SHARD_BITS)) as usize
-}
-
-/// Short pretokens that are added to a shard many at a time, so that their places can be prefetched.
-#[derive(Default)]
-pub struct Additions {
-    short: Vec<Short>,
-}
-
-/// The number of short pretokens that are added at a time.
-const ADDITIONS: usize = 256;
-
-impl Additions {
-    /// Add one pretoken of any length; a short one is counted later, in `finish` at the latest.
-    pub fn add(&mut self, shard: &mut Shard, pretoken: &[u8], count: u64) -> Result<()> {
-        if pretoken.len() > LONGEST {
-            return shard.add_long(&[(HashSeed::of_process().hash_bytes(pretoken), pretoken, count)]);
-        }
-        memory::push(&mut self.short, Short { key: Key::new(pretoken, 0, pretoken.len()), count })?;
-        if self.short.len() < ADDITIONS { Ok(()) } else { self.finish(shard) }
-    }
-
-    /// Add what is waiting.
-    pub fn finish(&mut self, shard: &mut Shard) -> Result<()> {
-        shard.add_short(&self.short)?;
-        self.short.clear();
-        Ok(())
-    }
 }
 
 /// The prefetch distance, in additions.
@@ -218,11 +191,7 @@ impl Shard {
         }
         let mut full = take(self);
         (self.spill, self.budget) = (take(&mut full.spill), full.budget);
-        let entries = full.sorted(1)?;
-        let write = |run: &mut RunWriter<'_>| {
-            Merged::of(&[], vec![entries])?.visit(&mut |pretoken, count| run.push(pretoken, count))
-        };
-        self.spill.write(write)
+        self.spill.write(Merged::of(&[], vec![full.sorted(1)?])?)
     }
 
     /// If anything was spilled, spill the rest: otherwise each reading would write it.
@@ -253,13 +222,6 @@ impl Shard {
         self.long.iter().map(|slot| (&self.arena[slot.start..][..slot.length], slot.count))
     }
 
-    /// Add the counts of the same shard of another table.
-    pub fn absorb(&mut self, other: &Self) -> Result<()> {
-        let mut additions = Additions::default();
-        other.visit(&mut |pretoken, count| additions.add(self, pretoken, count))?;
-        additions.finish(self)
-    }
-
     /// Visit every pretoken and its count: sorted by bytes if anything was spilled, else in no particular order.
     pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         if self.is_spilled() {
@@ -269,15 +231,5 @@ impl Shard {
             visitor(&slot.key.bytes()[..slot.key.length()], slot.count)?;
         }
         self.long_entries().try_for_each(|(pretoken, count)| visitor(pretoken, count))
-    }
-}
-
-/// The shard that a pretoken of any length belongs to.
-pub fn shard_of_bytes(pretoken: &[u8]) -> usize {
-    let seed = HashSeed::of_process();
-    if pretoken.len() <= LONGEST {
-        shard_of(seed.hash(Key::new(pretoken, 0, pretoken.len())))
-    } else {
-        shard_of(seed.hash_bytes(pretoken))
     }
 }

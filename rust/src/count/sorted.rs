@@ -38,7 +38,7 @@ struct Source<'a> {
 
 /// What comes after it.
 enum Rest<'a> {
-    Run(RunReader<'a>),
+    Run(RunReader),
     Short(std::vec::IntoIter<Short>),
     Long(std::vec::IntoIter<(&'a [u8], u64)>),
 }
@@ -103,7 +103,7 @@ pub struct Merged<'a> {
 
 impl<'a> Merged<'a> {
     /// The pretokens of runs in files, and of tables in memory.
-    pub fn of(runs: &'a [Run], entries: Vec<Entries<'a>>) -> Result<Self> {
+    pub fn of(runs: &[Run], entries: Vec<Entries<'a>>) -> Result<Self> {
         let capacity = (READ / runs.len().max(1)).max(READ_OF_EACH);
         memory::ensure(runs.len() * capacity)?;
         let mut merged = Self { sources: BinaryHeap::new(), pretoken: Vec::new() };

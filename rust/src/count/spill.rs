@@ -8,18 +8,16 @@
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, ErrorKind};
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Take, Write};
 use std::mem::take;
-use std::ops::Range;
 #[cfg(unix)]
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 #[cfg(windows)]
-use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::sorted::Merged;
-use super::source::{read_exact_at, write_all_at};
 use crate::error::{Error, Result};
 use crate::memory;
 
@@ -36,19 +34,51 @@ pub struct Spill {
     generations: Vec<Generation>,
 }
 
-/// Runs, and the file for the next one: it disappears with the last of them.
+/// Runs, and the place for the next one in a file, which disappears with the last of them.
 #[derive(Default)]
 struct Generation {
     runs: Vec<Run>,
-    file: Option<Arc<TemporaryFile>>,
-    end: u64,
+    end: Option<Place>,
 }
 
-/// Sorted pretokens in a part of a file.
+/// Sorted pretokens: so many bytes from a place on.
 #[derive(Clone)]
 pub struct Run {
+    start: Place,
+    length: u64,
+}
+
+/// A place in a file, which reading and writing move on.
+#[derive(Clone)]
+struct Place {
     file: Arc<TemporaryFile>,
-    range: Range<u64>,
+    at: u64,
+}
+
+impl Read for Place {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let read = self.file.file.read_at(buffer, self.at)?;
+        #[cfg(windows)]
+        let read = self.file.file.seek_read(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Write for Place {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let written = self.file.file.write_at(bytes, self.at)?;
+        #[cfg(windows)]
+        let written = self.file.file.seek_write(bytes, self.at)?;
+        self.at += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A file without a name that only this user can read: it disappears with the process, however that ends.
@@ -74,27 +104,20 @@ impl TemporaryFile {
     }
 }
 
-/// Create a file under a name that nobody can guess, which is removed at once or, on Windows, when it is closed.
+/// Create a file that only this user can read, under a name that nobody can guess and which is removed at once or, on
+/// Windows, when it is closed.
 fn without_name(folder: &Path) -> io::Result<File> {
     let path = folder.join(format!("bpetite-{:016x}", RandomState::new().hash_one(0)));
-    let file = private().create_new(true).open(&path)?;
-    #[cfg(not(windows))]
-    std::fs::remove_file(&path)?;
-    Ok(file)
-}
-
-/// Options for a file that only this user can read.
-fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).write(true);
+    options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     options.mode(0o600);
     #[cfg(windows)]
-    {
-        // FILE_FLAG_DELETE_ON_CLOSE
-        options.custom_flags(0x0400_0000);
-    }
-    options
+    options.custom_flags(0x0400_0000); // FILE_FLAG_DELETE_ON_CLOSE
+    let file = options.open(&path)?;
+    #[cfg(not(windows))]
+    std::fs::remove_file(&path)?;
+    Ok(file)
 }
 
 impl Spill {
@@ -108,166 +131,111 @@ impl Spill {
         self.generations.iter().flat_map(|generation| &generation.runs).cloned().collect()
     }
 
-    /// Write what `fill` pushes to a run, in order.
-    pub fn write(&mut self, fill: impl FnOnce(&mut RunWriter<'_>) -> Result<()>) -> Result<()> {
-        self.write_to(0, fill)?;
+    /// Write sorted pretokens to a run.
+    pub fn write(&mut self, pretokens: Merged<'_>) -> Result<()> {
+        self.write_to(0, pretokens)?;
         let is_full = |generation: &Generation| generation.runs.len() >= MOST_RUNS;
         for number in 0.. {
             if !self.generations.get(number).is_some_and(is_full) {
                 break;
             }
             let full = take(&mut self.generations[number]);
-            self.write_to(number + 1, |run| {
-                Merged::of(&full.runs, vec![])?.visit(&mut |pretoken, count| run.push(pretoken, count))
-            })?;
+            self.write_to(number + 1, Merged::of(&full.runs, vec![])?)?;
         }
         Ok(())
     }
 
-    fn write_to(&mut self, number: usize, fill: impl FnOnce(&mut RunWriter<'_>) -> Result<()>) -> Result<()> {
+    fn write_to(&mut self, number: usize, mut pretokens: Merged<'_>) -> Result<()> {
         if self.generations.len() == number {
             memory::push(&mut self.generations, Generation::default())?;
         }
-        let mut run = self.generations[number].begin()?;
-        fill(&mut run)?;
-        run.finish()
-    }
-}
-
-impl Generation {
-    /// Begin a run.
-    fn begin(&mut self) -> Result<RunWriter<'_>> {
-        let file = match self.file.take_if(|file| file.process == std::process::id()) {
-            Some(file) => file,
-            None => {
-                self.end = 0;
-                Arc::new(TemporaryFile::new()?)
-            }
+        let Generation { runs, end } = &mut self.generations[number];
+        let start = match end.take_if(|end| end.file.process == std::process::id()) {
+            Some(place) => place,
+            None => Place { file: Arc::new(TemporaryFile::new()?), at: 0 },
         };
-        self.file = Some(file.clone());
-        Ok(RunWriter {
-            generation: self,
-            file,
-            written: 0,
-            last: Vec::new(),
-            buffer: Vec::with_capacity(WRITTEN),
-        })
+        let mut run =
+            RunWriter { writer: BufWriter::with_capacity(WRITTEN, start.clone()), last: Vec::new() };
+        pretokens.visit(&mut |pretoken, count| run.push(pretoken, count))?;
+        let written = run.writer.into_inner().map_err(|error| start.file.error(error.into_error()))?;
+        memory::push(runs, Run { length: written.at - start.at, start })?;
+        *end = Some(written);
+        Ok(())
     }
 }
 
 /// Writes one run.
-pub struct RunWriter<'a> {
-    generation: &'a mut Generation,
-    file: Arc<TemporaryFile>,
-    /// The number of bytes of the run that are in the file.
-    written: u64,
+struct RunWriter {
+    writer: BufWriter<Place>,
     last: Vec<u8>,
-    buffer: Vec<u8>,
 }
 
-impl RunWriter<'_> {
+impl RunWriter {
     /// Add a pretoken, which must come after the one before it.
-    pub fn push(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
+    fn push(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
         let shared = self.last.iter().zip(pretoken).take_while(|(one, other)| one == other).count();
-        push_number(&mut self.buffer, shared as u64);
-        push_number(&mut self.buffer, (pretoken.len() - shared) as u64);
-        memory::extend(&mut self.buffer, &pretoken[shared..])?;
-        push_number(&mut self.buffer, count);
+        let rest = &pretoken[shared..];
         self.last.truncate(shared);
-        memory::extend(&mut self.last, &pretoken[shared..])?;
-        if self.buffer.len() >= WRITTEN { self.flush() } else { Ok(()) }
+        memory::extend(&mut self.last, rest)?;
+        self.write(shared, rest, count).map_err(|source| self.writer.get_ref().file.error(source))
     }
 
-    fn flush(&mut self) -> Result<()> {
-        let written = write_all_at(&self.file.file, &self.buffer, self.generation.end + self.written);
-        written.map_err(|source| self.file.error(source))?;
-        self.written += self.buffer.len() as u64;
-        self.buffer.clear();
-        Ok(())
+    fn write(&mut self, shared: usize, rest: &[u8], count: u64) -> io::Result<()> {
+        self.number(shared as u64)?;
+        self.number(rest.len() as u64)?;
+        self.writer.write_all(rest)?;
+        self.number(count)
     }
 
-    /// End the run.
-    fn finish(mut self) -> Result<()> {
-        self.flush()?;
-        let Generation { runs, end, .. } = self.generation;
-        let range = *end..*end + self.written;
-        *end = range.end;
-        memory::push(runs, Run { file: self.file, range })
+    fn number(&mut self, mut number: u64) -> io::Result<()> {
+        while number >= 0x80 {
+            self.writer.write_all(&[number as u8 | 0x80])?;
+            number >>= 7;
+        }
+        self.writer.write_all(&[number as u8])
     }
-}
-
-fn push_number(buffer: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        buffer.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    buffer.push(number as u8);
 }
 
 /// Reads one run.
-pub struct RunReader<'a> {
-    file: &'a TemporaryFile,
-    /// The part of the file that was not read yet.
-    left: Range<u64>,
-    buffer: Vec<u8>,
-    position: usize,
-    capacity: usize,
+pub struct RunReader {
+    reader: BufReader<Take<Place>>,
+    file: Arc<TemporaryFile>,
 }
 
-impl<'a> RunReader<'a> {
-    pub fn new(run: &'a Run, capacity: usize) -> Self {
-        Self { file: &run.file, left: run.range.clone(), buffer: Vec::new(), position: 0, capacity }
+impl RunReader {
+    pub fn new(run: &Run, capacity: usize) -> Self {
+        let Run { start, length } = run.clone();
+        Self { file: start.file.clone(), reader: BufReader::with_capacity(capacity, start.take(length)) }
     }
 
     /// Change a pretoken into the next one and return its count; `None` at the end.
     pub fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<u64>> {
-        if self.position == self.buffer.len() && self.left.is_empty() {
-            return Ok(None);
+        let Self { reader, file } = self;
+        let failed = |source| file.error(source);
+        if reader.fill_buf().map_err(failed)?.is_empty() {
+            // A file that ends before the run does was changed.
+            let is_over = reader.get_ref().limit() == 0;
+            return if is_over { Ok(None) } else { Err(failed(ErrorKind::UnexpectedEof.into())) };
         }
-        let shared = self.number()? as usize;
-        let mut rest = self.number()? as usize;
+        let shared = read_number(reader).map_err(failed)? as usize;
+        let rest = read_number(reader).map_err(failed)? as usize;
         pretoken.truncate(shared);
-        while rest > 0 {
-            self.refill()?;
-            let part = &self.buffer[self.position..];
-            let part = &part[..part.len().min(rest)];
-            memory::extend(pretoken, part)?;
-            self.position += part.len();
-            rest -= part.len();
-        }
-        self.number().map(Some)
+        memory::lengthen(pretoken, shared.saturating_add(rest))?;
+        reader.read_exact(&mut pretoken[shared..]).map_err(failed)?;
+        read_number(reader).map(Some).map_err(failed)
     }
+}
 
-    fn number(&mut self) -> Result<u64> {
-        let mut number = 0;
-        for shift in (0..u64::BITS).step_by(7) {
-            self.refill()?;
-            let byte = self.buffer[self.position];
-            self.position += 1;
-            number |= u64::from(byte & 0x7F) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
+fn read_number(reader: &mut impl Read) -> io::Result<u64> {
+    let (mut number, mut byte) = (0, [0]);
+    for shift in (0..u64::BITS).step_by(7) {
+        reader.read_exact(&mut byte)?;
+        number |= u64::from(byte[0] & 0x7F) << shift;
+        if byte[0] < 0x80 {
+            return Ok(number);
         }
-        Err(self.file.error(io::Error::new(ErrorKind::InvalidData, "the temporary file has changed")))
     }
-
-    /// Read more if the buffer is used up.
-    fn refill(&mut self) -> Result<()> {
-        if self.position < self.buffer.len() {
-            return Ok(());
-        }
-        if self.left.is_empty() {
-            return Err(self.file.error(ErrorKind::UnexpectedEof.into()));
-        }
-        let size = (self.left.end - self.left.start).min(self.capacity as u64);
-        self.buffer.resize(size as usize, 0);
-        self.position = 0;
-        let read = read_exact_at(&self.file.file, &mut self.buffer, self.left.start);
-        read.map_err(|source| self.file.error(source))?;
-        self.left.start += size;
-        Ok(())
-    }
+    Err(io::Error::new(ErrorKind::InvalidData, "the temporary file has changed"))
 }
 
 /// The error of a count that does not fit 64 bits.
@@ -278,7 +246,12 @@ pub fn overflow(pretoken: &[u8]) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sorted::Entries;
     use super::*;
+
+    fn merged(entries: Vec<(&[u8], u64)>) -> Merged<'_> {
+        Merged::of(&[], vec![Entries { short: vec![], long: entries }]).unwrap()
+    }
 
     fn all(spill: &Spill) -> Vec<(Vec<u8>, u64)> {
         let mut entries = vec![];
@@ -299,9 +272,7 @@ mod tests {
             vec![],
             vec![(b"\0", u64::MAX), (b"ab", 5), (b"abc", 1), (&long, 1)],
         ] {
-            let fill =
-                |run: &mut RunWriter| entries.iter().try_for_each(|&(key, count)| run.push(key, count));
-            spill.write(fill).unwrap();
+            spill.write(merged(entries)).unwrap();
         }
         let expected = [(b"\0".as_slice(), u64::MAX), (b"a", 1), (b"ab", 305), (b"abc", 1), (&long, 70_001)];
         assert_eq!(all(&spill), expected.map(|(pretoken, count)| (pretoken.to_vec(), count)));
@@ -311,42 +282,37 @@ mod tests {
     fn a_sum_past_64_bits_is_an_error() {
         let mut spill = Spill::default();
         for _ in 0..2 {
-            spill.write(|run| run.push(b"a", u64::MAX - 1)).unwrap();
+            spill.write(merged(vec![(b"a", u64::MAX - 1)])).unwrap();
         }
         assert!(matches!(Merged::of(&spill.runs(), vec![]).unwrap().next(), Err(Error::Overflow(_))));
-        assert!(matches!(spill.write(|run| run.push(b"a", 1)), Err(Error::Overflow(_))), "they are merged");
+        assert!(matches!(spill.write(merged(vec![(b"a", 1)])), Err(Error::Overflow(_))), "they are merged");
     }
 
     #[test]
     fn many_runs_become_few() {
         let (mut spill, numbers) = (Spill::default(), 0..200_u8);
         for number in numbers.clone() {
-            spill.write(|run| run.push(b"of all", 1).and_then(|()| run.push(&[b'p', number], 1))).unwrap();
+            spill.write(merged(vec![(b"of all", 1), (&[b'p', number], 1)])).unwrap();
             // No generation has more than two, and each is three times as old as the one before.
             assert!(spill.runs().len() <= 10);
         }
         let single = numbers.map(|number| (vec![b'p', number], 1));
         assert_eq!(all(&spill), [(b"of all".to_vec(), 200)].into_iter().chain(single).collect::<Vec<_>>());
-        for Generation { runs, end, .. } in &spill.generations {
-            assert_eq!(
-                *end,
-                runs.iter().map(|run| run.range.end - run.range.start).sum::<u64>(),
-                "no old runs"
-            );
+        for Generation { runs, end } in &spill.generations {
+            let written = end.as_ref().map_or(0, |end| end.at);
+            assert_eq!(written, runs.iter().map(|run| run.length).sum::<u64>(), "no old runs");
         }
     }
 
     #[test]
     fn a_process_that_was_forked_writes_to_a_file_of_its_own() {
         let mut spill = Spill::default();
-        for (pretoken, writer) in [(b"a", 0), (b"b", 1)] {
-            spill.write(|run| run.push(pretoken, 1)).unwrap();
+        for (pretoken, writer) in [(b"a".as_slice(), 0), (b"b", 1)] {
+            spill.write(merged(vec![(pretoken, 1)])).unwrap();
             // As if another process had opened it.
             let generation = &mut spill.generations[0];
-            let file = generation.file.take().and_then(Arc::into_inner);
-            assert!(file.is_none(), "the run holds it too");
             let other = TemporaryFile { process: writer, ..TemporaryFile::new().unwrap() };
-            (generation.file, generation.end) = (Some(Arc::new(other)), 1000);
+            generation.end = Some(Place { file: Arc::new(other), at: 1000 });
         }
         assert_eq!(all(&spill), [(b"a".to_vec(), 1), (b"b".to_vec(), 1)]);
     }
@@ -364,19 +330,20 @@ mod tests {
     #[test]
     fn what_is_not_as_it_was_written_is_an_error() {
         let mut spill = Spill::default();
-        spill.write(|run| (0..100u8).try_for_each(|byte| run.push(&[byte; 3], u64::MAX))).unwrap();
-        let Run { file, range } = spill.runs()[0].clone();
+        let pretokens: Vec<_> = (0..100u8).map(|byte| [byte; 3]).collect();
+        spill.write(merged(pretokens.iter().map(|bytes| (&bytes[..], u64::MAX)).collect())).unwrap();
+        let Run { start, length } = spill.runs()[0].clone();
         let error = |runs: &[Run]| match Merged::of(runs, vec![])
             .and_then(|mut merged| merged.visit(&mut |_, _| Ok(())))
         {
             Err(Error::Io { source, .. }) => source.kind(),
             other => panic!("{other:?}"),
         };
-        let cut = Run { file: file.clone(), range: range.start..range.end - 1 };
+        let cut = Run { start: start.clone(), length: length - 1 };
         assert_eq!(error(&[cut]), ErrorKind::UnexpectedEof);
-        write_all_at(&file.file, &[0xFF; 40], 20).unwrap();
+        Place { at: 20, ..start.clone() }.write_all(&[0xFF; 40]).unwrap();
         assert_eq!(error(&spill.runs()), ErrorKind::InvalidData);
-        file.file.set_len(30).unwrap();
-        assert_eq!(error(&[Run { file, range: 0..100 }]), ErrorKind::UnexpectedEof);
+        start.file.file.set_len(30).unwrap();
+        assert_eq!(error(&[Run { start, length: 100 }]), ErrorKind::UnexpectedEof);
     }
 }

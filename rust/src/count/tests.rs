@@ -220,9 +220,9 @@ fn a_file_that_changes_while_it_is_read_is_an_error() {
     let cutter = Cutter { pattern: &pattern, boundaries: None };
     for changed in ["short", "a text that is much longer than the one that was here when it all began"] {
         let path = folder.write("changing.txt", "a text of some length");
-        let source = Source::new(&path).unwrap();
+        let mut files = Files::new(std::slice::from_ref(&path), cutter).unwrap();
         fs::write(&path, changed).unwrap();
-        let error = ChunkReader::default().read(0, &source, 0, cutter).err().unwrap();
+        let error = files.next(vec![]).err().unwrap();
         assert!(error.to_string().contains("changed while it was read"), "{error}");
     }
 }
