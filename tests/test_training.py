@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from bpetite import Counts, Dialect, Tokenizer, symbols, training
 from bpetite._encoder import _apply_merge
 from bpetite._trainer import train_bpe
-from bpetite.cli import run
 from bpetite.dialect import DIALECTS
 
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés and 1234 aaaa aaa\n" * 3
@@ -327,31 +326,6 @@ def test_a_memory_limit_of_training_is_met_or_refused_with_what_would_fit(tmp_pa
         (pretoken, count) for pretoken, count in counts.items() if count >= least
     ]
     assert Tokenizer.train_from_counts(frequent, 300, min_count=least) == fits
-
-
-def test_counts_that_training_has_no_room_to_load_are_refused_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = [f"x{number} " * (1 + number % 4) for number in range(30_000)]
-    for name, part in (("a", words[:20_000]), ("b", words[15_000:])):
-        Counts.from_iterator(part).save(tmp_path / name)
-    Counts.merge(map(Counts.load, (tmp_path / "a", tmp_path / "b"))).save(tmp_path / "all")
-
-    def said(*arguments: str) -> str:
-        options = ("--vocab-size", "300", "--output", str(tmp_path / "tok.json"), "--quiet", "--force")
-        assert run(["train", *arguments, *options]) == 1
-        return capsys.readouterr().err
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Counts, "load", None)
-        message = said("--counts", str(tmp_path / "all"), "--training-memory", "2MB")
-        assert "is expected to take 2.4 MB, but the limit is 2.0 MB; --min-count 2 leaves" in message
-        found = re.search(r"leaves ([0-9,]+) of 30,0", message)
-        assert found is not None
-        assert 15_000 < int(found[1].replace(",", "")) < 25_000
-    for names in (("a", "b"), ("all",)):  # In the first files, some pretokens are twice.
-        counts = ("--counts", *(str(tmp_path / name) for name in names))
-        assert "merging is expected to take" in said(*counts, "--training-memory", "3MB")
 
 
 def test_min_count_is_in_occurrences_where_counts_are_loaded(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ use once_cell::race::OnceBox;
 
 pub mod block;
 pub mod instructions;
+pub mod table;
 
 /// The longest pretoken that is its own key.
 pub const LONGEST: usize = 15;

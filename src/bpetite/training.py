@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -12,11 +12,9 @@ from typing import Any
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import pattern_way, train_merges
-from bpetite._internal import counts_file
 from bpetite._internal.arguments import Name, worded
 from bpetite._internal.integers import integer
-from bpetite._internal.lazy import numpy as np
-from bpetite._internal.types import Path, Progress
+from bpetite._internal.types import Progress
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
 from bpetite.patterns import PATTERNS, named_pattern
@@ -225,58 +223,20 @@ def _check_memory(counts: Counts, min_count: int, limit: int | None, expected: i
         warnings.warn(worded(lambda name: f"{takes} are free; {fits(name)}"), RuntimeWarning, stacklevel=6)
 
 
-def check_loading(paths: Iterable[Path], min_count: int, limit: int) -> None:
-    """Refuse files of counts that need more than the limit to be loaded, before they are.
-
-    No pretoken may be in two of the files. They are read once for this, some thousand rows at a time.
-    """
-    tried = _tried(min_count)
-    distinct = [0] * len(tried)
-    for path in paths:
-        rules, parts = counts_file.read_counts(path)
-        for _, _, counts in parts:
-            for place, least in enumerate(tried):
-                found = counts >= np.uint64(min(least * rules.scale, LARGEST_COUNT))
-                distinct[place] += int(np.count_nonzero(found))
-    needed = _LOADED * distinct[0]
-    if needed <= limit:
-        return
-    fitting = (place for place, left in enumerate(distinct) if _LOADED * left <= limit)
-    fits = next(((tried[place], distinct[place], _LOADED * distinct[place]) for place in fitting), None)
-    room = f"but the limit is {_gigabytes(limit)}"
-    takes = f"loading the counts is expected to take {_gigabytes(needed)}, {room}"
-    proposal = _proposal(distinct[0], fits)
-    raise MemoryError(worded(lambda name: f"{takes}; {proposal(name)}"))
-
-
-_LOADED = 80
-"""The bytes that a pretoken takes when it is loaded."""
-
-
-def _tried(min_count: int) -> list[int]:
-    return [min_count, *(count for count in _MIN_COUNTS if count > min_count)]
-
-
 def _what_fits(counts: Counts, min_count: int, expected: int, room: int) -> Callable[[Name], str]:
-    """Propose a `min_count` that fits; the memory of merging is proportional to the pretokens' bytes."""
-    tried = _tried(min_count)
+    """Propose a `min_count` that fits, with the number of pretokens that it leaves and their memory.
+
+    The memory of merging is proportional to the pretokens' bytes.
+    """
+    tried = [min_count, *(count for count in _MIN_COUNTS if count > min_count)]
     sizes = counts._table.sizes([_least_count(count, counts) for count in tried])
-    whole = sum(sizes[0])
-    for count, (distinct, length) in list(zip(tried, sizes, strict=True))[1:]:
-        needed = _TABLES + (expected - _TABLES) * (distinct + length) // max(whole, 1)
+    of_all, whole = f"of {sizes[0][0]:,} distinct pretokens", max(sum(sizes[0]), 1)
+    for least, (left, length) in list(zip(tried, sizes, strict=True))[1:]:
+        needed = _TABLES + (expected - _TABLES) * (left + length) // whole
         if needed <= room:
-            return _proposal(sizes[0][0], (count, distinct, needed))
-    return _proposal(sizes[0][0], None)
-
-
-def _proposal(whole: int, fits: tuple[int, int, int] | None) -> Callable[[Name], str]:
-    """Propose a `min_count`, with the number of pretokens that it leaves and their memory."""
-    of_all = f"of {whole:,} distinct pretokens"
-    if fits is None:
-        return lambda name: f"no {name('min_count')} up to {_MIN_COUNTS[-1]:,} leaves few enough {of_all}"
-    least, left, needed = fits
-    leaves = f"{least} leaves {left:,} {of_all}, which need about {_gigabytes(needed)}"
-    return lambda name: f"{name('min_count')} {leaves}"
+            leaves = f"{least} leaves {left:,} {of_all}, which need about {_gigabytes(needed)}"
+            return lambda name: f"{name('min_count')} {leaves}"
+    return lambda name: f"no {name('min_count')} up to {_MIN_COUNTS[-1]:,} leaves few enough {of_all}"
 
 
 def _gigabytes(size: int) -> str:

@@ -3,8 +3,7 @@
 
 use std::sync::Mutex;
 
-use super::shard::{SHARDS, Shard, shard_of};
-use super::table::Short;
+use super::shard::{SHARDS, Shard, Short, shard_of};
 use crate::error::Result;
 use crate::key::{HashSeed, Key};
 use crate::memory::{self, boxed_array};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::boundary::Cutter;
 use super::buffers::{ShardBuffers, SharedShards};
-use super::table::Short;
+use super::shard::Short;
 use crate::error::{Error, Result};
 use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;

@@ -2,7 +2,7 @@
 //!
 //! Texts come in batches, from memory or from files ([`files`]), and are divided at places where a cut changes no pretoken
 //! ([`boundary`]) into parts, which a queue hands to workers ([`feed`]). Each worker counts into a small table of its own
-//! ([`counter`]) and from there into shards that all workers share ([`shard`], [`table`]). What does not fit the memory
+//! ([`counter`]) and from there into shards that all workers share ([`shard`]). What does not fit the memory
 //! limit is spilled to sorted runs in temporary files ([`spill`]).
 //!
 //! Boundaries are special tokens between documents: they are never counted, and no pretoken crosses them. Counts do not
@@ -16,7 +16,6 @@ mod files;
 mod shard;
 mod sorted;
 mod spill;
-mod table;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

@@ -7,11 +7,33 @@ use std::mem::take;
 
 use super::sorted::{Entries, Merged};
 use super::spill::{Run, Spill, overflow};
-use super::table::{HashTable, Short, TableSlot};
 use crate::error::Result;
-use crate::key::HashSeed;
+use crate::key::table::{HashTable, TableSlot};
+use crate::key::{HashSeed, Key};
 use crate::memory;
 use crate::memory::cells::{Content, Plain};
+
+/// A short pretoken, whose key is the pretoken itself, and its count.
+#[derive(Clone, Copy, Default)]
+pub struct Short {
+    pub key: Key,
+    pub count: u64,
+}
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Short {}
+
+impl TableSlot for Short {
+    #[inline(always)]
+    fn is_free(&self) -> bool {
+        self.key.is_none()
+    }
+
+    #[inline(always)]
+    fn hash(&self, seed: HashSeed) -> u64 {
+        seed.hash(self.key)
+    }
+}
 
 /// A long pretoken: its bytes' place in the arena, and its count. A free slot has length 0.
 #[derive(Clone, Copy, Default)]
@@ -115,9 +137,11 @@ impl Shard {
 
     #[inline(always)]
     fn add_one_short(&mut self, entry: Short) -> Result<()> {
-        match self.short.find_or_insert(entry, |slot| slot.key == entry.key)? {
-            Some(slot) => add_checked(&mut slot.count, entry.count, &entry.key.bytes()[..entry.key.length()]),
-            None => Ok(()),
+        match self.short.insert(entry, |slot| slot.key == entry.key)? {
+            (_, true) => Ok(()),
+            (slot, false) => {
+                add_checked(&mut slot.count, entry.count, &entry.key.bytes()[..entry.key.length()])
+            }
         }
     }
 
@@ -149,13 +173,12 @@ impl Shard {
                 && slot.length == pretoken.len()
                 && arena[slot.start..][..slot.length] == *pretoken
         };
-        match self.long.find_or_insert(entry, is_same)? {
-            Some(slot) => add_checked(&mut slot.count, count, pretoken),
-            None => {
-                self.arena.extend_from_slice(pretoken);
-                Ok(())
-            }
+        let (slot, is_new) = self.long.insert(entry, is_same)?;
+        if is_new {
+            self.arena.extend_from_slice(pretoken);
+            return Ok(());
         }
+        add_checked(&mut slot.count, count, pretoken)
     }
 
     /// Make room in the arena for a pretoken.

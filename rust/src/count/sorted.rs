@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
+use super::shard::Short;
 use super::spill::{Run, RunReader, overflow};
-use super::table::Short;
 use crate::error::Result;
 use crate::memory;
 

@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(error(&[cut]), ErrorKind::UnexpectedEof);
         Place { at: 20, ..start.clone() }.write_all(&[0xFF; 40]).unwrap();
         assert_eq!(error(&spill.runs()), ErrorKind::InvalidData);
-        start.file.file.set_len(30).unwrap();
+        start.file.file.set_len(25).unwrap();
         assert_eq!(error(&[Run { start, length: 100 }]), ErrorKind::UnexpectedEof);
     }
 }

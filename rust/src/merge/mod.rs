@@ -110,12 +110,9 @@ pub trait Words: Sync {
     fn visit(&self, share: Share, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
 }
 
-/// Words made of symbol numbers, in flat arrays.
+/// Words made of symbol numbers.
 pub struct SymbolWords<'a> {
-    /// The symbols of all words, concatenated.
-    pub symbols: &'a [u32],
-    /// The number of symbols of each word.
-    pub lengths: &'a [usize],
+    pub words: &'a [Vec<u32>],
     /// The count of each word.
     pub counts: &'a [u64],
 }
@@ -128,14 +125,7 @@ impl Words for SymbolWords<'_> {
     }
 
     fn visit(&self, share: Share, each: &mut Visit<'_, u32>) -> Result<()> {
-        let mut rest = self.symbols;
-        for (nth, (&length, &count)) in self.lengths.iter().zip(self.counts).enumerate() {
-            let (word, after) = rest.split_at(length);
-            if nth % share.of == share.nth {
-                each(word, count)?;
-            }
-            rest = after;
-        }
-        Ok(())
+        let mut words = self.words.iter().zip(self.counts).skip(share.nth).step_by(share.of);
+        words.try_for_each(|(word, &count)| each(word, count))
     }
 }

@@ -1,23 +1,10 @@
 //! The followed pairs: for each its count and the number of its list of positions.
-//!
-//! A hash table with open addressing. If too many keys collide, it is rebuilt with another random seed.
 
 use super::tokens::Code;
 use crate::error::{Error, Result};
-use crate::key::{HashSeed, search};
-use crate::memory::cells::{Cells, Content, Plain};
-use crate::prefetch::prefetch;
-
-/// A hash table of pairs, which are never removed, with the number of each pair's list.
-///
-/// Keys and counts share cache lines because every merge lowers counts; lists are read far less often.
-pub struct PairTable {
-    pairs: Cells<Pair>,
-    lists: Cells<u32>,
-    len: usize,
-    shift: u32,
-    seed: HashSeed,
-}
+use crate::key::HashSeed;
+use crate::key::table::{HashTable, TableSlot};
+use crate::memory::cells::Plain;
 
 /// A pair and its count; no pair has key 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,15 +13,42 @@ pub struct Pair {
     pub count: u64,
 }
 
-// SAFETY: it consists of integers, for which any bytes are valid.
-unsafe impl Plain for Pair {}
+/// A followed pair, and the number of its list.
+#[derive(Clone, Copy, Default)]
+pub struct Followed {
+    key: u64,
+    pub count: u64,
+    pub list: u32,
+}
+
+// SAFETY: it consists of integers and padding, for which any bytes are valid.
+unsafe impl Plain for Followed {}
+
+impl TableSlot for Followed {
+    #[inline(always)]
+    fn is_free(&self) -> bool {
+        self.key == 0
+    }
+
+    #[inline(always)]
+    fn hash(&self, seed: HashSeed) -> u64 {
+        seed.hash_number(self.key)
+    }
+}
+
+impl Followed {
+    #[inline(always)]
+    pub fn key(&self) -> u64 {
+        self.key
+    }
+
+    pub fn pair(&self) -> Pair {
+        Pair { key: self.key, count: self.count }
+    }
+}
 
 /// The list number of a pair without a list of positions; its count is then an upper bound.
 pub const UNLISTED: u32 = u32::MAX;
-
-const SMALLEST: usize = 1 << 8;
-/// The maximum load factor, as a fraction.
-const MAX_LOAD: (usize, usize) = (5, 8);
 
 /// Both codes in one number; never 0, because no symbol has code 0.
 pub fn key_of(left: Code, right: Code) -> u64 {
@@ -46,119 +60,50 @@ pub fn codes_of(key: u64) -> (Code, Code) {
     ((key >> 32) as Code, key as Code)
 }
 
+/// A table of followed pairs, which are never removed.
+pub struct PairTable {
+    pairs: HashTable<Followed>,
+}
+
 impl PairTable {
-    /// A table that holds `pairs` pairs without growing.
+    /// A table that holds so many pairs without growing.
     pub fn with_capacity(pairs: usize) -> Result<Self> {
-        Self::with_seed(pairs, HashSeed::of_process())
-    }
-
-    fn with_seed(pairs: usize, seed: HashSeed) -> Result<Self> {
-        let size = (pairs * MAX_LOAD.1 / MAX_LOAD.0 + 1).next_power_of_two().max(SMALLEST);
-        Ok(Self {
-            pairs: Cells::new(size, Content::LateZeros)?,
-            lists: Cells::new(size, Content::LateZeros)?,
-            len: 0,
-            shift: 64 - size.trailing_zeros(),
-            seed,
-        })
-    }
-
-    pub fn len(&self) -> usize {
-        self.len
+        Ok(Self { pairs: HashTable::with_capacity(pairs)? })
     }
 
     /// The size of the table.
-    pub fn places(&self) -> usize {
-        self.pairs.len()
+    pub fn size(&self) -> usize {
+        self.pairs.size()
     }
 
-    /// All pairs and lists.
-    pub fn iter(&self) -> impl Iterator<Item = (Pair, u32)> {
-        self.pairs
-            .iter()
-            .zip(self.lists.iter())
-            .filter(|(pair, _)| pair.key != 0)
-            .map(|(&pair, &list)| (pair, list))
+    pub fn iter(&self) -> impl Iterator<Item = &Followed> {
+        self.pairs.iter()
     }
 
-    /// The lists of the pairs with a count below the threshold.
-    pub fn lists_below(&mut self, threshold: u64) -> impl Iterator<Item = &mut u32> {
-        let entries = self.pairs.iter().zip(self.lists.iter_mut());
-        entries.filter(move |(pair, _)| pair.key != 0 && pair.count < threshold).map(|(_, list)| list)
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Followed> {
+        self.pairs.iter_mut()
     }
 
     /// Prefetches the entry of a pair.
     pub fn prefetch(&self, key: u64) {
-        prefetch(&self.pairs, self.home(key));
+        self.pairs.prefetch(&Followed { key, ..Followed::default() });
     }
 
-    /// The index of a pair in the table, valid until the next insertion.
-    pub fn find(&self, key: u64) -> Option<usize> {
-        self.place(key).filter(|&at| self.pairs[at].key != 0)
+    #[inline(always)]
+    pub fn find(&self, key: u64) -> Option<&Followed> {
+        self.pairs.find(&Followed { key, ..Followed::default() }, |pair| pair.key == key)
     }
 
-    /// The pair's index; a new pair has count 0 and list 0.
-    #[inline]
-    pub fn insert(&mut self, key: u64) -> Result<usize> {
-        if self.len * MAX_LOAD.1 >= self.pairs.len() * MAX_LOAD.0 {
-            self.refill(self.len * 2, self.seed)?;
-        }
-        let Some(at) = self.place(key) else {
-            self.refill(self.len, HashSeed::random())?;
-            return self.insert(key);
-        };
-        if self.pairs[at].key == 0 {
-            self.len += 1;
-            self.pairs[at].key = key;
-        }
-        Ok(at)
+    #[inline(always)]
+    pub fn find_mut(&mut self, key: u64) -> Option<&mut Followed> {
+        self.pairs.find_mut(&Followed { key, ..Followed::default() }, |pair| pair.key == key)
     }
 
-    pub fn count(&self, at: usize) -> u64 {
-        self.pairs[at].count
-    }
-
-    pub fn count_mut(&mut self, at: usize) -> &mut u64 {
-        &mut self.pairs[at].count
-    }
-
-    pub fn list(&self, at: usize) -> u32 {
-        self.lists[at]
-    }
-
-    pub fn list_mut(&mut self, at: usize) -> &mut u32 {
-        &mut self.lists[at]
-    }
-
-    /// The index where the search for a key begins.
-    fn home(&self, key: u64) -> usize {
-        (self.seed.hash_number(key) >> self.shift) as usize
-    }
-
-    /// The index where the key is, or belongs; `None` if the search became too long.
-    fn place(&self, key: u64) -> Option<usize> {
-        search(&self.pairs, self.home(key), |pair| pair.key == 0, |pair| pair.key == key)
-    }
-
-    /// Moves all pairs to a table with room for `pairs` pairs.
-    #[cold]
-    fn refill(&mut self, pairs: usize, mut seed: HashSeed) -> Result<()> {
-        let mut other = Self::with_seed(pairs, seed)?;
-        while !self.copy_to(&mut other) {
-            seed = HashSeed::random();
-            other = Self::with_seed(pairs, seed)?;
-        }
-        *self = other;
-        Ok(())
-    }
-
-    /// Copies all pairs to an empty table; false if too many of them collide.
-    fn copy_to(&self, other: &mut Self) -> bool {
-        other.len = self.len;
-        self.iter().all(|(pair, list)| {
-            let place = other.place(pair.key);
-            place.map(|at| (other.pairs[at], other.lists[at]) = (pair, list)).is_some()
-        })
+    /// The entry of a pair, and whether it is new: then its count is 0.
+    #[inline(always)]
+    pub fn insert(&mut self, key: u64) -> Result<(&mut Followed, bool)> {
+        self.pairs.make_room()?;
+        self.pairs.insert(Followed { key, ..Followed::default() }, |pair| pair.key == key)
     }
 }
 
@@ -171,35 +116,4 @@ pub fn add(count: &mut u64, more: u64) -> Result<()> {
         .checked_add(more)
         .ok_or_else(|| Error::Overflow("the count of a pair does not fit 64 bits".to_string()))?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::key::LONGEST_SEARCH;
-
-    /// The number of entries that lookups of all pairs visit.
-    fn steps(table: &PairTable) -> usize {
-        let size = table.places();
-        let steps = |(at, pair): (usize, &Pair)| 1 + (at + size - table.home(pair.key)) % size;
-        table.pairs.iter().enumerate().filter(|(_, pair)| pair.key != 0).map(steps).sum()
-    }
-
-    #[test]
-    fn pairs_that_collide_under_one_seed_make_the_table_draw_another() {
-        let seed = HashSeed::random();
-        let chosen = (1..).filter(|&key| seed.hash_number(key) >> 52 == 5);
-        let chosen: Vec<u64> = chosen.take(2 * LONGEST_SEARCH).collect();
-        for first in [seed, HashSeed::random()] {
-            let mut table = PairTable::with_seed(chosen.len(), first).unwrap();
-            for &key in &chosen {
-                let place = table.insert(key).unwrap();
-                *table.count_mut(place) += key;
-            }
-            assert_ne!(table.seed, seed);
-            assert_eq!(table.len, chosen.len());
-            assert!(chosen.iter().all(|&key| table.find(key).is_some_and(|place| table.count(place) == key)));
-            assert!(steps(&table) < 4 * chosen.len(), "{} steps", steps(&table));
-        }
-    }
 }

@@ -1,14 +1,19 @@
 //! A priority queue of pairs: the highest count first, ties by a total order.
 //!
-//! Frequent pairs are in a heap. Rare pairs, which are far more numerous, are in unordered buckets, one per count. When
-//! the queue reaches a count, it brings the pairs of that bucket up to date and sorts them many at a time. The next
-//! merges are then known in advance, and their memory can be prefetched.
+//! Pairs are in unordered buckets: one for each small count, and one for each of 16 ranges between two powers of two.
+//! When the queue reaches a bucket, it brings its pairs up to date and sorts them, many at a time. The next merges are then
+//! known in advance, and their memory can be prefetched.
+//!
+//! ```text
+//! buckets   ... | 7: e b | 8: d a c |         reached: 8, of which a and c are sorted, and d waits
+//! sorted    c a                               a comes next; a new pair with count 8 is put in its place
+//! ```
 //!
 //! Invariant: a queued count is never lower than the pair's real count. It may be higher, and is checked when popped.
 
 use std::cmp::Ordering;
 
-use super::pairs::{Pair, PairTable, codes_of};
+use super::pairs::{Followed, Pair, PairTable, codes_of};
 use super::tokens::{Code, Tokens};
 
 /// The rule that picks among the pairs with the highest count.
@@ -37,97 +42,114 @@ impl TieBreak {
         let order = if self == Self::LargestBytes { order.reverse() } else { order };
         order.then(a.cmp(&b))
     }
-
-    /// Whether `a` is merged before `b`.
-    fn prefers(self, tokens: &Tokens, a: &Pair, b: &Pair) -> bool {
-        let order = b.count.cmp(&a.count).then_with(|| self.compare(tokens, a.key, b.key));
-        order == Ordering::Less
-    }
 }
 
 /// The queue. A pair in it may have become rarer since.
 pub struct PairQueue {
     rule: TieBreak,
-    /// Pairs with a count of `floor` or more, except those in `sorted` and in the bucket of `floor`.
-    heap: Vec<Pair>,
-    /// Pairs with count `floor` and the numbers of their lists, the best last.
-    sorted: Vec<(u64, u32)>,
-    /// The highest count of a pair in a bucket.
-    floor: usize,
-    /// Pairs by count. Those with count `floor` all come after those in `sorted`.
+    /// Each count below this has a bucket of its own.
+    exact: u64,
+    /// The keys of pairs by their counts. Those at `floor` all come after those in `sorted`.
     buckets: Vec<Vec<u64>>,
-    /// The minimum number of pairs of a bucket that are sorted at a time; at least an eighth of them are.
+    /// The bucket that is reached: those above it are empty.
+    floor: usize,
+    /// Pairs of this bucket, the best last.
+    sorted: Vec<Followed>,
+    /// The minimum number of pairs of equal count that are sorted at a time; at least an eighth of them are.
     sort_batch: usize,
 }
 
-/// Children of a node of the heap.
-const CHILDREN: usize = 4;
+/// The number of buckets between two powers of two.
+const RANGES: usize = 16;
 /// The prefetch distance, in pairs.
 const AHEAD: usize = 16;
 
 impl PairQueue {
-    /// An empty queue with one bucket for each count below `buckets`.
-    pub fn new(rule: TieBreak, buckets: usize, sort_batch: usize) -> Self {
-        let (heap, sorted, floor) = (Vec::new(), Vec::new(), buckets);
-        Self { rule, heap, sorted, floor, buckets: vec![Vec::new(); buckets], sort_batch }
+    /// An empty queue with a bucket for each count below `exact`.
+    pub fn new(rule: TieBreak, exact: u64, sort_batch: usize) -> Self {
+        let buckets = exact as usize + RANGES * u64::BITS as usize;
+        Self {
+            rule,
+            exact,
+            buckets: vec![Vec::new(); buckets],
+            floor: buckets - 1,
+            sorted: Vec::new(),
+            sort_batch,
+        }
     }
 
     /// Removes all pairs.
     pub fn clear(&mut self) {
-        *self = Self::new(self.rule, self.buckets.len(), self.sort_batch);
+        *self = Self::new(self.rule, self.exact, self.sort_batch);
+    }
+
+    /// The bucket of a count above 0.
+    fn bucket_of(&self, count: u64) -> usize {
+        if count < self.exact {
+            return count as usize;
+        }
+        // The place of the highest bit, and the bits behind it.
+        let power = count.ilog2();
+        let range = (count << (u64::BITS - 1 - power) << 1) >> (u64::BITS - RANGES.ilog2());
+        self.exact as usize + RANGES * power as usize + range as usize
     }
 
     /// Adds a pair.
-    pub fn push(&mut self, tokens: &Tokens, pair: Pair) {
-        match self.buckets[..self.floor].get_mut(usize::try_from(pair.count).unwrap_or(usize::MAX)) {
-            Some(bucket) => bucket.push(pair.key),
-            None => self.push_frequent(tokens, pair),
+    pub fn push(&mut self, tokens: &Tokens, pair: &Followed) {
+        let bucket = self.bucket_of(pair.count);
+        let comes_last = |last: &Followed| self.order(tokens, pair, last).is_lt();
+        if bucket < self.floor || self.sorted.first().is_none_or(comes_last) {
+            self.buckets[bucket].push(pair.key());
+            self.floor = self.floor.max(bucket);
+        } else {
+            let place = self.sorted.partition_point(|other| self.order(tokens, other, pair).is_lt());
+            self.sorted.insert(place, *pair);
         }
     }
 
-    /// Removes and returns the best pair. Pairs of the current bucket whose count has fallen are moved to their bucket, or
-    /// dropped if their count is below `threshold`.
+    /// Removes and returns the best pair. Pairs of the bucket that is reached whose count has fallen are moved to their
+    /// bucket, or dropped if their count is below `threshold`.
     pub fn pop(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) -> Option<Pair> {
         while self.sorted.is_empty() {
-            match self.buckets.get_mut(self.floor) {
-                Some(bucket) if !bucket.is_empty() => self.sort_some(tokens, pairs, threshold),
-                _ if !self.heap.is_empty() => break,
-                _ => self.floor = self.floor.checked_sub(1)?,
+            if self.buckets[self.floor].is_empty() {
+                self.floor = self.floor.checked_sub(1)?;
+            } else {
+                self.sort_some(tokens, pairs, threshold);
             }
         }
-        let sorted = self.sorted.last().map(|&(key, _)| Pair { key, count: self.floor as u64 });
-        match (sorted, self.heap.first()) {
-            (Some(best), other) if other.is_none_or(|other| self.rule.prefers(tokens, &best, other)) => {
-                self.sorted.pop();
-                Some(best)
-            }
-            _ => self.pop_frequent(tokens),
-        }
+        self.sorted.pop().map(|best| best.pair())
     }
 
-    /// The pair `places` places after the best and its list, provided that nothing better is pushed before.
-    pub fn ahead(&self, places: usize) -> Option<(u64, u32)> {
+    /// The pair `places` places after the best, provided that nothing better is pushed before.
+    pub fn ahead(&self, places: usize) -> Option<Followed> {
         Some(self.sorted[self.sorted.len().checked_sub(places + 1)?])
     }
 
-    /// Moves the best pairs of the bucket of `floor` to `sorted`.
+    /// The order in `sorted`: the worst pair is the least.
+    fn order(&self, tokens: &Tokens, a: &Followed, b: &Followed) -> Ordering {
+        a.count.cmp(&b.count).then_with(|| self.rule.compare(tokens, b.key(), a.key()))
+    }
+
+    /// Moves the best pairs of the bucket that is reached to `sorted`.
     fn sort_some(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) {
         match self.rule {
             // A rule that is known here needs no branch for each comparison.
-            TieBreak::SmallestIds => self.sort_some_by(tokens, pairs, threshold, |a, b| b.cmp(&a)),
-            rule => self.sort_some_by(tokens, pairs, threshold, |a, b| rule.compare(tokens, b, a)),
+            TieBreak::SmallestIds => self.sort_some_by(pairs, threshold, |a, b| b.cmp(&a)),
+            rule => self.sort_some_by(pairs, threshold, |a, b| rule.compare(tokens, b, a)),
         }
     }
 
     fn sort_some_by(
         &mut self,
-        tokens: &Tokens,
         pairs: &PairTable,
         threshold: u64,
         worst_first: impl Fn(u64, u64) -> Ordering,
     ) {
+        let is_exact = (self.floor as u64) < self.exact;
         let bucket = &mut self.buckets[self.floor];
-        let some = bucket.len() - self.sort_batch.max(bucket.len() / 8).min(bucket.len());
+        let best =
+            if is_exact { self.sort_batch.max(bucket.len() / 8).min(bucket.len()) } else { bucket.len() };
+        let some = bucket.len() - best;
         if some > 0 {
             bucket.select_nth_unstable_by(some, |&a, &b| worst_first(a, b));
         }
@@ -136,50 +158,15 @@ impl PairQueue {
             if let Some(&later) = best.get(nth + AHEAD) {
                 pairs.prefetch(later);
             }
-            let Some(at) = pairs.find(key) else { continue };
-            let count = pairs.count(at);
-            if count == self.floor as u64 {
-                self.sorted.push((key, pairs.list(at)));
-            } else if count >= threshold {
-                self.push(tokens, Pair { key, count });
+            let Some(pair) = pairs.find(key).filter(|pair| pair.count >= threshold) else { continue };
+            let bucket = self.bucket_of(pair.count);
+            if bucket == self.floor {
+                self.sorted.push(*pair);
+            } else {
+                self.buckets[bucket].push(key);
             }
         }
-        self.sorted.sort_unstable_by(|a, b| worst_first(a.0, b.0));
-    }
-
-    fn push_frequent(&mut self, tokens: &Tokens, pair: Pair) {
-        self.heap.push(pair);
-        let mut at = self.heap.len() - 1;
-        while at > 0 {
-            let parent = (at - 1) / CHILDREN;
-            if !self.rule.prefers(tokens, &pair, &self.heap[parent]) {
-                break;
-            }
-            self.heap[at] = self.heap[parent];
-            at = parent;
-        }
-        self.heap[at] = pair;
-    }
-
-    fn pop_frequent(&mut self, tokens: &Tokens) -> Option<Pair> {
-        let last = self.heap.pop()?;
-        let Some(&best) = self.heap.first() else { return Some(last) };
-        let mut at = 0;
-        loop {
-            let first = at * CHILDREN + 1;
-            let children = first..(first + CHILDREN).min(self.heap.len());
-            let preferred = children.reduce(|best, child| {
-                if self.rule.prefers(tokens, &self.heap[child], &self.heap[best]) { child } else { best }
-            });
-            match preferred {
-                Some(child) if self.rule.prefers(tokens, &self.heap[child], &last) => {
-                    self.heap[at] = self.heap[child];
-                    at = child;
-                }
-                _ => break,
-            }
-        }
-        self.heap[at] = last;
-        Some(best)
+        self.sorted
+            .sort_unstable_by(|a, b| a.count.cmp(&b.count).then_with(|| worst_first(a.key(), b.key())));
     }
 }

@@ -111,9 +111,8 @@ impl Recount {
 
     /// Follows a pair, which has the last list.
     fn follow(&mut self, pair: Pair) -> Result<()> {
-        let place = self.followed.insert(pair.key)?;
-        *self.followed.count_mut(place) = pair.count;
-        *self.followed.list_mut(place) = self.lists.last();
+        let (followed, _) = self.followed.insert(pair.key)?;
+        (followed.count, followed.list) = (pair.count, self.lists.last());
         Ok(())
     }
 }

@@ -427,7 +427,7 @@ mod tests {
     fn slots_are_widened_in_place() {
         for len in [2, 3, 7, 8, 63, 64, 65, 200, 5000] {
             let symbols: Vec<u32> = (65_300..65_534).cycle().take(len).collect();
-            let words = SymbolWords { symbols: &symbols, lengths: &[len], counts: &[1] };
+            let words = SymbolWords { words: std::slice::from_ref(&symbols), counts: &[1] };
             let (spans, share) = (vec![1; 1 << 16], Share { nth: 0, of: 1 });
             let (mut watch, may_widen) = (Unwatched, len % 2 == 0);
             let mut pulse = Pulse::of(&mut watch);

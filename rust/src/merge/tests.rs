@@ -199,10 +199,8 @@ fn train_engine(
     prior: &[MergeRow],
     tuning: Tuning,
 ) -> Result<Vec<MergeRow>> {
-    let flat: Vec<u32> = corpus.iter().flat_map(|(word, _)| word.clone()).collect();
-    let lengths: Vec<usize> = corpus.iter().map(|(word, _)| word.len()).collect();
-    let counts: Vec<u64> = corpus.iter().map(|&(_, count)| count).collect();
-    let words = SymbolWords { symbols: &flat, lengths: &lengths, counts: &counts };
+    let (words, counts): (Vec<Vec<u32>>, Vec<u64>) = corpus.iter().cloned().unzip();
+    let words = SymbolWords { words: &words, counts: &counts };
     Planned::new(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)?
         .fill(&words, &mut Unwatched)?
         .train(&mut Unwatched)
@@ -381,7 +379,7 @@ fn prior_merges_that_make_no_sense_are_refused() {
 fn the_example_of_the_header_is_true() {
     let (bar, hole, a, b, c) = (BOUNDARY, HOLE, FIRST, FIRST + 1, FIRST + 2);
     let (ab, abab) = (FIRST + 3, FIRST + 4);
-    let words = SymbolWords { symbols: &[0, 1, 0, 1, 2, 0, 1], lengths: &[4, 3], counts: &[5, 2] };
+    let words = SymbolWords { words: &[vec![0, 1, 0, 1], vec![2, 0, 1]], counts: &[5, 2] };
     let slots_after = |merges: &[MergeRow]| {
         let mut tokens = Tokens::new(ABCD[..3].iter().copied(), false, false).unwrap();
         let prior = Prior::new(merges, &mut tokens).unwrap();
@@ -447,8 +445,7 @@ fn a_watcher_stops_training() {
             if self.0.len() > 1 { Err(Error::Value("enough".to_string())) } else { Ok(()) }
         }
     }
-    let symbols: Vec<u32> = vec![0; 4];
-    let words = SymbolWords { symbols: &symbols, lengths: &[4], counts: &[1] };
+    let words = SymbolWords { words: &[vec![0; 4]], counts: &[1] };
     let all = rules(TieBreak::SmallestIds, false);
     let mut watch = Impatient(HashMap::new());
     let stopped = Planned::new(AB.into_iter(), &words, &all, &[], DEFAULT, &mut watch)

@@ -4,10 +4,9 @@
 //! from the digests of its two tokens, and finds a token of equal bytes, if there is one. Equal digests are compared by
 //! their bytes, so a collision costs time but never changes the result.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
-
 use crate::error::{Error, Result};
+use crate::key::HashSeed;
+use crate::key::table::{HashTable, TableSlot};
 use crate::memory;
 use crate::memory::cells::Plain;
 use crate::memory::rows::Rows;
@@ -29,7 +28,8 @@ pub struct Tokens {
     /// The bytes of the symbols, concatenated; with `keeps_bytes`, those of all tokens.
     bytes: Vec<u8>,
     keeps_bytes: bool,
-    shared: Option<SharedTokens>,
+    /// If tokens are shared: those that merges may result in.
+    shared: Option<HashTable<SharedToken>>,
 }
 
 /// What a merge needs to know of its two tokens, in one place.
@@ -58,7 +58,8 @@ impl Tokens {
         keeps_bytes: bool,
         shares: bool,
     ) -> Result<Self> {
-        let shared = shares.then(SharedTokens::new);
+        let shared = if shares { Some(HashTable::with_capacity(0)?) } else { None };
+        let point = HashSeed::random().hash_number(0) % PRIME;
         let mut tokens = Self { tokens: Rows::default(), bytes: Vec::new(), keeps_bytes, shared };
         for _ in 0..FIRST {
             tokens.push(0, 1, [BOUNDARY; 2], Digest::EMPTY)?;
@@ -72,21 +73,22 @@ impl Tokens {
                 return Err(Error::Value("symbols: an empty symbol cannot be merged".to_string()));
             }
             let span = if !shares || uniform { 1 } else { symbol.len() };
-            let digest = tokens.shared.as_ref().map_or(Digest::EMPTY, |shared| shared.digest_of(symbol));
+            let digest = if shares { Digest::of(symbol, point) } else { Digest::EMPTY };
             // Among equal symbols, merges result in the first.
-            let place = tokens.find(digest, |code| tokens.bytes(code).1 == symbol);
+            let known = tokens.find(digest, |code| tokens.bytes(code).1 == symbol);
             let code = tokens.push(symbol.len() as u64, span as u64, [BOUNDARY; 2], digest)?;
             memory::extend(&mut tokens.bytes, symbol)?;
             tokens.note_bytes();
-            tokens.share(place, code)?;
+            if known.is_none() {
+                tokens.share(code)?;
+            }
         }
         Ok(tokens)
     }
 
     /// Makes room for more tokens, so that they need not be moved.
     pub fn make_room(&mut self, more: usize) -> Result<()> {
-        self.tokens.reserve(more)?;
-        self.shared.as_mut().map_or(Ok(()), |shared| shared.make_room(more))
+        self.tokens.reserve(more)
     }
 
     /// The number of codes in use.
@@ -119,10 +121,10 @@ impl Tokens {
     pub fn join(&mut self, left: Code, right: Code) -> Result<(Code, bool)> {
         let [first, second] = [left, right].map(|code| self.tokens[code as usize]);
         let digest = if self.shared.is_some() { first.digest.concat(second.digest) } else { Digest::EMPTY };
-        let place = match self.find(digest, |code| self.spell(&[code]).eq(self.spell(&[left, right]))) {
-            Found::Token(known) => return Ok((known, false)),
-            free => free,
-        };
+        let is_it = |code| self.spell(&[code]).eq(self.spell(&[left, right]));
+        if let Some(known) = self.find(digest, is_it) {
+            return Ok((known, false));
+        }
         let span = u64::from(first.span) + u64::from(second.span);
         let code = self.push(first.length.saturating_add(second.length), span, [left, right], digest)?;
         if self.keeps_bytes {
@@ -132,7 +134,7 @@ impl Tokens {
             }
             self.note_bytes();
         }
-        self.share(place, code)?;
+        self.share(code)?;
         Ok((code, true))
     }
 
@@ -178,17 +180,39 @@ impl Tokens {
     }
 
     /// The shared token with this digest that is the one.
-    fn find(&self, digest: Digest, is_it: impl Fn(Code) -> bool) -> Found {
-        let Some(shared) = &self.shared else { return Found::Free(0) };
-        shared.find(digest, |code| self.tokens[code as usize].digest == digest && is_it(code))
+    fn find(&self, digest: Digest, is_it: impl Fn(Code) -> bool) -> Option<Code> {
+        let wanted = SharedToken { digest: digest.value, code: BOUNDARY };
+        let is_same = |token: &SharedToken| token.digest == wanted.digest && is_it(token.code);
+        self.shared.as_ref()?.find(&wanted, is_same).map(|token| token.code)
     }
 
-    /// Lets merges result in a token, if its place is free.
-    fn share(&mut self, place: Found, code: Code) -> Result<()> {
-        match (&mut self.shared, place) {
-            (Some(shared), Found::Free(place)) => shared.add(place, code),
-            _ => Ok(()),
-        }
+    /// Lets merges result in a token, if tokens are shared.
+    fn share(&mut self, code: Code) -> Result<()> {
+        let Some(shared) = &mut self.shared else { return Ok(()) };
+        let digest = self.tokens[code as usize].digest.value;
+        shared.make_room()?;
+        shared.insert(SharedToken { digest, code }, |_| false)?;
+        Ok(())
+    }
+}
+
+/// A token that merges may result in. A free slot has code 0.
+#[derive(Clone, Copy, Default)]
+struct SharedToken {
+    digest: u64,
+    code: Code,
+}
+
+// SAFETY: it consists of integers and padding, for which any bytes are valid.
+unsafe impl Plain for SharedToken {}
+
+impl TableSlot for SharedToken {
+    fn is_free(&self) -> bool {
+        self.code == BOUNDARY
+    }
+
+    fn hash(&self, seed: HashSeed) -> u64 {
+        seed.hash_number(self.digest)
     }
 }
 
@@ -220,74 +244,14 @@ fn times(a: u64, b: u64) -> u64 {
 impl Digest {
     const EMPTY: Self = Self { value: 0, shift: 1 };
 
+    fn of(bytes: &[u8], point: u64) -> Self {
+        let digest_of = |&byte: &u8| Self { value: u64::from(byte) + 1, shift: point };
+        bytes.iter().map(digest_of).fold(Self::EMPTY, Self::concat)
+    }
+
     fn concat(self, next: Self) -> Self {
         let value = remainder(times(self.value, next.shift) + next.value);
         Self { value, shift: times(self.shift, next.shift) }
-    }
-}
-
-/// The tokens that merges may result in, by the values of their digests. Where a value is taken by another token, the
-/// next one is tried.
-struct SharedTokens {
-    /// The point where polynomials are evaluated.
-    at: u64,
-    codes: HashMap<u64, Code, BuildHasherDefault<DigestHasher>>,
-}
-
-/// The result of a search: a token, or the place where it belongs.
-enum Found {
-    Token(Code),
-    Free(u64),
-}
-
-impl SharedTokens {
-    fn new() -> Self {
-        Self { at: RandomState::new().hash_one(0) % PRIME, codes: HashMap::default() }
-    }
-
-    fn digest_of(&self, bytes: &[u8]) -> Digest {
-        let digest_of = |&byte: &u8| Digest { value: u64::from(byte) + 1, shift: self.at };
-        bytes.iter().map(digest_of).fold(Digest::EMPTY, Digest::concat)
-    }
-
-    fn find(&self, digest: Digest, is_it: impl Fn(Code) -> bool) -> Found {
-        let mut place = digest.value;
-        while let Some(&code) = self.codes.get(&place) {
-            if is_it(code) {
-                return Found::Token(code);
-            }
-            place += 1;
-        }
-        Found::Free(place)
-    }
-
-    fn add(&mut self, place: u64, code: Code) -> Result<()> {
-        self.make_room(1)?;
-        self.codes.insert(place, code);
-        Ok(())
-    }
-
-    fn make_room(&mut self, more: usize) -> Result<()> {
-        let no_memory = |_| Error::Memory("no memory for a lookup of the tokens".to_string());
-        self.codes.try_reserve(more).map_err(no_memory)
-    }
-}
-
-/// Digests are random already; the map uses the highest bits, too.
-#[derive(Default)]
-struct DigestHasher(u64);
-
-impl Hasher for DigestHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(self.0 ^ u64::from(byte)));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 }
 

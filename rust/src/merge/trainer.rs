@@ -5,7 +5,7 @@
 //! none is left, a recount starts afresh with a lower threshold.
 
 use super::lists::Lists;
-use super::pairs::{Pair, PairTable, UNLISTED, add, codes_of, key_of};
+use super::pairs::{PairTable, UNLISTED, add, codes_of, key_of};
 use super::prior::Prior;
 use super::queue::{PairQueue, TieBreak};
 use super::recount::{Plan, Recount};
@@ -200,18 +200,18 @@ impl Trainer<'_> {
                 continue;
             };
             self.look_ahead(slots);
-            let Some(place) = self.pairs.find(best.key) else { continue };
-            let (count, list) = (self.pairs.count(place), self.pairs.list(place));
-            if count < self.threshold {
+            let Some(pair) = self.pairs.find_mut(best.key) else { continue };
+            if pair.count < self.threshold {
                 continue;
             }
-            if count != best.count {
-                self.queue.push(&self.tokens, Pair { count, ..best });
-            } else if list == UNLISTED {
+            if pair.count != best.count {
+                self.queue.push(&self.tokens, pair);
+            } else if pair.list == UNLISTED {
                 self.recount(Reason::Unsure, slots, pulse)?;
             } else {
                 // All of its occurrences are merged now.
-                *self.pairs.count_mut(place) = 0;
+                pair.count = 0;
+                let list = pair.list;
                 self.merge(codes_of(best.key), list, slots, pulse)?;
             }
         }
@@ -220,22 +220,22 @@ impl Trainer<'_> {
 
     /// Prefetches the memory of the next merges, one step further for each merge that is nearer.
     fn look_ahead<S: SlotWidth>(&self, slots: &Slots<S>) {
-        if let Some((key, list)) = self.queue.ahead(3 * STEP) {
-            let (left, right) = codes_of(key);
-            self.pairs.prefetch(key);
+        if let Some(pair) = self.queue.ahead(3 * STEP) {
+            let (left, right) = codes_of(pair.key());
+            self.pairs.prefetch(pair.key());
             self.tokens.prefetch(left, right);
-            self.lists.prefetch(list);
+            self.lists.prefetch(pair.list);
         }
-        if let Some((_, list)) = self.queue.ahead(2 * STEP) {
-            self.lists.prefetch_positions(list);
+        if let Some(pair) = self.queue.ahead(2 * STEP) {
+            self.lists.prefetch_positions(pair.list);
         }
-        if let Some((_, list)) = self.queue.ahead(STEP) {
-            self.first_positions(list).for_each(|at| slots.prefetch(at as usize));
+        if let Some(pair) = self.queue.ahead(STEP) {
+            self.first_positions(pair.list).for_each(|at| slots.prefetch(at as usize));
         }
-        if let Some((key, list)) = self.queue.ahead(1) {
-            let (left, right) = codes_of(key);
+        if let Some(pair) = self.queue.ahead(1) {
+            let (left, right) = codes_of(pair.key());
             let (left_span, right_span) = (self.tokens.span(left) as usize, self.tokens.span(right) as usize);
-            for at in self.first_positions(list) {
+            for at in self.first_positions(pair.list) {
                 let Some(around) = slots.around(at as usize, left_span + right_span) else { continue };
                 if around[1] == S::of(left) && around[1 + left_span] == S::of(right) {
                     let (before, after) = (around[0].code(), around[1 + left_span + right_span].code());
@@ -277,7 +277,7 @@ impl Trainer<'_> {
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST])?;
         pulse.finished = self.merges.len() as u64;
         pulse.beat(positions + 1)?;
-        if self.lists.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {
+        if self.lists.has_grown(self.tuning.growth_per_entry * self.pairs.size()) {
             self.drop_lists();
         }
         if self.lists.is_full() {
@@ -309,8 +309,8 @@ impl Trainer<'_> {
 
     /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
     fn drop_lists(&mut self) {
-        for list in self.pairs.lists_below(self.threshold) {
-            let block = self.lists.take(std::mem::replace(list, UNLISTED));
+        for pair in self.pairs.iter_mut().filter(|pair| pair.count < self.threshold) {
+            let block = self.lists.take(std::mem::replace(&mut pair.list, UNLISTED));
             self.lists.free(block);
         }
         self.lists.note_size();
@@ -360,9 +360,9 @@ impl Trainer<'_> {
         let old = side.old_pair(neighbour, &task);
         if weight > 0
             && old != key_of(task.left, task.right)
-            && let Some(place) = self.pairs.find(old)
+            && let Some(pair) = self.pairs.find_mut(old)
         {
-            *self.pairs.count_mut(place) -= weight;
+            pair.count -= weight;
         }
     }
 
@@ -389,24 +389,21 @@ impl Trainer<'_> {
         if (is_new && weight < self.threshold) || !self.rules.allow(&self.tokens, left, right) {
             return Ok(None);
         }
-        let before = self.pairs.len();
-        let place = self.pairs.insert(key)?;
-        if self.pairs.len() > before {
+        let (pair, is_new_pair) = self.pairs.insert(key)?;
+        if is_new_pair {
             let is_exact = is_new || self.threshold == 1;
-            *self.pairs.count_mut(place) = if is_exact { 0 } else { self.threshold - 1 };
-            *self.pairs.list_mut(place) = if is_exact { self.lists.add_empty()? } else { UNLISTED };
+            pair.count = if is_exact { 0 } else { self.threshold - 1 };
+            pair.list = if is_exact { self.lists.add_empty()? } else { UNLISTED };
         }
-        let list = self.pairs.list(place);
-        let count = self.pairs.count_mut(place);
-        if list == UNLISTED {
-            *count = count.saturating_add(weight);
+        if pair.list == UNLISTED {
+            pair.count = pair.count.saturating_add(weight);
         } else {
-            add(count, weight)?;
+            add(&mut pair.count, weight)?;
         }
-        if *count >= self.threshold {
-            self.queue.push(&self.tokens, Pair { key, count: *count });
+        if pair.count >= self.threshold {
+            self.queue.push(&self.tokens, pair);
         }
-        Ok((list != UNLISTED).then_some(list))
+        Ok((pair.list != UNLISTED).then_some(pair.list))
     }
 
     /// Counts all pairs again and follows the frequent ones; false when no pair is left.
@@ -439,7 +436,7 @@ impl Trainer<'_> {
             return Ok(false);
         };
         (self.threshold, self.pairs, self.lists) = (recount.threshold, recount.followed, recount.lists);
-        for (pair, _) in self.pairs.iter() {
+        for pair in self.pairs.iter() {
             self.queue.push(&self.tokens, pair);
         }
         Ok(true)

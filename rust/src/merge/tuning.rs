@@ -31,9 +31,9 @@ pub struct Tuning {
     pub growth_per_entry: usize,
 
     // The queue.
-    /// Pairs rarer than this are kept in buckets.
-    pub buckets: usize,
-    /// The number of pairs of a bucket that are sorted at a time.
+    /// Each count below this has a bucket of its own.
+    pub buckets: u64,
+    /// The number of pairs of equal count that are sorted at a time.
     pub sort_batch: usize,
 
     // Slots.

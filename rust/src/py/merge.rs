@@ -11,7 +11,6 @@ use super::vocabulary::{bytes_of, merge_rows};
 use super::{PyWatch, call_with};
 use crate::count::CountTable;
 use crate::error::{Error, Result};
-use crate::memory;
 use crate::merge::{Planned, Rules, Share, SymbolWords, TieBreak, Tuning, Visit, Words};
 use crate::watch::{Stage, Watch};
 use crate::workers::thread_count;
@@ -22,19 +21,22 @@ use crate::workers::thread_count;
 pub fn train_symbol_merges<'py>(
     py: Python<'py>,
     symbols: Vec<PyBackedBytes>,
-    words: &Bound<'py, PyAny>,
+    words: Vec<Vec<u32>>,
     counts: Vec<u64>,
     tie_break: TieBreak,
     shared_tokens: bool,
     max_merges: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let rules = Rules { tie_break, shared_tokens, max_tokens: None, max_merges, max_token_length: None };
-    let (flat, lengths) = flatten(words, symbols.len())?;
-    if lengths.len() != counts.len() {
-        let message = format!("counts: {} counts for {} words", counts.len(), lengths.len());
+    if words.len() != counts.len() {
+        let message = format!("counts: {} counts for {} words", counts.len(), words.len());
         return Err(PyValueError::new_err(message));
     }
-    let words = SymbolWords { symbols: &flat, lengths: &lengths, counts: &counts };
+    if let Some(symbol) = words.iter().flatten().find(|symbol| **symbol as usize >= symbols.len()) {
+        let message = format!("words: {symbol} is not the number of one of the {} symbols", symbols.len());
+        return Err(PyValueError::new_err(message));
+    }
+    let words = SymbolWords { words: &words, counts: &counts };
     let merges = py.detach(|| {
         let (mut watch, tuning) = (PyWatch::default(), Tuning::with_threads(1));
         let symbols = symbols.iter().map(|symbol| &symbol[..]);
@@ -155,22 +157,4 @@ fn symbols_of_bytes(base: &[u8]) -> PyResult<[u32; 256]> {
         return Err(PyValueError::new_err("base must hold each of the 256 byte values once"));
     }
     Ok(symbol_of)
-}
-
-/// The symbol numbers of all words, concatenated, and the words' lengths.
-fn flatten(words: &Bound<'_, PyAny>, symbols: usize) -> PyResult<(Vec<u32>, Vec<usize>)> {
-    let (mut flat, mut lengths) = (Vec::new(), Vec::new());
-    for word in words.try_iter()? {
-        let start = flat.len();
-        for symbol in word?.try_iter()? {
-            let symbol: u32 = symbol?.extract()?;
-            if symbol as usize >= symbols {
-                let message = format!("words: {symbol} is not the number of one of the {symbols} symbols");
-                return Err(PyValueError::new_err(message));
-            }
-            memory::push(&mut flat, symbol)?;
-        }
-        memory::push(&mut lengths, flat.len() - start)?;
-    }
-    Ok((flat, lengths))
 }

@@ -1,69 +1,42 @@
 //! Reads many small files in one call: for each by itself, the fixed costs would exceed those of reading.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::memory;
 
 /// The contents of small files.
-#[derive(Default)]
 pub struct SmallFiles {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+    contents: Vec<Vec<u8>>,
 }
 
 impl SmallFiles {
     /// Read files of at most so many bytes each. `None` means that one of them is larger, changes meanwhile or cannot be
     /// read; who reads it by itself learns why.
     pub fn read(paths: &[PathBuf], most: usize) -> Result<Option<Self>> {
-        let mut files = Self::default();
+        let mut contents = Vec::new();
         for path in paths {
-            if !files.add(path, most)? {
-                return Ok(None);
-            }
+            let Some(content) = content_of(path, most) else { return Ok(None) };
+            memory::push(&mut contents, content)?;
         }
-        Ok(Some(files))
+        Ok(Some(Self { contents }))
     }
 
     /// The content of each file.
     pub fn contents(&self) -> impl Iterator<Item = &[u8]> {
-        let mut start = 0;
-        self.ends.iter().map(move |&end| &self.bytes[std::mem::replace(&mut start, end)..end])
+        self.contents.iter().map(Vec::as_slice)
     }
+}
 
-    /// Read a file; false if that is not possible.
-    fn add(&mut self, path: &Path, most: usize) -> Result<bool> {
-        let Ok(mut file) = File::open(path) else { return Ok(false) };
-        let Some(size) = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|found| found.len())
-        else {
-            return Ok(false);
-        };
-        let Some(size) = usize::try_from(size).ok().filter(|&size| size <= most) else { return Ok(false) };
-        let start = self.ends.last().map_or(0, |&end| end);
-        memory::lengthen(&mut self.bytes, start + size + 1)?;
-        let room = &mut self.bytes[start..][..size + 1]; // One byte more, to see whether it grew.
-        let mut length = 0;
-        loop {
-            match file.read(&mut room[length..]) {
-                Ok(0) => break,
-                Ok(more) => length += more,
-                Err(_) => return Ok(false),
-            }
-            if length >= size {
-                break;
-            }
-        }
-        memory::push(&mut self.ends, start + length)?;
-        Ok(length == size)
-    }
+fn content_of(path: &Path, most: usize) -> Option<Vec<u8>> {
+    let found = fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= most as u64)?;
+    fs::read(path).ok().filter(|content| content.len() as u64 == found.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     #[test]
     fn small_files_are_read_whole_and_others_are_left() {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.types import Limits, Progress
@@ -39,23 +39,18 @@ def load_counts(
     arguments: Sequence[str],
     memory_limit: int | None,
     min_count: int = 1,
-    check: Callable[[list[str], int], None] | None = None,
     progress: Progress | None = None,
 ) -> Counts:
     """Load files of counts, each with its weight, and add them up.
 
-    Pretokens rarer than `min_count` may be left out if no other file can contain them. Where this is certain,
-    `check` gets the names of the files and the number, before anything is loaded.
+    Pretokens rarer than `min_count` may be left out if no other file can contain them.
     """
     from bpetite._internal.counts_file import are_apart  # slow to import
 
     inputs = find_inputs(arguments)
     weighted = any(found.weight != 1 for found in inputs)
-    known = check is not None or min_count > 1
-    apart = not weighted and known and are_apart(found.name for found in inputs)
+    apart = not weighted and min_count > 1 and are_apart(found.name for found in inputs)
     least = min_count if apart else 1
-    if check is not None and apart:
-        check([found.name for found in inputs], least)
     loading = None if progress is None else ProgressOfAll(progress, size_of(inputs))
     parts = (_weighted_counts(found, memory_limit, least, loading) for found in inputs)
     if len(inputs) == 1:

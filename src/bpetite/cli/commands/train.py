@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from functools import partial
 
 from bpetite._persistence import save_vocabulary
 from bpetite.cli.counts import load_counts, proposing_limit, room_of
@@ -21,7 +20,7 @@ from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts, memory_bytes
 from bpetite.show.progress import Shown
-from bpetite.training import Training, check_loading, train_vocabulary
+from bpetite.training import Training, train_vocabulary
 
 ABOUT = "Learn a vocabulary from a corpus, or from counts. It is saved as an artifact."
 EXAMPLES = """
@@ -49,8 +48,8 @@ def declare(command: argparse.ArgumentParser) -> None:
     add(
         "--training-memory",
         metavar="SIZE",
-        help="stop if merging, or loading --counts before it, is expected to need more memory than this, "
-        "such as 8GB, and propose a --min-count that fits (default: only warn if the machine has less)",
+        help="stop if merging is expected to need more memory than this, such as 8GB, "
+        "and propose a --min-count that fits (default: only warn if the machine has less)",
     )
     add_shared(command, "--quiet", "--no-color")
     add_reading(command)
@@ -67,7 +66,7 @@ def run(options: argparse.Namespace) -> bytes:
     training_memory = memory_bytes(options.training_memory, "training_memory")
     note = way_note(training.pattern_way) if options.counts is None else None
     with Shown(note, quiet=options.quiet) as progress:
-        counts = _counts(options, training, training_memory, progress)
+        counts = _counts(options, training, progress)
         vocabulary = train_vocabulary(
             counts,
             options.vocab_size,
@@ -92,11 +91,9 @@ def run(options: argparse.Namespace) -> bytes:
     return json_line(summary)
 
 
-def _counts(options: argparse.Namespace, training: Training, limit: int | None, progress: Shown) -> Counts:
+def _counts(options: argparse.Namespace, training: Training, progress: Shown) -> Counts:
     if options.counts is not None:
-        room = room_of(options)["memory_limit"]
-        check = None if limit is None or room is not None else partial(check_loading, limit=limit)
-        return load_counts(options.counts, room, options.min_count, check, progress)
+        return load_counts(options.counts, room_of(options)["memory_limit"], options.min_count, progress)
     with proposing_limit():
         return Counts.from_files(
             options.input,

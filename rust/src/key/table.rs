@@ -4,8 +4,8 @@
 //! seed: the entries of another table, in their order, do not cluster here. If a search becomes too long, the table is
 //! rebuilt with a new seed.
 
+use super::{HashSeed, search};
 use crate::error::Result;
-use crate::key::{HashSeed, Key, search};
 use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::prefetch;
 
@@ -15,28 +15,6 @@ pub trait TableSlot: Copy + Default + Plain {
     fn is_free(&self) -> bool;
 
     fn hash(&self, seed: HashSeed) -> u64;
-}
-
-/// A short pretoken, whose key is the pretoken itself, and its count.
-#[derive(Clone, Copy, Default)]
-pub struct Short {
-    pub key: Key,
-    pub count: u64,
-}
-
-// SAFETY: it consists of integers, for which any bytes are valid.
-unsafe impl Plain for Short {}
-
-impl TableSlot for Short {
-    #[inline(always)]
-    fn is_free(&self) -> bool {
-        self.key.is_none()
-    }
-
-    #[inline(always)]
-    fn hash(&self, seed: HashSeed) -> u64 {
-        seed.hash(self.key)
-    }
 }
 
 /// The table. The number of slots is a power of two.
@@ -58,13 +36,29 @@ impl<S> Default for HashTable<S> {
 }
 
 impl<S: TableSlot> HashTable<S> {
+    /// A table that holds so many entries before it grows.
+    pub fn with_capacity(entries: usize) -> Result<Self> {
+        let slots = (entries * MAX_LOAD.1 / MAX_LOAD.0 + 1).next_power_of_two().max(MIN_SLOTS);
+        Ok(Self { slots: Cells::new(slots, Content::LateZeros)?, ..Self::default() })
+    }
+
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// The number of slots.
+    pub fn size(&self) -> usize {
+        self.slots.len()
     }
 
     /// The size of the slots in bytes.
     pub fn memory(&self) -> usize {
         size_of_val(&self.slots[..])
+    }
+
+    /// Make room for another entry.
+    pub fn make_room(&mut self) -> Result<()> {
+        if self.growth().is_some() { self.grow(Content::LateZeros) } else { Ok(()) }
     }
 
     /// The bytes that growing takes, if the table must grow before the next entry.
@@ -82,26 +76,45 @@ impl<S: TableSlot> HashTable<S> {
         self.slots.iter().filter(|slot| !slot.is_free())
     }
 
+    /// The same to change them, except for what their hashes and `is_free` depend on.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut S> {
+        self.slots.iter_mut().filter(|slot| !slot.is_free())
+    }
+
     /// Prefetch the place of an entry.
     #[inline(always)]
     pub fn prefetch(&self, slot: &S) {
         prefetch(&self.slots, self.home(slot));
     }
 
-    /// The entry for which `is_same` holds; if there is none, `slot` is added and `None` is returned.
+    /// The entry for which `is_same` holds, among those with the hash of `slot`.
     #[inline(always)]
-    pub fn find_or_insert(&mut self, slot: S, is_same: impl Fn(&S) -> bool) -> Result<Option<&mut S>> {
+    pub fn find(&self, slot: &S, is_same: impl Fn(&S) -> bool) -> Option<&S> {
+        let place = search(&self.slots, self.home(slot), S::is_free, is_same)?;
+        Some(&self.slots[place]).filter(|slot| !slot.is_free())
+    }
+
+    /// The same to change it, except for what its hash and `is_free` depend on.
+    #[inline(always)]
+    pub fn find_mut(&mut self, slot: &S, is_same: impl Fn(&S) -> bool) -> Option<&mut S> {
+        let place = search(&self.slots, self.home(slot), S::is_free, is_same)?;
+        Some(&mut self.slots[place]).filter(|slot| !slot.is_free())
+    }
+
+    /// The entry for which `is_same` holds, and whether it is new: if there was none, `slot` is added. There must be room.
+    #[inline(always)]
+    pub fn insert(&mut self, slot: S, is_same: impl Fn(&S) -> bool) -> Result<(&mut S, bool)> {
         let place = match search(&self.slots, self.home(&slot), S::is_free, &is_same) {
             Some(place) => place,
             None => self.reseed_and_search(&slot, &is_same)?,
         };
         let found = &mut self.slots[place];
-        if !found.is_free() {
-            return Ok(Some(found));
+        let is_new = found.is_free();
+        if is_new {
+            *found = slot;
+            self.len += 1;
         }
-        *found = slot;
-        self.len += 1;
-        Ok(None)
+        Ok((found, is_new))
     }
 
     /// The index where the search for an entry begins.
@@ -164,7 +177,7 @@ mod tests {
                 if table.growth().is_some() {
                     table.grow(Content::LateZeros).unwrap();
                 }
-                assert!(table.find_or_insert(Number(number), |slot| slot.0 == number).unwrap().is_none());
+                assert!(table.insert(Number(number), |slot| slot.0 == number).unwrap().1);
             }
             table
         }
