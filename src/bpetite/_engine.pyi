@@ -330,7 +330,7 @@ def train_merges(
 
 def train_symbol_merges(
     symbols: Sequence[bytes],
-    words: Iterable[Iterable[int]],
+    words: Sequence[Sequence[int]],
     counts: Sequence[int],
     *,
     tie_break: str,

@@ -25,6 +25,7 @@ pub const FIRST: Code = 2;
 /// All tokens, indexed by code.
 pub struct Tokens {
     tokens: Rows<Token>,
+    spellings: Rows<Spelling>,
     /// The bytes of the symbols, concatenated; with `keeps_bytes`, those of all tokens.
     bytes: Vec<u8>,
     keeps_bytes: bool,
@@ -32,7 +33,7 @@ pub struct Tokens {
     shared: Option<HashTable<SharedToken>>,
 }
 
-/// What a merge needs to know of its two tokens, in one place.
+/// What a merge needs to know of its two tokens: half a cache line.
 #[derive(Clone, Copy)]
 struct Token {
     digest: Digest,
@@ -40,6 +41,14 @@ struct Token {
     length: u64,
     /// In slots.
     span: u32,
+}
+
+// SAFETY: it consists of integers and padding, for which any bytes are valid.
+unsafe impl Plain for Token {}
+
+/// How the bytes of a token are found.
+#[derive(Clone, Copy)]
+struct Spelling {
     /// The two tokens that it was first made of; `BOUNDARY` for symbols.
     parents: [Code; 2],
     /// If its bytes are stored: their start, and the first eight as a number of the same order (padded with zeros).
@@ -48,7 +57,7 @@ struct Token {
 }
 
 // SAFETY: it consists of integers, for which any bytes are valid.
-unsafe impl Plain for Token {}
+unsafe impl Plain for Spelling {}
 
 impl Tokens {
     /// Starts with the base symbols. `keeps_bytes` stores the bytes of all tokens, to decide ties; `shares` lets a merge
@@ -60,7 +69,13 @@ impl Tokens {
     ) -> Result<Self> {
         let shared = if shares { Some(HashTable::with_capacity(0)?) } else { None };
         let point = HashSeed::random().hash_number(0) % PRIME;
-        let mut tokens = Self { tokens: Rows::default(), bytes: Vec::new(), keeps_bytes, shared };
+        let mut tokens = Self {
+            tokens: Rows::default(),
+            spellings: Rows::default(),
+            bytes: Vec::new(),
+            keeps_bytes,
+            shared,
+        };
         for _ in 0..FIRST {
             tokens.push(0, 1, [BOUNDARY; 2], Digest::EMPTY)?;
         }
@@ -88,7 +103,8 @@ impl Tokens {
 
     /// Makes room for more tokens, so that they need not be moved.
     pub fn make_room(&mut self, more: usize) -> Result<()> {
-        self.tokens.reserve(more)
+        self.tokens.reserve(more)?;
+        self.spellings.reserve(more)
     }
 
     /// The number of codes in use.
@@ -113,8 +129,8 @@ impl Tokens {
 
     /// The token's bytes, which must be stored, and before them their prefix.
     pub fn bytes(&self, code: Code) -> (u64, &[u8]) {
-        let token = &self.tokens[code as usize];
-        (token.prefix, &self.bytes[token.start..][..token.length as usize])
+        let Spelling { start, prefix, .. } = self.spellings[code as usize];
+        (prefix, &self.bytes[start..][..self.length(code) as usize])
     }
 
     /// The token that a merge results in, and whether it is new.
@@ -129,8 +145,9 @@ impl Tokens {
         let code = self.push(first.length.saturating_add(second.length), span, [left, right], digest)?;
         if self.keeps_bytes {
             memory::reserve(&mut self.bytes, (first.length + second.length) as usize)?;
-            for part in [first, second] {
-                self.bytes.extend_from_within(part.start..part.start + part.length as usize);
+            for (code, part) in [(left, first), (right, second)] {
+                let start = self.spellings[code as usize].start;
+                self.bytes.extend_from_within(start..start + part.length as usize);
             }
             self.note_bytes();
         }
@@ -149,7 +166,7 @@ impl Tokens {
         let symbols = std::iter::from_fn(move || {
             loop {
                 let code = stack.pop()?;
-                match self.tokens[code as usize].parents {
+                match self.spellings[code as usize].parents {
                     [BOUNDARY, _] => return Some(code),
                     [first, second] => stack.extend([second, first]),
                 }
@@ -163,19 +180,19 @@ impl Tokens {
         let too_many = || Error::Memory("the number of tokens does not fit 32 bits".to_string());
         let code = Code::try_from(self.tokens.len()).map_err(|_| too_many())?;
         let span = u32::try_from(span).map_err(|_| too_many())?;
-        let token = Token { digest, length, span, parents, start: self.bytes.len(), prefix: 0 };
-        self.tokens.push(token)?;
+        self.tokens.push(Token { digest, length, span })?;
+        self.spellings.push(Spelling { parents, start: self.bytes.len(), prefix: 0 })?;
         Ok(code)
     }
 
     /// Notes the prefix of the last token, whose bytes are stored now.
     fn note_bytes(&mut self) {
-        if let Some(token) = self.tokens.last_mut() {
-            let bytes = &self.bytes[token.start..];
+        if let Some(spelling) = self.spellings.last_mut() {
+            let bytes = &self.bytes[spelling.start..];
             let mut prefix = [0; 8];
             let known = bytes.len().min(8);
             prefix[..known].copy_from_slice(&bytes[..known]);
-            token.prefix = u64::from_be_bytes(prefix);
+            spelling.prefix = u64::from_be_bytes(prefix);
         }
     }
 

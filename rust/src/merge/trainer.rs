@@ -234,7 +234,7 @@ impl Trainer<'_> {
         }
         if let Some(pair) = self.queue.ahead(1) {
             let (left, right) = codes_of(pair.key());
-            let (left_span, right_span) = (self.tokens.span(left) as usize, self.tokens.span(right) as usize);
+            let [left_span, right_span] = [left, right].map(|code| self.spans[code as usize] as usize);
             for at in self.first_positions(pair.list) {
                 let Some(around) = slots.around(at as usize, left_span + right_span) else { continue };
                 if around[1] == S::of(left) && around[1 + left_span] == S::of(right) {
