@@ -305,10 +305,10 @@ SMALL: dict[str, tuple[Callable[[], bytes], str]] = {
     "GGUF: a key twice": (lambda: gguf([], string_field(b"tokenizer.ggml.model", b"gpt2")), "appears twice"),
     "GGUF: a token that is not UTF-8": (lambda: gguf([], tokens=(b"\xff",)), "not valid UTF-8"),
     "GGUF: a token twice": (lambda: gguf([], tokens=(b"a",)), "a token appears twice"),
-    "GGUF: a merge of an unknown": (lambda: gguf([b"a qq"]), "made of b'qq', which is not a token"),
+    "GGUF: a merge of an unknown": (lambda: gguf([b"a qq"]), "made of 'qq', which is not a token"),
     "GGUF: a merge of three": (lambda: gguf([b"a b c"]), "is not a pair of tokens"),
     "GGUF: a merge with a line break": (lambda: gguf([b"a b\na c"]), "is not a pair of tokens"),
-    "GGUF: a merge that makes no token": (lambda: gguf([b"a b"]), "makes b'ab', which is not a token"),
+    "GGUF: a merge that makes no token": (lambda: gguf([b"a b"]), "makes 'ab', which is not a token"),
     "GGUF: merges in a circle": (
         lambda: gguf([b"abab ab", b"ab abab"], tokens=(b"ab", b"abab", b"ababab")),
         TAKEN,
@@ -320,7 +320,7 @@ SMALL: dict[str, tuple[Callable[[], bytes], str]] = {
     "characters: an id past 32 bits": (lambda: of_characters({"é": 2**32}, []), "is not an id from 0 to"),
     "characters: a merge of an unknown": (
         lambda: of_characters({"a": 300}, [["a", "zz"]]),
-        "has a part that is no token, or makes none",
+        "is made of 'zz', which is not a token",
     ),
     "characters: a merge of three": (lambda: of_characters({"a": 300}, [["a", "a", "a"]]), "not a pair"),
     "characters: a merge of a number": (lambda: of_characters({"a": 300}, [["a", 5]]), "is not a pair"),

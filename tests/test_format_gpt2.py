@@ -96,12 +96,12 @@ VOCAB = json.dumps(
         ('{"a": 1, "b": 1}', "", "id 1 is given to 'a' and 'b'"),
         ('{"a b": 1}', "", "' ' stands for no byte"),
         ('{"a": 1}', "", "lack byte 0"),
-        (VOCAB, "a b c", "line 1 is not a merge: 'a b c'"),
-        (VOCAB, "#version: 0.2\na b\nab", "line 3 is not a merge: 'ab'"),
-        (VOCAB, "a b\n\tx", "line 2 is not a merge"),
-        (VOCAB, "#version: 0.2\na b\n#x y", "line 3 is made of b'#x', which is not a token"),
-        (VOCAB, "a b\nb c", "line 2 makes b'bc', which is not a token"),
-        (VOCAB, "a b\nab c\na b", "line 3, b'a' and b'b', appears twice"),
+        (VOCAB, "a b c", "line 1: 'a b c' is not a pair of tokens"),
+        (VOCAB, "#version: 0.2\na b\nab", "line 3: 'ab' is not a pair of tokens"),
+        (VOCAB, "a b\n\tx", "line 2: .* is not a pair of tokens"),
+        (VOCAB, "#version: 0.2\na b\n#x y", "line 3 is made of '#x', which is not a token"),
+        (VOCAB, "a b\nb c", "line 2 makes 'bc', which is not a token"),
+        (VOCAB, "a b\nab c\na b", "line 3, 'a' and 'b', appears twice"),
     ],
 )
 def test_broken_files_are_refused_with_the_place(

@@ -421,7 +421,10 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         lambda d: d["normalizer"]["normalizers"].append({"type": "NFC"}),
         "after the one that replaces spaces",
     ),
-    "a merge of nothing": (lambda d: d["model"]["merges"].append(["q", "zzz"]), "a part that is no token"),
+    "a merge of nothing": (
+        lambda d: d["model"]["merges"].append(["q", "zzz"]),
+        "is made of 'zzz', which is not a token",
+    ),
     "three parts": (lambda d: d["model"]["merges"].append(["a", "b", "c"]), "is not a pair of tokens"),
     "no pair": (lambda d: d["model"].update(merges=["a b c"]), "is not a pair of tokens"),
     "half a surrogate pair": (lambda d: d["model"]["vocab"].update({"\ud801": 5000}), "is not text"),
@@ -819,7 +822,7 @@ def test_a_wrong_merge_is_told_by_its_place_in_the_file(tmp_path: Path) -> None:
     ]
     merges[40] = ["zqz", "a"] if isinstance(merges[40], list) else "zqz a"
     (tmp_path / "tokenizer.json").write_text(json.dumps(file), "utf-8")
-    with pytest.raises(ValueError, match=r"model\.merges\[40\], 'zqz a', has a part that is no token"):
+    with pytest.raises(ValueError, match=r"model\.merges\[40\] is made of 'zqz', which is not a token"):
         Tokenizer.load(tmp_path)
 
 

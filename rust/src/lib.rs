@@ -14,7 +14,6 @@ pub mod decode;
 pub mod encode;
 pub mod error;
 pub mod json_lists;
-pub mod json_model;
 mod key;
 mod memory;
 pub mod merge;

@@ -7,7 +7,7 @@ from typing import Any, Literal, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.types import Column, DType, Ids, Progress, Special, Texts, Write
+from bpetite._internal.types import Column, DType, Ids, Progress, Special, Texts
 
 __all__ = [
     "UNICODE_VERSION",
@@ -29,12 +29,11 @@ __all__ = [
     "base64_lines",
     "check_text",
     "complete_tokens",
-    "find_model",
+    "cut_json",
     "is_utf8",
     "listed_merges",
     "merges_json",
     "merges_that_happen",
-    "numbers_in",
     "pattern_way",
     "places_of_length",
     "pretokenize",
@@ -341,27 +340,15 @@ def train_symbol_merges(
 
 # Vocabularies: merges ↔ tokens ------------------------------------------------------------------------
 
-def merges_json(merges: bytes, form: Literal["pairs", "flat", "results"], write: Write) -> None:
-    """Write merges as JSON: as pairs, as a flat list of left and right ids, or as the resulting ids.
+def merges_json(merges: bytes, form: Literal["pairs", "flat", "results"]) -> bytes:
+    """Write merges as JSON: as pairs, as a flat list of left and right ids, or as the resulting ids."""
 
-    `write` is called with pieces of the JSON.
-    """
-
-def tokens_json(
-    ids: bytes,
-    tokens: bytes,
-    ends: bytes,
-    form: Literal["hexadecimal", "rows"],
-    write: Write,
-) -> None:
-    """Write tokens as JSON: `write` is called with pieces of it.
+def tokens_json(ids: bytes, tokens: bytes, ends: bytes, form: Literal["hexadecimal", "rows"]) -> bytes:
+    """Write tokens as JSON.
 
     `hexadecimal` is an object from ids to hexadecimal digits, in the order of its keys as text, and `rows` a
     list of pairs of id and hexadecimal digits, as given.
     """
-
-def numbers_in(text: bytes) -> bytes | None:
-    """Read the numbers in a text, as the bytes of an array; `None` if one exceeds 32 bits."""
 
 def base64_lines(content: bytes, largest: int) -> tuple[bytes, bytes, bytes] | None:
     """Read lines of a token in base64, a space and a number, in ascending order; `=` is an empty token.
@@ -394,12 +381,12 @@ def recover_merges(
 def places_of_length(ends: bytes, length: int) -> list[int]:
     """Return the places of all tokens of a length in bytes."""
 
-def find_model(json: bytes) -> tuple[tuple[int, int], dict[str, int], tuple[int, int], bytes] | None:
-    """Find the first vocabulary in a JSON text, and the first list of merges: texts `left right`, or lists.
+def cut_json(json: bytes) -> tuple[bytes, dict[str, Any]] | None:
+    """Replace the long lists of a tokenizer in a JSON text by `null`, and return them by their places.
 
-    Returns the start and end of the vocabulary, its ids, the start and end of the merges, and these with the
-    byte FE between the parts of each and FF between them. `None` if one of the two is not there, or anything
-    in it is unusual; ids are distinct.
+    They are `model.vocab`, a dict of distinct ids; `model.merges`, texts `left right` or lists of texts, with
+    the byte FE between their parts and FF between them; `merges` and `merge_ids`, numbers as the bytes of
+    an array. `None` if anything in the text is unusual.
     """
 
 def read_printed(ids: dict[str, int]) -> tuple[bytes, bytes, bytes, bytes, bytes, list[str]]:

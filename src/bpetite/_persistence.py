@@ -9,7 +9,6 @@ import os
 from array import array
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -18,10 +17,10 @@ from bpetite._constants import (
     SCHEMA_VERSION,
     UNICODE_VERSION,
 )
-from bpetite._engine import merges_json, numbers_in
+from bpetite._engine import merges_json
 from bpetite._internal.files import write_whole
-from bpetite._internal.json import Json, parse_object, refuse, type_name, write_object
-from bpetite._internal.types import Path, Write
+from bpetite._internal.json import Json, object_bytes, parse_with_lists, refuse, type_name
+from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
 
@@ -46,23 +45,17 @@ _OPTIONAL_KEYS = ("drops_missing", "drops_space", "equal_ranks", "provisional", 
 def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False) -> None:
     """Save a vocabulary as an artifact; no partial file is ever left."""
     with write_whole(path, overwrite=overwrite) as file:
-        _write_artifact(vocabulary, file.write)
+        file.write(artifact_bytes(vocabulary))
 
 
 def artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of a vocabulary; equal vocabularies give equal bytes."""
-    parts: list[bytes] = []
-    _write_artifact(vocabulary, parts.append)
-    return b"".join(parts)
-
-
-def _write_artifact(vocabulary: Vocabulary, write: Write) -> None:
     with collector_paused():
-        write_object(_document(vocabulary), write, ascii_only=False)
+        return object_bytes(_document(vocabulary), ascii_only=False)
 
 
 def _document(vocabulary: Vocabulary) -> Json:
-    """Return what an artifact holds; functions write the long lists."""
+    """Return what an artifact holds; the long lists are JSON already."""
     arrays = vocabulary.arrays
     optional = {
         "drops_missing": vocabulary.drops_missing,
@@ -76,8 +69,8 @@ def _document(vocabulary: Vocabulary) -> Json:
         "added_tokens": sorted(vocabulary.added_tokens),
         "decode_only": _to_hexadecimal(vocabulary.decode_only),
         "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": partial(merges_json, arrays.merges, "results"),
-        "merges": partial(merges_json, arrays.merges, "flat"),
+        "merge_ids": merges_json(arrays.merges, "results"),
+        "merges": merges_json(arrays.merges, "flat"),
         "normalization": vocabulary.normalization,
         "pattern": vocabulary.pattern,
         "schema_version": SCHEMA_VERSION,
@@ -113,33 +106,7 @@ def _to_hexadecimal(tokens: Mapping[int, bytes]) -> Json:
 
 def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
     """Return the vocabulary of an artifact's bytes; errors name `path`."""
-    vocabulary = vocabulary_as_written(artifact, path)
-    if vocabulary is not None:
-        return vocabulary
-    return vocabulary_of_document(parse_object(path, artifact, "an artifact"), path)
-
-
-def vocabulary_as_written(artifact: bytes, path: Path) -> Vocabulary | None:
-    """Read an artifact in exactly the form that is written here; `None` for any other file.
-
-    This is the fast path: the engine reads the long lists without checking them, and the result is written
-    again and compared with the file. Any other file is then read and checked part by part.
-    """
-    if not artifact.startswith(b'{"added_tokens":'):
-        return None
-    beginning, lists = artifact, {}
-    for name in ("merge_ids", "merges"):
-        start = beginning.find(f'"{name}":['.encode()) + len(name) + 3
-        end = beginning.find(b',"', start)
-        if start > len(name) + 2 and (numbers := numbers_in(beginning[start:end])) is not None:
-            lists[name] = numbers
-            beginning = beginning[:start] + b"[]" + beginning[end:]
-    try:
-        document = {**parse_object(path, beginning, "an artifact"), **lists}
-        found = vocabulary_of_document(document, path) if len(lists) == 2 else None
-        return found if found is not None and artifact_bytes(found) == artifact else None
-    except (KeyError, ValueError):
-        return None
+    return vocabulary_of_document(parse_with_lists(path, artifact, "an artifact"), path)
 
 
 def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
@@ -208,12 +175,10 @@ def _object(path: Path, document: Json, key: str) -> Json:
     return value
 
 
-def _integers(path: Path, field: str, value: object, largest: int, length: int | None = None) -> list[int]:
+def _integers(path: Path, field: str, value: object, largest: int) -> list[int]:
     """Check a list of integers between 0 and `largest`."""
     if not isinstance(value, list):
         refuse(path, f"{field} must be a list, not {type_name(value)}")
-    if length is not None and len(value) != length:
-        refuse(path, f"{field} must have {length} values, not {len(value)}")
     if not set(map(type, value)) <= {int}:
         place, wrong = next((place, item) for place, item in enumerate(value) if type(item) is not int)
         refuse(path, f"{field}[{place}] must be an integer, not {type_name(wrong)}")
@@ -223,13 +188,9 @@ def _integers(path: Path, field: str, value: object, largest: int, length: int |
     return value
 
 
-def _integer_array(
-    path: Path, field: str, value: object, largest: int, length: int | None = None
-) -> array[int]:
-    """Check a list of integers between 0 and `largest`, or convert the bytes of an array."""
-    if isinstance(value, bytes):
-        return array("I", value)
-    return array("I", _integers(path, field, value, largest, length))
+def _integer_array(path: Path, field: str, value: object) -> array[int]:
+    """Check a list of ids, or take those that the engine has read."""
+    return array("I", value if isinstance(value, bytes) else _integers(path, field, value, LARGEST_ID))
 
 
 def _rows(pairs: array[int], merge_ids: array[int]) -> bytes:
@@ -308,10 +269,12 @@ def _dialect(path: Path, document: Json) -> Dialect:
 
 def _merge_rows(path: Path, document: Json) -> bytes:
     """Read merges as rows of left, right and resulting id."""
-    flat = _integer_array(path, "merges", document["merges"], LARGEST_ID)
+    flat = _integer_array(path, "merges", document["merges"])
     if len(flat) % 2:
         refuse(path, f"merges must hold two ids for each merge, not {len(flat)} ids")
-    merge_ids = _integer_array(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(flat) // 2)
+    merge_ids = _integer_array(path, "merge_ids", document["merge_ids"])
+    if len(merge_ids) != len(flat) // 2:
+        refuse(path, f"merge_ids must have {len(flat) // 2} values, not {len(merge_ids)}")
     return _rows(flat, merge_ids)
 
 

@@ -26,7 +26,7 @@ import gc
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, pairwise
@@ -38,7 +38,6 @@ from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VE
 from bpetite._engine import complete_tokens, merges_json, tokens_json
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import integer
-from bpetite._internal.types import Write
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, checked, normalizing, steps_in
 
@@ -130,9 +129,9 @@ class Arrays:
         """The number of merges."""
         return len(self.merges) // 12
 
-    def tokens_json(self, form: Literal["hexadecimal", "rows"]) -> Callable[[Write], None]:
-        """Return a function that writes the tokens as JSON."""
-        return partial(tokens_json, self.ids, self.tokens, self.ends, form)
+    def tokens_json(self, form: Literal["hexadecimal", "rows"]) -> bytes:
+        """Return the tokens as JSON."""
+        return tokens_json(self.ids, self.tokens, self.ends, form)
 
     def to_tokens(self) -> Mapping[int, bytes]:
         """Return the bytes of every token, by id."""
@@ -430,7 +429,7 @@ class Vocabulary:
 
         arrays = self.arrays
         content: dict[str, object] = {
-            "merges": partial(merges_json, arrays.merges, "pairs"),
+            "merges": merges_json(arrays.merges, "pairs"),
             "pattern": self.pattern,
             "special_tokens": sorted(self.special_tokens.items()),
             "tokens": arrays.tokens_json("rows"),

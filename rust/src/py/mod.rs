@@ -49,11 +49,10 @@ mod _engine {
         pretokenize::{pattern_way, pretokenize, read_pattern, safe_cut, same_pattern},
         resources::{thread_count, trim_memory},
         streams::{DecodeStream, GrowingEncoding, PyEncodeStream},
-        text_pairs::{PieceTokens, find_model, listed_merges, merges_that_happen, read_pieces, read_printed},
+        text_pairs::{PieceTokens, cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},
         texts::{check_text, is_utf8},
         vocabulary::{
-            base64_lines, complete_tokens, merges_json, numbers_in, places_of_length, recover_merges,
-            tokens_json,
+            base64_lines, complete_tokens, merges_json, places_of_length, recover_merges, tokens_json,
         },
     };
 

@@ -1,4 +1,4 @@
-//! The Python functions `find_model`, `read_printed`, `read_pieces`, `listed_merges` and `merges_that_happen`. Arrays of
+//! The Python functions `cut_json`, `read_printed`, `read_pieces`, `listed_merges` and `merges_that_happen`. Arrays of
 //! numbers are passed as bytes.
 
 use pyo3::exceptions::PyValueError;
@@ -8,33 +8,42 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use super::PyWatch;
 use super::vocabulary::{bytes_of, cut, merge_rows, numbers, tokens_of};
 use crate::pieces::PieceRules;
+use crate::read::cut_json::LongList;
 use crate::text_pairs::TokenUse;
-use crate::{json_model, memory, pieces, printable, text_pairs};
+use crate::{memory, pieces, printable, text_pairs};
 
 /// The memory of a pair in the result, of a merge in the table, and of a token while it is read.
 const BYTES_PER_PAIR: usize = 64;
 const BYTES_PER_MERGE: usize = 64;
 const BYTES_PER_PRINTED: usize = 128;
 
-type ModelDocument<'py> = ((usize, usize), Bound<'py, PyDict>, (usize, usize), Bound<'py, PyBytes>);
-
-/// The places of the first vocabulary and the first list of merges in a JSON text, each with what it holds; see
-/// [`json_model`].
+/// Cuts the long lists out of the JSON of a tokenizer; see [`crate::read::cut_json`]. Numbers are given as the bytes of an array.
 #[pyfunction]
-pub fn find_model<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Option<ModelDocument<'py>>> {
+pub fn cut_json<'py>(
+    py: Python<'py>,
+    json: &[u8],
+) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyDict>)>> {
     memory::ensure(2 * json.len())?;
-    let Some(model) = py.detach(|| json_model::find_model(json)) else { return Ok(None) };
-    let ids = PyDict::new(py);
-    let mut start = 0;
-    for (&end, &id) in model.ends.iter().zip(&model.ids) {
-        ids.set_item(PyString::from_bytes(py, &model.texts[start..end])?, id)?;
-        start = end;
+    let Some(cut) = py.detach(|| crate::read::cut_json::cut_json(json)) else { return Ok(None) };
+    let lists = PyDict::new(py);
+    for (place, list) in cut.lists {
+        match list {
+            LongList::Numbers(numbers) => lists.set_item(place, bytes_of(py, &numbers)?)?,
+            LongList::Pairs(pairs) => lists.set_item(place, PyBytes::new(py, &pairs))?,
+            LongList::Ids(texts, ends, numbers) => {
+                let (ids, mut start) = (PyDict::new(py), 0);
+                for (&end, &id) in ends.iter().zip(&numbers) {
+                    ids.set_item(PyString::from_bytes(py, &texts[start..end])?, id)?;
+                    start = end;
+                }
+                if ids.len() < numbers.len() {
+                    return Ok(None); // A text is there twice.
+                }
+                lists.set_item(place, ids)?;
+            }
+        }
     }
-    if ids.len() < model.ids.len() {
-        return Ok(None); // A text is there twice.
-    }
-    let pairs = PyBytes::new(py, &model.pairs);
-    Ok(Some(((model.vocab.start, model.vocab.end), ids, (model.merges.start, model.merges.end), pairs)))
+    Ok(Some((PyBytes::new(py, &cut.rest), lists)))
 }
 
 type Printed<'py> = (

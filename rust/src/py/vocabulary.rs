@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::PyWatch;
-use crate::json_lists::{MergeForm, TokenForm, read_numbers, write_merges, write_tokens};
+use crate::json_lists::{self, MergeForm, TokenForm};
 use crate::memory::cells::Plain;
 use crate::{base64, memory, recover, vocabulary};
 
@@ -41,31 +41,26 @@ fn viewed<T: Plain + Copy, U: Plain + Copy>(values: &[T]) -> Option<&[U]> {
     }
 }
 
-/// Write merges as JSON: calls `write` with pieces of it.
+/// Write merges as JSON.
 #[pyfunction]
-pub fn merges_json(py: Python<'_>, merges: &[u8], form: MergeForm, write: &Bound<'_, PyAny>) -> PyResult<()> {
-    write_merges(merge_rows(merges)?, form, |piece| write.call1((PyBytes::new(py, piece),)).map(drop))
+pub fn merges_json<'py>(py: Python<'py>, merges: &[u8], form: MergeForm) -> PyResult<Bound<'py, PyBytes>> {
+    let merges = merge_rows(merges)?;
+    memory::ensure(2 * json_lists::BYTES_PER_MERGE * merges.len())?;
+    Ok(PyBytes::new(py, &json_lists::merges_json(merges, form)))
 }
 
-/// Write tokens as JSON: calls `write` with pieces of it.
+/// Write tokens as JSON.
 #[pyfunction]
-pub fn tokens_json(
-    py: Python<'_>,
+pub fn tokens_json<'py>(
+    py: Python<'py>,
     ids: &[u8],
     tokens: &[u8],
     ends: &[u8],
     form: TokenForm,
-    write: &Bound<'_, PyAny>,
-) -> PyResult<()> {
-    let (ids, tokens) = tokens_of(ids, tokens, ends)?;
-    write_tokens(ids, &tokens, form, |piece| write.call1((PyBytes::new(py, piece),)).map(drop))
-}
-
-/// Read all numbers in a text, whatever is between them; `None` if one does not fit 32 bits.
-#[pyfunction]
-pub fn numbers_in<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    memory::ensure(4 * text.len())?;
-    py.detach(|| read_numbers(text)).map(|numbers| bytes_of(py, &numbers)).transpose()
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (ids, listed) = tokens_of(ids, tokens, ends)?;
+    memory::ensure(2 * json_lists::BYTES_PER_BYTE * tokens.len())?;
+    Ok(PyBytes::new(py, &json_lists::tokens_json(ids, &listed, form)))
 }
 
 /// The memory of a token in the tables and the result, and of a byte of the longest token while it is merged or written.

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::memory;
 
 /// The maximum depth of nested objects and lists.
-const DEPTH: u32 = 64;
+pub(super) const DEPTH: u32 = 64;
 
 /// The maximum number of digits in a row: Python's own limit can be set as low as 640.
 const DIGITS: usize = 600;
@@ -108,15 +108,15 @@ enum LineContent {
     Nothing,
 }
 
-/// The rest of a line. Methods return `None` where the line must be left to Python.
-struct Line<'a> {
-    rest: &'a [u8],
+/// The rest of a line, or of a whole file. Methods return `None` where it must be left to Python.
+pub(super) struct Line<'a> {
+    pub(super) rest: &'a [u8],
     /// Whether there are control characters, which may stand between values but not in strings.
     has_controls: bool,
 }
 
 impl<'a> Line<'a> {
-    fn new(line: &'a [u8]) -> Option<Self> {
+    pub(super) fn new(line: &'a [u8]) -> Option<Self> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let has_controls = line.iter().fold(false, |found, &byte| found | (byte < b' '));
         simdutf8::basic::from_utf8(line).ok().map(|_| Self { rest: line, has_controls })
@@ -141,20 +141,20 @@ impl<'a> Line<'a> {
     }
 
     /// The next byte that is not white space.
-    fn next(&mut self) -> Option<u8> {
-        while let [b' ' | b'\t' | b'\r', rest @ ..] = self.rest {
+    pub(super) fn next(&mut self) -> Option<u8> {
+        while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = self.rest {
             self.rest = rest;
         }
         self.rest.first().copied()
     }
 
     /// Skip a byte, and white space before it.
-    fn byte(&mut self, byte: u8) -> Option<()> {
+    pub(super) fn byte(&mut self, byte: u8) -> Option<()> {
         (self.next()? == byte).then(|| self.rest = &self.rest[1..])
     }
 
     /// Skip items with commas between them, and the closing byte.
-    fn items(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+    pub(super) fn items(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.next()? != close {
             item(self)?;
             while self.next()? != close {
@@ -176,7 +176,7 @@ impl<'a> Line<'a> {
         Some(is_field)
     }
 
-    fn value(&mut self, depth: u32) -> Option<()> {
+    pub(super) fn value(&mut self, depth: u32) -> Option<()> {
         let deeper = depth.checked_sub(1)?;
         match self.next()? {
             b'"' => self.skip_string(),
@@ -233,7 +233,7 @@ impl<'a> Line<'a> {
     }
 
     /// Skip a string, and pass what it says to `say`, piece by piece; a lone surrogate is no piece, but `None`.
-    fn string(&mut self, mut say: impl FnMut(Option<&[u8]>) -> Option<()>) -> Option<()> {
+    pub(super) fn string(&mut self, mut say: impl FnMut(Option<&[u8]>) -> Option<()>) -> Option<()> {
         self.word("\"")?;
         loop {
             let (plain, special) = self.rest.split_at(memchr2(b'"', b'\\', self.rest)?);

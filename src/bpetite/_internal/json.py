@@ -6,10 +6,10 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, NoReturn
 
-from bpetite._internal.types import Path, Write
+from bpetite._engine import cut_json
+from bpetite._internal.types import Path
 
 Json = dict[str, Any]
 
@@ -36,25 +36,34 @@ def parse_object(path: Path, content: bytes, what: str) -> Json:
     return document
 
 
-def write_object(content: Mapping[str, object], write: Write, *, ascii_only: bool = True) -> None:
-    """Write the JSON of an object: sorted keys, no spaces; a value that is a function writes its own JSON.
+def parse_with_lists(path: Path, content: bytes, what: str) -> Json:
+    """Read an object as `parse_object` does, but let the engine read the long lists of a tokenizer.
 
-    >>> pieces = []
-    >>> content = {"b": lambda write: write(b"[1,2]"), "a": {"y": None, "x": "é"}}
-    >>> write_object(content, pieces.append, ascii_only=False)
-    >>> b"".join(pieces).decode()
+    If nothing in them is unusual, numbers become the bytes of an array, and merges of texts have the byte FE
+    between their parts and FF between them: no UTF-8 has these bytes.
+
+    >>> parse_with_lists("a.json", b'{"model": {"vocab": {"a": 0}, "merges": ["a b", "ab c"]}}', "a file")
+    {'model': {'vocab': {'a': 0}, 'merges': b'a\\xfeb\\xffab\\xfec'}}
+    """
+    cut = cut_json(content)
+    document = parse_object(path, content if cut is None else cut[0], what)
+    for place, found in cut[1].items() if cut else ():
+        *parents, key = place.split(".")
+        (document[parents[0]] if parents else document)[key] = found
+    return document
+
+
+def object_bytes(content: Mapping[str, object], *, ascii_only: bool = True) -> bytes:
+    """Return the JSON of an object: sorted keys, no spaces; a value that is bytes is JSON already.
+
+    >>> object_bytes({"b": b"[1,2]", "a": {"y": None, "x": "é"}}, ascii_only=False).decode()
     '{"a":{"x":"é","y":null},"b":[1,2]}'
     """
-    json_of = partial(written, ascii_only=ascii_only)
-    before = "{"
+    parts = []
     for name, value in sorted(content.items()):
-        write(f"{before}{json_of(name)}:".encode())
-        if callable(value):
-            value(write)
-        else:
-            write(json_of(value).encode("utf-8"))
-        before = ","
-    write(b"{}" if before == "{" else b"}")
+        json_of = value if isinstance(value, bytes) else written(value, ascii_only=ascii_only).encode("utf-8")
+        parts.append(written(name).encode("utf-8") + b":" + json_of)
+    return b"{" + b",".join(parts) + b"}"
 
 
 def written(value: object, *, ascii_only: bool = False) -> str:

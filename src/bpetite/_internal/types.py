@@ -22,9 +22,6 @@ SpecialTokens: TypeAlias = "Mapping[str, int] | Sequence[str]"
 Ids: TypeAlias = "Iterable[int] | NDArray[np.integer[Any]]"
 """Ids to decode."""
 
-Write = Callable[[bytes], object]
-"""Takes the next piece of a text, as the `write` of a file does."""
-
 Progress = Callable[[str, int, int], object]
 """Called with the stage (`counting`, `merging`), the amount done, and the total (0 if unknown)."""
 

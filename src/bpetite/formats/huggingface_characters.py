@@ -52,9 +52,9 @@ def before_of_characters(document: Any, decoder: Sequence[Any], *, falls_back: b
     normalization: list[Step] = []
     has_marks = False
     for step in steps:
-        if has_marks and not _is_prepend(step):
+        if has_marks and not _is(step, type="Prepend", prepend=MARK):
             raise ValueError("normalizer: a step after the one that replaces spaces is not supported")
-        if _is_replace_of_spaces(step):
+        if _is(step, type="Replace", pattern={"String": " "}, content=MARK):
             has_marks = True
             normalization.append(_TO_SPACES)
         elif has_marks:
@@ -65,7 +65,7 @@ def before_of_characters(document: Any, decoder: Sequence[Any], *, falls_back: b
     puts_space, split_at = False, None
     for number, step in enumerate(steps_of(document.get("pre_tokenizer"), "pretokenizers")):
         kind, place = (step.get("type") if isinstance(step, dict) else None, f"pre_tokenizer[{number}]")
-        if _is_split_at_spaces(step) and has_marks:
+        if has_marks and _is(step, type="Split", pattern={"String": " "}) and not step.get("invert"):
             continue  # No spaces are left.
         if kind == "Metaspace":
             scheme = _scheme(step, place)
@@ -121,12 +121,9 @@ def _scheme(step: Json, place: str) -> str:
     return str(scheme)
 
 
-def _is_split_at_spaces(step: Any) -> bool:
-    return (
-        isinstance(step, dict)
-        and (step.get("type"), step.get("pattern")) == ("Split", {"String": " "})
-        and not step.get("invert")
-    )
+def _is(step: Any, **fields: object) -> bool:
+    """Whether a step has these fields, whatever else."""
+    return isinstance(step, dict) and all(step.get(name) == value for name, value in fields.items())
 
 
 def _is_without_spaces(step: Json) -> bool:
@@ -134,16 +131,6 @@ def _is_without_spaces(step: Json) -> bool:
     pattern = step.get("pattern")
     text = pattern.get("String") if isinstance(pattern, dict) and len(pattern) == 1 else None
     return isinstance(text, str) and not {" ", MARK} & set(text)
-
-
-def _is_replace_of_spaces(step: Any) -> bool:
-    return isinstance(step, dict) and (
-        (step.get("type"), step.get("pattern"), step.get("content")) == ("Replace", {"String": " "}, MARK)
-    )
-
-
-def _is_prepend(step: Any) -> bool:
-    return isinstance(step, dict) and (step.get("type"), step.get("prepend")) == ("Prepend", MARK)
 
 
 def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool) -> bool | Literal["all"]:
@@ -155,14 +142,14 @@ def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool
     drops_space: bool | Literal["all"] = False
     for step in decoder:
         kind = step.get("type") if isinstance(step, dict) else None
-        if kind == "Replace" and (step.get("pattern"), step.get("content")) == ({"String": MARK}, " "):
+        if _is(step, type="Replace", pattern={"String": MARK}, content=" "):
             writes_spaces = True
         elif kind == "Metaspace":
             writes_spaces = True
             scheme = step.get("prepend_scheme")
             drops = scheme != "never" if scheme is not None else step.get("add_prefix_space", True)
             drops_space = "all" if drops else False
-        elif kind == "Strip" and (step.get("content"), step.get("start"), step.get("stop")) == (" ", 1, 0):
+        elif _is(step, type="Strip", content=" ", start=1, stop=0):
             drops_space = True
         elif kind in ("ByteFallback", "Fuse"):
             left.append(str(kind))

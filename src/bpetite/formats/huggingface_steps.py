@@ -6,10 +6,11 @@ A step that loses text, or cuts it in a way that cannot be reproduced exactly, i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from bpetite._internal.json import Json, type_name
+from bpetite._internal.json import Json
+from bpetite.formats.shared.fields import flag, typed
 from bpetite.formats.shared.oniguruma import covers_all_text, from_oniguruma, to_oniguruma
 from bpetite.formats.shared.sequences import sequence_of, single_pattern
 from bpetite.normalization import Step
@@ -76,15 +77,15 @@ def pattern_of(pre_tokenizer: object) -> str:
     bytes_from: int | None = None
     for index, value in enumerate(steps_of(pre_tokenizer, "pretokenizers")):
         place = f"pre_tokenizer[{index}]"
-        step = _object(value, place if index else "pre_tokenizer")
+        step = typed(value, dict, place if index else "pre_tokenizer")
         if step.get("type") != "ByteLevel":
             expressions += expressions_of(step, place, after_bytes=bytes_from is not None)
             continue
         if bytes_from is not None:
             raise ValueError(f"{place}: a second ByteLevel would replace bytes by characters twice")
-        if _flag(step, place, "add_prefix_space", default=True):
+        if flag(step, place, "add_prefix_space", default=True):
             expressions.append(SPACE)
-        if _flag(step, place, "use_regex", default=True):
+        if flag(step, place, "use_regex", default=True):
             expressions.append(PATTERNS["gpt2"])
         bytes_from = len(expressions)
     if bytes_from is None:
@@ -111,7 +112,7 @@ def expressions_of(step: Json, place: str, *, after_bytes: bool = False) -> list
     """Return the expressions for a step: one or none."""
     kind = step.get("type")
     if kind == "Digits":
-        return [_DIGIT if _flag(step, place, "individual_digits", default=False) else _DIGIT + "+"]
+        return [_DIGIT if flag(step, place, "individual_digits", default=False) else _DIGIT + "+"]
     if kind == "Punctuation":
         return [_cutting(_PUNCTUATION, str(step.get("behavior", "Isolated")), place, invert=False)]
     if kind == "Split":
@@ -128,32 +129,25 @@ def expressions_of(step: Json, place: str, *, after_bytes: bool = False) -> list
 
 
 def _split(step: Json, place: str) -> str:
-    source = _object(step.get("pattern"), f"{place}.pattern")
+    behavior = step.get("behavior")
+    expression = _expression(step, place, cuts=behavior == "Isolated")
+    return _cutting(expression, str(behavior), place, invert=flag(step, place, "invert"))
+
+
+def _expression(step: Json, place: str, *, cuts: bool = False) -> str:
+    """Read what a step searches, in our syntax; a pattern without an equivalent is refused."""
+    source = typed(step.get("pattern"), dict, f"{place}.pattern")
     [(kind, written)] = source.items() if len(source) == 1 else [("", "")]
     if kind not in ("Regex", "String"):
         raise ValueError(f"{place}.pattern must be a Regex or a String")
-    written = _string(written, f"{place}.pattern.{kind}")
-    if not written:
+    if not typed(written, str, f"{place}.pattern.{kind}"):
         raise ValueError(f"{place}.pattern.{kind} is empty")
-    behavior = step.get("behavior")
     if kind == "String":
-        expression = _escaped(written)
-    else:
-        expression = read_expression(written, f"{place}.pattern", cuts=behavior == "Isolated")
-    return _cutting(expression, str(behavior), place, invert=_flag(step, place, "invert", default=False))
-
-
-def read_expression(written: str, place: str, *, cuts: bool = False) -> str:
-    """Translate a pattern from Oniguruma's syntax; one without an equivalent is refused."""
+        return re.sub(r"[!-/:-@\[-^`{-~]", r"\\\g<0>", written)
     try:
         return from_oniguruma(written, cuts=cuts)
     except ValueError as reason:
-        raise ValueError(f"{place}: {reason}") from None
-
-
-def _escaped(text: str) -> str:
-    """Return a pattern that matches exactly a text."""
-    return re.sub(r"[^\w\s]", r"\\\g<0>", text, flags=re.ASCII) if text.isascii() else re.escape(text)
+        raise ValueError(f"{place}.pattern: {reason}") from None
 
 
 def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str:
@@ -240,48 +234,31 @@ def normalization_of(normalizer: object) -> tuple[Step, ...]:
     >>> normalization_of({"type": "Strip", "strip_left": True, "strip_right": False})
     (('Strip left',),)
     """
-    steps: list[Step] = []
-    for value in steps_of(normalizer, "normalizers"):
-        step = _object(value, "normalizer")
-        kind = step.get("type")
-        read = _NORMALIZERS.get(kind) if isinstance(kind, str) else None
-        if read is None:
+    steps = steps_of(normalizer, "normalizers")
+    return tuple(read for step in steps for read in _normalization_step(typed(step, dict, "normalizer")))
+
+
+def _normalization_step(step: Json) -> list[Step]:
+    match step.get("type"):
+        case "NFC" | "NFD" | "NFKC" | "NFKD" | "Lowercase" | "StripAccents" as name:
+            return [(name,)]
+        case "Strip":
+            sides = ("left", "right")
+            return [
+                (f"Strip {side}",)
+                for side in sides
+                if flag(step, "normalizer", f"strip_{side}", default=True)
+            ]
+        case "Prepend":
+            prefix = typed(step.get("prepend"), str, "normalizer.prepend")
+            return [("Prepend", prefix)] if prefix else []
+        case "Replace":
+            content = typed(step.get("content"), str, "normalizer.content")
+            return [("Replace", _expression(step, "normalizer"), content)]
+        case other:
             raise ValueError(
-                f"normalizer: {kind!r:.80} changes text in a way that only its own library can reproduce"
+                f"normalizer: {other!r:.80} changes text in a way that only its own library can reproduce"
             )
-        steps += read(step)
-    return tuple(steps)
-
-
-def _strip(step: Json) -> list[Step]:
-    sides = [side for side in ("left", "right") if _flag(step, "normalizer", f"strip_{side}", default=True)]
-    return [(f"Strip {side}",) for side in sides]
-
-
-def _prepend(step: Json) -> list[Step]:
-    prefix = _string(step.get("prepend"), "normalizer.prepend")
-    return [("Prepend", prefix)] if prefix else []
-
-
-def _replace(step: Json) -> list[Step]:
-    source = _object(step.get("pattern"), "normalizer.pattern")
-    [(kind, written)] = source.items() if len(source) == 1 else [("", "")]
-    if kind not in ("Regex", "String") or not written:
-        raise ValueError("normalizer.pattern must be a Regex or a String that is not empty")
-    written = _string(written, "normalizer.pattern")
-    expression = _escaped(written) if kind == "String" else read_expression(written, "normalizer.pattern")
-    return [("Replace", expression, _string(step.get("content"), "normalizer.content"))]
-
-
-_NORMALIZERS: Mapping[str, Callable[[Json], list[Step]]] = {
-    **{
-        name: lambda step: [(str(step["type"]),)]
-        for name in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
-    },
-    "Strip": _strip,
-    "Prepend": _prepend,
-    "Replace": _replace,
-}
 
 
 def normalizer_of(normalization: Sequence[Step]) -> Json | None:
@@ -304,31 +281,3 @@ def _written_normalizer(name: str, *arguments: str) -> Json:
     if name.startswith("Strip "):
         return {"type": "Strip", "strip_left": name == "Strip left", "strip_right": name == "Strip right"}
     return {"type": name}
-
-
-# Access to the JSON ----------------------------------------------------------------------------------------
-
-
-def _object(value: object, place: str) -> Json:
-    if not isinstance(value, dict):
-        raise ValueError(f"{place} must be an object, not {type_name(value)}")
-    return cast(Json, value)
-
-
-def _string(value: object, place: str) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{place} must be a string, not {type_name(value)}")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as lone:
-        raise ValueError(f"{place}: {value!r:.80} is not text: {lone.reason}") from None
-    return value
-
-
-def _flag(step: Json, place: str, name: str, *, default: bool) -> bool:
-    value = step.get(name, default)
-    if value is None:
-        return default
-    if not isinstance(value, bool):
-        raise ValueError(f"{place}.{name} must be a boolean, not {type_name(value)}")
-    return value

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Final, NoReturn
+from dataclasses import dataclass, field, replace
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
-from bpetite._internal.json import Json, parse_object, refuse, refuse_mark
-from bpetite._internal.types import Missing, Path, SpecialTokens
+from bpetite._internal.json import parse_object, parse_with_lists, refuse, refuse_mark
+from bpetite._internal.types import Missing, SpecialTokens
 from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, sentencepiece, tekken, tiktoken
 from bpetite.formats.shared import configuration
 from bpetite.formats.shared.configuration import Configuration
-from bpetite.formats.shared.cut_model import parse_without_merges
-from bpetite.formats.shared.imported import Imported
+from bpetite.formats.shared.imported import Imported, Original
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import Vocabulary
 
@@ -71,6 +69,10 @@ _OTHER_FORMATS = (
         rb"(?s:..\0\0....\x05\0\0\0<unk>)",
         "a tokenizer.bin of llama2.c cannot be read; give the tokenizer.model that it was made from",
     ),
+    (
+        rb"(?s:......\0\0\{)",
+        "safetensors are the weights of a model; give the folder, or the tokenizer.json in it",
+    ),
     (rb"PK\x03\x04", "an archive (zip), such as the weights of PyTorch; give the file of the tokenizer"),
     (
         rb"version https://git-lfs",
@@ -94,6 +96,15 @@ class Found:
     `sentencepiece`; or `object`."""
     files: tuple[str, ...] = ()
     """The files that were read."""
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What is known beside a file."""
+
+    pattern: str | None = None
+    special_tokens: SpecialTokens | None = None
+    beside: Configuration = field(default_factory=Configuration)
 
 
 def load(
@@ -123,15 +134,14 @@ def find(
     """
     if missing not in ("refuse", "drop"):
         raise ValueError(f'missing must be "refuse" or "drop", not {missing!r:.40}')
-    if not isinstance(source, str | os.PathLike):
-        found = Found(live.read(source), "object")
-    elif os.path.isdir(source):
-        found = _of_folder(source, pattern, special_tokens)
+    if isinstance(source, str | os.PathLike):
+        read = _of_folder if os.path.isdir(source) else _of_file
+        found = read(os.fspath(source), _Given(pattern, special_tokens))
     else:
-        found = _of_file(os.fspath(source), pattern, special_tokens)
-    return (
-        found if missing == "refuse" else replace(found, imported=found.imported.dropping(_name_of(source)))
-    )
+        found = Found(live.read(source), "object")
+    if missing == "drop":
+        found = replace(found, imported=found.imported.dropping(_name_of(source)))
+    return found
 
 
 def _name_of(source: object) -> str:
@@ -143,7 +153,7 @@ def check_given(
 ) -> None:
     """Refuse a given pattern or special token that the source contradicts."""
     name = _name_of(source)
-    if pattern is not None and not is_called(vocabulary.pattern, pattern):
+    if pattern is not None and not _is_called(vocabulary.pattern, pattern):
         refuse(name, f"its pattern is {vocabulary.pattern}, not {pattern}")
     for text in special_tokens or ():
         actual = vocabulary.special_tokens.get(text)
@@ -154,64 +164,72 @@ def check_given(
             refuse(name, f"special token {text!r} has id {actual} there, not {wanted}")
 
 
-def is_called(pattern: str, given: str) -> bool:
+def _is_called(pattern: str, given: str) -> bool:
     """Whether a pattern is the given one: by its name, or in the syntax of any engine."""
     given = named_pattern(given)
     if given == pattern:
         return True
-    for syntax in _SYNTAXES:
+    for syntax in ("bpetite", "rust", "oniguruma"):
         with suppress(ValueError):
             if same_pattern(read_pattern(given, syntax), pattern):
                 return True
     return False
 
 
-_SYNTAXES: Final = ("bpetite", "rust", "oniguruma")
-
-
 # Folders -------------------------------------------------------------------------------------------------
 
 
-def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
-    names = {name for name in os.listdir(folder) if _is_file_or_folder(os.path.join(folder, name))}
-    named = [(name,) for name in sorted(names) if name.endswith((".tiktoken", ".gguf"))]
-    there = [files for files in FOLDER_FILES if names.issuperset(files)]
-    if not there and len(named) != 1:
-        for files in [files for files in FOLDER_FILES if not names.isdisjoint(files)]:
-            [one, other] = sorted(files, key=names.__contains__, reverse=True)
-            raise FileNotFoundError(f"{os.fspath(folder)}: {one} is in this folder, but {other} is not")
-        listed = ", ".join(" and ".join(files) for files in FOLDER_FILES)
-        several = f"; there are {len(named)} of .tiktoken or .gguf, give one of them" if named else ""
-        raise FileNotFoundError(f"{os.fspath(folder)}: none of {listed} is in this folder{several}")
-    there += named
-    files, others = there[0], [name for several in there[1:] for name in several]
+def _of_folder(folder: str, given: _Given) -> Found:
+    names = sorted(name for name in os.listdir(folder) if _is_file_or_folder(os.path.join(folder, name)))
+    files, others = _chosen_files(folder, names)
     paths = [os.path.join(folder, name) for name in files]
     others_said: list[str] = []
     if len(paths) == 2:
-        found = _of_two_files(folder, paths[0], paths[1], pattern, special_tokens)
+        found = _of_two_files(paths[0], paths[1], given)
     else:
         beside = configuration.read_configuration(folder)
-        if special_tokens is None and files[0].endswith((".model", ".tiktoken")):
-            special_tokens = beside.ids or None
-        if beside.has_shifted_ids and files[0].endswith(".model"):
+        is_model = files[0].endswith(".model")
+        if is_model and beside.has_shifted_ids:
             refuse(
                 folder,
                 f"a {beside.kind}Tokenizer numbers the pieces of {files[0]} anew, which cannot be read",
             )
-        found = _of_file(paths[0], pattern, special_tokens, beside)
-        others_said += _not_looked_for(found.imported.vocabulary, beside)
-    if found.imported.original is not None and found.imported.original.files:
-        found = replace(found, imported=_with_folder(found.imported, folder, names))
+        given = replace(given, beside=beside)
+        if given.special_tokens is None and (is_model or files[0].endswith(".tiktoken")):
+            given = replace(given, special_tokens=beside.ids or None)
+        found = _of_file(paths[0], given)
+        others_said = _not_looked_for(found.imported.vocabulary, beside)
     said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
     if others:
         said += f", not {', '.join(others)}"
-    imported = replace(found.imported, assumptions=[said, *others_said, *found.imported.assumptions])
-    return replace(found, imported=imported)
+    imported, original = found.imported, found.imported.original
+    if original is not None and original.files:
+        original = _with_folder(original, folder, names)
+    assumptions = [said, *others_said, *imported.assumptions]
+    return replace(found, imported=replace(imported, assumptions=assumptions, original=original))
 
 
 def _is_file_or_folder(path: str) -> bool:
     """Whether there is something to read; opening a pipe would wait for a writer."""
     return os.path.isfile(path) or os.path.isdir(path)
+
+
+def _chosen_files(folder: str, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Choose the file or the two files to read; return them, and those that might also have been read."""
+    named = [(name,) for name in names if name.endswith((".tiktoken", ".gguf"))]
+    there = [files for files in FOLDER_FILES if set(files) <= set(names)]
+    if not there and len(named) != 1:
+        for files in FOLDER_FILES:
+            found, lacking = set(files) & set(names), set(files) - set(names)
+            if found:
+                raise FileNotFoundError(
+                    f"{folder}: {min(found)} is in this folder, but {min(lacking)} is not"
+                )
+        listed = ", ".join(" and ".join(files) for files in FOLDER_FILES)
+        several = f"; there are {len(named)} of .tiktoken or .gguf, give one of them" if named else ""
+        raise FileNotFoundError(f"{folder}: none of {listed} is in this folder{several}")
+    there += named
+    return there[0], [name for files in there[1:] for name in files]
 
 
 def _not_looked_for(vocabulary: Vocabulary, beside: Configuration) -> list[str]:
@@ -227,44 +245,46 @@ def _not_looked_for(vocabulary: Vocabulary, beside: Configuration) -> list[str]:
     ]
 
 
-def _with_folder(imported: Imported, folder: Path, names: Iterable[str]) -> Imported:
+def _with_folder(original: Original, folder: str, names: Sequence[str]) -> Original:
     """Keep all files of the tokenizer in a folder."""
-    original = imported.original
-    assert original is not None  # as the caller saw
-    files = dict(original.files)
-    others = [name for name in sorted(names) if name not in files]
-    if _MORE_TEMPLATES in others and os.path.isdir(os.path.join(folder, _MORE_TEMPLATES)):
+    names = list(names)
+    if _MORE_TEMPLATES in names and os.path.isdir(os.path.join(folder, _MORE_TEMPLATES)):
         inner = sorted(os.listdir(os.path.join(folder, _MORE_TEMPLATES)))
-        others += [f"{_MORE_TEMPLATES}/{name}" for name in inner]
-    others = [name for name in others if os.path.isfile(os.path.join(folder, name))]
-    small = [name for name in others if os.path.getsize(os.path.join(folder, name)) <= configuration.LARGEST]
-    for name in [name for name in small if re.fullmatch(_OF_TOKENIZERS, name)]:
-        with open(os.path.join(folder, name), "rb") as file:
-            files[name] = file.read()
-    left_behind = tuple(name for name in others if name not in files)
-    kept = replace(original, files=files, is_folder=True, left_behind=left_behind)
-    return replace(imported, original=kept)
+        names += [f"{_MORE_TEMPLATES}/{name}" for name in inner]
+    files, left_behind = dict(original.files), []
+    for name in names:
+        path = os.path.join(folder, name)
+        if name in files or not os.path.isfile(path):
+            continue
+        if re.fullmatch(_OF_TOKENIZERS, name) and os.path.getsize(path) <= configuration.LARGEST:
+            files[name] = _content(path)
+        else:
+            left_behind.append(name)
+    return replace(original, files=files, is_folder=True, left_behind=tuple(left_behind))
 
 
-def _of_two_files(
-    folder: Path, vocab: str, merges: str, pattern: str | None, special_tokens: SpecialTokens | None
-) -> Found:
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _of_two_files(vocab: str, merges: str, given: _Given) -> Found:
     """Read GPT-2's two files; files of the same names of another model are refused, if that is known."""
+    folder = os.path.dirname(vocab) or "."
     beside = configuration.read_configuration(folder)
     if beside.kind == "CLIP":
         refuse(folder, "a CLIP vocabulary, whose words end in </w>, cannot be read")
-    if pattern is None and not beside.is_like_gpt2:
+    if given.pattern is None and not beside.is_like_gpt2:
         refuse(
             folder,
             f"it is of a {beside.kind}Tokenizer, whose pattern vocab.json and merges.txt do not hold; "
             "give the pattern, or the model's tokenizer.json",
         )
-    texts = None if special_tokens is None else list(special_tokens)
-    imported = gpt2.read(vocab, merges, special_tokens=texts, pattern=pattern, configuration=beside)
+    texts = None if given.special_tokens is None else list(given.special_tokens)
+    imported = gpt2.read(vocab, merges, special_tokens=texts, pattern=given.pattern, configuration=beside)
     if beside.is_of_model and imported.original is not None:
         name = configuration.MODEL_CONFIGURATION  # Without it, the files would not mean the same.
-        with open(os.path.join(folder, name), "rb") as file:
-            files = {**imported.original.files, name: file.read()}
+        files = {**imported.original.files, name: _content(os.path.join(folder, name))}
         imported = replace(imported, original=replace(imported.original, files=files))
     return Found(imported, "gpt2", (vocab, merges))
 
@@ -272,73 +292,68 @@ def _of_two_files(
 # Files ---------------------------------------------------------------------------------------------------
 
 
-def _of_file(
-    path: str,
-    pattern: str | None,
-    special_tokens: SpecialTokens | None,
-    beside: Configuration | None = None,
-) -> Found:
+def _of_file(path: str, given: _Given) -> Found:
     with open(path, "rb") as file:
         beginning = file.read(1024)
         if beginning.startswith(_GGUF):
-            return Found(gguf.read(path, pattern), "gguf", (path,))
-        _refuse_early(path, beginning, os.fstat(file.fileno()).st_size)
+            return Found(gguf.read(path, given.pattern), "gguf", (path,))
+        _refuse_known(path, beginning)
+        size = os.fstat(file.fileno()).st_size
+        is_binary = b"\0" in beginning and not beginning.startswith((b"{", _GZIP))
+        if is_binary and not sentencepiece.may_begin(beginning):
+            parse_object(path, beginning, "a tokenizer's JSON")  # says what is wrong
+        if size > _MOST_READ:
+            refuse(path, f"it has {size} bytes, but the file of a tokenizer at most {_MOST_READ}")
         content = raw = beginning + file.read()
     if content.startswith(_GZIP):
         content = _unpacked(path, content)
-    refuse_mark(path, content)
-    if content[:1] != b"{" and re.match(_RANKS, content):
-        imported = tiktoken.parse_published(path, content, pattern, special_tokens)
-        return _kept(imported, "tiktoken", {path: raw})
-    if content.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
-        return _of_merges(path, pattern, special_tokens)
-    if content[:1] != b"{" and sentencepiece.is_model(content):
-        return _kept(sentencepiece.parse(path, content, beside), "sentencepiece", {path: content})
-    if content.lstrip()[:1] != b"{":
-        _refuse_other(path, content)
-    return _of_json(path, content, pattern, special_tokens)
+        _refuse_known(path, content[:1024])
+    if content[:1] != b"{":
+        if re.match(_RANKS, content):
+            ranks = tiktoken.parse_published(path, content, given.pattern, given.special_tokens)
+            return _kept(ranks, "tiktoken", path, raw)
+        if content.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
+            return _of_one_of_two(path, "merges", "ids", given)
+        if sentencepiece.is_model(content):
+            return _kept(sentencepiece.parse(path, content, given.beside), "sentencepiece", path, content)
+    return _of_json(path, content, given)
 
 
-def _kept(imported: Imported, kind: str, files: Mapping[Path, bytes]) -> Found:
-    """Keep the files together with the vocabulary."""
-    return Found(imported.read_from(kind, files), kind, tuple(os.fspath(path) for path in files))
+def _kept(imported: Imported, kind: str, path: str, content: bytes) -> Found:
+    """Keep the file together with the vocabulary."""
+    return Found(imported.read_from(kind, {path: content}), kind, (path,))
 
 
-def _of_json(path: str, content: bytes, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
-    if (vocabulary := _persistence.vocabulary_as_written(content, path)) is not None:
-        return Found(Imported(vocabulary), "bpetite", (path,))
-    document, merges = parse_without_merges(path, content, "an artifact")
-    if set(map(type, document.values())) == {int} and (
-        len(document) >= 100 or "schema_version" not in document
-    ):
-        return _of_vocab(path, pattern, special_tokens)
-    if "schema_version" in document:
+def _of_json(path: str, content: bytes, given: _Given) -> Found:
+    document = parse_with_lists(path, content, "a tokenizer's JSON")
+    keys = document.keys()
+    has_version = "schema_version" in keys
+    if set(map(type, document.values())) == {int} and (len(document) >= 100 or not has_version):
+        return _of_one_of_two(path, "ids", "merges", given)
+    if has_version:
         return Found(Imported(_persistence.vocabulary_of_document(document, path)), "bpetite", (path,))
-    if isinstance(document.get("model"), dict) or "pre_tokenizer" in document:
-        return _kept(huggingface.parse_document(path, document, merges), "huggingface", {path: content})
-    if {"config", "vocab"} <= document.keys():
-        return _kept(tekken.parse_document(path, document), "tekken", {path: content})
-    if not {"bpe_ranks", "pat_str"} <= document.keys():
-        _refuse_document(path, document)
-    return _kept(js_tiktoken.parse_document(path, document), "js-tiktoken", {path: content})
+    if isinstance(document.get("model"), dict) or "pre_tokenizer" in keys:
+        return _kept(huggingface.parse_document(path, document), "huggingface", path, content)
+    if {"config", "vocab"} <= keys:
+        return _kept(tekken.parse_document(path, document), "tekken", path, content)
+    if "added_tokens_decoder" in keys or "tokenizer_class" in keys:
+        refuse(path, "it only configures a tokenizer; give the folder that it is in")
+    if not {"bpe_ranks", "pat_str"} <= keys:
+        refuse(path, "schema_version is missing, and nothing else says what kind of tokenizer this is")
+    return _kept(js_tiktoken.parse_document(path, document), "js-tiktoken", path, content)
 
 
-def _of_vocab(path: str, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
-    """Read a `vocab.json` with the merges beside it."""
+def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Found:
+    """Read one of GPT-2's two files with the other one beside it."""
     folder, name = os.path.split(path)
-    beside = os.path.join(folder, "vocab.bpe" if name == "encoder.json" else "merges.txt")
-    if not os.path.isfile(beside):
-        refuse(path, f"it holds ids, but no merges, and {os.path.basename(beside)} is not beside it")
-    return _of_two_files(folder or ".", path, beside, pattern, special_tokens)
-
-
-def _of_merges(path: str, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
-    """Read a `merges.txt` with the ids beside it."""
-    folder, name = os.path.split(path)
-    beside = os.path.join(folder, "encoder.json" if name == "vocab.bpe" else "vocab.json")
-    if not os.path.isfile(beside):
-        refuse(path, f"it holds merges, but no ids, and {os.path.basename(beside)} is not beside it")
-    return _of_two_files(folder or ".", beside, path, pattern, special_tokens)
+    ids, merges = "vocab.json", "merges.txt"
+    if name in ("encoder.json", "vocab.bpe"):
+        ids, merges = "encoder.json", "vocab.bpe"
+    paths = {"ids": os.path.join(folder, ids), "merges": os.path.join(folder, merges), held: path}
+    if not os.path.isfile(paths[lacking]):
+        other = os.path.basename(paths[lacking])
+        refuse(path, f"it holds {held}, but no {lacking}, and {other} is not beside it")
+    return _of_two_files(paths["ids"], paths["merges"], given)
 
 
 def _unpacked(path: str, content: bytes) -> bytes:
@@ -358,46 +373,9 @@ def _unpacked(path: str, content: bytes) -> bytes:
     return unpacked
 
 
-# What cannot be read -------------------------------------------------------------------------------------
-
-
-def _refuse_early(path: str, beginning: bytes, size: int) -> None:
-    """Refuse what the first bytes and the size show to be no tokenizer, before the rest is read."""
+def _refuse_known(path: str, beginning: bytes) -> None:
+    """Refuse known formats by name, by how a file begins."""
     refuse_mark(path, beginning)
-    header = int.from_bytes(beginning[:8], "little")
-    if beginning[8:9] == b"{" and header + 8 <= size:
-        refuse(path, "safetensors are the weights of a model; give the folder, or the tokenizer.json in it")
-    if not beginning.startswith((b"{", _GZIP)):
-        _refuse_known(path, beginning)
-        if b"\0" in beginning and not sentencepiece.may_begin(beginning):
-            _refuse_other(path, beginning)
-    if size > _MOST_READ:
-        refuse(path, f"it has {size} bytes, but the file of a tokenizer at most {_MOST_READ}")
-
-
-def _refuse_known(path: str, content: bytes) -> None:
-    """Refuse known formats by name."""
-    for beginning, what in _OTHER_FORMATS:
-        if re.match(beginning, content[:1024]):
+    for pattern, what in _OTHER_FORMATS:
+        if re.match(pattern, beginning):
             refuse(path, what)
-
-
-def _refuse_document(path: str, document: Json) -> NoReturn:
-    if "added_tokens_decoder" in document or "tokenizer_class" in document:
-        refuse(path, "it only configures a tokenizer; give the folder that it is in")
-    if "pieces" in document or "trainer_spec" in document or "trainerSpec" in document:
-        refuse(path, "a SentencePiece model as JSON cannot be read; give its .model file")
-    refuse(path, "schema_version is missing, and nothing else says what kind of tokenizer this is")
-
-
-def _refuse_other(path: str, content: bytes) -> NoReturn:
-    """Refuse a file that is not JSON."""
-    _refuse_known(path, content)
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        refuse(
-            path, f"no tokenizer in any supported format (and no text: not valid UTF-8 at byte {error.start})"
-        )
-    parse_object(path, content, "a tokenizer's JSON")  # says what is wrong
-    refuse(path, "no tokenizer in any supported format")

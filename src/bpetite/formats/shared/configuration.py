@@ -29,44 +29,9 @@ _NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_
 _LISTED = ("extra_special_tokens", "additional_special_tokens")
 _FLAGS = ("lstrip", "rstrip", "single_word")
 
-_KINDS = {
-    "bart": "Bart",
-    "blenderbot": "Blenderbot",
-    "clip": "CLIP",
-    "codegen": "CodeGen",
-    "deberta": "Deberta",
-    "gpt2": "GPT2",
-    "gpt_neo": "GPT2",
-    "gptj": "GPT2",
-    "led": "LED",
-    "longformer": "Longformer",
-    "mbart": "MBart",
-    "opt": "GPT2",
-    "qwen2": "Qwen2",
-    "roberta": "Roberta",
-    "whisper": "Whisper",
-}
-"""The kinds of tokenizer of models whose folders do not always name them."""
-
 _GPT2 = dict.fromkeys(("bos_token", "eos_token", "unk_token"), "<|endoftext|>")
-_ROBERTA = {
-    "bos_token": "<s>",
-    "eos_token": "</s>",
-    "unk_token": "<unk>",
-    "sep_token": "</s>",
-    "pad_token": "<pad>",
-    "cls_token": "<s>",
-    "mask_token": "<mask>",
-}
-_DEBERTA = {
-    "bos_token": "[CLS]",
-    "eos_token": "[SEP]",
-    "unk_token": "[UNK]",
-    "sep_token": "[SEP]",
-    "pad_token": "[PAD]",
-    "cls_token": "[CLS]",
-    "mask_token": "[MASK]",
-}
+_ROBERTA = dict(zip(_NAMED, ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), strict=True))
+_DEBERTA = dict(zip(_NAMED, ("[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"), strict=True))
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys(("GPT2", "GPTNeo", "CodeGen"), _GPT2),
     **dict.fromkeys(("Roberta", "Bart", "Longformer", "LED", "Blenderbot"), _ROBERTA),
@@ -77,6 +42,10 @@ _DEFAULTS: Mapping[str, Mapping[str, str]] = {
 
 _SHIFTED = {"Nllb", "M2M100", "XLMRoberta", "MBart", "MBart50", "Camembert", "XGLM", "Barthez"}
 """Kinds that number the pieces of a SentencePiece model anew."""
+
+_KINDS = {kind.lower(): kind for kind in (*_DEFAULTS, *_SHIFTED, "CLIP", "Qwen2", "Whisper")}
+_KINDS |= dict.fromkeys(("gpt_neo", "gptj", "opt"), "GPT2")
+"""The kinds of tokenizer of models whose folders do not always name them."""
 
 
 @dataclass(frozen=True)
@@ -205,21 +174,19 @@ def _added(folder: Path, settings: Json) -> Iterator[tuple[str, NamedToken]]:
 
 def _special(path: Path, settings: Json) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the special tokens that settings name, with their flags."""
-    for name in (*_NAMED, *_LISTED):
-        value = settings.get(name)
-        if name in _NAMED:
-            several = [value]
-        elif value is None or isinstance(value, dict | list):
-            several = list(value.values()) if isinstance(value, dict) else value or []
-        else:
-            refuse(path, f"{name} must be a list of tokens, not {type_name(value)}")
-        for one in several:
-            text = one.get("content") if isinstance(one, dict) else one
-            if one is None or text == "":
-                continue
-            if not isinstance(text, str):
-                refuse(path, f"{name}: {text!r:.40} is not the text of a token")
-            yield _checked(path, text), _flags(one) if isinstance(one, dict) else ()
+    named = [(name, settings.get(name)) for name in _NAMED]
+    for name in _LISTED:
+        several = [] if settings.get(name) is None else settings[name]
+        if not isinstance(several, dict | list):
+            refuse(path, f"{name} must be a list of tokens, not {type_name(several)}")
+        named += [(name, one) for one in (several.values() if isinstance(several, dict) else several)]
+    for name, one in named:
+        text = one.get("content") if isinstance(one, dict) else one
+        if one is None or text == "":
+            continue
+        if not isinstance(text, str):
+            refuse(path, f"{name}: {text!r:.40} is not the text of a token")
+        yield _checked(path, text), _flags(one) if isinstance(one, dict) else ()
 
 
 def _checked(path: Path, text: str) -> str:

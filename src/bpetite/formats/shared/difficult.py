@@ -3,19 +3,14 @@ vocabulary."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import TypeAlias
 
 from bpetite.vocabulary import Vocabulary
 
-
-class Encodes(Protocol):
-    """An object that encodes texts."""
-
-    def __call__(self, text: str, /) -> Sequence[int]:
-        """Encode a text, special tokens included."""
-        ...
-
+Encodes: TypeAlias = Callable[[str], Sequence[int]]
+"""Encodes a text, special tokens included."""
 
 DIFFICULT_TEXTS: tuple[str, ...] = (
     "",
@@ -87,10 +82,8 @@ def first_difference(texts: Iterable[str], ours: Encodes, theirs: Encodes) -> st
             continue
         found = list(theirs(text))
         if expected != found:
-            place = next(
-                (i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b),
-                min(len(expected), len(found)),
-            )
+            both = enumerate(zip_longest(expected, found))
+            place = next(place for place, (here, there) in both if here != there)
             return (
                 f"{text!r:.120} is {expected[place : place + 8]} here and {found[place : place + 8]} there, "
                 f"from id number {place} on"

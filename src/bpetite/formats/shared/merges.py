@@ -5,7 +5,7 @@ The byte FE stands between the two parts of a merge, and FF between merges: no U
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from typing import cast
 
 from bpetite._internal.json import refuse
@@ -14,21 +14,20 @@ from bpetite._internal.types import Path
 _WITHIN, _BETWEEN = b"\xfe", b"\xff"
 
 
-def packed_merges(path: Path, merges: Sequence[object], field: str) -> bytes:
-    """Pack merges, each a text `left right` or a list of two texts; `field` is for the messages.
+def packed_merges(path: Path, merges: Iterable[object], field: str) -> bytes:
+    """Pack merges, each a text `left right` or a list of texts; `field` is for the messages.
 
     >>> packed_merges("a.json", ["a b", ["Ġ", "t"]], "merges")
     b'a\\xfeb\\xff\\xc4\\xa0\\xfet'
     """
-    lines = cast("Sequence[str]", merges)
-    if set(map(type, merges)) == {str} and set(map(_spaces_of, lines)) == {1}:
-        joined = "\n".join(lines)
-        if joined.count("\n") == len(lines) - 1:  # All at once is faster.
-            return packed_lines(_encoded(path, joined, field))
-    return _BETWEEN.join(
-        _WITHIN.join(_encoded(path, part, field) for part in _parts(path, merge, f"{field}[{rank}]"))
-        for rank, merge in enumerate(merges)
-    )
+    packed = []
+    for rank, merge in enumerate(merges):
+        parts = merge.split(" ") if isinstance(merge, str) else merge
+        try:
+            packed.append(_WITHIN.join([part.encode("utf-8") for part in cast("list[str]", parts)]))
+        except (TypeError, AttributeError, UnicodeEncodeError):
+            refuse(path, f"{field}[{rank}]: {merge!r:.80} is not a pair of tokens")
+    return _BETWEEN.join(packed)
 
 
 def packed_lines(lines: bytes) -> bytes:
@@ -56,21 +55,3 @@ def has_part(merges: bytes, text: str) -> bool:
     (True, False)
     """
     return text.encode("utf-8") in merges.replace(_WITHIN, _BETWEEN).split(_BETWEEN)
-
-
-def _spaces_of(line: str) -> int:
-    return line.count(" ")
-
-
-def _parts(path: Path, merge: object, place: str) -> Iterator[str]:
-    parts = merge.split(" ") if isinstance(merge, str) else merge
-    if not isinstance(parts, list) or list(map(type, parts)) != [str, str]:
-        refuse(path, f"{place}: {merge!r:.80} is not a pair of tokens")
-    yield from parts
-
-
-def _encoded(path: Path, text: str, field: str) -> bytes:
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        refuse(path, f"{field}: there is half a surrogate pair in it, so it is not text")

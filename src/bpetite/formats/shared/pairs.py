@@ -9,14 +9,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import Literal, NoReturn
+from typing import Literal
 
 from bpetite._engine import listed_merges, merges_that_happen, read_printed
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.merges import parts_of
-from bpetite.formats.shared.printable import from_printable
 from bpetite.normalization import Normalization
 from bpetite.vocabulary import Arrays, Vocabulary
 
@@ -58,23 +57,9 @@ def vocabulary_of_pairs(
         own_ids, tokens, ends, printed, printed_ends, others = read_printed(ids)
     except UnicodeEncodeError as lone:
         refuse(path, f"token {lone.object!r:.80} is not text: {lone.reason}")
-    keeps_last = repeated != "first"
-    others_printed = [text.encode("utf-8") for text in cut_out]
-    rows, wrong, lacking, again = listed_merges(
-        own_ids,
-        printed + b"".join(others_printed),
-        printed_ends + ends_of(others_printed, len(printed)),
-        merges,
-        keeps_last,
-        (),
+    rows = rows_of_pairs(
+        path, own_ids, printed, printed_ends, merges, place=place, cut_out=cut_out, repeated=repeated
     )
-    if wrong is not None:
-        refuse(path, f"{place(wrong)} is not a merge: {' '.join(parts_of(merges, wrong))!r:.80}")
-    if lacking is not None:
-        _refuse_unknown(path, parts_of(merges, lacking[0]), lacking[1], place(lacking[0]))
-    if again is not None and repeated == "refused":
-        left, right = map(_shown, parts_of(merges, again))
-        refuse(path, f"{place(again)}, {left} and {right}, appears twice")
     arrays = Arrays(own_ids, tokens, ends, merges_that_happen(own_ids, tokens, ends, rows))
     try:
         return Vocabulary.of_arrays(
@@ -92,6 +77,48 @@ def vocabulary_of_pairs(
         )
     except ValueError as error:
         refuse(path, str(error))
+
+
+def rows_of_pairs(
+    path: Path,
+    ids: bytes,
+    texts: bytes,
+    ends: bytes,
+    merges: bytes,
+    *,
+    place: Callable[[int], str],
+    cut_out: Collection[str] = (),
+    repeated: Repeated = "last",
+    only_decoded: Sequence[int] = (),
+) -> bytes:
+    """Find the tokens (ids, joined texts and their ends) of merges; return rows of left, right and result.
+
+    Errors name the `place` of a merge. Merges with tokens at the places `only_decoded` are left out, as no
+    text has them.
+    """
+    others = [text.encode("utf-8") for text in cut_out]
+    rows, wrong, unknown, again = listed_merges(
+        ids,
+        texts + b"".join(others),
+        ends + ends_of(others, len(texts)),
+        merges,
+        repeated != "first",
+        only_decoded,
+    )
+    if wrong is not None:
+        refuse(path, f"{place(wrong)}: {' '.join(parts_of(merges, wrong))!r:.80} is not a pair of tokens")
+    if unknown is not None:
+        number, are_unknown = unknown
+        left, right = parts_of(merges, number)
+        part = next(
+            part for part, lacks in zip((left, right, left + right), are_unknown, strict=True) if lacks
+        )
+        made = "is made of" if any(are_unknown[:2]) else "makes"
+        refuse(path, f"{place(number)} {made} {part!r:.80}, which is not a token")
+    if again is not None and repeated == "refused":
+        left, right = parts_of(merges, again)
+        refuse(path, f"{place(again)}, {left!r:.80} and {right!r:.80}, appears twice")
+    return rows
 
 
 def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
@@ -127,18 +154,3 @@ def ends_of(tokens: Iterable[bytes], start: int = 0) -> bytes:
     [6, 9]
     """
     return array("Q", accumulate(map(len, tokens), initial=start)).tobytes()[8:]
-
-
-def _refuse_unknown(path: Path, parts: Sequence[str], unknown: Sequence[bool], place: str) -> NoReturn:
-    """Refuse a merge, of whose left part, right part and result some are no token."""
-    for part, is_unknown in zip(parts, unknown, strict=False):
-        if is_unknown:
-            refuse(path, f"{place} is made of {_shown(part)}, which is not a token")
-    refuse(path, f"{place} makes {_shown(''.join(parts))}, which is not a token")
-
-
-def _shown(spelled: str) -> str:
-    try:
-        return f"{from_printable(spelled)!r:.80}"
-    except KeyError:
-        return f"{spelled!r:.80} (not byte-level)"

@@ -6,7 +6,7 @@ import base64
 import gzip
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from bpetite._internal.types import Path
@@ -46,11 +46,7 @@ def _encode_by_ranks(path: Path, vocabulary: Vocabulary, ranks: Mapping[bytes, i
     )
 
     normalizer = normalizing(steps_in(vocabulary.normalization))
-
-    def encode(text: str, /) -> Sequence[int]:
-        return encoding.encode(normalizer(text), allowed_special="all")
-
-    return encode
+    return lambda text: encoding.encode(normalizer(text), allowed_special="all")
 
 
 def _content(path: Path) -> bytes:
@@ -87,9 +83,5 @@ def gpt2_encode(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> 
     return _encode_with(peer)
 
 
-def _encode_with(peer: object) -> Encodes:
-    def encode(text: str, /) -> Sequence[int]:
-        ids: Sequence[int] = peer.encode(text, add_special_tokens=False).ids  # type: ignore[attr-defined]  # no stubs
-        return ids
-
-    return encode
+def _encode_with(peer: Any) -> Encodes:
+    return lambda text: peer.encode(text, add_special_tokens=False).ids

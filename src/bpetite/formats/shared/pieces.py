@@ -18,7 +18,6 @@ from typing import Literal
 from bpetite._constants import Pair
 from bpetite._engine import (
     PieceTokens,
-    listed_merges,
     merges_that_happen,
     read_pieces,
     recover_merges,
@@ -26,8 +25,7 @@ from bpetite._engine import (
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.formats.shared.merges import parts_of
-from bpetite.formats.shared.pairs import IN_TEXTS, ends_of
+from bpetite.formats.shared.pairs import IN_TEXTS, ends_of, rows_of_pairs
 from bpetite.normalization import Normalization
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, MARK, Arrays, Vocabulary
@@ -210,18 +208,14 @@ def _equal(ranks: Iterable[float | None]) -> list[Pair]:
 
 def _rows(pieces: Pieces, tokens: PieceTokens, merges: bytes, place: Callable[[int], str]) -> bytes:
     """The merges of a list of pairs."""
-    left_out = [text.encode("utf-8") for text in pieces.left_out if text not in pieces.ids]
-    rows, wrong, unknown, _ = listed_merges(
+    rows = rows_of_pairs(
+        pieces.path,
         tokens.piece_ids,
-        tokens.piece_texts + b"".join(left_out),
-        tokens.piece_ends + ends_of(left_out, len(tokens.piece_texts)),
+        tokens.piece_texts,
+        tokens.piece_ends,
         merges,
-        True,
-        tokens.others,
+        place=place,
+        cut_out=[text for text in pieces.left_out if text not in pieces.ids],
+        only_decoded=tokens.others,
     )
-    if wrong is not None:
-        refuse(pieces.path, f"{place(wrong)} is not a pair of tokens")
-    if unknown is not None:
-        parts = " ".join(parts_of(merges, unknown[0]))
-        refuse(pieces.path, f"{place(unknown[0])}, {parts!r:.80}, has a part that is no token, or makes none")
     return merges_that_happen(tokens.ids, tokens.tokens, tokens.ends, tokens.characters + rows)

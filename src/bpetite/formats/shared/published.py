@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 
 from bpetite.patterns import PATTERNS
 
-_END = "<|endoftext|>"
-
 
 @dataclass(frozen=True)
 class Published:
@@ -24,76 +22,57 @@ class Published:
     """What the model's own tokenizer does with a text before it uses the ranks."""
 
 
+def _from(first: int, *names: str) -> dict[str, int]:
+    """Return special tokens with ids in turn.
+
+    >>> _from(5, "a", "b")
+    {'<|a|>': 5, '<|b|>': 6}
+    """
+    return {f"<|{name}|>": token_id for token_id, name in enumerate(names, first)}
+
+
+_END = "endoftext"
+
 PUBLISHED: Mapping[str, Published] = {
     "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": Published(
-        "r50k_base", PATTERNS["gpt2"], {_END: 50256}
+        "r50k_base", PATTERNS["gpt2"], _from(50256, _END)
     ),
     "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": Published(
-        "p50k_base", PATTERNS["gpt2"], {_END: 50256}
+        "p50k_base", PATTERNS["gpt2"], _from(50256, _END)
     ),
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": Published(
         "cl100k_base",
         PATTERNS["cl100k"],
-        {
-            _END: 100257,
-            "<|fim_prefix|>": 100258,
-            "<|fim_middle|>": 100259,
-            "<|fim_suffix|>": 100260,
-            "<|endofprompt|>": 100276,
-        },
+        _from(100257, _END, "fim_prefix", "fim_middle", "fim_suffix") | _from(100276, "endofprompt"),
     ),
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": Published(
-        "o200k_base", PATTERNS["o200k"], {_END: 199999, "<|endofprompt|>": 200018}
+        "o200k_base", PATTERNS["o200k"], _from(199999, _END) | _from(200018, "endofprompt")
     ),
     # The reserved tokens between these have other names in Llama 3, 3.1 and 3.2.
     "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55": Published(
         "Llama 3",
         PATTERNS["llama3"],
-        {
-            "<|begin_of_text|>": 128000,
-            "<|end_of_text|>": 128001,
-            "<|start_header_id|>": 128006,
-            "<|end_header_id|>": 128007,
-            "<|eot_id|>": 128009,
-        },
+        _from(128000, "begin_of_text", "end_of_text")
+        | _from(128006, "start_header_id", "end_header_id")
+        | _from(128009, "eot_id"),
     ),
     # Many more, from 200010 to 202047, are reserved.
     "d0bdbaf59b0762c8c807617e2d8ea51420eb1b1de266df2495be755c8e0ed6ed": Published(
         "Llama 4",
         PATTERNS["o200k"],
-        {
-            "<|begin_of_text|>": 200000,
-            "<|end_of_text|>": 200001,
-            "<|fim_prefix|>": 200002,
-            "<|fim_middle|>": 200003,
-            "<|fim_suffix|>": 200004,
-            "<|header_start|>": 200005,
-            "<|header_end|>": 200006,
-            "<|eom|>": 200007,
-            "<|eot|>": 200008,
-            "<|step|>": 200009,
-            "<|python_start|>": 200016,
-            "<|python_end|>": 200017,
-            "<|finetune_right_pad|>": 200018,
-            "<|image_start|>": 200080,
-            "<|image_end|>": 200081,
-            "<|tile_x_separator|>": 200084,
-            "<|tile_y_separator|>": 200085,
-            "<|image|>": 200090,
-            "<|patch|>": 200092,
-            "<|reasoning_thinking_start|>": 201142,
-            "<|reasoning_thinking_end|>": 201143,
-        },
+        _from(200000, "begin_of_text", "end_of_text", "fim_prefix", "fim_middle", "fim_suffix")
+        | _from(200005, "header_start", "header_end", "eom", "eot", "step")
+        | _from(200016, "python_start", "python_end", "finetune_right_pad")
+        | _from(200080, "image_start", "image_end")
+        | _from(200084, "tile_x_separator", "tile_y_separator")
+        | _from(200090, "image")
+        | _from(200092, "patch")
+        | _from(201142, "reasoning_thinking_start", "reasoning_thinking_end"),
     ),
     "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186": Published(
         "Qwen",
         PATTERNS["qwen2"],
-        {
-            _END: 151643,
-            "<|im_start|>": 151644,
-            "<|im_end|>": 151645,
-            **{f"<|extra_{number}|>": 151646 + number for number in range(205)},
-        },
+        _from(151643, _END, "im_start", "im_end", *(f"extra_{number}" for number in range(205))),
         "NFC",
     ),
     # Its special tokens are in the tokenizer_config.json of its folder.
@@ -102,7 +81,7 @@ PUBLISHED: Mapping[str, Published] = {
     ),
     # The following ids depend on the number of languages of a model.
     "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126": Published(
-        "Whisper (multilingual)", PATTERNS["gpt2"], {_END: 50257, "<|startoftranscript|>": 50258}
+        "Whisper (multilingual)", PATTERNS["gpt2"], _from(50257, _END, "startoftranscript")
     ),
 }
 """The published files, by SHA-256 in hexadecimal."""

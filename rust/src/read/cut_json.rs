@@ -1,0 +1,242 @@
+//! Cuts the long lists out of the JSON of a tokenizer: they are most of the file, and as Python's objects most of the time.
+//!
+//! `{"model": {"vocab": {"a": 0, "b": 1}, "merges": ["a b"]}}` becomes `{"model": {"vocab": null, "merges": null}}`, the ids of
+//! `a` and `b`, and the pair `a` and `b`.
+
+use super::json_lines::{DEPTH, Line};
+use crate::text_pairs::{BETWEEN, WITHIN};
+use crate::token_numbers::NO_TOKEN;
+
+type ReadList = fn(&mut Line<'_>) -> Option<LongList>;
+
+/// The places of the lists in a `tokenizer.json` and in our own artifact, and what reads them.
+const PLACES: [(&str, ReadList); 4] =
+    [("model.vocab", ids), ("model.merges", pairs), ("merges", numbers), ("merge_ids", numbers)];
+
+/// What was cut out.
+#[derive(Debug, PartialEq, Eq)]
+pub enum LongList {
+    Numbers(Vec<u32>),
+    /// Merges, each a text `left right` or a list of texts, with [`WITHIN`] and [`BETWEEN`] them.
+    Pairs(Vec<u8>),
+    /// Texts of tokens, joined, the end of each, and their ids, which are distinct.
+    Ids(Vec<u8>, Vec<usize>, Vec<u32>),
+}
+
+/// The JSON without its long lists, and these by their places.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct CutJson {
+    pub rest: Vec<u8>,
+    pub lists: Vec<(&'static str, LongList)>,
+}
+
+/// Cut the long lists out of an object. `None` if anything is unusual, which is left to Python.
+pub fn cut_json(json: &[u8]) -> Option<CutJson> {
+    let mut line = Line::new(json)?;
+    let mut cutter = Cutter { whole: line.rest, copied: 0, cut: CutJson::default() };
+    cutter.object(&mut line, "")?;
+    cutter.cut.rest.extend_from_slice(&cutter.whole[cutter.copied..]);
+    line.next().is_none().then_some(cutter.cut)
+}
+
+struct Cutter<'a> {
+    whole: &'a [u8],
+    /// Where the part begins that is not copied yet.
+    copied: usize,
+    cut: CutJson,
+}
+
+impl Cutter<'_> {
+    /// Read the object of the file, or, `inside` it, that of the model.
+    fn object(&mut self, line: &mut Line<'_>, inside: &str) -> Option<()> {
+        line.byte(b'{')?;
+        line.items(b'}', |line| {
+            let mut key = Vec::new();
+            push_text(line, &mut key)?;
+            line.byte(b':')?;
+            let is_here =
+                |(place, _): &(&str, _)| place.strip_prefix(inside).map(str::as_bytes) == Some(&key);
+            if let Some((place, read)) = PLACES.into_iter().find(is_here) {
+                line.next();
+                let start = self.whole.len() - line.rest.len();
+                self.cut.lists.push((place, read(line)?));
+                self.cut.rest.extend_from_slice(&self.whole[self.copied..start]);
+                self.cut.rest.extend_from_slice(b"null");
+                self.copied = self.whole.len() - line.rest.len();
+                Some(())
+            } else if inside.is_empty() && key == b"model" && line.next() == Some(b'{') {
+                self.object(line, "model.")
+            } else {
+                line.value(DEPTH)
+            }
+        })
+    }
+}
+
+fn ids(line: &mut Line<'_>) -> Option<LongList> {
+    let (mut texts, mut ends, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+    line.byte(b'{')?;
+    line.items(b'}', |line| {
+        push_text(line, &mut texts)?;
+        ends.push(texts.len());
+        line.byte(b':')?;
+        ids.push(number(line)?);
+        Some(())
+    })?;
+    let mut sorted = ids.clone();
+    sorted.sort_unstable();
+    sorted.is_sorted_by(|one, other| one < other).then_some(LongList::Ids(texts, ends, ids))
+}
+
+fn numbers(line: &mut Line<'_>) -> Option<LongList> {
+    let mut numbers = Vec::new();
+    line.byte(b'[')?;
+    line.items(b']', |line| {
+        numbers.push(number(line)?);
+        Some(())
+    })?;
+    Some(LongList::Numbers(numbers))
+}
+
+fn pairs(line: &mut Line<'_>) -> Option<LongList> {
+    let mut pairs = Vec::new();
+    line.byte(b'[')?;
+    line.items(b']', |line| {
+        push_pair(line, &mut pairs)?;
+        pairs.push(BETWEEN);
+        Some(())
+    })?;
+    pairs.pop();
+    Some(LongList::Pairs(pairs))
+}
+
+fn push_pair(line: &mut Line<'_>, pairs: &mut Vec<u8>) -> Option<()> {
+    let start = pairs.len();
+    if line.next()? == b'"' {
+        push_text(line, pairs)?;
+        pairs[start..].iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = WITHIN);
+        return Some(());
+    }
+    line.byte(b'[')?;
+    line.items(b']', |line| {
+        push_text(line, pairs)?;
+        pairs.push(WITHIN);
+        Some(())
+    })?;
+    (pairs.len() > start).then(|| pairs.truncate(pairs.len() - 1))
+}
+
+fn push_text(line: &mut Line<'_>, text: &mut Vec<u8>) -> Option<()> {
+    line.next();
+    line.string(|piece| {
+        text.extend_from_slice(piece?);
+        Some(())
+    })
+}
+
+/// The id that stands here.
+fn number(line: &mut Line<'_>) -> Option<u32> {
+    line.next();
+    let length = line.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = line.rest.split_at(length);
+    if length > 1 && digits[0] == b'0' {
+        return None;
+    }
+    line.rest = rest;
+    std::str::from_utf8(digits).ok()?.parse().ok().filter(|&id| id != NO_TOKEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list_of(json: &str, place: &str) -> Option<(String, LongList)> {
+        let [(found, list)] = <[_; 1]>::try_from(cut_json(json.as_bytes())?.lists).ok()?;
+        (found == place).then(|| (String::from_utf8(cut_json(json.as_bytes()).unwrap().rest).unwrap(), list))
+    }
+
+    fn merges_of(list: &str) -> Option<String> {
+        let json = format!("{{\"model\": {{\"merges\" : {list}, \"m\": [1]}}}} ");
+        let (rest, list) = list_of(&json, "model.merges")?;
+        assert_eq!(rest, r#"{"model": {"merges" : null, "m": [1]}} "#);
+        let LongList::Pairs(pairs) = list else { return None };
+        let shown = pairs.iter().map(|&byte| match byte {
+            WITHIN => b'|',
+            BETWEEN => b';',
+            other => other,
+        });
+        Some(String::from_utf8(shown.collect()).unwrap())
+    }
+
+    #[test]
+    fn merges_of_either_form_are_read() {
+        let texts = r#"["a b", "\u0120 \"", "\\ é", "\n \ud83d\ude00"]"#;
+        assert_eq!(merges_of(texts).unwrap(), "a|b;\u{120}|\";\\|é;\n|😀");
+        assert_eq!(merges_of("[[\"a\",\"b\"],\n [ \"a b\" , \"\\u00e9\" ] ]").unwrap(), "a|b;a b|é");
+        assert_eq!(merges_of("[ ]").unwrap(), "");
+        assert_eq!(merges_of(r#"["ab", ["a", "b", "c"], "a b c", ["a"]]"#).unwrap(), "ab;a|b|c;a|b|c;a");
+    }
+
+    #[test]
+    fn what_is_unusual_in_merges_is_left_to_others() {
+        for list in [
+            "{}",
+            r#"["a b""#,
+            r#"["a b",]"#,
+            r#"["a b", []]"#,
+            r#"["a b", 1]"#,
+            r#"["a \ud800"]"#,
+            r#"["a \ud800\u0041"]"#,
+            r#"["a \udc00"]"#,
+            r#"["a \ud800\"]"#,
+            r#"["a \x"]"#,
+            r#"["a \u+061"]"#,
+            "[\"a \t\"]",
+            "[null]",
+            "[",
+            r#"["a b"#,
+            r#"["a \u00"#,
+            "[\"a \n\"]",
+        ] {
+            assert_eq!(merges_of(list), None, "{list}");
+        }
+        assert_eq!(cut_json(b"{\"merges\": [\"a \xFF\"]}"), None);
+        assert_eq!(cut_json(b"{\"merges\": [\"a b\"]} x"), None);
+        assert_eq!(cut_json(b"[]"), None);
+    }
+
+    #[test]
+    fn ids_and_numbers_are_read() {
+        let (rest, list) = list_of(
+            "{\"model\":{\"vocab\":{ \"a\": 10, \"\\u2581\" :0,\n\"\": 4294967294 }}}",
+            "model.vocab",
+        )
+        .unwrap();
+        assert_eq!(rest, "{\"model\":{\"vocab\":null}}");
+        assert_eq!(list, LongList::Ids("a▁".into(), vec![1, 4, 4], vec![10, 0, u32::MAX - 1]));
+        let (rest, list) = list_of("{\"merge_ids\":[0,5, 4294967294]}\r", "merge_ids").unwrap();
+        assert_eq!(
+            (rest.as_str(), list),
+            ("{\"merge_ids\":null}", LongList::Numbers(vec![0, 5, u32::MAX - 1]))
+        );
+    }
+
+    #[test]
+    fn what_is_unusual_in_numbers_is_left_to_others() {
+        for number in
+            ["-1", "01", "1.0", "1e3", "4294967295", "4294967296", "true", "\"1\"", "", "1 2", "[1]"]
+        {
+            let json = format!("{{\"model\":{{\"vocab\":{{\"a\": {number}}}}}}}");
+            assert_eq!(cut_json(json.as_bytes()), None, "{number}");
+            let json = format!("{{\"merges\":[1, {number}]}}");
+            assert_eq!(cut_json(json.as_bytes()), None, "{number}");
+        }
+        assert_eq!(cut_json(b"{\"model\":{\"vocab\":{\"a\": 1, \"b\": 1}}}"), None);
+    }
+
+    #[test]
+    fn lists_elsewhere_stay() {
+        let json = br#"{"vocab": {"a": 0}, "m": {"merges": ["a b"]}, "model": {"merge_ids": [1]}}"#;
+        assert_eq!(cut_json(json).unwrap(), CutJson { rest: json.to_vec(), lists: vec![] });
+    }
+}
