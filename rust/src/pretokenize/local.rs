@@ -17,8 +17,8 @@
 //! ```
 //!
 //! Since a piece begins at the first character of a text, all labels follow one from another. If a state has no label,
-//! the place is *unsure*, and the user of the rules runs the automaton from the last certain start of a piece. The states
-//! that have labels are learned from a sample; this affects only how often a place is unsure, never the result.
+//! the place is *unsure*, and the user of the rules runs the automaton from the last certain start of a piece. Which states
+//! have labels affects only how often a place is unsure, never the result.
 //!
 //! A gap lasts until a match begins. Whether one begins at a character is usually clear from this character and the next:
 //! the states of gaps ([`GapStates`]) wait for one character more than those of the automaton.
@@ -30,11 +30,8 @@
 use std::cmp::Reverse;
 
 use super::alphabet::Alphabet;
-use super::automaton::{Automaton, DEAD, Move, PartialMatch, START};
+use super::automaton::{Automaton, DEAD, Move, START};
 use super::views::Views;
-
-/// Text of many kinds, to learn the frequent states from.
-const SAMPLE: &str = include_str!("sample.txt");
 
 /// The maximum number of atoms: a set of them has 32 bits.
 pub const MOST_ATOMS: usize = 32;
@@ -45,7 +42,7 @@ const MAX_OPEN: usize = 64;
 /// The maximum number of states at one place, with and without labels.
 const MAX_CONFIGS: usize = 64;
 
-/// If one of this many characters of the sample is unsure, the automaton alone is faster.
+/// If one of this many places is unsure, among all combinations of ASCII characters, the automaton alone is faster.
 const MAX_UNSURE: usize = 10;
 
 /// A set of atoms.
@@ -56,7 +53,7 @@ pub type Set = u32;
 pub enum Label {
     /// A piece begins at the character, so the state is the one after a single step from the start.
     Begins,
-    /// No piece begins there, and the state is the most frequent one for this character and the next.
+    /// No piece begins there, and the state is the one that is possible at most places, for this character and the next.
     Usual,
     /// No piece begins there, and the state is one of two less frequent ones.
     First,
@@ -211,9 +208,7 @@ impl LocalRules {
         if automaton.alphabet.count > MOST_ATOMS {
             return None;
         }
-        let sample = Sample::new(automaton);
-        let labels = Labels::new(automaton, &sample)?;
-        Some(labels.rules(&sample))
+        Some(Labels::new(automaton)?.rules())
     }
 
     /// Whether two characters always tell whether a match begins at the first, so that what is found never turns out wrong
@@ -234,9 +229,10 @@ impl LocalRules {
             let holds = (0..=alphabet.end).fold(0, |all, next| all | may_begin(next));
             (0..rules.atoms).for_each(|before| relation.set(place(before, at), holds, rules.atoms));
         }
-        let sample: Vec<u8> = SAMPLE.chars().map(|character| alphabet.of(character as usize)).collect();
-        let is_possible = |two: &&[u8]| relation.holds(0, two[0]) >> two[1] & 1 != 0;
-        rules.pays = sample.windows(2).filter(is_possible).count() <= sample.len() / MAX_UNSURE;
+        let possible = alphabet
+            .ascii
+            .map(|at| alphabet.ascii.iter().filter(|next| relation.holds(0, at) >> **next & 1 != 0).count());
+        rules.pays = possible.iter().sum::<usize>() <= alphabet.ascii.len().pow(2) / MAX_UNSURE;
         rules.pays.then_some(rules)
     }
 }
@@ -278,48 +274,6 @@ impl<'a> GapStates<'a> {
     }
 }
 
-/// The automaton's run over the sample: for each character its atom, whether a piece begins there, and the next state.
-struct Sample {
-    atoms: Vec<u8>,
-    begins: Vec<bool>,
-    states: Vec<u16>,
-}
-
-impl Sample {
-    fn new(automaton: &Automaton) -> Self {
-        let (text, mut atoms, mut position) = (SAMPLE.as_bytes(), Vec::new(), 0);
-        while position < text.len() {
-            let (atom, next) = automaton.atom_at(text, position);
-            atoms.push(atom);
-            position = next;
-        }
-        let count = atoms.len();
-        let match_at = |place: usize| {
-            let behind = atoms[place..].iter().copied().chain([automaton.alphabet.end]);
-            match automaton.match_within(behind) {
-                PartialMatch::End(length) => Some(place + length),
-                PartialMatch::Nothing | PartialMatch::GoesOn => None,
-            }
-        };
-        let (mut begins, mut states, mut start) = (Vec::new(), Vec::new(), 0);
-        while start < count {
-            let found = match_at(start);
-            let end = found.or_else(|| (start + 1..count).find(|place| match_at(*place).is_some()));
-            let (end, mut state) = (end.unwrap_or(count), START);
-            for (offset, atom) in atoms[start..end].iter().enumerate() {
-                state = match found {
-                    Some(_) => automaton.step(state, *atom).next,
-                    None => GapStates::new(automaton).inside,
-                };
-                begins.push(offset == 0);
-                states.push(state);
-            }
-            start = end;
-        }
-        Self { atoms, begins, states }
-    }
-}
-
 /// A table indexed by a label and two atoms.
 struct LabelTable<T>(Vec<T>);
 
@@ -337,7 +291,7 @@ impl<T: Clone> LabelTable<T> {
     }
 }
 
-/// A config, its frequency in the sample, and the pairs of characters where it is not the usual one.
+/// A config, the number of pairs of characters where it is possible, and those where it is not the usual one.
 struct Met {
     config: Config,
     count: usize,
@@ -357,7 +311,7 @@ struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    fn new(automaton: &'a Automaton, sample: &Sample) -> Option<Self> {
+    fn new(automaton: &'a Automaton) -> Option<Self> {
         let characters = automaton.alphabet.end;
         let is_told = |to: Move| to.next == DEAD || automaton.surely_matches(to.next);
         let settles = (0..automaton.states as u16).map(|state| {
@@ -375,37 +329,29 @@ impl<'a> Labels<'a> {
             };
             *this.configs.at_mut(Label::Begins, at, next) = Some(begun);
         }
-        this.choose(sample)?;
+        this.choose()?;
         Some(this)
     }
 
-    /// Assign labels to the possible configs of each pair of characters: `Usual` to the most frequent one, `First` and `Second` to
-    /// two others. Where possible, a config has the same label everywhere.
-    fn choose(&mut self, sample: &Sample) -> Option<()> {
-        let mut known = self.possible()?;
-        for (place, two) in sample.atoms.windows(2).enumerate().filter(|(place, _)| !sample.begins[*place]) {
-            let (config, _) = self.settle(self.step(sample.states[place], two[1]));
-            let known = &mut known[self::place(two[0], two[1])];
-            if let Some((_, count)) = known.iter_mut().find(|(known, _)| *known == config) {
-                *count += 1;
-            }
-        }
+    /// Assign labels to the possible configs of each pair of characters: `Usual` to one that goes on and is possible at most
+    /// pairs, `First` and `Second` to two others. Where possible, a config has the same label everywhere.
+    fn choose(&mut self) -> Option<()> {
+        let known = self.possible()?;
         let mut all: Vec<Met> = Vec::new();
-        for (at, next) in self.pairs() {
-            for &(config, count) in &known[place(at, next)] {
-                match all.iter_mut().find(|met| met.config == config) {
-                    Some(met) => met.count += count,
-                    None => all.push(Met { config, count, unusual: Vec::new() }),
-                }
+        for &config in known.iter().flatten() {
+            match all.iter_mut().find(|met| met.config == config) {
+                Some(met) => met.count += 1,
+                None => all.push(Met { config, count: 1, unusual: Vec::new() }),
             }
         }
         for (at, next) in self.pairs() {
             let known = &known[place(at, next)];
             let total = |config: Config| all.iter().find(|met| met.config == config).map(|met| met.count);
-            let usual = known.iter().copied().max_by_key(|&(config, count)| (count, total(config), config));
-            let Some((usual, _)) = usual else { continue };
+            let usual =
+                known.iter().copied().max_by_key(|config| (config.next != DEAD, total(*config), *config));
+            let Some(usual) = usual else { continue };
             *self.configs.at_mut(Label::Usual, at, next) = Some(usual);
-            for (config, _) in known.iter().filter(|(config, _)| *config != usual) {
+            for config in known.iter().filter(|config| **config != usual) {
                 if let Some(met) = all.iter_mut().find(|met| met.config == *config) {
                     met.unusual.push((at, next));
                 }
@@ -429,16 +375,16 @@ impl<'a> Labels<'a> {
     }
 
     /// For each pair of characters, the configs that are possible where no piece begins at the first.
-    fn possible(&self) -> Option<Vec<Vec<(Config, usize)>>> {
-        let mut known: Vec<Vec<(Config, usize)>> = vec![Vec::new(); MOST_ATOMS * MOST_ATOMS];
+    fn possible(&self) -> Option<Vec<Vec<Config>>> {
+        let mut known: Vec<Vec<Config>> = vec![Vec::new(); MOST_ATOMS * MOST_ATOMS];
         let begins = |(at, next)| Some((at, next, (*self.configs.at(Label::Begins, at, next))?));
         let mut fresh: Vec<(u8, u8, Config)> = self.pairs().filter_map(begins).collect();
         while let Some((_, at, config)) = fresh.pop() {
             for behind in 0..self.atoms {
                 let (Then::GoesOn(then), _) = self.then(config, behind) else { continue };
                 let known = &mut known[place(at, behind)];
-                if known.iter().all(|(known, _)| *known != then) {
-                    known.push((then, 0));
+                if !known.contains(&then) {
+                    known.push(then);
                     fresh.push((at, behind, then));
                 }
                 if known.len() > MAX_CONFIGS {
@@ -520,9 +466,14 @@ impl<'a> Labels<'a> {
     }
 
     /// Derive the rules.
-    fn rules(&self, sample: &Sample) -> LocalRules {
+    fn rules(&self) -> LocalRules {
+        let alphabet = &self.automaton.alphabet;
+        let characters = |atom: u8| alphabet.ascii.iter().filter(|other| **other == atom).count();
+        let characters: Vec<usize> = (0..self.atoms).map(characters).collect();
+        // The combinations of three characters, and those of which the second may be unsure.
+        let (mut all_combinations, mut unsure_combinations) = (0, 0);
         let (open, reached) = (OpenStates::new(self), self.reached());
-        let mut rules = LocalRules::empty(&self.automaton.alphabet);
+        let mut rules = LocalRules::empty(alphabet);
         let end = self.automaton.alphabet.end;
         for (before, at) in self.pairs().filter(|(before, at)| *before < end && *at != end) {
             let (place, mut opens) = (place(before, at), 0);
@@ -530,9 +481,15 @@ impl<'a> Labels<'a> {
             for label in Label::ALL.into_iter().filter(|&label| *reached.at(label, before, at)) {
                 for behind in 0..self.atoms {
                     let (target, open) = self.outcome(label, before, at, behind);
+                    let combinations: usize =
+                        [before, at, behind].iter().map(|atom| characters[usize::from(*atom)]).product();
+                    all_combinations += combinations;
                     match target {
                         Some(target) => found[target as usize][label as usize] |= 1 << behind,
-                        None => unsure[label as usize] |= 1 << behind,
+                        None => {
+                            unsure[label as usize] |= 1 << behind;
+                            unsure_combinations += combinations;
+                        }
                     }
                     opens |= Set::from(open.is_some()) << behind;
                 }
@@ -556,7 +513,7 @@ impl<'a> Labels<'a> {
             let opens = (0..self.atoms).fold(0, |all, behind| all | opens(behind));
             (0..=end).for_each(|before| rules.open.opens_here.set(place(before, at), opens, self.atoms));
         }
-        rules.pays = self.unsure(sample, &open) <= sample.atoms.len() / MAX_UNSURE;
+        rules.pays = unsure_combinations <= all_combinations / MAX_UNSURE;
         rules
     }
 
@@ -578,26 +535,6 @@ impl<'a> Labels<'a> {
             }
         }
         reached
-    }
-
-    /// The number of unsure characters in the sample.
-    fn unsure(&self, sample: &Sample, open: &OpenStates) -> usize {
-        let (mut label, mut unsure, mut is_open) = (Some(Label::Begins), 0, false);
-        for (index, three) in sample.atoms.windows(3).enumerate() {
-            let [before, at, behind] = [three[0], three[1], three[2]];
-            let outcome = label.map(|label| self.outcome(label, before, at, behind));
-            let (mut target, opened) = outcome.unwrap_or((None, None));
-            let begins = sample.begins[index + 1];
-            let opens = opened.is_some() || begins && self.opened_by_beginning(at, behind).is_some();
-            let has = |sets: &[Set]| sets[place(before, at)] >> behind & 1 != 0;
-            if is_open && has(&open.matches) {
-                target = None;
-            }
-            is_open = opens || is_open && has(&open.stays);
-            unsure += usize::from(target.is_none());
-            label = if begins { Some(Label::Begins) } else { target };
-        }
-        unsure
     }
 }
 

@@ -33,10 +33,11 @@ pub fn is_in(bits: &[u64], place: usize) -> bool {
 /// Clear the bits from a place on, up to another one.
 #[inline(always)]
 pub fn clear(bits: &mut [u64], from: usize, to: usize) {
-    for (word, bits) in bits.iter_mut().enumerate().take(to.div_ceil(64)).skip(from / 64) {
-        let there = if word == from / 64 { !0 << (from % 64) } else { !0 };
-        let behind = if word == to / 64 { !0 << (to % 64) } else { 0 };
-        *bits &= !there | behind;
+    let before = |place: usize, word: usize| {
+        !(!0_u64).checked_shl(place.saturating_sub(64 * word) as u32).unwrap_or(0)
+    };
+    for (word, bits) in bits.iter_mut().enumerate() {
+        *bits &= before(from, word) | !before(to, word);
     }
 }
 

@@ -124,6 +124,7 @@ impl Joint {
     }
 
     /// Begin to cut a part of a text.
+    #[inline]
     pub fn scan<'a>(&'a self, text: &'a str, start: usize) -> JointScan<'a> {
         JointScan { joint: self, text, base: start, before: [Before::START; MOST], piece: start, done: start }
     }
@@ -302,10 +303,13 @@ impl<const N: usize> Window<N> {
 
     /// Let the next window begin where a piece does, if it can: a place that is unsure is settled from there on.
     fn limit_to_beginning(&mut self) {
+        if self.is_whole() {
+            return;
+        }
         let within: Bits<N> = std::array::from_fn(|word| self.open[word] | self.within[word]);
         match last_not_in(&within, self.limit).filter(|place| *place > 0) {
-            Some(place) if !self.is_whole() => self.limit = place + 1,
-            _ => self.limit_to_sure(),
+            Some(place) => self.limit = place + 1,
+            None => self.limit_to_sure(),
         }
     }
 
@@ -517,11 +521,11 @@ impl JointScan<'_> {
         if !had_room || batch.room() == 0 {
             return Some(Needs::Room);
         }
-        self.piece = self.start_of_first(window);
         if window.is_whole() {
             (self.base, self.done) = (self.text.len(), batch.push_to(self.text.len()));
             return None;
         }
+        self.piece = self.start_of_first(window);
         let Some(last) = window.limit.checked_sub(1).filter(|last| *last > 0 && !window.is_unsure) else {
             return Some(Needs::Help(self.piece));
         };
