@@ -40,7 +40,7 @@ def stopped(
     paths: list[Path], output: Path, monkeypatch: pytest.MonkeyPatch, at: int, error: Exception
 ) -> BaseException:
     """Encode, and stop when a shard is about to be completed; return the exception."""
-    whole = ShardWriter._complete
+    whole = ShardWriter.complete
     completed: list[ShardWriter] = []
 
     def complete(self: ShardWriter) -> object:
@@ -50,7 +50,7 @@ def stopped(
         return whole(self)
 
     with monkeypatch.context() as patched:
-        patched.setattr(ShardWriter, "_complete", complete)
+        patched.setattr(ShardWriter, "complete", complete)
         with pytest.raises(type(error)) as raised:
             corpus.encode(TOKENIZER, paths, output, options=Options(shard_size=1, reading=READING))
     return raised.value

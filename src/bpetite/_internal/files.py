@@ -46,16 +46,6 @@ def write_fully(file: BinaryIO, content: bytes | memoryview) -> None:
         rest = rest[file.write(rest) :]
 
 
-def read_fully(file: BinaryIO, room: memoryview) -> None:
-    """Fill all of the room from an unbuffered file, whose `readinto` may fill only a part."""
-    rest = room.cast("B")
-    while rest:
-        count = file.readinto(rest)  # type: ignore[attr-defined]
-        if not count:
-            raise EOFError("the file ended")
-        rest = rest[count:]
-
-
 class _UnnamedFile(io.FileIO):
     """A file that is written under a temporary name; its errors name the file that it will be.
 

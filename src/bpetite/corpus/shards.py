@@ -12,7 +12,6 @@ import hashlib
 import os
 import secrets
 import struct
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -20,7 +19,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.files import PART, named, read_fully, sync_folder, write_fully
+from bpetite._internal.files import PART, named, sync_folder, write_fully
 
 ShardFormat = Literal["npy", "bin", "megatron"]
 Ids = NDArray[Any]
@@ -85,141 +84,107 @@ class ShardWriter:
     """Writes one shard; `finish` completes its files and gives them their names, `discard` removes them."""
 
     def __init__(self, folder: Path, number: int, shard_format: ShardFormat, dtype: str) -> None:
-        self._folder = folder
         self._format = shard_format
         self._dtype = np.dtype(dtype).newbyteorder("<")
-        self._ids_name, self._documents_name = names_of(number, shard_format)
         self._part_suffix = f".{os.getpid()}-{secrets.token_hex(4)}{PART}"
+        self._ids_path, self._places_path = (folder / name for name in names_of(number, shard_format))
+        self._files: dict[Path, BinaryIO] = {}
+        """The open files by their final names; they are created when something is written."""
         self.tokens = 0
         self.documents = 0
-        self._file: BinaryIO | None = None
-        self._places: _PlacesFile | None = None
+        self._last = 0
+        """Where the last document ends."""
 
     def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
         """Append ids; `ends` are the places in them where documents end."""
-        with named(self._folder / self._ids_name):
-            write_fully(self._opened(), np.ascontiguousarray(ids, self._dtype).data)
+        if not self._files:
+            self._begin(self._ids_path, self._ids_head())
+            self._begin(self._places_path, self._places_head())
+        self._append(self._ids_path, np.ascontiguousarray(ids, self._dtype))
         if len(ends):
-            with named(self._folder / self._documents_name):
-                self._opened_places().write(ends + np.uint64(self.tokens))
+            ends = ends + np.uint64(self.tokens)
+            lengths = np.diff(ends, prepend=np.uint64(self._last))
+            is_index = self._format == "megatron"
+            self._append(self._places_path, _index_lengths(lengths) if is_index else ends.astype(_OFFSETS))
+            self._last = int(ends[-1])
         self.tokens += len(ids)
         self.documents += len(ends)
 
     def finish(self) -> Shard:
         """Complete the files and give them their names."""
-        shard = self.complete()
+        with named(self._ids_path):
+            shard = self.complete()
         self.publish()
         return shard
 
     def complete(self) -> Shard:
         """Write the rest of the files and hash them; they still have temporary names."""
-        with named(self._folder / self._ids_name):
-            return self._complete()
-
-    def _complete(self) -> Shard:
-        ids = self._opened()
-        if self._format == "npy":
-            ids.seek(0)
-            write_fully(ids, npy_header(self.tokens, self._dtype))
-        names = (self._documents_name, self._ids_name)
-        with named(self._folder / self._documents_name):
-            places = self._opened_places().complete()
-        with ThreadPoolExecutor(1, "bpetite-sync") as beside:
-            synced = beside.submit(_sync, places, ids)  # The disk writes while hashes are computed.
-            files = tuple(ShardFile(name, *hash_file(self._part(name))) for name in names)
-            synced.result()
-        return Shard(self.tokens, self.documents, files)
+        if self._format == "megatron":
+            self._append_pointers()
+        files = []
+        for path, head in ((self._places_path, self._places_head()), (self._ids_path, self._ids_head())):
+            with named(path):
+                self._files[path].seek(0)
+                write_fully(self._files[path], head)
+                files.append(ShardFile(path.name, *hash_file(self._part(path))))
+                os.fsync(self._files[path].fileno())
+        return Shard(self.tokens, self.documents, tuple(files))
 
     def publish(self) -> None:
         """Give the complete files their names."""
-        self._opened().close()
-        self._opened_places().file.close()
-        for name in (self._documents_name, self._ids_name):
-            os.replace(self._part(name), self._folder / name)
-        sync_folder(self._folder)
-
-    def _opened(self) -> BinaryIO:
-        """Return the file of ids, which is created when it is first needed."""
-        if self._file is None:
-            # Without a buffer: a forked process would write its copy of it, too.
-            self._file = open(self._part(self._ids_name), "wb", 0)  # noqa: SIM115 - closed by publish or discard
-            if self._format == "npy":
-                write_fully(self._file, npy_header(0, self._dtype))
-        return self._file
-
-    def _opened_places(self) -> _PlacesFile:
-        """Return the file of the places of documents, which is created when it is first needed."""
-        if self._places is None:
-            self._places = _PlacesFile(self._part(self._documents_name), self._format, self._dtype)
-        return self._places
+        for path in (self._places_path, self._ids_path):
+            self._files[path].close()
+            os.replace(self._part(path), path)
+        sync_folder(self._ids_path.parent)
 
     def discard(self) -> None:
         """Remove what was written."""
-        for file in (self._file, self._places.file if self._places else None):
+        for path, file in self._files.items():
             with contextlib.suppress(OSError):
-                if file is not None:
-                    file.close()
-        for name in (self._documents_name, self._ids_name):
-            self._part(name).unlink(missing_ok=True)
+                file.close()
+            self._part(path).unlink(missing_ok=True)
 
-    def _part(self, name: str) -> Path:
-        return self._folder / f".{name}{self._part_suffix}"
+    def _begin(self, path: Path, head: bytes) -> None:
+        with named(path):
+            # Without a buffer: a forked process would write its copy of it, too.
+            self._files[path] = open(self._part(path), "w+b", 0)  # noqa: SIM115 - closed by publish or discard
+            write_fully(self._files[path], head)
 
+    def _append(self, path: Path, numbers: NDArray[Any]) -> None:
+        with named(path):
+            write_fully(self._files[path], numbers.data)
 
-class _PlacesFile:
-    """The file of the places of documents while it is written; few of these are in memory at a time."""
+    def _ids_head(self) -> bytes:
+        return npy_header(self.tokens, self._dtype) if self._format == "npy" else b""
 
-    def __init__(self, path: Path, shard_format: ShardFormat, dtype: np.dtype[Any]) -> None:
-        self.file: BinaryIO = open(path, "w+b", 0)  # noqa: SIM115 - closed by its writer
-        self._is_index = shard_format == "megatron"
-        self._dtype = dtype
-        self._count = self._last = 0
-        write_fully(self.file, self._head() + (b"" if self._is_index else bytes(_OFFSETS.itemsize)))
+    def _places_head(self) -> bytes:
+        """Return what is before the lengths of documents, or before the places where they end."""
+        if self._format == "megatron":
+            return _index_head(self.documents, self._dtype)
+        return npy_header(self.documents + 1, _OFFSETS) + bytes(_OFFSETS.itemsize)
 
-    def write(self, ends: NDArray[np.uint64]) -> None:
-        """Append the places in the shard where documents end."""
-        lengths = np.diff(ends, prepend=np.uint64(self._last))
-        write_fully(self.file, (_index_lengths(lengths) if self._is_index else ends.astype(_OFFSETS)).data)
-        self._count, self._last = self._count + len(ends), int(ends[-1])
-
-    def complete(self) -> BinaryIO:
-        """Write the rest, and return the file."""
-        if self._is_index:
-            self._write_pointers()
-        self.file.seek(0)
-        write_fully(self.file, self._head())
-        return self.file
-
-    def _head(self) -> bytes:
-        if self._is_index:
-            return _index_head(self._count, self._dtype)
-        return npy_header(self._count + 1, _OFFSETS)
-
-    def _write_pointers(self) -> None:
+    def _append_pointers(self) -> None:
         """Write where each document begins, which follows from the lengths, and the numbers of documents."""
+        head = len(self._places_head())
+        lengths = np.memmap(self._files[self._places_path], _LENGTHS, "r", head, (self.documents,))
         start = 0
-        for first in range(0, self._count, _PLACES):
-            self.file.seek(len(_index_head(0, self._dtype)) + _LENGTHS.itemsize * first)
-            lengths = np.zeros(min(_PLACES, self._count - first), _LENGTHS)
-            read_fully(self.file, lengths.data)
-            ends = np.cumsum(lengths, dtype=np.int64) + start
-            self.file.seek(0, os.SEEK_END)
-            write_fully(self.file, ((ends - lengths) * self._dtype.itemsize).astype("<i8").data)
+        for first in range(0, self.documents, _PLACES):
+            ends = start + np.cumsum(lengths[first : first + _PLACES], dtype=np.int64)
+            begins = ends - lengths[first : first + _PLACES]
+            self._append(self._places_path, (begins * self._dtype.itemsize).astype("<i8"))
             start = int(ends[-1])
-        for first in range(0, self._count + 1, _PLACES):
-            numbers = np.arange(first, min(first + _PLACES, self._count + 1), dtype="<i8")
-            write_fully(self.file, numbers.data)
+        for first in range(0, self.documents + 1, _PLACES):
+            numbers = np.arange(first, min(first + _PLACES, self.documents + 1), dtype="<i8")
+            self._append(self._places_path, numbers)
+
+    def _part(self, path: Path) -> Path:
+        return path.with_name(f".{path.name}{self._part_suffix}")
 
 
 def remove_parts(folder: Path) -> None:
     """Remove the unfinished files, of shards, manifest or tokenizer, that a killed run left."""
     for path in folder.glob(f".*{PART}"):
         path.unlink(missing_ok=True)
-
-
-def _sync(*files: BinaryIO) -> None:
-    for file in files:
-        os.fsync(file.fileno())
 
 
 def hash_file(path: Path) -> tuple[int, str]:
