@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, corpus
 from bpetite._internal.types import Invalid
-from bpetite.reading import batches, json_lines
+from bpetite.reading import batches
 from bpetite.reading.batches import batches_of, decoded
 from bpetite.reading.cuts import cutter
 from bpetite.reading.documents import read_batches
@@ -169,24 +169,6 @@ def outcome(work: Callable[[], T]) -> T | str:
         return work()
     except ValueError as error:
         return str(error)
-
-
-JSON_PIECES = [
-    '"text"',
-    '"text": "a"',
-    '"text": "\\ud83d\\ude00 \\ud800"',
-    '"\\u00e9": [1, {"text": -0.5e3}]',
-    '"n": NaN',
-    '"a\tb": 1',
-    *"{}[],: \t\r\n\x0b\x1f\u3000\ufeff",
-    "null",
-]
-
-
-@given(st.lists(st.sampled_from(JSON_PIECES), max_size=9).map("".join), st.booleans())
-def test_a_line_is_parsed_as_json_loads_does(pieces: str, whole: bool) -> None:
-    line = '{"text": "naïve"}' + pieces if whole else pieces
-    assert repr(outcome(lambda: json_lines._record(line))) == repr(outcome(lambda: json.loads(line)))
 
 
 def test_of_two_broken_documents_the_first_is_told(tmp_path: Path) -> None:

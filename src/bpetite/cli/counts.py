@@ -11,7 +11,7 @@ from bpetite._internal.types import Limits, Progress
 from bpetite.cli.options import json_line
 from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import ProgressOfAll, Tally
-from bpetite.reading.memory_limit import room_within, set_limit
+from bpetite.reading.memory_limit import room_within
 from bpetite.reading.sources import Input, find_inputs, size_of
 
 
@@ -28,10 +28,7 @@ def proposing_limit() -> Iterator[None]:
 
 def room_of(options: argparse.Namespace) -> Limits:
     """Return what the memory limit leaves for counting, as options of `Counts.from_files`."""
-    limit = memory_bytes(options.memory_limit)
-    room = room_within(limit, options.num_threads)
-    set_limit(limit)
-    return room
+    return room_within(memory_bytes(options.memory_limit), options.num_threads)
 
 
 @proposing_limit()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from bpetite.cli.options import add_shared
@@ -23,66 +24,49 @@ def add_sources(command: argparse.ArgumentParser) -> None:
     command.add_argument("--input", action="extend", nargs="+", required=True, metavar="PATH", help=what)
 
 
+_OPTIONS: Sequence[tuple[str, str | tuple[str, ...], str]] = (
+    ("separator", "S", "the text that separates documents in a text file (default: a file is one document)"),
+    ("text_field", "F", "the field of a JSON line that holds the text (default: %(default)s)"),
+    ("text_column", "C", "the column of Parquet that holds the text (default: %(default)s)"),
+    (
+        "invalid",
+        ("error", "replace", "skip"),
+        "documents that are not valid text: an error (the default), repaired with U+FFFD, or left out",
+    ),
+    (
+        "input_format",
+        ("auto", "text", "jsonl", "parquet"),
+        "the format of the inputs (default: detected from the name and content of each)",
+    ),
+    ("hold_out", "SHARE", "leave out this share of the documents, such as 1%%, chosen by a hash of each"),
+    (
+        "split",
+        ("train", "held-out"),
+        "with --hold-out: read the documents that are not held out (the default), or those that are",
+    ),
+    (
+        "max_document",
+        "SIZE",
+        "refuse a larger document that must be held as a whole: one that is no text file, or for whose "
+        "pattern no cut is proved (default: 1GiB)",
+    ),
+)
+"""Fields of `Reading`, with the placeholder of a text or the choices, and the help."""
+
+
 def add_reading(command: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    reading = command.add_argument_group("reading of documents")
-    add = reading.add_argument
-    add(
-        "--separator",
-        type=text_argument,
-        metavar="S",
-        help="the text that separates documents in a text file (default: a file is one document)",
-    )
-    add(
-        "--text-field",
-        type=text_argument,
-        default="text",
-        metavar="F",
-        help="the field of a JSON line that holds the text (default: %(default)s)",
-    )
-    add(
-        "--text-column",
-        type=text_argument,
-        default="text",
-        metavar="C",
-        help="the column of Parquet that holds the text (default: %(default)s)",
-    )
-    add(
-        "--invalid",
-        choices=("error", "replace", "skip"),
-        default="error",
-        help="documents that are not valid text: an error (the default), repaired with U+FFFD, or left out",
-    )
-    add(
-        "--input-format",
-        choices=("auto", "text", "jsonl", "parquet"),
-        default="auto",
-        help="the format of the inputs (default: detected from the name and content of each)",
-    )
-    add(
-        "--hold-out",
-        metavar="SHARE",
-        help="leave out this share of the documents, such as 1%%, chosen by a hash of each",
-    )
-    add(
-        "--split",
-        choices=("train", "held-out"),
-        default="train",
-        help="with --hold-out: read the documents that are not held out (the default), or those that are",
-    )
-    add(
+    """Declare the options; their defaults are those of `Reading`."""
+    group = command.add_argument_group("reading of documents")
+    for name, values, what in _OPTIONS:
+        kind: dict[str, Any] = {"metavar": values, "type": text_argument}
+        if isinstance(values, tuple):
+            kind = {"choices": values}
+        group.add_argument(f"--{name.replace('_', '-')}", default=getattr(Reading, name), help=what, **kind)
+    group.add_argument(
         "--skip-unreadable",
         action="store_true",
         help="leave out and name what cannot be read: broken links, pipes, files without permission "
         "(default: an error that names it, before anything is read)",
-    )
-
-    add(
-        "--max-document",
-        default="1GiB",
-        metavar="SIZE",
-        help="refuse a larger document that must be held as a whole: one that is no text file, or for whose "
-        "pattern no cut is proved (default: %(default)s)",
     )
 
 
@@ -120,14 +104,5 @@ def documents_of(options: argparse.Namespace) -> Iterator[str]:
 
 def reading_of(options: argparse.Namespace) -> Reading:
     """Return the values of the options."""
-    return Reading(
-        separator=options.separator,
-        text_field=options.text_field,
-        text_column=options.text_column,
-        invalid=options.invalid,
-        input_format=options.input_format,
-        hold_out=options.hold_out,
-        split=options.split,
-        skip_unreadable=options.skip_unreadable,
-        max_document=options.max_document,
-    )
+    names = [field.name for field in fields(Reading) if field.name != "cut"]
+    return Reading(**{name: getattr(options, name) for name in names})

@@ -17,9 +17,6 @@ from bpetite.reading.memory_limit import check_whole
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 
-_DECODER = json.JSONDecoder()
-_JSON_SPACE = " \t\n\r"
-
 
 def read_json_lines(
     read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers
@@ -93,46 +90,26 @@ class GatheredLines(Gathered):
         self._found.append(text)
 
     def _add_line(self, line: bytes) -> None:
-        """Take a line as `json.loads` does."""
+        """Take a line as `json.loads` does; one with invalid UTF-8 is repaired if it then is JSON."""
+        invalid = ""
         try:
-            record = _record(line.decode("utf-8"))
-        except (ValueError, RecursionError) as error:
-            if line.strip():
-                self._add_broken_line(line, error)
-            return
-        text = record.get(self._field) if type(record) is dict else None
-        if type(text) is str:
-            self.add(text)
-        else:
-            self.lack(f"line {self._line}: {_lacking(record, self._field)}")
-
-    def _add_broken_line(self, line: bytes, error: ValueError | RecursionError) -> None:
-        """Handle a line that is not JSON in UTF-8: only bad UTF-8 within valid JSON can be repaired."""
-        if isinstance(error, RecursionError):
-            return self.lack(f"line {self._line}: nested too deeply")
-        if not isinstance(error, UnicodeDecodeError):
-            return self.lack(f"line {self._line}: not JSON: {error}")
-        if self._invalid == "replace" and (text := self._repaired(line)) is not None:
-            return self.add_repaired(text)
-        return self.lack(f"line {self._line}: not valid UTF-8 at byte {error.start} of the line")
-
-    def _repaired(self, line: bytes) -> str | None:
-        """Return the text of a line with invalid UTF-8 replaced; None if it has none."""
+            decoded = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            invalid = f"not valid UTF-8 at byte {error.start} of the line"
+            decoded = line.decode("utf-8", "replace") if self._invalid == "replace" else ""
         try:
-            record = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return None
+            record = json.loads(decoded)
+        except RecursionError:
+            return self._lack(invalid or "nested too deeply")
+        except ValueError as error:
+            return self._lack(invalid or f"not JSON: {error}") if line.strip() else None
         text = record.get(self._field) if type(record) is dict else None
-        return replaced(text) if type(text) is str else None
+        if type(text) is not str:
+            return self._lack(invalid or _lacking(record, self._field))
+        return self.add_repaired(replaced(text)) if invalid else self.add(text)
 
-
-def _record(line: str) -> Any:
-    """The same as `json.loads`, but faster: it does not search for white space around the value."""
-    if line.startswith("{"):
-        record, end = _DECODER.raw_decode(line)
-        if end == len(line) or not line[end:].strip(_JSON_SPACE):
-            return record
-    return json.loads(line)
+    def _lack(self, why: str) -> None:
+        self.lack(f"line {self._line}: {why}")
 
 
 def _lacking(record: Any, name: str) -> str:

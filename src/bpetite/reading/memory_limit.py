@@ -64,10 +64,11 @@ def set_limit(limit: int | None) -> None:
 
 
 def room_within(limit: int | None, num_threads: int | None) -> Limits:
-    """Return the bytes for the table of counts, and the number of threads, within a limit for this process.
+    """Set a limit for this process; return the bytes for the table of counts, and the number of threads.
 
     A limit that cannot be met is a `ValueError`, which names the smallest one that can.
     """
+    set_limit(limit)
     if limit is None:
         return {"memory_limit": None, "num_threads": num_threads}
     used = _in_use_before()
@@ -82,10 +83,11 @@ def room_within(limit: int | None, num_threads: int | None) -> Limits:
 
 
 def threads_within(limit: int | None, num_threads: int | None) -> int | None:
-    """Return the number of threads that may encode within a limit for this process.
+    """Set a limit for this process; return the number of threads that may encode.
 
     A limit that cannot be met is a `ValueError`, which names the smallest one that can.
     """
+    set_limit(limit)
     if limit is None:
         return num_threads
     used = _in_use_before()

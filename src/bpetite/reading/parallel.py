@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
-from bpetite._engine import read_small_files
+from bpetite._engine import Buffers, read_small_files
 from bpetite.reading.batches import Batch, Ended, new_buffers, refuse_invalid
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
@@ -48,7 +49,7 @@ def read_all(
     parts = _parts(inputs, reading, threads)
     first = list(islice(parts, 2))
     is_alone = threads == 1 or len(first) < 2
-    reader = _Reader(reading, in_order=in_order, is_alone=is_alone, is_hashed=hashed)
+    reader = _Reader(reading, in_order, is_alone, hashed)
     parts = chain(first, parts)
     del first
     if is_alone:
@@ -105,15 +106,15 @@ def _read_again(source: Input, reading: Reading) -> None:
         refuse_invalid(source.name, batch)
 
 
+@dataclass
 class _Reader:
     """Reads parts."""
 
-    def __init__(self, reading: Reading, *, in_order: bool, is_alone: bool, is_hashed: bool) -> None:
-        self._reading = reading
-        self._in_order = in_order
-        self._is_alone = is_alone
-        self._is_hashed = is_hashed
-        self._buffers = new_buffers()
+    reading: Reading
+    in_order: bool
+    is_alone: bool
+    is_hashed: bool
+    buffers: Buffers = field(default_factory=new_buffers)
 
     def part(self, sources: Sequence[Input]) -> Iterator[Item]:
         """Yield the batches of a part."""
@@ -129,33 +130,33 @@ class _Reader:
 
     def _one(self, source: Input) -> Iterator[Item]:
         read = 0
-        raw = Raw(source, hashed=self._is_hashed and not source.is_part)
-        is_checked = not self._in_order and (source.is_part or not self._is_alone)
+        raw = Raw(source, hashed=self.is_hashed and not source.is_part)
+        is_checked = not self.in_order and (source.is_part or not self.is_alone)
         try:
-            with contextlib.closing(read_batches(source, self._reading, raw, self._buffers)) as made:
+            with contextlib.closing(read_batches(source, self.reading, raw, self.buffers)) as made:
                 for batch in made:
-                    if is_checked and self._reading.invalid == "error":
+                    if is_checked and self.reading.invalid == "error":
                         refuse_invalid(source.name, batch)
                     yield source, batch, batch.read - read
                     read = batch.read
         except ValueError:
             if source.is_part:
-                _read_again(source, self._reading)
+                _read_again(source, self.reading)
             raise
         if source.is_last:
             size, digest = raw.size, raw.digest
-            if source.is_part and self._is_hashed:
+            if source.is_part and self.is_hashed:
                 size, digest = hash_input(source.name)
             yield source, Batch([], ended=[Ended(source.name, size, digest)]), 0
 
     def _together(self, sources: Sequence[Input]) -> Batch | None:
         """Read small files together, unless one of them is not what its name and size promise."""
-        contents = read_small_files([source.name for source in sources], _SMALL, self._is_hashed)
+        contents = read_small_files([source.name for source in sources], _SMALL, self.is_hashed)
         if contents is None or any(is_marked(content) for content, _ in contents):
             return None
         texts: Sequence[Any]
-        if named_format(sources[0].name, self._reading.input_format) == "jsonl":
-            lines, counts = GatheredLines("", self._reading, self._buffers), []
+        if named_format(sources[0].name, self.reading.input_format) == "jsonl":
+            lines, counts = GatheredLines("", self.reading, self.buffers), []
             for content, _ in contents:
                 before = lines.number
                 lines.add_lines(content)
@@ -174,7 +175,7 @@ class _Reader:
 
     def _split(self, content: bytes) -> list[bytes]:
         """Return the documents of a text file."""
-        separator = (self._reading.separator or "").encode("utf-8")
+        separator = (self.reading.separator or "").encode("utf-8")
         texts = content.split(separator) if separator else [content]
         if separator and not texts[-1]:
             texts.pop()

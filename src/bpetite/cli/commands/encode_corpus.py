@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable
 from functools import partial
 
 from bpetite import corpus
@@ -15,9 +14,8 @@ from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.cli.stderr import tell
 from bpetite.cli.text import text_argument
-from bpetite.corpus.manifest import Manifest
 from bpetite.counts import memory_bytes
-from bpetite.reading.memory_limit import CACHE, set_limit, threads_within
+from bpetite.reading.memory_limit import CACHE, threads_within
 from bpetite.show.progress import Shown
 
 ABOUT = "Encode a corpus into a folder of token files. A stopped run continues with --resume."
@@ -96,9 +94,17 @@ def run(options: argparse.Namespace) -> bytes:
             "bpetite encode-corpus: no token stands between documents in the shards; --append-special "
             f"{shlex.quote(next(iter(tokenizer.special_tokens)))} ends each with one"
         )
-    note = way_note(tokenizer.pattern_way)
-    with Shown(note, quiet=options.quiet) as progress:
-        manifest = _encode_with(options)(
+    limit = memory_bytes(options.memory_limit)
+    if options.cluster is None:
+        encode = partial(corpus.encode, num_threads=threads_within(limit, options.num_threads))
+    elif limit is None:
+        from bpetite.corpus import cluster
+
+        encode = partial(cluster.encode, address=options.cluster)
+    else:
+        raise ValueError(_NO_LIMIT)
+    with Shown(way_note(tokenizer.pattern_way), quiet=options.quiet) as progress:
+        manifest = encode(
             tokenizer,
             options.input,
             options.output,
@@ -119,17 +125,3 @@ def run(options: argparse.Namespace) -> bytes:
         "affected_documents": sum(source.affected for source in manifest.inputs),
     }
     return json_line(summary)
-
-
-def _encode_with(options: argparse.Namespace) -> Callable[..., Manifest]:
-    """Return the function for encoding: on this machine, or on a cluster."""
-    limit = memory_bytes(options.memory_limit)
-    if options.cluster is None:
-        threads = threads_within(limit, options.num_threads)
-        set_limit(limit)
-        return partial(corpus.encode, num_threads=threads)
-    if limit is not None:
-        raise ValueError(_NO_LIMIT)
-    from bpetite.corpus import cluster
-
-    return partial(cluster.encode, address=options.cluster)
