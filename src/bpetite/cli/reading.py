@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from typing import Any, TypeVar
 
 from bpetite.cli.options import add_shared
@@ -104,5 +103,4 @@ def documents_of(options: argparse.Namespace) -> Iterator[str]:
 
 def reading_of(options: argparse.Namespace) -> Reading:
     """Return the values of the options."""
-    names = [field.name for field in fields(Reading) if field.name != "cut"]
-    return Reading(**{name: getattr(options, name) for name in names})
+    return Reading(**{name: getattr(options, name) for name in Reading().to_dict()})

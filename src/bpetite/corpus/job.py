@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -65,14 +65,8 @@ class Options:
         >>> Options(format="bin").to_dict("uint16")["dtype"]
         'uint16'
         """
-        return {
-            "format": self.format,
-            "dtype": dtype,
-            "shard_size": self.shard_size,
-            "append_special": self.append_special,
-            "special": self.special,
-            **self.reading.to_dict(),
-        }
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "reading"}
+        return {**own, "dtype": dtype, **self.reading.to_dict()}
 
 
 class Documents:
@@ -170,7 +164,7 @@ class Job:
         else:
             skipped = options.reading.skip_unreadable
             found = inputs = find_inputs(corpus, skip_unreadable=skipped, output=output)
-            unreadable = dict(inputs.unreadable)
+            unreadable = inputs.unreadable
         for source in found:
             if source.weight != 1:
                 raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")

@@ -53,6 +53,11 @@ class Shard:
     documents: int
     files: tuple[ShardFile, ...]
 
+    @property
+    def bytes(self) -> int:
+        """The size of its files."""
+        return sum(file.bytes for file in self.files)
+
 
 def choose_dtype(asked: str, largest_id: int, shard_format: ShardFormat) -> str:
     """Return the type of the ids in files; refuse a type that cannot hold every id.

@@ -44,17 +44,20 @@ def verify(
     _, sha256 = hash_file(artifact)
     if (sha256, tokenizer.fingerprint) != (manifest.tokenizer["sha256"], manifest.tokenizer["fingerprint"]):
         raise ValueError(f"{artifact}: not the tokenizer of the manifest")
-    total = sum(file.bytes for shard in manifest.shards for file in shard.files)
-    done = 0
+    total, size, documents = sum(shard.bytes for shard in manifest.shards), 0, 0
     with shown(progress) as report:
         for number, shard in enumerate(manifest.shards):
             _check_files(folder, number, shard, manifest)
             _check_documents(folder, number, shard, manifest, tokenizer, samples)
-            done += sum(file.bytes for file in shard.files)
+            size, documents = size + shard.bytes, documents + shard.documents
             if report is not None:
-                report("verifying", done, total)
-                report("documents", sum(part.documents for part in manifest.shards[: number + 1]), 0)
-    _check_that_no_shard_is_foreign(folder, manifest)
+                report("verifying", size, total)
+                report("documents", documents, 0)
+    known = {file.name for shard in manifest.shards for file in shard.files}
+    foreign = sorted(path.name for path in folder.glob("shard-*") if path.name not in known)
+    if foreign:
+        others = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
+        raise ValueError(f"{folder / foreign[0]}: a shard that is not in the manifest{others}")
     expected = sum(read.documents for read in manifest.inputs)
     if expected != manifest.documents:
         raise ValueError(f"{folder}: the inputs have {expected} documents, the shards {manifest.documents}")
@@ -75,14 +78,6 @@ def _check_files(folder: Path, number: int, shard: Shard, manifest: Manifest) ->
             raise ValueError(f"{folder / file.name}: {size} bytes, but the manifest says {file.bytes}")
         if sha256 != file.sha256:
             raise ValueError(f"{folder / file.name}: its SHA-256 differs from the manifest")
-
-
-def _check_that_no_shard_is_foreign(folder: Path, manifest: Manifest) -> None:
-    known = {file.name for shard in manifest.shards for file in shard.files}
-    foreign = sorted(path.name for path in folder.glob("shard-*") if path.name not in known)
-    if foreign:
-        others = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
-        raise ValueError(f"{folder / foreign[0]}: a shard that is not in the manifest{others}")
 
 
 def _check_documents(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
 from bpetite._internal.arguments import worded
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.types import Format, Invalid, Split
-
-LARGEST_HELD = 1 << 30
-"""The bytes of the largest document that is held as a whole, if nothing else is said."""
 
 
 def share_of(share: Any) -> Fraction:
@@ -69,7 +66,7 @@ class Reading:
     skip_unreadable: bool = False
     """Whether what cannot be read is left out: broken links, pipes, files without permission, ..."""
 
-    max_document: int | str = LARGEST_HELD
+    max_document: int | str = 1 << 30
     """The bytes of the largest document that is held as a whole; most text files can be read in pieces,
     and what has less than a few megabytes is always taken."""
 
@@ -101,16 +98,5 @@ class Reading:
         >>> Reading(invalid="skip").to_dict()["invalid"]
         'skip'
         """
-        held_out = {} if self.hold_out is None else {"hold_out": self.hold_out, "split": self.split}
-        skipped = {"skip_unreadable": True} if self.skip_unreadable else {}
-        held = {} if self.max_document == LARGEST_HELD else {"max_document": self.max_document}
-        return {
-            "separator": self.separator,
-            "text_field": self.text_field,
-            "text_column": self.text_column,
-            "invalid": self.invalid,
-            "input_format": self.input_format,
-            **held_out,
-            **skipped,
-            **held,
-        }
+        names = [field.name for field in fields(self) if field.name != "cut"]
+        return {name: getattr(self, name) for name in names}

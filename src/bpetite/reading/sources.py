@@ -11,9 +11,8 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 from bpetite._internal.arguments import several
@@ -138,8 +137,10 @@ def naming_remote(source: Input) -> Iterator[None]:
 class Inputs(list[Input]):
     """The inputs that arguments name, in order."""
 
-    unreadable: Mapping[str, Any] = MappingProxyType({})
-    """What was left out, as manifests record it."""
+    def __init__(self) -> None:
+        super().__init__()
+        self.unreadable: dict[str, Any] = {}
+        """What was left out, as manifests record it."""
 
 
 def size_of(inputs: Iterable[Any]) -> int:

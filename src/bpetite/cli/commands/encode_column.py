@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_output, add_shared, check_output, json_line
@@ -23,27 +24,11 @@ def declare(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--input", required=True, metavar="FILE", help="the Parquet file to read; perhaps a URL")
     add_output(command, "the Parquet file to write")
-    add(
-        "--column",
-        type=text_argument,
-        default="text",
-        metavar="C",
-        help="the column of texts (default: %(default)s)",
-    )
-    add(
-        "--ids-column",
-        type=text_argument,
-        default="ids",
-        metavar="C",
-        help="the new column (default: %(default)s)",
-    )
-    add(
-        "--dtype",
-        choices=("uint32", "uint16"),
-        default="uint32",
-        help="type of the ids (default: %(default)s)",
-    )
-    add("--append-special", type=text_argument, metavar="TEXT", help="a special token that ends every row")
+    text = partial(add, type=text_argument)
+    text("--column", default="text", metavar="C", help="the column of texts (default: %(default)s)")
+    text("--ids-column", default="ids", metavar="C", help="the new column (default: %(default)s)")
+    add("--dtype", choices=("uint32", "uint16"), default="uint32", help="type of the ids (default: uint32)")
+    text("--append-special", metavar="TEXT", help="a special token that ends every row")
     add(
         "--nulls",
         choices=("error", "keep", "empty"),

@@ -58,12 +58,8 @@ def declare(command: argparse.ArgumentParser) -> None:
         metavar="TOKENS",
         help="start a new shard after the document that reaches this many tokens (default: %(default)s)",
     )
-    add(
-        "--append-special",
-        type=text_argument,
-        metavar="TEXT",
-        help="a special token that ends every document",
-    )
+    special = "a special token that ends every document"
+    add("--append-special", type=text_argument, metavar="TEXT", help=special)
     add_shared(command, "--special", "--num-threads")
     add(
         "--memory-limit",

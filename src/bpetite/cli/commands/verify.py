@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> bytes:
         manifest = corpus.verify(
             options.folder, samples=options.samples, inputs=options.inputs, progress=progress
         )
-        size = sum(file.bytes for shard in manifest.shards for file in shard.files)
+        size = sum(shard.bytes for shard in manifest.shards)
         progress.complete("verifying complete: all files are unchanged", size)
     summary = {"shards": len(manifest.shards), "documents": manifest.documents, "tokens": manifest.tokens}
     return json_line(summary)
