@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 from bpetite._constants import END_OF_TEXT_TOKEN
@@ -50,7 +49,8 @@ _SINGLE = {chr(byte) for byte in range(0x21, 0x7F)}
 _FLAGS = ("single_word", "lstrip", "rstrip")
 """How added tokens may be matched, beside `normalized`."""
 
-_MOST_COMPARED = 100_000
+_MOST_COMPARED = 10_000_000
+"""The total length of beginnings that are searched for overlaps; beyond it, one is assumed."""
 
 _BESIDE_IDS = {
     "post_processor": "the template that puts tokens around a text",
@@ -353,12 +353,19 @@ def _may_overlap(first: Collection[str], second: Collection[str]) -> bool:
     >>> _may_overlap(["<a>"], ["<b>"]), _may_overlap(["<a>"], [">x"])
     (False, True)
     """
-    if len(first) * len(second) > _MOST_COMPARED:
+    if sum(len(text) ** 2 for text in (*first, *second)) > _MOST_COMPARED:
         return True
-    pairs = [*product(first, second), *product(second, first)]
+    return _begins_within(first, second) or _begins_within(second, first)
+
+
+def _begins_within(texts: Collection[str], others: Collection[str]) -> bool:
+    """Whether one of the texts lies within one of the others, or begins there and reaches past its end."""
+    whole, beginnings = set(texts), {text[:end] for text in texts for end in range(1, len(text))}
+    lengths = {len(text) for text in texts}
     return any(
-        one in other or any(other.endswith(one[:length]) for length in range(1, len(one)))
-        for one, other in pairs
+        other[start:] in beginnings or any(other[start : start + length] in whole for length in lengths)
+        for other in others
+        for start in range(len(other))
     )
 
 
