@@ -22,8 +22,6 @@ pub enum Error {
     NotUtf8 { input: String, offset: u64 },
     /// A special token in a text that must have none, and the number of characters before it (`ValueError`).
     Special { token: String, character: usize },
-    /// The text of this number is no text; whoever has it knows more.
-    NotText(usize),
     /// An exception raised by the caller's code or by a signal; it is passed on unchanged. If it `interrupts` (Ctrl-C),
     /// the call ends at once.
     Caller { raised: Box<dyn std::error::Error + Send + Sync>, interrupts: bool },
@@ -52,7 +50,6 @@ impl fmt::Display for Error {
                 "the text contains the special token {token:?} at character {character}; special=\"parse\" gives \
                  its id, special=\"text\" encodes it as ordinary text"
             ),
-            Self::NotText(number) => write!(f, "text {number} is not Unicode"),
             Self::Caller { raised, .. } => write!(f, "{raised}"),
             Self::Forked => f.write_str(
                 "this process was forked during a call that uses threads, and does not have these threads; \

@@ -8,10 +8,9 @@ use std::collections::HashSet;
 use std::mem;
 use std::ops::Range;
 
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Places};
 use super::character_start;
 use super::choice::{Choice, Special};
-use super::pair_filter::PairBlock;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::unicode::lookup::{self, Property};
@@ -39,11 +38,11 @@ impl AddedToken {
 }
 
 /// What is found in a text that arrives in pieces: a token, or text between tokens, which may arrive in parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PassedOn<'t> {
-    Text(&'t str),
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Passed {
+    Text(String),
     /// What was found, its id, and where it ends in the text.
-    Token(&'t str, u32, usize),
+    Token(String, u32, usize),
 }
 
 /// Tokens that are found all at once.
@@ -108,18 +107,23 @@ impl AddedTokens {
         self.any_special
     }
 
-    /// Go through the tokens in a text, each with its id, and the text between them, in order.
+    /// Go through the tokens in a part of a text, each with its id, and the text between them, in order.
     #[inline]
     pub fn stretches(
         &self,
         text: &str,
+        part: Range<usize>,
         choice: Choice,
         visit: &mut impl FnMut(Range<usize>, Option<u32>) -> Result<()>,
     ) -> Result<()> {
-        if self.any_found(choice) {
-            return Walk::new(self, text, choice, false, WalkState::default()).tell(visit);
+        if !self.any_found(choice) {
+            return if part.is_empty() { Ok(()) } else { visit(part, None) };
         }
-        if text.is_empty() { Ok(()) } else { visit(0..text.len(), None) }
+        let begin = part.start;
+        let gone = if begin > 0 && choice.needs_places() { text[..begin].chars().count() } else { 0 };
+        let state = WalkState { gone, ..WalkState::default() };
+        Walk::new(self, &text[part], choice.behind(begin), false, state)
+            .tell(&mut |range, id| visit(begin + range.start..begin + range.end, id))
     }
 
     /// Whether a text may be cut at a place without changing what is found: no token's text, found or not, lies across it
@@ -129,6 +133,12 @@ impl AddedTokens {
         let is_white = left.ends_with(char::is_whitespace) && right.starts_with(char::is_whitespace);
         let may_be_taken = self.strips && is_white;
         !may_be_taken && !self.candidates.any_touches(text.as_bytes(), place)
+    }
+
+    /// Whether the text of any token is in a text.
+    pub fn any_is_in(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        self.candidates.find(bytes, 0..bytes.len(), &mut Places::default(), |_, _| true).is_some()
     }
 
     /// Whether any token takes white space.
@@ -190,7 +200,7 @@ struct Walk<'t, 'a> {
     /// Whether more text may follow: then only what it cannot change is found.
     is_open: bool,
     state: WalkState,
-    block: PairBlock,
+    places: Places,
 }
 
 impl<'t, 'a> Walk<'t, 'a> {
@@ -201,7 +211,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         is_open: bool,
         state: WalkState,
     ) -> Self {
-        Self { tokens, text, choice, is_open, state, block: PairBlock::default() }
+        Self { tokens, text, choice, is_open, state, places: Places::default() }
     }
 
     /// Tell all tokens, and the text before each; then the text that is left, as far as no later text can change it.
@@ -272,7 +282,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         let (tokens, choice) = (self.tokens, self.choice.behind(self.state.begin));
         let may_lie = |at, number: usize| !tokens.tokens[number].is_special || choice.within(at).is_some();
         let found =
-            tokens.candidates.find(self.text.as_bytes(), from..sure.max(from), &mut self.block, may_lie);
+            tokens.candidates.find(self.text.as_bytes(), from..sure.max(from), &mut self.places, may_lie);
         self.state.searched = found.as_ref().map_or(sure.max(from), |(candidate, _)| candidate.start);
         self.state.looked += found.as_ref().map_or(length, |(candidate, _)| candidate.end) - from;
         found
@@ -307,10 +317,10 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     /// Where the text ends that no later one can make part of a token.
     fn sure_text(&mut self) -> usize {
-        let end = character_start(self.text, self.state.searched);
         if !self.is_open {
             return self.text.len();
         }
+        let end = character_start(self.text, self.state.searched);
         if !self.tokens.lstrip || end <= self.state.told {
             return end;
         }
@@ -334,56 +344,46 @@ pub struct TokenSearch {
 }
 
 impl TokenSearch {
-    /// Add a piece of the text, and pass on all that no later text can change. After an error the text is dropped.
-    pub fn feed(
-        &mut self,
-        tokens: &AddedTokens,
-        choice: Choice,
-        piece: &str,
-        put: &mut dyn FnMut(PassedOn<'_>) -> Result<()>,
-    ) -> Result<()> {
+    /// Add a piece of the text; returns all that no later text can change. After an error the text is lost.
+    pub fn feed(&mut self, tokens: &AddedTokens, choice: Choice, piece: &str) -> Result<Vec<Passed>> {
         let rest = choice.behind(self.state.begin);
         if self.pending.is_empty() && !(tokens.any_found(choice) && tokens.may_find_from(rest)) {
             self.state.begin += piece.len();
-            return if piece.is_empty() { Ok(()) } else { put(PassedOn::Text(piece)) };
+            let text = (!piece.is_empty()).then(|| memory::copied(piece)).transpose()?;
+            return Ok(text.into_iter().map(Passed::Text).collect());
         }
-        let done = memory::append(&mut self.pending, piece)
-            .and_then(|()| self.pass_on(tokens, choice, true, put))
-            .inspect_err(|_| *self = Self::default())?;
+        memory::append(&mut self.pending, piece)?;
+        let passed = self.pass(tokens, choice, true)?;
+        let done = self.state.told.min(character_start(&self.pending, self.state.searched));
         self.state.forget(&self.pending, done, choice);
         self.pending.drain(..done);
-        Ok(())
+        Ok(passed)
     }
 
-    /// End the text: pass on the rest. A new text may then begin.
-    pub fn finish(
-        &mut self,
-        tokens: &AddedTokens,
-        choice: Choice,
-        put: &mut dyn FnMut(PassedOn<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let passed_on = self.pass_on(tokens, choice, false, put);
+    /// End the text; returns the rest. A new text may then begin.
+    pub fn finish(&mut self, tokens: &AddedTokens, choice: Choice) -> Result<Vec<Passed>> {
+        let passed = self.pass(tokens, choice, false)?;
         *self = Self::default();
-        passed_on.map(drop)
+        Ok(passed)
     }
 
-    /// Pass on what is sure, and return up to where the text is no longer needed.
-    fn pass_on(
-        &mut self,
-        tokens: &AddedTokens,
-        choice: Choice,
-        is_open: bool,
-        put: &mut dyn FnMut(PassedOn<'_>) -> Result<()>,
-    ) -> Result<usize> {
-        let text = &*self.pending;
+    /// What is sure.
+    fn pass(&mut self, tokens: &AddedTokens, choice: Choice, is_open: bool) -> Result<Vec<Passed>> {
+        let (text, mut passed) = (&*self.pending, Vec::new());
         let mut walk = Walk::new(tokens, text, choice, is_open, mem::take(&mut self.state));
         let begin = walk.state.begin;
-        walk.tell(&mut |range, id| match id {
-            None => put(PassedOn::Text(&text[range])),
-            Some(id) => put(PassedOn::Token(&text[range.clone()], id, begin + range.end)),
+        walk.tell(&mut |range, id| {
+            let found = memory::copied(&text[range.clone()])?;
+            memory::push(
+                &mut passed,
+                match id {
+                    None => Passed::Text(found),
+                    Some(id) => Passed::Token(found, id, begin + range.end),
+                },
+            )
         })?;
         self.state = walk.state;
-        Ok(self.state.told.min(character_start(text, self.state.searched)))
+        Ok(passed)
     }
 }
 
@@ -408,7 +408,7 @@ mod tests {
 
     fn cut<'t>(tokens: &AddedTokens, text: &'t str, special: Special) -> Vec<(&'t str, Option<u32>)> {
         let mut found = Vec::new();
-        let cut = tokens.stretches(text, special.into(), &mut |range, id| {
+        let cut = tokens.stretches(text, 0..text.len(), special.into(), &mut |range, id| {
             found.push((&text[range], id));
             Ok(())
         });
@@ -437,22 +437,17 @@ mod tests {
         assert_eq!(cut(&tokens, " <r>\u{a0} <l> x \n<l>y", Special::Parse), expected);
     }
 
-    /// What a search looks at, whatever the length of the pieces, and the number of tokens that it finds.
-    fn looked(tokens: &AddedTokens, text: &str, length: usize) -> (usize, usize) {
-        let (mut search, mut looked, mut found) = (TokenSearch::default(), 0, 0);
-        let mut put = |part: PassedOn<'_>| {
-            found += usize::from(matches!(part, PassedOn::Token(..)));
-            Ok(())
-        };
-        let mut rest = text;
+    /// What a search looks at, whatever the length of the pieces.
+    fn looked(tokens: &AddedTokens, text: &str, length: usize) -> usize {
+        let (mut search, mut looked, mut rest) = (TokenSearch::default(), 0, text);
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at(character_start(rest, length));
-            search.feed(tokens, PARSE, piece, &mut put).unwrap();
+            search.feed(tokens, PARSE, piece).unwrap();
             looked += mem::take(&mut search.state.looked);
             rest = behind;
         }
-        search.pass_on(tokens, PARSE, false, &mut put).unwrap();
-        (looked + search.state.looked, found)
+        search.pass(tokens, PARSE, false).unwrap();
+        looked + search.state.looked
     }
 
     #[test]
@@ -463,7 +458,7 @@ mod tests {
             for token in [" ", "\u{a0} \u{a0}", "x", "a", "aa"] {
                 let tokens = tokens(&[(token, flags), ("y", "lr")]);
                 for length in [2, 7, 1000, text.len()] {
-                    let (looked, _) = looked(&tokens, &text, length);
+                    let looked = looked(&tokens, &text, length);
                     let pieces = text.len().div_ceil(length - 1);
                     let most = 4 * text.len() + 2 * pieces * tokens.longest();
                     assert!(looked <= most, "{token:?}, {flags}, {length}: {looked} of {most}");
@@ -476,23 +471,11 @@ mod tests {
     fn what_is_kept_is_what_later_text_may_change() {
         let tokens = tokens(&[("<mask>", "lr")]);
         let mut search = TokenSearch::default();
-        search.feed(&tokens, PARSE, "some text   <mask>  ", &mut |_| Ok(())).unwrap();
+        search.feed(&tokens, PARSE, "some text   <mask>  ").unwrap();
         assert_eq!(search.pending, "   <mask>  ");
         let mut copy = search.clone();
-        copy.finish(&tokens, PARSE, &mut |found| {
-            assert!(matches!(found, PassedOn::Token(_, 1000, 20)));
-            Ok(())
-        })
-        .unwrap();
+        let rest = copy.finish(&tokens, PARSE).unwrap();
+        assert_eq!(rest, [Passed::Token("   <mask>  ".to_owned(), 1000, 20)]);
         assert_eq!((&*copy.pending, &*search.pending), ("", "   <mask>  "));
-    }
-
-    #[test]
-    fn special_tokens_may_be_text_and_a_refusal_names_the_place() {
-        let tokens = tokens(&[("<a>", "s"), ("\u{e9}", "")]);
-        let expected = [("\u{e9}", Some(1001)), ("<a>", None)];
-        assert_eq!(cut(&tokens, "\u{e9}<a>", Special::Text), expected);
-        let refused = tokens.stretches("\u{e9}<a>", Special::Error.into(), &mut |_, _| Ok(())).unwrap_err();
-        assert!(refused.to_string().contains("\"<a>\" at character 1"), "{refused}");
     }
 }

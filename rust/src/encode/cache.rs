@@ -15,13 +15,13 @@
 //! No thread ever waits: if a lock is taken (perhaps since a fork), the work goes on without it.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use crate::error::Result;
 use crate::key::Key;
 use crate::key::block::{Block, KeyTable};
-use crate::key::instructions::{KeyHasher, KeyOperations, OWN_BITS, PortableKeys, SharedKey};
+use crate::key::instructions::KeyHasher;
 use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::{prefetch, prefetch_at};
 
@@ -30,10 +30,12 @@ pub const LONGEST: usize = 255;
 /// The number of ids that an entry holds itself.
 pub const INLINE: usize = 4;
 
-/// How many entries a new table has; those after the second are four times as large, up to the bound.
-const SIZES: [usize; 3] = [SMALLEST, 1 << 17, 1 << 19];
+/// A new table has so many entries at least, and at most; each later one has four times as many, up to the bound.
 const SMALLEST: usize = 1 << 13;
-/// Words of the smallest table's arena for each entry.
+const LARGEST_FIRST: usize = 1 << 19;
+/// Entries of a new table for each token: growing would cost a first pass more than it costs to begin so large.
+const PER_TOKEN: usize = 6;
+/// Words of an arena for each entry.
 const WORDS: usize = 8;
 /// The words of an arena are at most this many. Memory takes nothing before it is used, except on Windows, which sets it aside
 /// at once.
@@ -47,7 +49,8 @@ const AHEAD: usize = 16;
 /// How many entries are looked at for a key: a bound on what hostile keys can cost.
 const PROBES: usize = 16;
 
-/// The bits of the second half of an entry's key that are its own.
+/// The number of the highest bits of the second half of an entry's key that are its own, and belong to no key.
+const OWN_BITS: u32 = 4;
 const OWN: u64 = !(u64::MAX >> OWN_BITS);
 /// Where the number of ids stands among them; it is 0 if they are in the arena.
 const COUNT_SHIFT: u32 = u64::BITS - OWN_BITS + 1;
@@ -65,9 +68,11 @@ const LONGEST_TOKEN: usize = 14;
 /// A key, and four ids; or the place of more ids in the arena (place in words, number of ids).
 #[repr(C, align(32))]
 pub struct Entry {
-    /// The key; its second half, with the number of ids, is `EMPTY` or that of an unused token until the entry is claimed,
-    /// `CLAIMED` until it is published.
-    key: SharedKey,
+    /// The first half of the key.
+    low: AtomicU64,
+    /// The second half, with the number of ids, which a writer stores last, and a reader loads first: `EMPTY` or that of an
+    /// unused token until the entry is claimed, `CLAIMED` until it is published.
+    high: AtomicU64,
     ids: UnsafeCell<[u32; INLINE]>,
 }
 
@@ -102,7 +107,7 @@ impl Bound {
 pub struct Table {
     pub hasher: KeyHasher,
     entries: Cells<Entry>,
-    arena: Arc<Arena>,
+    arena: Arena,
     bound: Bound,
     /// The number of used entries, which every new pretoken changes, away from the fields that all threads read constantly.
     used: CachePadded<AtomicUsize>,
@@ -190,7 +195,7 @@ unsafe impl Sync for Arena {}
 
 impl Arena {
     fn new(words: usize) -> Result<Self> {
-        Ok(Self { words: Cells::new(words, Content::Any)?, used: CachePadded(AtomicUsize::new(0)) })
+        Ok(Self { words: Cells::new(words, Content::LateZeros)?, used: CachePadded(AtomicUsize::new(0)) })
     }
 
     /// The words that a published entry refers to.
@@ -225,19 +230,12 @@ impl Arena {
 }
 
 impl Table {
-    /// One without entries. All but the smallest have the same arena, so that what lies there may stay where it is when they
-    /// grow.
+    /// One without entries.
     fn new(entries: usize, bound: Bound) -> Result<Self> {
-        let words = if entries == SMALLEST { WORDS * SMALLEST } else { bound.words };
-        Self::with(Arc::new(Arena::new(words)?), entries, bound)
-    }
-
-    fn with(arena: Arc<Arena>, entries: usize, bound: Bound) -> Result<Self> {
-        let entries = Cells::new(entries, Content::Zeros)?;
         Ok(Self {
             hasher: KeyHasher::of_process(),
-            entries,
-            arena,
+            entries: Cells::new(entries, Content::Zeros)?,
+            arena: Arena::new(bound.words.min(WORDS * entries))?,
             bound,
             used: CachePadded(AtomicUsize::new(0)),
         })
@@ -331,7 +329,7 @@ impl Table {
             if entry.holds(key) {
                 return None;
             }
-            let high = entry.key.high.load(Ordering::Relaxed);
+            let high = entry.high.load(Ordering::Relaxed);
             if is_free(high) && entry.replace(high, CLAIMED) {
                 return Some(entry);
             }
@@ -373,11 +371,6 @@ impl Table {
         self.entries.len() == self.bound.entries
     }
 
-    /// Whether there is room for what can be put together from other entries.
-    pub fn has_plenty(&self) -> bool {
-        self.used.0.load(Ordering::Relaxed) < self.bound.entries / 4
-    }
-
     /// Mark the entries of some keys, with their places, as used.
     pub fn mark(&self, keys: &[Key], places: &[u32]) {
         for (&key, &place) in keys.iter().zip(places) {
@@ -388,59 +381,38 @@ impl Table {
         }
     }
 
-    /// The successor of this table: larger, with the same entries; or with those that were used.
+    /// The successor of this table: larger, with the same entries; after the largest, one with those that were used.
     fn successor(&self) -> Result<Self> {
-        let next = self.larger();
-        if self.shares() && next.is_some() {
-            Self::with(Arc::clone(&self.arena), next.unwrap_or_default(), self.bound)
-        } else {
-            Self::new(next.unwrap_or(self.bound.entries), self.bound)
-        }
-        .inspect(|table| self.copy_to(table, next.is_none()))
-    }
-
-    /// How many entries the next table has, if this one can grow.
-    fn larger(&self) -> Option<usize> {
-        if self.is_largest() || self.shares() && self.arena.is_full() {
-            return None;
-        }
-        let next = SIZES.into_iter().find(|&size| size > self.entries.len());
-        Some(next.unwrap_or(4 * self.entries.len()).min(self.bound.entries))
-    }
-
-    /// Whether larger tables share the arena of this one.
-    fn shares(&self) -> bool {
-        self.entries.len() > SMALLEST
+        let table = Self::new(self.bound.entries.min(4 * self.entries.len()), self.bound)?;
+        self.copy_to(&table);
+        Ok(table)
     }
 
     /// Copy entries to a table that is not shared yet: all, or those that were used, up to half of what it can take.
-    fn copy_to(&self, table: &Self, used: bool) {
-        let entries = || self.entries.iter().map(|entry| entry.published(used));
+    fn copy_to(&self, table: &Self) {
+        let is_largest = self.is_largest();
+        let entries = || self.entries.iter().map(|entry| entry.published(is_largest));
         let mut ahead = entries().skip(AHEAD);
         let copied = entries().filter_map(|entry| {
             if let Some((key, held)) = ahead.next().flatten() {
                 table.entries().prefetch(table.place(key));
-                if held.count == 0 && !self.shares_with(table) {
+                if held.count == 0 {
                     prefetch(&self.arena.words, held.ids[0] as usize);
                 }
             }
             let (key, held) = entry?;
             self.copy(key, held, table)
         });
-        let most = if used { table.entries.len() / 4 } else { usize::MAX };
+        let most = if is_largest { table.entries.len() / 4 } else { usize::MAX };
         table.taken(copied.take(most).count());
-    }
-
-    fn shares_with(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.arena, &other.arena)
     }
 
     /// Copy an entry to a table that is not shared yet, if there is a free entry nearby.
     fn copy(&self, key: Key, held: CachedIds, table: &Self) -> Option<()> {
         let entry = table.entries().probes(table.place(key)).find(|entry| entry.is_empty())?;
         let mut ids = *held.ids;
-        if held.count == 0 && !self.shares_with(table) {
-            if self.shares() && table.arena.used.0.load(Ordering::Relaxed) > table.arena.words.len() / 2 {
+        if held.count == 0 {
+            if self.is_largest() && table.arena.used.0.load(Ordering::Relaxed) > table.arena.words.len() / 2 {
                 return None;
             }
             let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
@@ -459,22 +431,22 @@ impl Entry {
         // SAFETY: this thread claimed the entry (or nobody else has the table), and nobody reads the cells before `high`
         // is stored.
         unsafe { *self.ids.get() = held };
-        self.key.low.store(key.low, Ordering::Relaxed);
-        self.key.high.store(key.high | (count as u64) << COUNT_SHIFT, Ordering::Release);
+        self.low.store(key.low, Ordering::Relaxed);
+        self.high.store(key.high | (count as u64) << COUNT_SHIFT, Ordering::Release);
     }
 
     /// The key and the content of an entry, if it was published, and perhaps only if it was marked.
     fn published(&self, marked: bool) -> Option<(Key, CachedIds<'_>)> {
-        let high = self.key.high.load(Ordering::Acquire);
-        let key = || Key { low: self.key.low.load(Ordering::Relaxed), high: high & !OWN };
+        let high = self.high.load(Ordering::Acquire);
+        let key = || Key { low: self.low.load(Ordering::Relaxed), high: high & !OWN };
         let is_wanted = !is_free(high) && high != CLAIMED && (!marked || high & USED != 0);
         is_wanted.then(|| (key(), self.held()))
     }
 
     /// Mark a published entry as used. Most are already, and are not written to again.
     fn mark(&self) {
-        if self.key.high.load(Ordering::Relaxed) & USED == 0 {
-            self.key.high.fetch_or(USED, Ordering::Relaxed);
+        if self.high.load(Ordering::Relaxed) & USED == 0 {
+            self.high.fetch_or(USED, Ordering::Relaxed);
         }
     }
 
@@ -486,41 +458,32 @@ impl Entry {
 
     /// Replace the second half of the key, if it has not changed.
     fn replace(&self, old: u64, new: u64) -> bool {
-        self.key.high.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        self.high.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     fn is_empty(&self) -> bool {
-        self.key.high.load(Ordering::Relaxed) == EMPTY
+        self.high.load(Ordering::Relaxed) == EMPTY
     }
 
     /// Whether the entry may be claimed.
     fn is_free(&self) -> bool {
-        is_free(self.key.high.load(Ordering::Relaxed))
+        is_free(self.high.load(Ordering::Relaxed))
     }
 
     /// The content of a published entry.
     #[inline(always)]
     pub fn held(&self) -> CachedIds<'_> {
-        let count = (self.key.high.load(Ordering::Acquire) >> COUNT_SHIFT) as usize;
+        let count = (self.high.load(Ordering::Acquire) >> COUNT_SHIFT) as usize;
         // SAFETY: the entry's final `high` has been loaded with Acquire, by the caller too; the ids do not change
         // any more.
         CachedIds { ids: unsafe { &*self.ids.get() }, count }
     }
 
     /// Whether the entry was published for this key.
-    ///
-    /// # Safety
-    /// The machine must have the instructions of these operations.
     #[inline(always)]
-    pub unsafe fn is_for<O: KeyOperations>(&self, key: &Key) -> bool {
-        // SAFETY: the caller vouches for the instructions.
-        unsafe { O::is_published(&self.key, key) }
-    }
-
-    #[inline(always)]
-    fn holds(&self, key: Key) -> bool {
-        // SAFETY: any machine has these instructions.
-        unsafe { self.is_for::<PortableKeys>(&key) }
+    pub fn holds(&self, key: Key) -> bool {
+        let high = (self.high.load(Ordering::Acquire) ^ key.high) << OWN_BITS;
+        high | self.low.load(Ordering::Relaxed) ^ key.low == 0
     }
 }
 
@@ -562,9 +525,7 @@ pub struct Cache {
 impl Cache {
     /// A cache of the first tokens of a vocabulary with so many, which grows with its content.
     pub fn new(first: &[(u32, &[u8])], tokens: usize, bound: Bound) -> Result<Self> {
-        // Four entries for each token: growing would cost a first pass more than it costs to begin so large.
-        let [.., largest] = SIZES;
-        let size = SIZES.into_iter().find(|&size| size >= 4 * tokens).unwrap_or(largest);
+        let size = (PER_TOKEN * tokens).next_power_of_two().clamp(SMALLEST, LARGEST_FIRST);
         let table = Table::new(size.min(bound.entries), bound)?;
         table.add_unused(first);
         Ok(Self { bound, table: RwLock::new(Arc::new(table)), being_replaced: AtomicBool::new(false) })
@@ -661,7 +622,7 @@ mod tests {
 
     #[test]
     fn a_larger_table_has_all_entries_and_learns_others() {
-        for size in SIZES {
+        for size in [SMALLEST, 1 << 16] {
             let table = Table::new(size, Bound::default()).unwrap();
             let (first, second) = (1000..1000 + size / 4, 1000 + size / 4..1000 + size);
             let first = learn(&table, first);
@@ -735,9 +696,9 @@ mod tests {
 
         let larger = table.successor().unwrap();
         assert!(
-            tokens
-                .iter()
-                .all(|(_, token)| larger.find_unused(key_of(token), larger.place(key_of(token))).is_none())
+            tokens.iter().all(|(_, token)| {
+                larger.find_unused(key_of(token), larger.place(key_of(token))).is_none()
+            })
         );
     }
 
@@ -778,11 +739,10 @@ mod tests {
         }
     }
 
-    /// A table that cannot grow: as large as its bound allows, or with a full arena.
-    fn full_tables() -> [Table; 2] {
+    /// A table that cannot grow.
+    fn largest_table() -> Table {
         let bound = Bound::of(4 << 20);
-        let smaller = Table::new(bound.entries / 4, bound).unwrap();
-        [Table::new(bound.entries, bound).unwrap(), smaller]
+        Table::new(bound.entries, bound).unwrap()
     }
 
     fn mark(table: &Table, number: usize) {
@@ -792,12 +752,17 @@ mod tests {
 
     #[test]
     fn what_cannot_grow_is_followed_by_a_table_of_what_was_used() {
-        for table in full_tables() {
+        for fills_arena in [false, true] {
+            let table = largest_table();
             let kept = learn(&table, 1000..5000);
             let (used, unused): (Vec<_>, Vec<_>) = kept.into_iter().partition(|number| number % 3 == 0);
             used.iter().for_each(|&number| mark(&table, number));
             mark(&table, 9999);
-            table.arena.used.0.store(table.arena.words.len() + 1, Ordering::Relaxed);
+            if fills_arena {
+                table.arena.used.0.store(table.arena.words.len() + 1, Ordering::Relaxed);
+            } else {
+                table.taken(table.entries.len());
+            }
             assert!(table.is_full());
 
             let next = table.successor().unwrap();
@@ -816,7 +781,7 @@ mod tests {
 
     #[test]
     fn if_all_was_used_half_of_the_room_is_free_again() {
-        let [table, _] = full_tables();
+        let table = largest_table();
         let entries = table.entries.len();
         for number in learn(&table, 1000..1000 + entries / 2) {
             mark(&table, number);

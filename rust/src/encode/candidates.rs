@@ -1,27 +1,32 @@
 //! Finds the places of a text where one of many byte strings begins: the leftmost, and there the longest.
+//!
+//! Nearly all places are passed 64 at a time, by comparing their bytes with the first two bytes of all strings. Only where
+//! these are the same are the strings looked through.
+//!
+//! ```text
+//! strings: <|end|>  <|user|>      first bytes: <|
+//! text:    if a <b then <|end|>   places: 14
+//! ```
 
 use std::ops::Range;
 
-use super::pair_filter::{PairBlock, PairFilter};
+use crate::portable;
 
 /// Byte strings that are looked for all at once.
 pub struct Candidates {
-    filter: PairFilter,
-    trie: Trie,
+    /// In order, with their numbers.
+    strings: Vec<(Box<[u8]>, usize)>,
+    begins: Begins,
     longest: usize,
 }
 
 impl Candidates {
     /// From distinct strings, none of them empty.
     pub fn new<'t>(texts: impl Iterator<Item = &'t [u8]>) -> Self {
-        let mut sorted: Vec<_> = texts.zip(0..).collect();
-        sorted.sort_unstable();
-        let longest = sorted.iter().map(|(text, _)| text.len()).max().unwrap_or(0);
-        Self {
-            filter: PairFilter::new(sorted.iter().map(|&(text, _)| text)),
-            trie: Trie::new(&sorted),
-            longest,
-        }
+        let mut strings: Vec<(Box<[u8]>, usize)> = texts.map(Box::from).zip(0..).collect();
+        strings.sort_unstable();
+        let longest = strings.iter().map(|(string, _)| string.len()).max().unwrap_or(0);
+        Self { begins: Begins::of(strings.iter().map(|(string, _)| &**string)), strings, longest }
     }
 
     /// The length of the longest string; 0 where there is none.
@@ -35,101 +40,257 @@ impl Candidates {
         &self,
         text: &[u8],
         starts: Range<usize>,
-        block: &mut PairBlock,
+        places: &mut Places,
         may_lie: impl Fn(Range<usize>, usize) -> bool,
     ) -> Option<(Range<usize>, usize)> {
-        block.forget_before(starts.start);
+        places.forget_before(starts.start);
         loop {
-            while let Some(start) = block.next() {
+            while let Some(start) = places.next() {
                 if start >= starts.end {
                     return None;
                 }
-                if let Some((length, number)) = self
-                    .trie
-                    .longest(&text[start..], |length, number| may_lie(start..start + length, number as usize))
-                {
-                    return Some((start..start + length, number as usize));
+                let is_allowed = |length, number| may_lie(start..start + length, number);
+                if let Some((length, number)) = self.longest_at(&text[start..], is_allowed) {
+                    return Some((start..start + length, number));
                 }
             }
-            let from = block.end().max(starts.start);
+            let from = places.end.max(starts.start);
             if from >= starts.end {
                 return None;
             }
-            *block = self.filter.next(text, from);
+            *places = self.begins.next(text, from);
         }
     }
 
     /// Whether any string lies across a place or touches it.
     pub fn any_touches(&self, text: &[u8], place: usize) -> bool {
         let touches = |start: usize| {
-            self.filter.may_begin(&text[start..])
-                && self
-                    .trie
-                    .longest(&text[start..], |_, _| true)
-                    .is_some_and(|(length, _)| start + length >= place)
+            self.longest_at(&text[start..], |_, _| true).is_some_and(|(length, _)| start + length >= place)
         };
         (place.saturating_sub(self.longest)..=place).any(touches)
-    }
-}
-
-/// Strings, each one a way from the first node; the children of a node are neighbours, sorted by byte.
-struct Trie {
-    nodes: Vec<TrieNode>,
-}
-
-struct TrieNode {
-    children: Range<u32>,
-    /// The number of the string that ends here.
-    number: Option<u32>,
-    /// The last byte of the way to it.
-    byte: u8,
-}
-
-impl Trie {
-    /// From sorted strings and their numbers.
-    fn new(sorted: &[(&[u8], u32)]) -> Self {
-        let mut nodes = vec![TrieNode { children: 0..0, number: None, byte: 0 }];
-        // Of each node, the length of its way and the strings that begin with it.
-        let mut begins = vec![(0, sorted)];
-        let mut place = 0;
-        while let Some(&(length, mut within)) = begins.get(place) {
-            if let Some((text, number)) = within.first()
-                && text.len() == length
-            {
-                nodes[place].number = Some(*number);
-                within = &within[1..];
-            }
-            let first = nodes.len() as u32;
-            for strings in within.chunk_by(|(one, _), (another, _)| one[length] == another[length]) {
-                nodes.push(TrieNode { children: 0..0, number: None, byte: strings[0].0[length] });
-                begins.push((length + 1, strings));
-            }
-            nodes[place].children = first..nodes.len() as u32;
-            place += 1;
-        }
-        Self { nodes }
     }
 
     /// The length and number of the longest string that a text begins with, of those that are allowed.
     #[inline]
-    fn longest(&self, text: &[u8], is_allowed: impl Fn(usize, u32) -> bool) -> Option<(usize, u32)> {
-        let mut node = &self.nodes[0];
+    fn longest_at(&self, text: &[u8], is_allowed: impl Fn(usize, usize) -> bool) -> Option<(usize, usize)> {
+        // Those that begin with the first bytes of the text, and go on.
+        let mut strings = &self.strings[..];
         let mut longest = None;
-        for (place, byte) in text.iter().enumerate() {
-            let children = &self.nodes[node.children.start as usize..node.children.end as usize];
-            let child = match children {
-                [] => break,
-                [only] if only.byte == *byte => only,
-                [_] => break,
-                _ => match children.binary_search_by_key(byte, |child| child.byte) {
-                    Ok(child) => &children[child],
-                    Err(_) => break,
-                },
-            };
-            node = child;
-            let found = node.number.filter(|&number| is_allowed(place + 1, number));
-            longest = found.map(|number| (place + 1, number)).or(longest);
+        for (place, &byte) in text.iter().enumerate() {
+            let (Some((first, _)), Some((last, _))) = (strings.first(), strings.last()) else { break };
+            if first[place] != byte || last[place] != byte {
+                let start = strings.partition_point(|(string, _)| string[place] < byte);
+                let end = strings.partition_point(|(string, _)| string[place] <= byte);
+                strings = &strings[start..end];
+            }
+            if let Some(((string, number), longer)) = strings.split_first()
+                && string.len() == place + 1
+            {
+                strings = longer;
+                if is_allowed(place + 1, *number) {
+                    longest = Some((place + 1, *number));
+                }
+            }
         }
         longest
+    }
+}
+
+/// 64 places of a text, and those of them where a string may begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Places {
+    end: usize,
+    bits: u64,
+}
+
+impl Places {
+    /// The next place, which is then done.
+    fn next(&mut self) -> Option<usize> {
+        let place = self.bits.trailing_zeros() as usize;
+        self.bits &= self.bits.wrapping_sub(1);
+        (place < 64).then(|| self.end - 64 + place)
+    }
+
+    /// Drop the places before this one.
+    fn forget_before(&mut self, place: usize) {
+        let passed = (place + 64).saturating_sub(self.end) as u32;
+        self.bits &= u64::MAX.unbounded_shl(passed);
+    }
+}
+
+/// The number of bytes that are looked at for 64 places.
+const SEEN: usize = 65;
+
+/// The most pairs of bytes that a text is compared with.
+const MOST_PAIRS: usize = 8;
+
+/// The first two bytes of strings.
+enum Begins {
+    /// A first byte, and the second one as far as the bits of a mask are set: all bits, or none if it may be any.
+    Pairs(Vec<(u8, u8, u8)>),
+    /// Among many, only the first one counts.
+    Bytes(Box<[bool; 256]>),
+}
+
+impl Begins {
+    /// Those of strings in order.
+    fn of<'t>(strings: impl Iterator<Item = &'t [u8]>) -> Self {
+        let pair =
+            |string: &[u8]| string.get(1).map_or((string[0], 0, 0), |&second| (string[0], second, 0xFF));
+        let mut pairs: Vec<_> = strings.map(pair).collect();
+        pairs.dedup();
+        if pairs.len() > MOST_PAIRS {
+            pairs = pairs.chunk_by(|one, next| one.0 == next.0).map(joined).collect();
+        }
+        if pairs.len() <= MOST_PAIRS {
+            return Self::Pairs(pairs);
+        }
+        let mut firsts = Box::new([false; 256]);
+        pairs.iter().for_each(|&(first, ..)| firsts[usize::from(first)] = true);
+        Self::Bytes(firsts)
+    }
+
+    /// The first 64 places from `from` on among which a string may begin; the end of the text without any.
+    fn next(&self, text: &[u8], from: usize) -> Places {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && !portable::is_wanted() {
+            // SAFETY: this machine was found to have the instructions.
+            return unsafe { self.next_by_avx2(text, from) };
+        }
+        self.next_by_any(text, from)
+    }
+
+    /// The same code, compiled for larger registers.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn next_by_avx2(&self, text: &[u8], from: usize) -> Places {
+        self.next_by_any(text, from)
+    }
+
+    #[inline(always)]
+    fn next_by_any(&self, text: &[u8], mut from: usize) -> Places {
+        while let Some(seen) = text[from..].first_chunk() {
+            let bits = self.places(seen);
+            if bits != 0 {
+                return Places { end: from + 64, bits };
+            }
+            from += 64;
+        }
+        let rest = &text[from..];
+        let mut padded = [0; SEEN];
+        padded[..rest.len()].copy_from_slice(rest);
+        let bits = self.places(&padded) & !u64::MAX.unbounded_shl(rest.len() as u32);
+        Places { end: from + 64, bits }
+    }
+
+    /// The places among 64 where a string may begin.
+    #[inline(always)]
+    fn places(&self, seen: &[u8; SEEN]) -> u64 {
+        let mut begins = [0; 64];
+        match self {
+            Self::Pairs(pairs) => {
+                for &(first, second, mask) in pairs {
+                    for (place, begins) in begins.iter_mut().enumerate() {
+                        *begins |=
+                            u8::from(seen[place] == first) & u8::from(seen[place + 1] & mask == second);
+                    }
+                }
+            }
+            Self::Bytes(firsts) => {
+                for (begins, &byte) in begins.iter_mut().zip(seen) {
+                    *begins = u8::from(firsts[usize::from(byte)]);
+                }
+            }
+        }
+        if begins == [0; 64] { 0 } else { bits(&begins) }
+    }
+}
+
+/// Pairs with the same first byte as one: its second byte may be any if there are several.
+fn joined(pairs: &[(u8, u8, u8)]) -> (u8, u8, u8) {
+    if pairs.len() == 1 { pairs[0] } else { (pairs[0].0, 0, 0) }
+}
+
+/// A bit for each of 64 bytes that are 0 or 1: a product moves those of eight bytes to its highest byte.
+fn bits(bytes: &[u8; 64]) -> u64 {
+    let (eights, _) = bytes.as_chunks();
+    eights.iter().rev().fold(0, |bits, eight| {
+        bits << 8 | u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The places of all strings, the longest at each, and no place twice.
+    fn found(strings: &[&[u8]], text: &[u8], range: Range<usize>) -> Vec<(Range<usize>, usize)> {
+        let (candidates, mut places) = (Candidates::new(strings.iter().copied()), Places::default());
+        let mut next = range.start;
+        std::iter::from_fn(|| {
+            let found = candidates.find(text, next..range.end, &mut places, |_, _| true)?;
+            next = found.0.start + 1;
+            Some(found)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn all_places_are_found_whatever_strings_begin_with() {
+        let sets: [&[&[u8]]; 5] = [
+            &[b"  ", b"<|"],
+            &[b"\n", b"\n\n", b"<a", b"[x", b"\xE2\x96", b"\xE4\xBD", b"ab", b"aba", b"q", b"zz", b"ax"],
+            &[b"a"],
+            &[b"<|", b"<|b", b"<|bq", b"|", b" <|"],
+            &[b"-", b"a", b"b", b"<", b" ", b"\n", b"q", b"z", b"zq", b"|", b"\xE2"],
+        ];
+        let mut state = 1_u32;
+        let text: Vec<u8> = (0..3000)
+            .map(|place| {
+                state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+                let rare = if place % 300 < 200 { b"-" } else { b" " };
+                if state >> 30 == 0 { b"<| \nabq\xE2\x96z"[(state >> 20) as usize % 10] } else { rare[0] }
+            })
+            .collect();
+        for strings in sets {
+            for (start, end) in [(0, 3000), (1, 64), (1, 65), (1, 66), (5, 134), (1000, 2999)] {
+                let longest = |place| {
+                    let here = strings.iter().enumerate();
+                    let here = here.filter(|(_, string)| text[place..].starts_with(string));
+                    here.max_by_key(|(_, string)| string.len())
+                        .map(|(number, string)| (place..place + string.len(), number))
+                };
+                let expected: Vec<_> = (start..end).filter_map(longest).collect();
+                assert_eq!(found(strings, &text, start..end), expected, "{strings:?} {start}..{end}");
+            }
+        }
+        assert!(found(&[], &text, 0..3000).is_empty());
+    }
+
+    #[test]
+    fn a_string_that_may_not_lie_gives_way_to_a_shorter_one() {
+        let candidates = Candidates::new([&b"ab"[..], b"abc", b"abcd"].into_iter());
+        let find = |most| {
+            candidates
+                .find(b"-abcd", 0..5, &mut Places::default(), |at, _| at.len() <= most)
+                .map(|found| found.0)
+        };
+        assert_eq!([1, 2, 3, 4].map(find), [None, Some(1..3), Some(1..4), Some(1..5)]);
+    }
+
+    #[test]
+    fn both_ways_to_compare_find_the_same() {
+        let begins = Begins::of([&b"  "[..], b"<|", b"\n"].into_iter());
+        let text = b"a  b <| c\n".repeat(100);
+        let all = |next: &dyn Fn(usize) -> Places| {
+            let (mut all, mut from) = (Vec::new(), 0);
+            while from < text.len() {
+                let places = next(from);
+                all.push((places.end, places.bits));
+                from = places.end;
+            }
+            all
+        };
+        assert_eq!(all(&|from| begins.next(&text, from)), all(&|from| begins.next_by_any(&text, from)));
     }
 }

@@ -89,6 +89,11 @@ impl<'p> Choice<'p> {
         }
     }
 
+    /// Whether places of a normalized text must be known in the given one.
+    pub fn needs_places(self) -> bool {
+        !matches!(self, Self::Whole(Special::Parse | Special::Text))
+    }
+
     /// That for a special token; none if it lies across a seam.
     #[inline]
     pub fn within(self, token: Range<usize>) -> Option<Special> {
@@ -113,9 +118,6 @@ impl<'p> Choice<'p> {
         'p: 'r,
     {
         let Self::Parts(parts, begin) = self else { return Ok(self) };
-        if alignment.is_same() && text == normalized {
-            return Ok(self);
-        }
         let parts = &parts[part_at(parts, begin)..];
         let (mut ends, mut place, mut characters) = (Vec::new(), 0, 0);
         for part in parts {

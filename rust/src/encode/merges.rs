@@ -1,7 +1,6 @@
 //! The merges of a vocabulary as a hash table from pairs of ids to rank and resulting id, with one or two loads per
 //! lookup.
 
-use super::cuts::CharacterCuts;
 use crate::error::{Error, Result};
 use crate::key::{HashSeed, search};
 use crate::memory::cells::{Cells, Content, Plain};
@@ -116,8 +115,6 @@ pub struct Merges {
     /// All pairs of bytes, by whose merges every pretoken begins.
     of_bytes: Cells<BytePair>,
     pub pairs: MergeTable,
-    /// Where merges join characters.
-    pub cuts: CharacterCuts,
 }
 
 impl Merges {
@@ -132,7 +129,6 @@ impl Merges {
             base,
             of_bytes: Cells::new(1 << 16, Content::LateZeros)?,
             pairs: MergeTable::new(rows, ranks)?,
-            cuts: CharacterCuts::new(rows.len())?,
         };
         merges.of_bytes.fill(BytePair::NONE);
         for ((place, &row), &rank) in rows.iter().enumerate().zip(ranks) {
@@ -146,7 +142,6 @@ impl Merges {
     fn join(&mut self, rank: u32, [left, right, id]: [u32; 3], tokens: &TokenBytes) {
         let (Some(left_bytes), Some(right_bytes)) = (tokens.get(left), tokens.get(right)) else { return };
         let (Some(&last), Some(&first)) = (left_bytes.last(), right_bytes.first()) else { return };
-        self.cuts.join(left_bytes, right_bytes);
         for token in [left_bytes, right_bytes] {
             // A token that is used here, but made later.
             if let &[one, other] = token {

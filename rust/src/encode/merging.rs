@@ -102,7 +102,7 @@ impl Merger<'_, '_> {
             rest = left;
             let length = self.joined_length(rest);
             if length > SHORT {
-                self.go_on(&rest[..length], (ids.len(), 0), ids)?;
+                self.merge_by_windows(&rest[..length], ids)?;
                 rest = &rest[length..];
             }
         }
@@ -115,10 +115,9 @@ impl Merger<'_, '_> {
         apart.map_or(bytes.len(), |place| place + 1)
     }
 
-    /// From an index on, ids are the result for the first `done` bytes of a pretoken: make them that for all of it, window by
-    /// window.
-    pub fn go_on(&mut self, pretoken: &[u8], from: (usize, usize), ids: &mut Vec<u32>) -> Result<()> {
-        let ((first, mut done), mut size) = (from, SHORT);
+    /// Append the ids of a long pretoken, window by window.
+    fn merge_by_windows(&mut self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()> {
+        let (first, mut done, mut size) = (ids.len(), 0, SHORT);
         let mut window = mem::take(&mut self.scratch.window);
         while done < pretoken.len() {
             // A window begins with a token, and overlaps what is done by three eighths or a little more.
@@ -197,7 +196,7 @@ impl Merger<'_, '_> {
 }
 
 /// The number of bytes that a token stands for; a byte may have no token.
-pub fn length_of(id: u32, tokens: &TokenBytes) -> usize {
+fn length_of(id: u32, tokens: &TokenBytes) -> usize {
     tokens.length(id).unwrap_or(1)
 }
 

@@ -12,13 +12,11 @@ mod arriving;
 mod cache;
 mod candidates;
 mod choice;
-mod cuts;
 mod growing;
 mod merges;
 mod merging;
 mod model;
 mod ordinary;
-mod pair_filter;
 mod parallel;
 mod parts;
 mod places;
@@ -32,10 +30,10 @@ pub use model::{Definition, Model, Unknown, ranks};
 use ordinary::Run;
 pub use ordinary::Workspace;
 pub use parallel::Encoded;
-pub use parts::{RawText, TextSource};
+pub use parts::TextSource;
 pub use places::{Span, Trim, Unit};
-use stages::Section;
 pub use stages::Stages;
+use stages::{Section, Stretch};
 
 /// The id of a byte without a token.
 const NO_ID: u32 = u32::MAX;
@@ -127,6 +125,7 @@ impl Encoder {
     }
 
     /// Encode one text on this thread.
+    #[inline]
     pub fn encode(
         &self,
         text: &str,
@@ -135,27 +134,27 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let mut put =
-            |section: Section, pulse: &mut Pulse| self.put(section, sink, &mut Run { workspace, pulse });
-        let encoded = self.stages.sections(text, choice, false, pulse, &mut put);
-        encoded.map_err(|error| self.stages.in_whole(error, text, choice))
+        self.encode_stretch(Stretch::whole(text), choice, sink, workspace, pulse)
     }
 
-    /// Encode a section of a text.
-    #[inline(always)]
-    fn put(&self, section: Section, sink: &mut impl Sink, run: &mut Run) -> Result<()> {
-        match section.id {
-            None => self.model.encode_ordinary(section.text, sink, run),
-            Some(id) => put_token(id, sink),
-        }
+    #[inline]
+    fn encode_stretch(
+        &self,
+        stretch: Stretch,
+        choice: Choice,
+        sink: &mut impl Sink,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        self.stages.sections(stretch, choice, false, pulse, &mut |section, pulse| match section.id {
+            None => self.model.encode_ordinary(section.text, sink, &mut Run { workspace, pulse }),
+            Some(id) => {
+                sink.make_room(1)?;
+                sink.put(&[id]);
+                Ok(())
+            }
+        })
     }
-}
-
-/// Append the id of an added token.
-fn put_token(id: u32, sink: &mut impl Sink) -> Result<()> {
-    sink.make_room(1)?;
-    sink.put(&[id]);
-    Ok(())
 }
 
 /// The last character boundary at or before `at`.

@@ -12,9 +12,6 @@ use super::model::{Model, check_known, length_bit};
 use super::{NO_ID, Sink};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
-#[cfg(target_arch = "x86_64")]
-use crate::key::instructions::AesKeys;
-use crate::key::instructions::{KeyInstructions, KeyOperations, PortableKeys};
 use crate::memory::{boxed_array, expect};
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
@@ -32,7 +29,6 @@ pub struct Workspace {
 /// The memory for a block.
 struct BlockBuffers {
     lookups: Lookups,
-    parts: PretokenParts,
     staged: StagedIds,
     misses: Misses,
 }
@@ -53,7 +49,6 @@ impl Workspace {
             released: (u64::MAX, Weak::new()),
             buffers: BlockBuffers {
                 lookups: Lookups::new()?,
-                parts: PretokenParts { lookups: Lookups::new()?, ends: boxed_array(|| 0)? },
                 staged: StagedIds { ids: boxed_array(|| 0)?, length: 0 },
                 misses: Misses { ids: Vec::new(), scratch: Scratch::new()?, learned: 0, blocks: 0 },
             },
@@ -66,11 +61,6 @@ impl Workspace {
             Some(workspace) => Ok(workspace),
             none => Ok(none.insert(Self::new()?)),
         }
-    }
-
-    /// The memory for merging.
-    pub(super) fn scratch(&mut self) -> &mut Scratch {
-        &mut self.buffers.misses.scratch
     }
 
     /// Release the encoder's table.
@@ -94,21 +84,6 @@ pub struct Run<'a, 'p> {
     pub pulse: &'a mut Pulse<'p>,
 }
 
-/// What a block and the parts of its pretokens are encoded with.
-struct Round<'a, 'p, S> {
-    table: &'a Table,
-    sink: &'a mut S,
-    staged: &'a mut StagedIds,
-    misses: &'a mut Misses,
-    pulse: &'a mut Pulse<'p>,
-}
-
-/// The parts of a pretoken, which are looked up like pretokens.
-struct PretokenParts {
-    lookups: Lookups,
-    ends: Box<[usize; BLOCK]>,
-}
-
 /// Merges pretokens that are not in the cache.
 struct Misses {
     ids: Vec<u32>,
@@ -125,9 +100,6 @@ struct StagedIds {
     ids: Box<[u32; STAGED]>,
     length: usize,
 }
-
-/// The shortest pretoken that may be cut.
-const UNCUT: usize = 16;
 
 /// One block of so many shows the cache what is used.
 const MARKED: usize = 4;
@@ -147,48 +119,9 @@ impl StagedIds {
     }
 
     /// Copy the ids of successive pretokens of a block, as long as entries hold them: the index of the first where none
-    /// does, or of which there is no room for all ids.
+    /// does, or of which there is no room for all ids. Not inlined, so that the loop has all registers.
+    #[inline(never)]
     fn copy(&mut self, lookups: &Lookups, block: &Block, indexes: Range<usize>, table: &Table) -> usize {
-        match table.hasher.instructions {
-            KeyInstructions::Portable => self.copy_portable(lookups, block, indexes, table),
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: this machine was found to have the instructions.
-            KeyInstructions::Aes => unsafe { self.copy_aes(lookups, block, indexes, table) },
-        }
-    }
-
-    #[inline(never)]
-    fn copy_portable(
-        &mut self,
-        lookups: &Lookups,
-        block: &Block,
-        indexes: Range<usize>,
-        table: &Table,
-    ) -> usize {
-        // SAFETY: any machine has these instructions.
-        unsafe { self.copy_with::<PortableKeys>(lookups, block, indexes, table) }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(never)]
-    #[target_feature(enable = "aes,avx")]
-    fn copy_aes(&mut self, lookups: &Lookups, block: &Block, indexes: Range<usize>, table: &Table) -> usize {
-        // SAFETY: this function is only entered where there are the instructions that it enables.
-        unsafe { self.copy_with::<AesKeys>(lookups, block, indexes, table) }
-    }
-
-    /// The same. The callers are functions of their own, so that the loop has all registers.
-    ///
-    /// # Safety
-    /// The machine must have the instructions of these operations.
-    #[inline(always)]
-    unsafe fn copy_with<O: KeyOperations>(
-        &mut self,
-        lookups: &Lookups,
-        block: &Block,
-        indexes: Range<usize>,
-        table: &Table,
-    ) -> usize {
         let (entries, ids) = (table.entries(), &mut *self.ids);
         let (keys, places) = (&*lookups.keys, &*lookups.places);
         let end = indexes.end.min(BLOCK);
@@ -197,8 +130,7 @@ impl StagedIds {
         while index < end && length <= STAGED - INLINE {
             let key = &keys[index];
             let entry = entries.at(places[index]);
-            // SAFETY: the caller vouches for the instructions.
-            let cached = if unsafe { entry.is_for::<O>(key) } {
+            let cached = if entry.holds(*key) {
                 entry.held()
             } else if let Some(nearby) = entries.find_nearby(key, places[index]) {
                 nearby
@@ -248,16 +180,12 @@ impl Model {
             sink.make_room(scanner.position() - batch_start)?;
             for ends in batch.ends().chunks(BLOCK) {
                 let block = Block { text: text.text().as_bytes(), start, ends };
-                let BlockBuffers { lookups, parts, staged, misses } = &mut *buffers;
                 if let Some(table) = &table {
-                    misses.blocks = misses.blocks.wrapping_add(1);
-                    let mut round = Round { table, sink, staged, misses, pulse };
-                    self.encode_block(&block, lookups, Some(parts), &mut round)?;
-                    staged.flush(sink);
+                    self.encode_block(&block, table, sink, buffers, pulse)?;
                 } else {
                     for index in 0..ends.len() {
-                        self.merge(block.pretoken(index), misses, pulse)?;
-                        sink.put(&misses.ids);
+                        self.merge(block.pretoken(index), &mut buffers.misses, pulse)?;
+                        sink.put(&buffers.misses.ids);
                     }
                 }
                 start = block.end();
@@ -272,70 +200,65 @@ impl Model {
         Ok(())
     }
 
-    /// Stage the ids of a block. As far as the table has them, they are copied; the next pretoken is then put together from
-    /// `parts`, or merged, and so on. A part is no more put together.
-    fn encode_block<S: Sink>(
+    /// Encode a block: ids that the table has are copied.
+    #[inline(always)]
+    fn encode_block(
         &self,
         block: &Block,
-        lookups: &mut Lookups,
-        mut parts: Option<&mut PretokenParts>,
-        round: &mut Round<S>,
+        table: &Table,
+        sink: &mut impl Sink,
+        buffers: &mut BlockBuffers,
+        pulse: &mut Pulse,
     ) -> Result<()> {
-        let (table, length) = (round.table, block.ends.len());
+        let BlockBuffers { lookups, staged, misses } = &mut *buffers;
+        let length = block.ends.len();
         lookups.prepare(block, &table.hasher, table.entries());
-        if table.is_largest() && round.misses.blocks.is_multiple_of(MARKED) {
+        misses.blocks = misses.blocks.wrapping_add(1);
+        if table.is_largest() && misses.blocks.is_multiple_of(MARKED) {
             table.mark(&lookups.keys[..length], &lookups.places[..length]);
         }
-        let mut next = round.staged.copy(lookups, block, 0..length, table);
+        let copied = staged.copy(lookups, block, 0..length, table);
+        if copied < length {
+            self.encode_rest(block, copied, table, sink, buffers, pulse)?;
+        }
+        buffers.staged.flush(sink);
+        Ok(())
+    }
+
+    /// Encode a block from a pretoken on that may be new: it is merged. Those that follow are copied up to the next one that is
+    /// new, and so on.
+    #[inline(never)]
+    fn encode_rest(
+        &self,
+        block: &Block,
+        mut next: usize,
+        table: &Table,
+        sink: &mut impl Sink,
+        buffers: &mut BlockBuffers,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let BlockBuffers { lookups, staged, misses } = buffers;
+        let length = block.ends.len();
         while next < length {
-            let Round { sink, staged, misses, pulse, .. } = &mut *round;
             let (pretoken, key, place) = (block.pretoken(next), lookups.keys[next], lookups.places[next]);
-            if parts.is_some() && staged.length + LONGEST + INLINE > STAGED {
-                // Perhaps only room was missing. Now there is enough for all parts of a pretoken.
-                staged.flush(*sink);
+            if staged.length + LONGEST + INLINE > STAGED {
+                // Perhaps only room was missing.
+                staged.flush(sink);
             } else if let Some(ids) = table.find_unused(key, place) {
                 misses.learned += 1;
-                staged.put(ids, *sink);
-                next += 1;
-            } else if let Some(PretokenParts { lookups, ends }) = parts.as_deref_mut()
-                && let ends @ [_, ..] = self.parts_of(block, next, ends)
-            {
-                let (first, whole) = (staged.length, Block { ends, start: block.start_of(next), ..*block });
-                self.encode_block(&whole, lookups, None, round)?;
-                if table.has_plenty() {
-                    let ids = &round.staged.ids[first..round.staged.length];
-                    round.misses.learned += usize::from(table.insert(key, place, pretoken, ids));
-                }
+                staged.put(ids, sink);
                 next += 1;
             } else {
                 self.merge(pretoken, misses, pulse)?;
                 if pretoken.len() <= LONGEST {
                     misses.learned += usize::from(table.insert(key, place, pretoken, &misses.ids));
                 }
-                staged.put(&misses.ids, *sink);
+                staged.put(&misses.ids, sink);
                 next += 1;
             }
-            next = round.staged.copy(lookups, block, next..length, table);
+            next = staged.copy(lookups, block, next..length, table);
         }
         Ok(())
-    }
-
-    /// The ends of the parts of a pretoken, if it pays to cut it. Scripts with characters of fewer than three bytes have spaces
-    /// between words, which have few places to cut.
-    fn parts_of<'e>(&self, block: &Block, index: usize, ends: &'e mut [usize; BLOCK]) -> &'e [usize] {
-        let (pretoken, start) = (block.pretoken(index), block.start_of(index));
-        if !(UNCUT..=LONGEST).contains(&pretoken.len())
-            || pretoken[pretoken.len() - 3] < 0xE0
-            || self.unknown.is_some()
-            || self.replacing(pretoken).is_some()
-        {
-            return &[];
-        }
-        let ends = self.merges.cuts.ends(pretoken, start, &mut ends[..]);
-        // A part that would be replaced if it were a pretoken is another thing in the cache.
-        let parts = Block { ends, start, ..*block };
-        let is_replaced = |part| self.replacing(parts.pretoken(part)).is_some();
-        if (0..ends.len()).any(is_replaced) { &[] } else { ends }
     }
 
     /// Compute the ids of a pretoken without the cache.
@@ -349,35 +272,22 @@ impl Model {
         if pretoken.len() > LONGEST {
             expect(&mut misses.ids, pretoken.len());
         }
-        let part = &self.merged_part(pretoken);
-        self.merger(&mut misses.scratch, pulse).merge(part, &mut misses.ids)?;
-        self.make_ids(pretoken, &mut misses.ids)
-    }
-
-    /// What merges pretokens.
-    pub(super) fn merger<'a, 'p>(
-        &'a self,
-        scratch: &'a mut Scratch,
-        pulse: &'a mut Pulse<'p>,
-    ) -> Merger<'a, 'p> {
-        Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse }
-    }
-
-    /// Make the ids of a pretoken from its tokens.
-    pub(super) fn make_ids(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()> {
+        let (part, scratch) = (&self.merged_part(pretoken), &mut misses.scratch);
+        let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse };
+        merger.merge(part, &mut misses.ids)?;
         if !self.provisional.is_empty() {
-            self.take_apart(ids);
+            self.take_apart(&mut misses.ids);
         }
         match self.unknown {
-            Some(unknown) => unknown.put(ids),
-            None if self.lacks_bytes => check_known(pretoken, ids)?,
+            Some(unknown) => unknown.put(&mut misses.ids),
+            None if self.lacks_bytes => check_known(pretoken, &misses.ids)?,
             None => (),
         }
         Ok(())
     }
 
     /// The token that replaces a pretoken.
-    pub(super) fn replacing(&self, pretoken: &[u8]) -> Option<u32> {
+    fn replacing(&self, pretoken: &[u8]) -> Option<u32> {
         let lengths = self.replacing_lengths[usize::from(*pretoken.last()?)];
         if lengths & length_bit(pretoken) == 0 { None } else { self.replacing.get(pretoken).copied() }
     }

@@ -1,7 +1,7 @@
 //! Encodes many texts on any number of threads into one array; the ids do not depend on the number of threads.
 //!
 //! Texts are grouped into jobs of about equal size; a long text is cut at special tokens and safe cuts. The calling thread
-//! makes jobs, and leaves to the others of its team whatever they can do: they check `bytes`. No other thread needs Python's
+//! makes jobs, and leaves to the others of its team whatever they can do: they find added tokens and normalize. No other thread needs Python's
 //! lock, and the calling thread releases it once all texts are got and it works on jobs itself.
 //!
 //! ```text
@@ -18,7 +18,8 @@ use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::parts::{RawText, TextPart, TextSource};
+use super::parts::{TextPart, TextSource};
+use super::stages::Stretch;
 use super::{Choices, Count, Encoder, Id, Workspace};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -82,15 +83,23 @@ impl Encoder {
         }
         let row = SharedRow::new(&mut ids, &offsets);
         let worker = || {
-            let (row, mut workspace, mut free) = (&row, Workspace::new()?, Vec::new());
+            let (row, mut workspace, mut free) = (&row, Workspace::new()?, Vec::<Done<T>>::new());
             Ok(move |number, job: Job<'t>, pulse: &mut Pulse| {
                 let mut done = free.pop().unwrap_or_default();
-                self.encode_job(&job, choices, &mut done, &mut workspace, pulse)?;
+                if done.ids.capacity() == 0 {
+                    // No text has more ids than bytes. Unused memory is never touched, and released at the end.
+                    memory::expect(&mut done.ids, job.iter().map(|(_, part)| part.range.len()).sum());
+                }
+                memory::reserve(&mut done.ends, job.len())?;
+                for (text, part) in job {
+                    self.encode_stretch(part, choices.of(text), &mut done.ids, &mut workspace, pulse)?;
+                    done.ends.push((text, done.ids.len()));
+                }
                 row.put(number, done, &mut free);
                 Ok(())
             })
         };
-        self.run(&texts, choices, division, &worker, watch)?;
+        self.run(&texts, division, &worker, watch)?;
         row.finish()?;
         ids.shrink_to_fit();
         Ok(Encoded { ids, offsets: offsets.into_iter().map(AtomicU64::into_inner).collect() })
@@ -107,18 +116,17 @@ impl Encoder {
         memory::ensure(texts.number() * BYTES_PER_TEXT)?;
         let (division, counts) = (Division::of(texts.bytes(), threads), zeros(texts.number()));
         let worker = || {
-            let mut workspace = Workspace::new()?;
-            let counts = &counts;
+            let (counts, mut workspace) = (&counts, Workspace::new()?);
             Ok(move |_, job: Job<'t>, pulse: &mut Pulse| {
-                job.iter().try_for_each(|part| {
+                job.into_iter().try_for_each(|(text, part)| {
                     let mut count = Count::default();
-                    self.encode_part(part, choices.of(part.text), &mut count, &mut workspace, pulse)?;
-                    counts[part.text].fetch_add(count.0 as u64, Ordering::Relaxed);
+                    self.encode_stretch(part, choices.of(text), &mut count, &mut workspace, pulse)?;
+                    counts[text].fetch_add(count.0 as u64, Ordering::Relaxed);
                     Ok(())
                 })
             })
         };
-        self.run(&texts, choices, division, &worker, watch)?;
+        self.run(&texts, division, &worker, watch)?;
         Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
     }
 
@@ -126,40 +134,32 @@ impl Encoder {
     fn run<'t, W: Worker<Job<'t>>>(
         &self,
         texts: &impl TextSource<'t>,
-        choices: Choices,
         division: Division,
         worker: &(dyn Fn() -> Result<W> + Sync),
         watch: &mut dyn Watch,
     ) -> Result<()> {
         let queue = Queue::default();
-        let worked = lead(&queue, worker, &mut Pulse::of(watch), |team, pulse| {
+        lead(&queue, worker, &mut Pulse::of(watch), |team, pulse| {
             team.start(division.threads - 1, pulse);
-            let made = self.make_jobs(texts, choices, division.job, &queue, team, pulse);
+            let made = self.make_jobs(texts, division.job, &queue, team, pulse);
             team.check().and(made)?;
             queue.close();
             texts.aside(|| team.finish(pulse))
-        });
-        // For a text that is none, the source knows what is wrong with it.
-        worked.map_err(|error| match error {
-            Error::NotText(text) => texts.text(text).err().unwrap_or(error),
-            _ => error,
         })
     }
 
-    /// Get all texts, up to the first bad one, and make jobs of about a size of them. Texts that must be cut are checked for
-    /// that.
+    /// Get all texts, up to the first bad one, and make jobs of about a size of them.
     fn make_jobs<'t, W>(
         &self,
         texts: &impl TextSource<'t>,
-        choices: Choices,
         size: usize,
         queue: &Queue<Job<'t>>,
         team: &Team<Job<'t>, W>,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let (mut job, mut bytes, long) = (Job::new(), 0, 2 * size);
+        let (mut job, mut bytes) = (Job::new(), 0);
         let mut add = |part: TextPart<'t>| {
-            bytes += part.length();
+            bytes += part.1.range.len();
             memory::push(&mut job, part)?;
             if bytes < size {
                 return Ok(());
@@ -173,24 +173,16 @@ impl Encoder {
             if queue.is_closed() { Err(Error::Stopped) } else { Ok(()) }
         };
         let mut bad = None;
-        for text in 0..texts.number() {
-            let is_long = texts.length(text) > long;
-            let got = if is_long { texts.text(text).map(RawText::Text) } else { texts.get(text) };
-            let added = match got {
-                Ok(RawText::Text(content)) if content.len() > long => {
-                    self.cut_text((text, content), choices.of(text), size, &mut add)
-                }
-                Ok(given) => add(TextPart::whole(text, given)),
+        for number in 0..texts.number() {
+            let added = match texts.text(number) {
+                Ok(text) if text.len() > 2 * size => self.cut_text((number, text), size, &mut add),
+                Ok(text) => add((number, Stretch::whole(text))),
                 Err(error) => {
                     bad = Some(error);
                     break;
                 }
             };
             match added {
-                Err(error @ Error::Special { .. }) => {
-                    bad = Some(error);
-                    break;
-                }
                 // A job has failed.
                 Err(Error::Stopped) => return Ok(()),
                 added => added?,
@@ -200,26 +192,6 @@ impl Encoder {
         queue.push([job]);
         if let Some(error) = bad {
             queue.fail_next(error);
-        }
-        Ok(())
-    }
-
-    fn encode_job<T: Id>(
-        &self,
-        job: &[TextPart],
-        choices: Choices,
-        done: &mut Done<T>,
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-    ) -> Result<()> {
-        if done.ids.capacity() == 0 {
-            // No text has more ids than bytes. Unused memory is never touched, and released at the end.
-            memory::expect(&mut done.ids, job.iter().map(TextPart::length).sum());
-        }
-        memory::reserve(&mut done.ends, job.len())?;
-        for part in job {
-            self.encode_part(part, choices.of(part.text), &mut done.ids, workspace, pulse)?;
-            done.ends.push((part.text, done.ids.len()));
         }
         Ok(())
     }
@@ -251,7 +223,7 @@ struct Order<T> {
     /// The job whose place is known next, and this place.
     next: usize,
     start: usize,
-    /// Jobs that are encoded.
+    /// Jobs that are encoded, by their numbers.
     waiting: BTreeMap<usize, Done<T>>,
     /// Ids for which there was too little room, and their starts.
     left: Vec<(usize, Vec<T>)>,
@@ -270,13 +242,10 @@ impl<'a, T: Id> SharedRow<'a, T> {
 
     /// A job is encoded: write its ids, and those of jobs that waited for it. What is then `free` may be used again.
     fn put(&self, number: usize, done: Done<T>, free: &mut Vec<Done<T>>) {
-        let mut order = lock(&self.order);
-        let mut ready = order.place(number, done);
-        while let Some((start, mut done)) = ready {
-            if start + done.ids.len() > self.room {
-                order.left.push((start, mem::take(&mut done.ids)));
-            }
-            drop(order);
+        lock(&self.order).waiting.insert(number, done);
+        // Not in the condition of the loop, which would keep the lock.
+        let next = || lock(&self.order).next(self.room);
+        while let Some((start, mut done)) = next() {
             for (text, end) in done.ends.drain(..) {
                 // The last part of a text may be told before others.
                 self.offsets[text + 1].fetch_max((start + end) as u64, Ordering::Relaxed);
@@ -286,8 +255,6 @@ impl<'a, T: Id> SharedRow<'a, T> {
             unsafe { done.ids.as_ptr().copy_to_nonoverlapping(self.start.add(start), done.ids.len()) };
             done.ids.clear();
             free.push(done);
-            order = lock(&self.order);
-            ready = order.next_waiting();
         }
     }
 
@@ -311,21 +278,14 @@ impl<'a, T: Id> SharedRow<'a, T> {
 }
 
 impl<T> Order<T> {
-    /// A job is encoded: it and its place, if that is known. If not, it waits.
-    fn place(&mut self, number: usize, done: Done<T>) -> Option<(usize, Done<T>)> {
-        if number != self.next {
-            self.waiting.insert(number, done);
-            return None;
-        }
-        let start = self.start;
+    /// The next job whose place is known, and this place. Ids for which there is too little room are left here.
+    fn next(&mut self, room: usize) -> Option<(usize, Done<T>)> {
+        let (mut done, start) = (self.waiting.remove(&self.next)?, self.start);
         (self.next, self.start) = (self.next + 1, start + done.ids.len());
+        if self.start > room {
+            self.left.push((start, mem::take(&mut done.ids)));
+        }
         Some((start, done))
-    }
-
-    /// The next job whose place is known, if it waits, and this place.
-    fn next_waiting(&mut self) -> Option<(usize, Done<T>)> {
-        let done = self.waiting.remove(&self.next)?;
-        self.place(self.next, done)
     }
 }
 
@@ -333,7 +293,7 @@ impl<T> Order<T> {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use super::super::{AddedToken, Definition, Encoder, RawText, Special, Stages, TextSource};
+    use super::super::{AddedToken, Definition, Encoder, Special, Stages, TextSource};
     use crate::error::{Error, Result};
     use crate::watch::Unwatched;
 
@@ -424,63 +384,27 @@ mod tests {
         }
     }
 
-    /// Texts that are given as UTF-8 or as bytes; some are none, and nobody knows it before.
-    struct Unchecked<'t> {
+    /// Texts some of which are none.
+    struct Checked<'t> {
         texts: &'t [String],
         bad: &'t [bool],
     }
 
-    impl<'t> TextSource<'t> for &Unchecked<'t> {
+    impl<'t> TextSource<'t> for &Checked<'t> {
         fn number(&self) -> usize {
             self.texts.len()
         }
 
         fn length(&self, text: usize) -> usize {
-            // What is told to be short is not asked for as text.
-            if text.is_multiple_of(3) { self.texts[text].len() } else { 1 }
+            self.texts[text].len()
         }
 
         fn text(&self, text: usize) -> Result<&'t str> {
             if self.bad[text] { Err(Error::Value(format!("bad: {text}"))) } else { Ok(&self.texts[text]) }
         }
-
-        fn get(&self, text: usize) -> Result<RawText<'t>> {
-            match text % 3 {
-                2 if self.bad[text] => Ok(RawText::Bytes(b"ab\xff")),
-                2 => Ok(RawText::Bytes(self.texts[text].as_bytes())),
-                _ => self.text(text).map(RawText::Text),
-            }
-        }
     }
 
     const THREADS: [usize; 3] = [1, 2, 5];
-
-    #[test]
-    fn texts_that_come_unchecked_have_the_ids_of_checked_ones() {
-        let encoder = encoder(PATTERNS[0], &[], false);
-        let mut state = 1;
-        for number in 0..200 {
-            let texts: Vec<String> = (0..number)
-                .map(|_| {
-                    (0..random(&mut state) % 40)
-                        .map(|_| ["ab", " ", "é", "中", "😀", "<s>"][random(&mut state) % 6])
-                        .collect()
-                })
-                .collect();
-            let known: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let expected = encoder
-                .encode_all::<u32>(&known[..], Special::Parse.into(), Some(1), &mut Unwatched)
-                .unwrap();
-            let unchecked = &Unchecked { texts: &texts, bad: &vec![false; texts.len()] };
-            for threads in THREADS {
-                let encoded = encoder
-                    .encode_all::<u32>(unchecked, Special::Parse.into(), Some(threads), &mut Unwatched)
-                    .unwrap();
-                assert_eq!(*encoded.ids, *expected.ids);
-                assert_eq!(encoded.offsets, expected.offsets);
-            }
-        }
-    }
 
     #[test]
     fn the_error_is_that_of_the_first_bad_text() {
@@ -503,7 +427,7 @@ mod tests {
                 false => format!("at character {text};"),
             });
             for threads in THREADS {
-                let texts = &Unchecked { texts: &texts, bad: &bad };
+                let texts = &Checked { texts: &texts, bad: &bad };
                 let found = [
                     encoder
                         .encode_all::<u32>(texts, Special::Error.into(), Some(threads), &mut Unwatched)

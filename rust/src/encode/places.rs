@@ -11,7 +11,7 @@
 use std::ops::Range;
 use std::slice::Iter;
 
-use super::{Choice, ChoicePart, Encoder, Model, NO_ID, Section, Special, Unknown};
+use super::{Choice, ChoicePart, Encoder, Model, NO_ID, Section, Special, Stretch, Unknown};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pretokenize::{Batch, Prepared, pretokenize};
@@ -73,7 +73,6 @@ impl Encoder {
         unit: Unit,
         pulse: &mut Pulse,
     ) -> Result<Vec<Span>> {
-        self.model.check_tiles_text()?;
         if self.tiles_text() {
             return tiled(ids, text, self.tokens(), unit, pulse);
         }
@@ -99,21 +98,14 @@ impl Encoder {
         choice: Choice,
         pulse: &mut Pulse,
     ) -> Result<Vec<u32>> {
-        let mut ends = memory::gathered(parts.iter().map(|part| part.end))?;
-        let spans = if self.tiles_text() {
-            tiled(ids, text, self.tokens(), Unit::Bytes, pulse)?
-        } else {
-            let mut characters = CountedCharacters::of(text);
-            ends.iter_mut().for_each(|end| *end = characters.before(*end));
-            self.places(text, ids, choice, Trim::No, pulse)?
-        };
+        let spans = self.offsets(text, ids, choice, Unit::Bytes, pulse)?;
         // Places need not be in order, but nearly are.
         let mut part = 0;
         memory::gathered(spans.iter().map(|&(start, _)| {
-            while part > 0 && start < ends[part - 1] {
+            while part > 0 && start < parts[part - 1].end {
                 part -= 1;
             }
-            while ends.get(part).is_some_and(|&end| end <= start) {
+            while parts.get(part).is_some_and(|part| part.end <= start) {
                 part += 1;
             }
             part as u32
@@ -130,22 +122,31 @@ impl Encoder {
         trim: Trim,
         pulse: &mut Pulse,
     ) -> Result<Vec<Span>> {
-        let mut places = Vec::new();
+        let (mut places, mut spans, mut rest) = (Vec::new(), Vec::new(), ids);
         memory::reserve(&mut places, ids.len())?;
-        let mut given = CountedCharacters::of(text);
+        memory::reserve(&mut spans, ids.len())?;
+        let (mut given, mut batch) = (CountedCharacters::of(text), Box::default());
         // Of the normalized text in which a section stands: where it was given, and how much of it was gone through.
         let (mut from, mut bytes, mut skipped) = (0, 0, 0);
-        self.walk(text, ids, choice, pulse, |section, written, ids, spans| {
+        self.stages.sections(Stretch::whole(text), choice, true, pulse, &mut |section, pulse| {
+            let prepared = match section.id {
+                None => self.model.pattern.prepare(section.text, pulse)?,
+                Some(_) => Prepared::plain(section.text),
+            };
+            self.model.find_spans(&section, &prepared, rest, &mut spans, &mut batch, pulse)?;
+            let (own, others) = rest.split_at_checked(spans.len()).ok_or_else(other_text)?;
+            rest = others;
             if section.given != from {
                 (from, bytes, skipped) = (section.given, 0, 0);
             }
             skipped += section.before[bytes..].chars().count();
             bytes = section.before.len();
             let first = given.before(section.given);
+            let written = prepared.text();
             let spaced = (written != section.text).then(|| places_of_characters(section.text, written));
             let put = usize::from(section.has_put);
             let mut written = CountedCharacters::of(written);
-            for (&id, span) in ids.iter().zip(spans) {
+            for (&id, span) in own.iter().zip(&spans) {
                 let (mut start, mut end) = written.place(span.start, span.end);
                 if let Some(spaced) = &spaced {
                     (start, end) = (spaced[start], spaced[end - 1] + 1);
@@ -163,7 +164,7 @@ impl Encoder {
             }
             Ok(())
         })?;
-        Ok(places)
+        if rest.is_empty() { Ok(places) } else { Err(other_text()) }
     }
 
     /// The pretokens of a text, and its added tokens.
@@ -176,54 +177,41 @@ impl Encoder {
             let pieces = pretokenize(section.text, &self.model.pattern, pulse)?;
             pieces.iter().try_for_each(|piece| memory::push(&mut found, piece.into()))
         };
-        self.stages.sections(text, Special::Parse.into(), false, pulse, visit)?;
+        self.stages.sections(Stretch::whole(text), Special::Parse.into(), false, pulse, visit)?;
         Ok(found)
-    }
-
-    /// Go through the sections of a text: each with the text that the model had, and with its ids and where they stand in
-    /// that.
-    fn walk(
-        &self,
-        text: &str,
-        ids: &[u32],
-        choice: Choice,
-        pulse: &mut Pulse,
-        mut visit: impl FnMut(&Section, &str, &[u32], &[Range<usize>]) -> Result<()>,
-    ) -> Result<()> {
-        let (model, mut rest) = (&self.model, ids);
-        let (mut spans, mut batch) = (Vec::new(), None);
-        memory::reserve(&mut spans, ids.len())?;
-        self.stages.sections(text, choice, true, pulse, &mut |section, pulse| {
-            spans.clear();
-            let prepared = match section.id {
-                None => model.pattern.prepare(section.text, pulse)?,
-                Some(_) => Prepared::plain(section.text),
-            };
-            let written = prepared.text();
-            let mut ids = rest.iter();
-            if section.id.is_some() {
-                spans.extend(ids.next().map(|_| 0..written.len()));
-            } else if model.has_gaps(written) {
-                let (mut scanner, mut start) = (model.pattern.scan(&prepared), 0);
-                let batch = batch.get_or_insert_with(Box::<Batch>::default);
-                while scanner.fill(batch, pulse)? > 0 {
-                    for &end in batch.ends() {
-                        model.add_spans(written, start..end, &mut ids, &mut spans, pulse)?;
-                        start = end;
-                    }
-                }
-            } else {
-                model.add_spans(written, 0..written.len(), &mut ids, &mut spans, pulse)?;
-            }
-            let (own, others) = rest.split_at_checked(spans.len()).ok_or_else(other_text)?;
-            rest = others;
-            visit(&section, written, own, &spans)
-        })?;
-        if rest.is_empty() { Ok(()) } else { Err(other_text()) }
     }
 }
 
 impl Model {
+    /// Find where the tokens of a section stand in the text that the model had; the first of some ids are theirs.
+    fn find_spans(
+        &self,
+        section: &Section,
+        prepared: &Prepared,
+        ids: &[u32],
+        spans: &mut Vec<Range<usize>>,
+        batch: &mut Box<Batch>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let (text, mut ids) = (prepared.text(), ids.iter());
+        spans.clear();
+        if section.id.is_some() {
+            spans.extend(ids.next().map(|_| 0..text.len()));
+            return Ok(());
+        }
+        if !self.has_gaps(text) {
+            return self.add_spans(text, 0..text.len(), &mut ids, spans, pulse);
+        }
+        let (mut scanner, mut start) = (self.pattern.scan(prepared), 0);
+        while scanner.fill(batch, pulse)? > 0 {
+            for &end in batch.ends() {
+                self.add_spans(text, start..end, &mut ids, spans, pulse)?;
+                start = end;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether some bytes of a text are dropped, or joined to one unknown token.
     fn has_gaps(&self, text: &str) -> bool {
         matches!(self.unknown, Some(Unknown::Joined(_) | Unknown::Dropped))

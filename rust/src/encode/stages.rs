@@ -12,7 +12,7 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::added::{AddedToken, AddedTokens, PassedOn, TokenSearch};
+use super::added::{AddedToken, AddedTokens, Passed, TokenSearch};
 use super::character_start;
 use super::choice::{Choice, ChoicePart, Special};
 use crate::error::{Error, Result};
@@ -29,6 +29,19 @@ pub struct Stages {
     pub later: AddedTokens,
     /// Whether a space is put before the text that a text begins with, once tokens are found, if it begins with none.
     space_first: bool,
+}
+
+/// A stretch of a text that is encoded by itself, and what begins with it.
+pub struct Stretch<'t> {
+    pub text: &'t str,
+    pub range: Range<usize>,
+    pub at: Beginning,
+}
+
+impl<'t> Stretch<'t> {
+    pub fn whole(text: &'t str) -> Self {
+        Self { text, range: 0..text.len(), at: Beginning::Text }
+    }
 }
 
 /// A part of a normalized text: an added token, or what stands between.
@@ -92,72 +105,70 @@ impl Stages {
         self.first.is_empty() && self.normalizer.is_identity() && !self.space_first
     }
 
-    /// Go through a text: its added tokens, and the normalized text between them. If sections are placed, it is known where
-    /// in the text they stand.
+    /// Go through a stretch of a text: its added tokens, and the normalized text between them. If sections are placed, it is
+    /// known where in the text they stand.
     #[inline]
     pub fn sections(
         &self,
-        text: &str,
+        stretch: Stretch,
         choice: Choice,
         are_placed: bool,
         pulse: &mut Pulse,
         visit: &mut impl FnMut(Section, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
-        let at = Beginning::Text;
         if self.first.is_empty() {
-            return self.sections_between(text, 0..text.len(), at, choice, are_placed, pulse, visit);
+            return self.sections_between(stretch, choice, are_placed, pulse, visit);
         }
-        self.first.stretches(text, choice, &mut |range, id| {
+        let Stretch { text, range, at } = stretch;
+        let begin = range.start;
+        self.first.stretches(text, range, choice, &mut |range, id| {
             if id.is_some() {
                 let (given, text) = (range.start, &text[range]);
-                return visit(
-                    Section { text, id, has_put: false, before: "", given, alignment: None },
-                    pulse,
-                );
+                let section = Section { text, id, has_put: false, before: "", given, alignment: None };
+                return visit(section, pulse);
             }
-            let at = if range.start > 0 { Beginning::Segment } else { at };
-            self.sections_between(text, range, at, choice, are_placed, pulse, visit)
+            let at = if range.start > begin { Beginning::Segment } else { at };
+            self.sections_between(Stretch { text, range, at }, choice, are_placed, pulse, visit)
         })
     }
 
     /// Go through the text between first tokens.
     #[inline]
-    #[allow(clippy::too_many_arguments)] // Those of `sections`, and a part of its text.
-    pub fn sections_between(
+    fn sections_between(
         &self,
-        text: &str,
-        range: Range<usize>,
-        at: Beginning,
+        stretch: Stretch,
         choice: Choice,
         are_placed: bool,
         pulse: &mut Pulse,
         visit: &mut impl FnMut(Section, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
-        let (given, part, own) = (range.start, &text[range.clone()], choice.behind(range.start));
-        let begins = self.space_first && at == Beginning::Text;
+        let Stretch { text, range, at } = stretch;
+        let (given, part, mut own) = (range.start, &text[range.clone()], choice.behind(range.start));
         let mut room = Vec::new();
-        let (normalized, alignment, own) = if self.normalizer.is_identity() {
-            (Cow::Borrowed(part), None, own)
-        } else if are_placed || matches!(choice, Choice::Parts(..)) && self.later.any_special() {
-            let (normalized, alignment) = self.normalizer.aligned(part, at, pulse)?;
-            let own = own.normalized(part, &normalized, &alignment, &mut room)?;
-            let is_same = matches!(normalized, Cow::Borrowed(_));
-            (normalized, if is_same { None } else { Some(alignment) }, own)
-        } else {
-            (self.normalizer.normalize(part, at, pulse)?, None, own)
-        };
-        let alignment = alignment.as_ref();
-        let found = self.later.stretches(&normalized, own, &mut |range, id| {
-            let before = &normalized[..range.start];
-            let has_put = begins && before.is_empty() && id.is_none() && needs_space(&normalized);
-            if !has_put {
-                let text = &normalized[range];
-                return visit(Section { text, id, has_put, before, given, alignment }, pulse);
+        let (mut normalized, mut alignment) = (Cow::Borrowed(part), None);
+        if self.normalizer.is_identity() {
+        } else if are_placed || self.later.any_special() && choice.needs_places() {
+            let (written, places) = self.normalizer.aligned(part, at, pulse)?;
+            if let Cow::Owned(_) = written {
+                own = own.normalized(part, &written, &places, &mut room)?;
+                (normalized, alignment) = (written, Some(places));
             }
-            let mut text = String::new();
-            memory::append(&mut text, " ")?;
-            memory::append(&mut text, &normalized[range])?;
-            visit(Section { text: &text, id, has_put, before, given, alignment }, pulse)
+        } else {
+            normalized = self.normalizer.normalize(part, at, pulse)?;
+        }
+        let (normalized, alignment) = (&*normalized, alignment.as_ref());
+        let puts_space = self.space_first && at == Beginning::Text && needs_space(normalized);
+        let found = self.later.stretches(normalized, 0..normalized.len(), own, &mut |range, id| {
+            let (text, before) = (&normalized[range.clone()], &normalized[..range.start]);
+            let mut section = Section { text, id, has_put: false, before, given, alignment };
+            if !(puts_space && before.is_empty() && id.is_none()) {
+                return visit(section, pulse);
+            }
+            let mut spaced = String::new();
+            memory::append(&mut spaced, " ")?;
+            memory::append(&mut spaced, text)?;
+            (section.text, section.has_put) = (&spaced, true);
+            visit(section, pulse)
         });
         found.map_err(|error| match error {
             Error::Special { token, character } => {
@@ -168,25 +179,39 @@ impl Stages {
         })
     }
 
-    /// Whether a text between first tokens may be cut at a place where its pretokens may.
+    /// Whether a text may be cut at a place where its pretokens may.
     pub fn may_cut(&self, text: &str, place: usize) -> bool {
+        self.first.may_cut(text, place)
+            && if self.normalizer.is_identity() {
+                self.later.may_cut(text, place)
+            } else {
+                self.may_cut_normalized(text, place)
+            }
+    }
+
+    /// Whether the text may be cut there before it is normalized, and the normalized one there, too.
+    fn may_cut_normalized(&self, text: &str, place: usize) -> bool {
+        let (left, right) = text.split_at(place);
+        let (before, mut behind) = (left.chars().next_back(), right.chars());
+        // What follows white space that a token has taken is the beginning of a segment.
+        if self.first.takes_white_space() && before.is_some_and(char::is_whitespace) {
+            return false;
+        }
         let keeps = |character: char| self.normalizer.keeps(character);
-        let mut behind = text[place..].chars();
-        let is_kept = text[..place].chars().next_back().is_none_or(keeps)
+        let is_kept = before.is_none_or(keeps)
             && behind.next().is_none_or(keeps)
             && behind.next().is_none_or(|character| self.normalizer.starts(character));
         if !is_kept || self.later.is_empty() {
             return is_kept;
         }
-        if self.normalizer.is_identity() {
-            return self.later.may_cut(text, place);
-        }
         // As far as a token may reach, all characters must be as they are given, and nothing put before them.
         let far = self.later.longest() + char::MAX.len_utf8();
-        let Some(first) = place.checked_sub(far) else { return false };
-        let first = character_start(text, first);
+        let Some(segment) = place.checked_sub(far + self.first.longest()) else { return false };
+        let first = character_start(text, place - far);
         let near = &text[first..character_start(text, place + far)];
-        near.chars().all(keeps) && self.later.may_cut(near, place - first)
+        near.chars().all(keeps)
+            && self.later.may_cut(near, place - first)
+            && !self.first.any_is_in(&text[character_start(text, segment)..place])
     }
 
     /// The choice for a text whose parts arrive one after the other: one for the whole text if special tokens are found in
@@ -196,16 +221,6 @@ impl Stages {
             true => Choice::Parts(parts, 0),
             false => Choice::Whole(special),
         }
-    }
-
-    /// The same error where a special token was refused in a part of a text: it says where in the whole text it stands.
-    pub fn in_whole(&self, error: Error, text: &str, choice: Choice) -> Error {
-        if !matches!(error, Error::Special { .. }) {
-            return error;
-        }
-        let mut unwatched = Unwatched;
-        let placed = self.sections(text, choice, true, &mut Pulse::of(&mut unwatched), &mut |_, _| Ok(()));
-        placed.err().unwrap_or(error)
     }
 }
 
@@ -218,73 +233,70 @@ fn needs_space(text: &str) -> bool {
 #[derive(Clone)]
 pub struct Front {
     first: TokenSearch,
-    between: Between,
-}
-
-/// The stages behind the search of first tokens.
-#[derive(Clone)]
-struct Between {
     /// What is not normalized yet.
     pending: String,
     /// The length of the pending text with which a place to cut it is looked for again.
     next_cut: usize,
     at: Beginning,
-    /// Where the text that is searched begins in the given one.
+    /// Where the text that is normalized begins in the given one.
     begin: usize,
     later: TokenSearch,
     /// Whether nothing was passed on.
     begins: bool,
 }
 
-/// Takes what has come through the stages.
-type Put<'a> = &'a mut dyn FnMut(PassedOn, &mut Pulse) -> Result<()>;
-
-/// How text passes the stages, and where it goes.
+/// How text passes the stages, and what has come through.
 pub struct Passing<'a, 'p> {
-    pub stages: &'a Stages,
-    pub choice: Choice<'a>,
-    pub pulse: &'a mut Pulse<'p>,
-    pub put: Put<'a>,
+    stages: &'a Stages,
+    choice: Choice<'a>,
+    pulse: &'a mut Pulse<'p>,
+    passed: Vec<Passed>,
+}
+
+impl<'a, 'p> Passing<'a, 'p> {
+    pub fn new(stages: &'a Stages, choice: Choice<'a>, pulse: &'a mut Pulse<'p>) -> Self {
+        Self { stages, choice, pulse, passed: Vec::new() }
+    }
 }
 
 impl Front {
     pub fn new() -> Self {
-        let (first, later) = (TokenSearch::default(), TokenSearch::default());
-        let (pending, at) = (String::new(), Beginning::Text);
-        let between = Between { pending, next_cut: 0, at, begin: 0, later, begins: true };
-        Self { first, between }
+        let (first, later, pending) = (TokenSearch::default(), TokenSearch::default(), String::new());
+        Self { first, pending, next_cut: 0, at: Beginning::Text, begin: 0, later, begins: true }
     }
 
-    /// Add the next piece of the text; pass on what no later text can change.
-    pub fn feed(&mut self, piece: &str, mut to: Passing) -> Result<()> {
-        let (stages, choice) = (to.stages, to.choice);
-        if stages.first.is_empty() {
-            return self.between.take(piece, &mut to);
+    /// Add the next piece of the text; returns what no later text can change. After an error the text is lost.
+    pub fn feed(&mut self, piece: &str, mut to: Passing) -> Result<Vec<Passed>> {
+        if to.stages.first.is_empty() {
+            self.take(piece, &mut to)?;
+        } else {
+            let found = self.first.feed(&to.stages.first, to.choice, piece)?;
+            self.take_found(found, &mut to)?;
         }
-        self.first.feed(&stages.first, choice, piece, &mut |found| self.between.take_found(found, &mut to))
+        Ok(to.passed)
     }
 
-    /// End the text: pass on the rest. A new text may then begin.
-    pub fn finish(&mut self, mut to: Passing) -> Result<()> {
-        let (stages, choice) = (to.stages, to.choice);
-        self.first.finish(&stages.first, choice, &mut |found| self.between.take_found(found, &mut to))?;
-        self.between.end(&mut to)?;
-        *self = Self::new();
-        Ok(())
+    /// End the text; returns the rest.
+    pub fn finish(mut self, mut to: Passing) -> Result<Vec<Passed>> {
+        let found = self.first.finish(&to.stages.first, to.choice)?;
+        self.take_found(found, &mut to)?;
+        self.end(&mut to)?;
+        Ok(to.passed)
     }
-}
 
-impl Between {
     /// Add what the search for first tokens has passed on. Such a token ends the text before it.
-    fn take_found(&mut self, found: PassedOn, to: &mut Passing) -> Result<()> {
-        match found {
-            PassedOn::Text(text) => self.take(text, to),
-            PassedOn::Token(.., end) => {
-                self.end(to)?;
-                (self.at, self.begins, self.begin, self.next_cut) = (Beginning::Segment, false, end, 0);
-                (to.put)(found, to.pulse)
+    fn take_found(&mut self, found: Vec<Passed>, to: &mut Passing) -> Result<()> {
+        for found in found {
+            match found {
+                Passed::Text(text) => self.take(&text, to)?,
+                Passed::Token(.., end) => {
+                    self.end(to)?;
+                    (self.at, self.begins, self.begin, self.next_cut) = (Beginning::Segment, false, end, 0);
+                    memory::push(&mut to.passed, found)?;
+                }
             }
         }
+        Ok(())
     }
 
     /// Add text between first tokens.
@@ -320,22 +332,26 @@ impl Between {
 
     /// Search normalized text for later tokens.
     fn search(&mut self, text: &str, to: &mut Passing) -> Result<()> {
-        let (tokens, choice) = (&to.stages.later, to.choice.behind(self.begin));
-        self.later.feed(tokens, choice, text, &mut |found| pass_on(found, &mut self.begins, to))
+        let found = self.later.feed(&to.stages.later, to.choice.behind(self.begin), text)?;
+        self.pass_on(found, to)
     }
 
+    /// End the text between first tokens.
     fn end(&mut self, to: &mut Passing) -> Result<()> {
         self.normalize(self.pending.len(), to)?;
-        let (tokens, choice) = (&to.stages.later, to.choice.behind(self.begin));
-        self.later.finish(tokens, choice, &mut |found| pass_on(found, &mut self.begins, to))
+        let found = self.later.finish(&to.stages.later, to.choice.behind(self.begin))?;
+        self.pass_on(found, to)
     }
-}
 
-/// Pass on normalized text or a token, behind a space if one is put there.
-fn pass_on(found: PassedOn, begins: &mut bool, to: &mut Passing) -> Result<()> {
-    let may_put = mem::take(begins) && to.stages.space_first;
-    if may_put && matches!(found, PassedOn::Text(text) if needs_space(text)) {
-        (to.put)(PassedOn::Text(" "), to.pulse)?;
+    /// Pass on normalized text and tokens, behind a space if one is put there.
+    fn pass_on(&mut self, found: Vec<Passed>, to: &mut Passing) -> Result<()> {
+        for found in found {
+            let may_put = mem::take(&mut self.begins) && to.stages.space_first;
+            if may_put && matches!(&found, Passed::Text(text) if needs_space(text)) {
+                memory::push(&mut to.passed, Passed::Text(" ".to_owned()))?;
+            }
+            memory::push(&mut to.passed, found)?;
+        }
+        Ok(())
     }
-    (to.put)(found, to.pulse)
 }

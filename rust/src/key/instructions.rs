@@ -2,10 +2,8 @@
 //! instructions.
 //!
 //! Three rounds of AES with a secret seed are a good hash of 16 bytes, for which the key may stay in the vector register in
-//! which it is made, stored and compared. (Two rounds are too few: of 3,049 keys that differed in one byte, two thirds
+//! which it is made and stored. (Two rounds are too few: of 3,049 keys that differed in one byte, two thirds
 //! shared their last 32 bits with another.)
-
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{HashSeed, Key, key_of_bytes};
 use crate::portable;
@@ -18,24 +16,7 @@ pub trait KeyOperations {
     /// # Safety
     /// The machine must have the instructions that the implementation names.
     unsafe fn make(hasher: &KeyHasher, bytes: &[u8; 16], length: usize, key: &mut Key) -> u64;
-
-    /// Whether an entry that threads share was published for this key.
-    ///
-    /// # Safety
-    /// The machine must have the instructions that the implementation names.
-    unsafe fn is_published(shared: &SharedKey, key: &Key) -> bool;
 }
-
-/// A key in an entry that threads share. The highest four bits are the entry's own, and belong to no key.
-#[repr(C, align(16))]
-pub struct SharedKey {
-    pub low: AtomicU64,
-    /// What a writer stores last; a reader loads nothing else before it.
-    pub high: AtomicU64,
-}
-
-/// The number of bits of [`SharedKey::high`] that are the entry's own.
-pub const OWN_BITS: u32 = 4;
 
 /// The implementations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,12 +90,6 @@ impl KeyOperations for PortableKeys {
         *key = key_of_bytes(*bytes, length);
         hasher.seed.hash(*key)
     }
-
-    #[inline(always)]
-    unsafe fn is_published(shared: &SharedKey, key: &Key) -> bool {
-        let high = (shared.high.load(Ordering::Acquire) ^ key.high) << OWN_BITS;
-        high | shared.low.load(Ordering::Relaxed) ^ key.low == 0
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -122,11 +97,10 @@ pub use x86_64::AesKeys;
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
-    use std::arch::asm;
     use std::arch::x86_64::*;
 
     use super::super::{BYTES, LONGEST};
-    use super::{Key, KeyHasher, KeyOperations, OWN_BITS, SharedKey};
+    use super::{Key, KeyHasher, KeyOperations};
 
     /// AES and AVX.
     pub struct AesKeys;
@@ -154,22 +128,6 @@ mod x86_64 {
                 let made = _mm_or_si128(kept, _mm_load_si128((&raw const LENGTHS[length]).cast()));
                 _mm_storeu_si128((&raw mut *key).cast(), made);
                 hash(hasher, made)
-            }
-        }
-
-        #[inline]
-        #[target_feature(enable = "aes,avx")]
-        unsafe fn is_published(shared: &SharedKey, key: &Key) -> bool {
-            let both: __m128i;
-            // SAFETY: 16 bytes are read that lie on a multiple of 16. Machines with AVX load them at once, and before what
-            // is loaded later; the compiler takes the load for one that may meet with the stores of other threads.
-            unsafe {
-                asm!("vmovdqa {}, [{}]", out(xmm_reg) both, in(reg) shared, options(nostack, preserves_flags));
-            }
-            // SAFETY: the caller vouches for the instructions; the key has 16 bytes.
-            unsafe {
-                let differs = _mm_xor_si128(both, _mm_loadu_si128((&raw const *key).cast()));
-                _mm_testz_si128(differs, _mm_set_epi64x((u64::MAX >> OWN_BITS) as i64, -1)) != 0
             }
         }
     }
@@ -221,16 +179,6 @@ mod tests {
         (key, hash)
     }
 
-    fn is_published(instructions: KeyInstructions, shared: &SharedKey, key: &Key) -> bool {
-        match instructions {
-            // SAFETY: any machine will do.
-            KeyInstructions::Portable => unsafe { PortableKeys::is_published(shared, key) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: this machine was found to have the instructions.
-            KeyInstructions::Aes => unsafe { AesKeys::is_published(shared, key) },
-        }
-    }
-
     #[test]
     fn all_instructions_make_the_same_keys() {
         let bytes = *b"abcdefghijklmnop";
@@ -240,23 +188,6 @@ mod tests {
                 let (key, hash) = made(&hasher, &bytes, length);
                 assert_eq!(key, Key::new(&bytes, 0, length));
                 assert_eq!(hash, hasher.hash(key));
-            }
-        }
-    }
-
-    #[test]
-    fn an_entry_is_that_of_its_key_whatever_its_own_bits_are() {
-        for instructions in KeyInstructions::all() {
-            for own in 0..1 << OWN_BITS {
-                let key = Key::new(b"pretoken", 0, 8);
-                let high = key.high | own << (u64::BITS - OWN_BITS);
-                let shared = SharedKey { low: AtomicU64::new(key.low), high: AtomicU64::new(high) };
-                assert!(is_published(instructions, &shared, &key));
-                for bit in 0..u128::BITS - OWN_BITS {
-                    let other = 1_u128 << bit;
-                    let other = Key { low: key.low ^ other as u64, high: key.high ^ (other >> 64) as u64 };
-                    assert!(!is_published(instructions, &shared, &other), "{instructions:?}, {bit}");
-                }
             }
         }
     }

@@ -2,7 +2,6 @@
 //!
 //! Large slices are allocated in large pages where the system offers them: fewer page faults, and fewer TLB misses.
 
-use std::alloc::{Layout, alloc_zeroed};
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -11,7 +10,7 @@ use std::sync::Arc;
 
 #[cfg(target_os = "linux")]
 use super::pages::{self, LARGE, Pages};
-use super::{ensure, missing};
+use super::{ensure, filled, missing};
 use crate::error::Result;
 
 /// The alignment of slices in bytes.
@@ -59,38 +58,16 @@ pub enum Content {
     Zeros,
     /// Zeros, each page of which is cleared when it is first used: for values of which many are perhaps never used.
     LateZeros,
-    /// Arbitrary values: for values that are written sequentially before they are read.
-    Any,
 }
 
 /// The source of the memory.
 #[allow(dead_code)] // kept to be dropped
 enum Storage {
-    Allocated(WordBox),
+    Allocated(Vec<u64>),
     #[cfg(target_os = "linux")]
     Mapped(Pages),
     #[cfg(target_os = "linux")]
     Part(Arc<Pages>),
-}
-
-/// Words from the allocator.
-struct WordBox(NonNull<[u64]>);
-
-impl WordBox {
-    /// Zeros; `None` without memory for them. There must be words.
-    fn zeros(words: usize) -> Option<Self> {
-        let layout = Layout::array::<u64>(words).ok()?;
-        // SAFETY: the layout is not empty, as there are words.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Self(NonNull::slice_from_raw_parts(start.cast(), words)))
-    }
-}
-
-impl Drop for WordBox {
-    fn drop(&mut self) {
-        // SAFETY: the words came from the allocator as those of a box do, and nothing else frees them.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
-    }
 }
 
 impl<T: Plain> Cells<T> {
@@ -120,12 +97,10 @@ impl Storage {
         }
         #[cfg(not(target_os = "linux"))]
         let _ = content;
-        // What is small was not checked, and other threads may have taken what is left.
-        let words = WordBox::zeros((bytes + ALIGNMENT).div_ceil(8)).ok_or_else(|| missing(bytes))?;
-        let first: NonNull<u64> = words.0.cast();
-        let skipped = first.align_offset(ALIGNMENT).min(ALIGNMENT / 8);
+        let mut words = filled(0_u64, bytes.saturating_add(ALIGNMENT).div_ceil(8))?;
+        let skipped = words.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT / 8);
         // SAFETY: there are more words than those that are skipped.
-        let start = unsafe { first.add(skipped) };
+        let start = unsafe { NonNull::new_unchecked(words.as_mut_ptr().add(skipped)) };
         Ok((start, Self::Allocated(words)))
     }
 }
@@ -136,7 +111,7 @@ impl<T: Plain> Deref for Cells<T> {
     #[inline(always)]
     fn deref(&self) -> &[T] {
         // SAFETY: the storage, which moves nothing, holds the bytes of `length` values from the start on. The start is a
-        // multiple of 64: a box of words begins at a multiple of 8, and up to 8 words are skipped. Any bytes are valid
+        // multiple of 64: a vector of words begins at a multiple of 8, and up to 8 words are skipped. Any bytes are valid
         // values. Only this value leads to them, and they change while they are borrowed as far as `T` allows it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
@@ -164,7 +139,7 @@ mod tests {
     #[test]
     fn cells_whose_bytes_cannot_be_counted_are_refused() {
         for length in [usize::MAX, usize::MAX / 8 + 1, usize::MAX / 8, isize::MAX as usize / 8] {
-            assert!(Cells::<u64>::new(length, Content::Any).is_err(), "{length}");
+            assert!(Cells::<u64>::new(length, Content::LateZeros).is_err(), "{length}");
         }
     }
 }

@@ -29,7 +29,6 @@ mod local;
 mod machine;
 mod masks;
 mod net;
-mod open;
 mod sequence;
 mod set;
 mod syntax;
@@ -38,11 +37,9 @@ mod tests;
 mod vectors;
 mod views;
 
-pub use automaton::Automaton;
 use automaton::CutEffect;
 pub use compiled::{Compiled, Run, Way};
 use masks::JointScan;
-pub use open::OpenPiece;
 pub use sequence::Prepared;
 use sequence::{Sequence, Steps};
 pub use syntax::{Dialect, alike, read};
@@ -112,14 +109,6 @@ impl Pattern {
         match &self.cut {
             Cut::Once(_) => Ok(Prepared::plain(text)),
             Cut::InSteps(sequence) => sequence.prepare(text, pulse),
-        }
-    }
-
-    /// The automaton, if one alone cuts text.
-    pub fn automaton(&self) -> Option<&Automaton> {
-        match &self.cut {
-            Cut::Once(compiled) => compiled.automaton().map(Arc::as_ref),
-            Cut::InSteps(_) => None,
         }
     }
 

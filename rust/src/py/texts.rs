@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use super::arguments::kind_of;
 use super::columns::TextColumn;
 use super::{items, raised};
-use crate::encode::{ChoicePart, RawText, Special, TextSource};
+use crate::encode::{ChoicePart, Special, TextSource};
 use crate::error::{Error, Result};
 use crate::memory;
 
@@ -164,8 +164,7 @@ impl<'py> Texts<'py> {
     }
 }
 
-/// Making UTF-8 of a `str` that is not ASCII needs the GIL; Python keeps it for the next use. The thread that encodes
-/// `bytes` checks them.
+/// Making UTF-8 of a `str` that is not ASCII needs the GIL; Python keeps it for the next use.
 impl<'t> TextSource<'t> for &'t Texts<'_> {
     fn number(&self) -> usize {
         match self {
@@ -189,20 +188,12 @@ impl<'t> TextSource<'t> for &'t Texts<'_> {
     }
 
     fn text(&self, number: usize) -> Result<&'t str> {
-        match (self, self.get(number)?) {
-            (Texts::Column(texts), _) => texts.get().text(number),
-            (_, RawText::Text(text)) => Ok(text),
-            (_, RawText::Bytes(bytes)) => checked(bytes, || format!("text {number}")),
-        }
-    }
-
-    fn get(&self, text: usize) -> Result<RawText<'t>> {
         match self {
-            Texts::Each(_, texts) => match &texts[text] {
-                Text::Str(text) => text.to_str().map(RawText::Text).map_err(raised),
-                Text::Bytes(bytes) => Ok(RawText::Bytes(bytes.as_bytes())),
+            Texts::Each(_, texts) => match &texts[number] {
+                Text::Str(text) => text.to_str().map_err(raised),
+                Text::Bytes(bytes) => checked(bytes.as_bytes(), || format!("text {number}")),
             },
-            Texts::Column(texts) => Ok(RawText::Bytes(texts.get().bytes(text))),
+            Texts::Column(texts) => texts.get().text(number),
         }
     }
 
