@@ -62,6 +62,8 @@ pub struct Files<'a> {
     pub size: u64,
     waiting: std::vec::IntoIter<Source>,
     open: Option<OpenFile>,
+    /// Batches that were counted, whose memory is used again.
+    counted: Vec<FileTexts>,
 }
 
 /// A file that is being read.
@@ -78,12 +80,13 @@ impl<'a> Files<'a> {
     pub fn new(paths: &[PathBuf], cutter: Cutter<'a>) -> Result<Self> {
         let sources: Vec<Source> = paths.iter().cloned().map(Source::new).collect::<Result<_>>()?;
         let size = sources.iter().map(|source| source.size).sum();
-        Ok(Self { cutter, size, waiting: sources.into_iter(), open: None })
+        Ok(Self { cutter, size, waiting: sources.into_iter(), open: None, counted: Vec::new() })
     }
 
-    /// The next batch, in the memory of one that was counted; `None` at the end.
+    /// The next batch; `None` at the end.
     pub fn next(&mut self, counted: Vec<FileTexts>) -> Result<Option<FileTexts>> {
-        let mut batch = counted.into_iter().next().unwrap_or_default();
+        self.counted.extend(counted);
+        let mut batch = self.counted.pop().unwrap_or_default();
         batch.bytes.clear();
         batch.texts.clear();
         while batch.bytes.len() < BATCH {
