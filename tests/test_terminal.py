@@ -68,9 +68,10 @@ def test_help_lists_every_command_in_a_group_by_its_first_sentence() -> None:
     shown = PARSER.format_help()
     for title, commands in _GROUPS.items():
         assert f"\n{title}\n" in shown
-        for name in commands:
-            [about] = re.findall(rf"^  {name} +(\S.*)$", shown, re.MULTILINE)
-            assert (COMMANDS[name].description or "").startswith(about), name
+        for name, about in commands.items():
+            assert re.search(rf"^  {name} +{re.escape(about)}$", shown, re.MULTILINE), name
+            described = COMMANDS[name].description or ""
+            assert described.split(". ")[0].rstrip(".") == about
     assert set(COMMANDS) >= {"train", "demo", "encode", "decode", "inspect", "view", "report", "completion"}
 
 

@@ -26,13 +26,33 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _GROUPS = {
-    "Learn a vocabulary": ("train", "count", "merge-counts", "demo"),
-    "Text and ids": ("encode", "decode", "encode-corpus", "encode-column", "count-tokens", "verify"),
-    "Other formats": ("convert",),
-    "Look inside": ("inspect", "compare", "explain", "view", "stats", "report"),
-    "Shell": ("completion",),
+    "Learn a vocabulary": {
+        "train": "Learn a vocabulary from a corpus, or from counts",
+        "count": "Count the pretokens of a corpus",
+        "merge-counts": "Add up files of counts that were made with the same rules",
+        "demo": "Train on Python's own standard library and show the result",
+    },
+    "Text and ids": {
+        "encode": "Turn text into ids",
+        "decode": "Turn ids into text",
+        "encode-corpus": "Encode a corpus into a folder of token files",
+        "encode-column": "Add a column of ids to a Parquet file",
+        "count-tokens": "Count the tokens of a corpus",
+        "verify": "Check a folder of token files",
+    },
+    "Other formats": {"convert": "Convert a tokenizer to another format"},
+    "Look inside": {
+        "inspect": "Show a tokenizer's rules and tokens",
+        "compare": "Compare tokenizers: how they cut a text, or how many tokens they need for many texts",
+        "explain": "Explain why your merges differ from a dialect's",
+        "view": "Look at a tokenizer in a browser, or at two side by side",
+        "stats": "Measure how well a vocabulary fits a corpus",
+        "report": "Measure a tokenizer on texts and write one HTML file with plots and tables",
+    },
+    "Shell": {"completion": "Print the script that completes bpetite in a shell"},
 }
-"""The commands in the groups of the help text. The module of a command is imported only when it is used."""
+"""The commands in the groups of the help text, each with the first sentence of its description. The module of
+a command is imported only when the command is used."""
 
 COMMANDS = [name for commands in _GROUPS.values() for name in commands]
 
@@ -148,17 +168,8 @@ class _MainParser(_Parser):
         """Return the description, the groups, and examples."""
         lines = [f"{self.description}", "", "Usage: bpetite COMMAND [options]"]
         for title, commands in _GROUPS.items():
-            lines += ["", title, *(f"  {name:<14} {_first_sentence(name)}" for name in commands)]
+            lines += ["", title, *(f"  {name:<14} {about}" for name, about in commands.items())]
         return "\n".join(lines) + "\n" + _EXAMPLES
-
-
-def _module_of(command: str) -> Any:
-    return import_module(f"bpetite.cli.commands.{command.replace('-', '_')}")
-
-
-def _first_sentence(command: str) -> str:
-    about: str = _module_of(command).ABOUT
-    return about.split(". ")[0].rstrip(".")
 
 
 class _Version(argparse.Action):
@@ -187,7 +198,7 @@ def parser_of(wanted: Iterable[str]) -> tuple[_Parser, dict[str, _Parser]]:
         if name not in wanted:
             commands.add_parser(name)
             continue
-        module = _module_of(name)
+        module = import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
         command = commands.add_parser(
             name,
             description=module.ABOUT,
