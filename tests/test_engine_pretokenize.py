@@ -47,7 +47,6 @@ CUSTOM = {
     "spaces alone": "(?space)",
     "in steps, bytes last": rf"{PATTERNS['gpt2']}(?then)(?bytes)(?then)\p{{N}}(?then)[Ġ\u0141-\u0143]",
     "bytes alone": "(?bytes)",
-    "a set that reads like steps": r"[(?then)]+|\(?then",
 }
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "base64_lines",
     "check_text",
     "complete_tokens",
+    "covers_all_text",
     "cut_json",
     "is_utf8",
     "listed_merges",
@@ -66,6 +67,9 @@ def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma", "
 
 def same_pattern(one: str, other: str) -> bool:
     """Whether two patterns mean the same, though they may be written differently."""
+
+def covers_all_text(pattern: str) -> bool:
+    """Whether a pattern certainly matches all of every text."""
 
 def safe_cut(text: bytes, pattern: str) -> int | None:
     """Return the first place where a text can be cut without changing its pretokens, if there is one."""

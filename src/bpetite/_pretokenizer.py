@@ -16,7 +16,6 @@ THEN = "(?then)"
 SPACE = "(?space)"
 BYTES = "(?bytes)"
 
-_PART = regex.compile(r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?then\)|.")
 _PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
 _PRINTED = {byte: chr(byte) for byte in _PRINTABLE} | {
@@ -54,7 +53,7 @@ def pieces(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[tuple[bytes, 
     >>> pieces("to be", r"[a-z]+")
     [(b'to', True), (b' ', False), (b'be', True)]
     """
-    sequence = steps(pattern)
+    sequence = pattern.split(THEN)
     if len(sequence) == 1 and pattern not in (SPACE, BYTES):
         return [(piece.encode("utf-8"), matched) for piece, matched in _cut(text, pattern)]
     texts = [text] if text else []
@@ -68,21 +67,6 @@ def pieces(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[tuple[bytes, 
     if BYTES in sequence:
         return [(bytes(_BYTE[character] for character in piece), True) for piece in texts]
     return [(piece.encode("utf-8"), True) for piece in texts]
-
-
-def steps(pattern: str) -> list[str]:
-    """Split a pattern at every `(?then)` that is neither escaped nor inside a set.
-
-    >>> steps("a(?then)[(?then)]")
-    ['a', '[(?then)]']
-    """
-    found = [""]
-    for part in _PART.findall(pattern):
-        if part == THEN:
-            found.append("")
-        else:
-            found[-1] += part
-    return found
 
 
 def _cut(text: str, expression: str) -> list[tuple[str, bool]]:

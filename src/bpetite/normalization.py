@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -74,9 +75,15 @@ def normalizing(steps: Sequence[Step]) -> Callable[[str], str]:
 
 def normalizer_of(steps: Sequence[Step]) -> Normalizer:
     """Return the engine's normalizer, which does all but to put a space first."""
-    return Normalizer(for_engine([step for step in steps if step != SPACE_FIRST]))
+    return _normalizer(tuple(step for step in steps if step != SPACE_FIRST))
 
 
+@lru_cache(maxsize=4)  # A map has tens of thousands of texts, and a vocabulary is checked more than once.
+def _normalizer(steps: tuple[Step, ...]) -> Normalizer:
+    return Normalizer(for_engine(steps))
+
+
+@lru_cache(maxsize=4)
 def _pairs(_name: str, *arguments: str) -> list[tuple[str, str]]:
     """Read a map, which is written as a JSON object."""
     import json

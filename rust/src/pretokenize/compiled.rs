@@ -79,6 +79,11 @@ impl Compiled {
         Self { machine, automaton, masks, is_decided, views }
     }
 
+    /// Whether it certainly matches all of every text.
+    pub fn covers_all_text(&self) -> bool {
+        self.automaton.as_ref().is_some_and(|automaton| automaton.matches_all_text())
+    }
+
     pub fn way(&self) -> Way {
         match (&self.masks, &self.automaton) {
             (Some(_), _) => Way::Masks,

@@ -95,6 +95,11 @@ impl Pattern {
         Ok(Self { source: source.to_owned(), cut, can_cut })
     }
 
+    /// Whether it certainly matches all of every text.
+    pub fn covers_all_text(&self) -> bool {
+        matches!(&self.cut, Cut::Once(compiled) if compiled.covers_all_text())
+    }
+
     /// The way text is cut; for a sequence, that of its slowest pattern.
     pub fn way(&self) -> Way {
         match &self.cut {

@@ -46,7 +46,7 @@ mod _engine {
         gathered::{Buffers, PyFieldTexts, PySplitTexts},
         merge::{train_merges, train_symbol_merges},
         normalize::PyNormalizer,
-        pretokenize::{pattern_way, pretokenize, read_pattern, safe_cut, same_pattern},
+        pretokenize::{covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern},
         resources::{thread_count, trim_memory},
         streams::{DecodeStream, GrowingEncoding, PyEncodeStream},
         text_pairs::{PieceTokens, cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},

@@ -49,6 +49,12 @@ pub fn same_pattern(one: &str, other: &str) -> PyResult<bool> {
     Ok(scan::alike(one, other)?)
 }
 
+/// Whether a pattern certainly matches all of every text.
+#[pyfunction]
+pub fn covers_all_text(pattern: &str) -> PyResult<bool> {
+    Ok(scan::Pattern::new(pattern)?.covers_all_text())
+}
+
 /// The first place after the start of a UTF-8 text where a cut provably changes no pretoken; `None` without such a proof.
 /// The proof holds for every text in which the same characters are adjacent.
 #[pyfunction]

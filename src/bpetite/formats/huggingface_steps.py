@@ -9,18 +9,16 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from bpetite._engine import covers_all_text
 from bpetite._internal.json import Json
 from bpetite.formats.shared.fields import flag, typed
-from bpetite.formats.shared.oniguruma import covers_all_text, from_oniguruma, to_oniguruma
+from bpetite.formats.shared.oniguruma import from_oniguruma, to_oniguruma
 from bpetite.formats.shared.sequences import sequence_of, single_pattern
 from bpetite.normalization import Step
 from bpetite.patterns import PATTERNS, pattern_steps
 
 THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"
 """The separator of a pattern's steps, and the two steps that are not expressions (see docs/artifact.md)."""
-
-_REFERENCE = r"\(\?:\\[0-9]|\(\?P="
-"""A reference to a group, in our syntax."""
 
 _DIGIT = r"\p{N}"
 _WORD = r"[\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]"
@@ -163,11 +161,6 @@ def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str
     if behavior == "Contiguous":
         return f"(?:{once})++"
     if behavior in ("MergedWithPrevious", "MergedWithNext"):
-        if re.search(_REFERENCE, expression):
-            raise ValueError(
-                f"{place}: a pattern with a reference to a group is only supported where its matches are "
-                "Isolated or Contiguous"
-            )
         return once + gap if (behavior == "MergedWithNext") != invert else gap + once
     if behavior != "Removed":
         raise ValueError(f"{place}.behavior {behavior!r:.80} is not known")

@@ -17,7 +17,14 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, compress, pairwise
 from typing import TYPE_CHECKING
 
-from bpetite._engine import base64_lines, places_of_length, read_pattern, recover_merges, same_pattern
+from bpetite._engine import (
+    base64_lines,
+    covers_all_text,
+    places_of_length,
+    read_pattern,
+    recover_merges,
+    same_pattern,
+)
 from bpetite._internal.arguments import worded
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path, SpecialTokens
@@ -26,7 +33,7 @@ from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import IN_TEXTS, check_merges_bytes, lacking_bytes
 from bpetite.formats.shared.published import PUBLISHED
-from bpetite.patterns import COVERING, PATTERNS, named_pattern, pattern_steps
+from bpetite.patterns import PATTERNS, named_pattern, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
 if TYPE_CHECKING:
@@ -330,8 +337,8 @@ def peer_encoding(vocabulary: Vocabulary, name: str, encode: Encodes) -> Tiktoke
 def as_tiktoken_reads(pattern: str) -> str:
     """Return the pattern of a name, or translate one from the syntax of tiktoken's engine.
 
-    >>> as_tiktoken_reads("whitespace"), as_tiktoken_reads("[[:alpha:]]+")
-    ('\\\\S+|\\\\s+', '[A-Za-z]+')
+    >>> as_tiktoken_reads("whitespace"), as_tiktoken_reads("[a[b-d]]+$")
+    ('\\\\S+|\\\\s+', '[ab-d]+(?![\\\\s\\\\S])')
     """
     named = named_pattern(pattern)
     return named if named in PATTERNS.values() else read_pattern(named, "rust")
@@ -357,8 +364,6 @@ def covering_pattern(pattern: str) -> str:
     >>> covering_pattern("a+")
     '(?:a+)|(?:(?!a+)(?s:.))+'
     """
-    if pattern in COVERING:
-        return pattern
     if not same_pattern(read_pattern(pattern, "rust"), pattern):
         raise ValueError(f"pattern {pattern!r:.200}: tiktoken would read it differently")
-    return f"(?:{pattern})|(?:(?!{pattern})(?s:.))+"
+    return pattern if covers_all_text(pattern) else f"(?:{pattern})|(?:(?!{pattern})(?s:.))+"
