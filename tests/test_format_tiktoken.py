@@ -202,7 +202,7 @@ def test_ids_may_have_gaps_that_special_tokens_fill(tmp_path: Path) -> None:
 
 BROKEN = [
     (b"!!!! 5\n", "line 257: b'!!!!' is not the base64"),
-    (b"YW 256\n", "line 257: b'YW' is not base64"),
+    (b"YW 256\n", "line 257: b'YW' is not the base64 of a token"),
     (b"YWI=", "line 257: b'' is not a rank"),
     (b"YWI= \n", "line 257: b'' is not a rank"),
     (b"YWI= -1\n", "line 257: b'-1' is not a rank"),

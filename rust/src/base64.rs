@@ -1,4 +1,9 @@
-//! Lines of base64 and a number in, tokens by number out; nothing, if any line is in another form.
+//! Lines of a token in base64, a space and a number in; tokens in the order of their numbers out.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::vocabulary::shown;
 
 /// Tokens in the order of their numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -7,37 +12,57 @@ pub struct NumberedTokens {
     /// The bytes of all tokens, one behind the other.
     pub joined: Vec<u8>,
     pub ends: Vec<u64>,
+    /// The numbers of empty tokens, which are not among the others.
+    pub empty: Vec<u32>,
 }
 
-/// Read lines of a token in base64, a space and a number; `=` alone is an empty token.
-///
-/// `None` where a line is not that, a token is not spelled in the one canonical way, or a number is not larger than the
-/// one before it or is more than `largest`: the caller then looks for what is wrong, if anything is.
-pub fn numbered_lines(content: &[u8], largest: u32) -> Option<NumberedTokens> {
-    let mut read =
-        NumberedTokens { joined: Vec::with_capacity(content.len() / 2), ..NumberedTokens::default() };
-    let lines = content.strip_suffix(b"\n").unwrap_or(content);
-    for line in lines.split(|&byte| byte == b'\n') {
-        let space = line.iter().position(|&byte| byte == b' ')?;
-        let number = number(&line[space + 1..])?;
-        if number > u64::from(largest) || read.numbers.last().is_some_and(|&last| u64::from(last) >= number) {
-            return None;
+/// Read lines of a token in base64, spelled in the one canonical way, a space and a number; `=` is an empty token.
+pub fn numbered_lines(content: &[u8], largest: u32) -> Result<NumberedTokens> {
+    let mut decoded = Vec::with_capacity(content.len() / 2);
+    let mut found: Vec<(u32, usize, Range<usize>)> = Vec::new();
+    for (line, text) in (1..).zip(content.split(|&byte| byte == b'\n')).filter(|(_, text)| !text.is_empty()) {
+        let wrong =
+            |part: &[u8], what: &str| Error::Value(format!("line {line}: {} is not {what}", shown(part)));
+        let end = text.iter().rposition(|&byte| byte != b'\r').map_or(0, |last| last + 1);
+        let text = &text[..end];
+        let space = text.iter().position(|&byte| byte == b' ').unwrap_or(text.len());
+        let (spelled, written) = (&text[..space], text.get(space + 1..).unwrap_or_default());
+        let start = decoded.len();
+        decode(spelled, &mut decoded).ok_or_else(|| wrong(spelled, "the base64 of a token"))?;
+        let number = number(written, largest);
+        let number = number.ok_or_else(|| wrong(written, &format!("a rank from 0 to {largest}")))?;
+        if found.last().is_some_and(|&(last, ..)| last == number) {
+            return Err(twice(line, number));
         }
-        decode(&line[..space], &mut read.joined)?;
-        read.numbers.push(number as u32);
-        read.ends.push(read.joined.len() as u64);
+        found.push((number, line, start..decoded.len()));
     }
-    Some(read)
+    found.sort_by_key(|&(number, ..)| number);
+    let mut read = NumberedTokens { joined: Vec::with_capacity(decoded.len()), ..NumberedTokens::default() };
+    let mut last = None;
+    for (number, line, place) in found {
+        if last.replace(number) == Some(number) {
+            return Err(twice(line, number));
+        }
+        if place.is_empty() {
+            read.empty.push(number);
+        } else {
+            read.joined.extend_from_slice(&decoded[place]);
+            read.numbers.push(number);
+            read.ends.push(read.joined.len() as u64);
+        }
+    }
+    Ok(read)
+}
+
+fn twice(line: usize, number: u32) -> Error {
+    Error::Value(format!("line {line}: rank {number} appears twice"))
 }
 
 /// A number of at most ten digits.
-fn number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 10 {
-        return None;
-    }
-    digits
-        .iter()
-        .try_fold(0, |number, &digit| digit.is_ascii_digit().then(|| number * 10 + u64::from(digit - b'0')))
+fn number(digits: &[u8], largest: u32) -> Option<u32> {
+    let is_number = (1..=10).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
+    let number = str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()?;
+    (number <= largest).then_some(number)
 }
 
 const NO_DIGIT: u8 = 64;
@@ -87,53 +112,40 @@ fn bits(four: [u8; 4]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn tokens(content: &str) -> Option<Vec<(u32, String)>> {
-        let read = numbered_lines(content.as_bytes(), 999)?;
+    fn tokens(content: &str) -> std::result::Result<Vec<(u32, String)>, String> {
+        let read = numbered_lines(content.as_bytes(), 999).map_err(|error| error.to_string())?;
         let starts = [0].into_iter().chain(read.ends.iter().copied());
         let texts = starts.zip(&read.ends).map(|(start, &end)| {
             String::from_utf8_lossy(&read.joined[start as usize..end as usize]).into_owned()
         });
-        Some(read.numbers.iter().copied().zip(texts).collect())
+        let empty = read.empty.iter().map(|&number| (number, String::new()));
+        Ok(read.numbers.iter().copied().zip(texts).chain(empty).collect())
     }
 
     #[test]
-    fn lines_are_tokens_with_their_numbers() {
-        let expected = [(0, "a"), (2, "ab"), (7, "abc"), (8, ""), (999, "abcd")];
+    fn lines_are_tokens_in_the_order_of_their_numbers() {
+        let expected = [(0, "a"), (2, "ab"), (7, "abc"), (999, "abcd"), (8, "")];
         let expected = expected.map(|(number, text)| (number, text.to_owned()));
-        for end in ["", "\n"] {
-            let lines = format!("YQ== 0\nYWI= 2\nYWJj 7\n= 8\nYWJjZA== 999{end}");
+        for end in ["", "\n", "\r\n", "\n\n"] {
+            let lines = format!("YWI= 2\nYQ== 0\n\nYWJj 7\r\n= 8\nYWJjZA== 999{end}");
             assert_eq!(tokens(&lines).unwrap(), expected);
         }
+        assert_eq!(tokens(""), Ok(vec![]));
     }
 
     #[test]
-    fn what_is_not_canonical_or_not_in_order_is_left_to_the_caller() {
-        for wrong in [
-            "",
-            "\n",
-            "YQ==",
-            "YQ== ",
-            " 0",
-            "YQ== x",
-            "YQ==  0",
-            "YQ= 0",
-            "YQ 0",
-            "YR== 0",
-            "YWJ= 0",
-            "==== 0",
-            "Y=== 0",
-            "Y=Q= 0",
-            "YQ==YQ== 0",
-            "Y!== 0",
-            "YQ== 1000",
-            "YQ== 00000000000",
-            "YQ== -1",
-            "YQ== 0\n\n",
-            "YQ== 0\r\n",
-            "YQ== 1\nYg== 1",
-            "YQ== 1\nYg== 0",
-        ] {
-            assert_eq!(tokens(wrong), None, "{wrong:?}");
+    fn a_wrong_line_is_told() {
+        for wrong in
+            ["YQ= 0", "YQ 0", "YR== 0", "YWJ= 0", "==== 0", "Y=== 0", "Y=Q= 0", "YQ==YQ== 0", "Y!== 0", " 0"]
+        {
+            let spelled = &wrong[..wrong.len() - 2];
+            let said = format!("line 2: b'{spelled}' is not the base64 of a token");
+            assert_eq!(tokens(&format!("YQ== 7\n{wrong}")), Err(said));
         }
+        for wrong in ["", "x", " 0", "1000", "00000000000", "-1", "+1", "1\r "] {
+            let said = tokens(&format!("YQ== {wrong}")).unwrap_err();
+            assert!(said.ends_with("is not a rank from 0 to 999"), "{said}");
+        }
+        assert_eq!(tokens("YQ== 1\nYg== 0\nYg== 1"), Err("line 3: rank 1 appears twice".to_owned()));
     }
 }

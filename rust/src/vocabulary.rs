@@ -51,6 +51,13 @@ pub fn complete_tokens(
     let mut all: Vec<u32> = ids.iter().copied().chain(merges.iter().map(|&[_, _, made]| made)).collect();
     all.sort();
     all.dedup();
+    if all.last() == Some(&u32::MAX) {
+        return Err(Error::Value(format!(
+            "ids must lie between 0 and {}: {} was given",
+            u32::MAX - 1,
+            u32::MAX
+        )));
+    }
     let places = Places::new(&all);
     let mut given: Vec<&[u8]> = vec![&[]; all.len()];
     for (&id, &token) in ids.iter().zip(tokens) {

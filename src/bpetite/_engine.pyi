@@ -36,7 +36,6 @@ __all__ = [
     "merges_json",
     "merges_that_happen",
     "pattern_way",
-    "places_of_length",
     "pretokenize",
     "read_pattern",
     "read_pieces",
@@ -354,11 +353,11 @@ def tokens_json(ids: bytes, tokens: bytes, ends: bytes, form: Literal["hexadecim
     list of pairs of id and hexadecimal digits, as given.
     """
 
-def base64_lines(content: bytes, largest: int) -> tuple[bytes, bytes, bytes] | None:
-    """Read lines of a token in base64, a space and a number, in ascending order; `=` is an empty token.
+def base64_lines(content: bytes, largest: int) -> tuple[tuple[bytes, bytes, bytes], list[int]]:
+    """Read lines of a token in base64, a space and a number; `=` is an empty token.
 
-    Returns the numbers, the joined bytes of the tokens, and the end of each (numbers as the bytes of arrays);
-    or `None` if a line is anything else, or a number is larger than `largest`.
+    Returns the numbers in ascending order, the joined bytes of the tokens, and the end of each (numbers as
+    the bytes of arrays); and the numbers of empty tokens. An error names the line.
     """
 
 def complete_tokens(
@@ -381,9 +380,6 @@ def recover_merges(
 
     Returns the merges as rows of left, right and resulting id, and the ids of tokens that no merge makes.
     """
-
-def places_of_length(ends: bytes, length: int) -> list[int]:
-    """Return the places of all tokens of a length in bytes."""
 
 def cut_json(json: bytes) -> tuple[bytes, dict[str, Any]] | None:
     """Replace the long lists of a tokenizer in a JSON text by `null`, and return them by their places.

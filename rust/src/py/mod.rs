@@ -51,9 +51,7 @@ mod _engine {
         streams::{DecodeStream, GrowingEncoding, PyEncodeStream},
         text_pairs::{PieceTokens, cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},
         texts::{check_text, is_utf8},
-        vocabulary::{
-            base64_lines, complete_tokens, merges_json, places_of_length, recover_merges, tokens_json,
-        },
+        vocabulary::{base64_lines, complete_tokens, merges_json, recover_merges, tokens_json},
     };
 
     #[pymodule_init]

@@ -141,23 +141,15 @@ pub fn recover_merges<'py>(
 /// What a byte of a file of lines may take in the result.
 const FOR_EACH_BYTE: usize = 4;
 
-/// Reads lines of a token in base64 and its number: all numbers, the joined bytes of the tokens, and where each ends.
+/// Reads lines of a token in base64 and its number: the tokens in the order of their numbers, and the numbers of empty
+/// ones.
 #[pyfunction]
 pub fn base64_lines<'py>(
     py: Python<'py>,
     content: &[u8],
     largest: u32,
-) -> PyResult<Option<TokenArrays<'py>>> {
+) -> PyResult<(TokenArrays<'py>, Vec<u32>)> {
     memory::ensure(content.len() * FOR_EACH_BYTE)?;
-    let Some(read) = py.detach(|| base64::numbered_lines(content, largest)) else { return Ok(None) };
-    token_arrays(py, &read.numbers, &read.joined, &read.ends).map(Some)
-}
-
-/// The places of all tokens of a length in bytes.
-#[pyfunction]
-pub fn places_of_length(ends: &[u8], length: u64) -> PyResult<Vec<usize>> {
-    let ends = numbers::<u64>("ends", ends)?;
-    let starts = std::iter::once(0).chain(ends.iter().copied());
-    let lengths = ends.iter().zip(starts).map(|(&end, start)| end.wrapping_sub(start));
-    Ok(lengths.enumerate().filter_map(|(place, own)| (own == length).then_some(place)).collect())
+    let read = py.detach(|| base64::numbered_lines(content, largest))?;
+    Ok((token_arrays(py, &read.numbers, &read.joined, &read.ends)?, read.empty))
 }

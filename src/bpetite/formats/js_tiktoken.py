@@ -8,8 +8,8 @@ from __future__ import annotations
 from bpetite._internal.json import Json, refuse, type_name
 from bpetite._internal.types import Path
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.tiktoken import Ranks, check_bytes, from_base64, vocabulary_of_ranks
-from bpetite.vocabulary import LARGEST_ID
+from bpetite.formats.tiktoken import from_base64, vocabulary_of_ranks
+from bpetite.vocabulary import LARGEST_ID, Arrays
 
 
 def parse_document(path: Path, document: Json) -> Imported:
@@ -23,9 +23,7 @@ def parse_document(path: Path, document: Json) -> Imported:
     for number, line in enumerate(ranks.split("\n")):
         if line:
             _add_line(path, tokens, number, line)
-    ranks_of_tokens = Ranks.of(dict(sorted(tokens.items())))
-    check_bytes(path, ranks_of_tokens)
-    vocabulary = vocabulary_of_ranks(path, ranks_of_tokens, pattern, specials)
+    vocabulary = vocabulary_of_ranks(path, Arrays.of(dict(sorted(tokens.items()))), pattern, specials)
     return Imported(vocabulary, [assumed_pattern(pattern, "from the file"), UNICODE_ASSUMPTION])
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from bpetite.formats import huggingface
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.peers import tokenizers_library
-from bpetite.formats.tiktoken import Ranks, vocabulary_of_ranks
-from bpetite.vocabulary import Vocabulary
+from bpetite.formats.tiktoken import vocabulary_of_ranks
+from bpetite.vocabulary import Arrays, Vocabulary
 
 
 def read(tokenizer: Any) -> Imported:
@@ -46,7 +46,7 @@ def _of_tiktoken(encoding: Any) -> Imported:
     in_order = sorted(ranks.items(), key=lambda item: item[1])
     vocabulary = vocabulary_of_ranks(
         f"tiktoken's {encoding.name}",
-        Ranks.of({rank: token for token, rank in in_order}),
+        Arrays.of({rank: token for token, rank in in_order}),
         encoding._pat_str,
         encoding._special_tokens,
     )

@@ -12,7 +12,8 @@ from typing import Any
 from bpetite._internal.json import Json, refuse, type_name
 from bpetite._internal.types import Path
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.tiktoken import Ranks, check_bytes, from_base64, from_base64_lines, vocabulary_of_ranks
+from bpetite.formats.tiktoken import from_base64, from_base64_lines, vocabulary_of_ranks
+from bpetite.vocabulary import Arrays
 
 _MOST_SPECIALS = 100_000
 _UNNAMED = (
@@ -38,8 +39,7 @@ def parse_document(path: Path, document: Json) -> Imported:
         refuse(path, f"vocab must be a list, not {type_name(vocab)}")
     if not 0 <= size <= len(vocab):
         refuse(path, f"config asks for {size} tokens besides special ones, but vocab has {len(vocab)}")
-    ranks = Ranks.of(dict(enumerate(_tokens(path, vocab[:size]), special_count)))
-    check_bytes(path, ranks)
+    ranks = Arrays.of(dict(enumerate(_tokens(path, vocab[:size]), special_count)))
     specials = _special_tokens(path, document.get("special_tokens"), special_count)
     vocabulary = vocabulary_of_ranks(path, ranks, pattern, specials)
     return Imported(

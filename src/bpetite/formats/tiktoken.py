@@ -9,22 +9,12 @@ from __future__ import annotations
 
 import binascii
 import hashlib
-import io
 import os
-from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, compress, pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bpetite._engine import (
-    base64_lines,
-    covers_all_text,
-    places_of_length,
-    read_pattern,
-    recover_merges,
-    same_pattern,
-)
+from bpetite._engine import base64_lines, covers_all_text, read_pattern, recover_merges, same_pattern
 from bpetite._internal.arguments import worded
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path, SpecialTokens
@@ -91,7 +81,11 @@ def parse(
         _check_means_the_same(named_pattern(pattern))
     except ValueError as error:
         refuse(path, str(error))
-    vocabulary = vocabulary_of_ranks(path, _ranks(path, content), pattern, special_tokens, normalization)
+    try:
+        tokens, empty = base64_lines(content, LARGEST_ID)
+    except ValueError as error:
+        refuse(path, str(error))
+    vocabulary = vocabulary_of_ranks(path, Arrays(*tokens), pattern, special_tokens, normalization, empty)
     if vocabulary.whole_pretoken_first and not whole_pretoken_first:
         refuse(path, "there are tokens that no merge makes; tiktoken gives them to whole pretokens")
     assumptions = [assumed_pattern(vocabulary.pattern, "given: the file names none"), UNICODE_ASSUMPTION]
@@ -102,18 +96,18 @@ def parse(
 
 def vocabulary_of_ranks(
     path: Path,
-    ranks: Ranks,
+    ranks: Arrays,
     pattern: str,
     special_tokens: SpecialTokens = (),
     normalization: str | None = None,
+    empty: Sequence[int] = (),
 ) -> Vocabulary:
-    """Make the vocabulary of tokens in the order of rank; errors name `path`."""
-    specials = _special_ids(special_tokens, ranks)
-    empty = [ranks.id_at(place) for place in places_of_length(ranks.ends, 0)]
+    """Make the vocabulary of tokens in the order of rank, some of them `empty`; errors name `path`."""
+    specials = _special_ids(special_tokens, [*empty, *memoryview(ranks.ids).cast("I")[-1:]])
     try:
-        arrays, unreachable = _recovered(ranks)
-        return Vocabulary.of_arrays(
-            arrays,
+        merges, unreachable = recover_merges(ranks.ids, ranks.tokens, ranks.ends)
+        vocabulary = Vocabulary.of_arrays(
+            replace(ranks, merges=merges),
             special_tokens=specials,
             pattern=as_tiktoken_reads(pattern),
             dialect=Dialect.named("tiktoken"),
@@ -126,52 +120,10 @@ def vocabulary_of_ranks(
         )
     except ValueError as error:
         refuse(path, str(error))
-
-
-@dataclass(frozen=True)
-class Ranks:
-    """Tokens in the order of rank, without an object for each; numbers are the bytes of arrays."""
-
-    ids: bytes
-    joined: bytes
-    ends: bytes
-
-    @staticmethod
-    def of(tokens: Mapping[int, bytes]) -> Ranks:
-        """Take tokens that are in the order of rank.
-
-        >>> Ranks.of({3: b"a", 5: b"bc"}).of_one_byte()
-        {3: b'a'}
-        """
-        ends = array("Q", accumulate(map(len, tokens.values())))
-        return Ranks(array("I", tokens).tobytes(), b"".join(tokens.values()), ends.tobytes())
-
-    def id_at(self, place: int) -> int:
-        """Return the id of the token at a place."""
-        return memoryview(self.ids).cast("I")[place]
-
-    def of_one_byte(self) -> dict[int, bytes]:
-        """Return the tokens of one byte."""
-        ends = memoryview(self.ends).cast("Q")
-        places = places_of_length(self.ends, 1)
-        return {self.id_at(place): self.joined[ends[place] - 1 : ends[place]] for place in places}
-
-    def to_tokens(self) -> dict[int, bytes]:
-        """Return the bytes of every token, by rank."""
-        ends = memoryview(self.ends).cast("Q")
-        pieces = (self.joined[start:end] for start, end in pairwise([0, *ends]))
-        return dict(zip(memoryview(self.ids).cast("I"), pieces, strict=True))
-
-
-def _ranks(path: Path, content: bytes) -> Ranks:
-    """Read the lines."""
-    found = base64_lines(content, LARGEST_ID)
-    if found is None:
-        ranks = Ranks.of(_tokens_by_line(path, content))
-    else:
-        ranks = Ranks(*found)
-    check_bytes(path, ranks)
-    return ranks
+    missing = [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]
+    if missing:
+        refuse(path, f"no line holds the single byte {bytes([missing[0]])!r}")
+    return vocabulary
 
 
 def from_base64_lines(spelled: Sequence[bytes]) -> list[bytes] | None:
@@ -183,27 +135,6 @@ def from_base64_lines(spelled: Sequence[bytes]) -> list[bytes] | None:
     tokens = list(map(binascii.a2b_base64, spelled))
     again = [binascii.b2a_base64(token, newline=False) or _EMPTY for token in tokens]
     return tokens if again == list(spelled) else None
-
-
-def _tokens_by_line(path: Path, content: bytes) -> dict[int, bytes]:
-    tokens: dict[int, bytes] = {}
-    for number, line in enumerate(io.BytesIO(content), 1):  # which holds one line at a time
-        if line == b"\n":
-            continue
-        spelled, _, written = line.removesuffix(b"\n").rstrip(b"\r").partition(b" ")
-        try:
-            token = binascii.a2b_base64(spelled)
-        except binascii.Error:
-            refuse(path, f"line {number}: {spelled!r:.80} is not base64")
-        if (binascii.b2a_base64(token, newline=False) or _EMPTY) != spelled:
-            refuse(path, f"line {number}: {spelled!r:.80} is not the base64 of a token")
-        rank = int(written) if written.isdigit() and len(written) <= 10 else -1
-        if not 0 <= rank <= LARGEST_ID:
-            refuse(path, f"line {number}: {written!r:.80} is not a rank from 0 to {LARGEST_ID}")
-        if rank in tokens:
-            refuse(path, f"line {number}: rank {rank} appears twice")
-        tokens[rank] = token
-    return dict(sorted(tokens.items()))
 
 
 def from_base64(spelled: str) -> bytes | None:
@@ -219,43 +150,13 @@ def from_base64(spelled: str) -> bytes | None:
     return token if binascii.b2a_base64(token, newline=False).decode("ascii") == spelled else None
 
 
-def check_distinct(path: Path, tokens: Mapping[int, bytes]) -> None:
-    """Refuse a token that appears twice."""
-    rank_of = {token: rank for rank, token in tokens.items()}
-    if len(rank_of) != len(tokens):
-        first, token = next((rank, token) for rank, token in tokens.items() if rank_of[token] != rank)
-        refuse(path, f"token {token!r:.80} appears twice, at ranks {first} and {rank_of[token]}")
-
-
-def check_bytes(path: Path, ranks: Ranks) -> None:
-    """Refuse tokens without a byte that texts may have."""
-    ones = set(ranks.of_one_byte().values())
-    missing = [byte for byte in IN_TEXTS if bytes([byte]) not in ones]
-    if missing:
-        check_distinct(path, ranks.to_tokens())
-        refuse(path, f"no line holds the single byte {bytes([missing[0]])!r}")
-
-
-def _special_ids(special_tokens: SpecialTokens, ranks: Ranks) -> dict[str, int]:
+def _special_ids(special_tokens: SpecialTokens, ranks: Iterable[int]) -> dict[str, int]:
     if isinstance(special_tokens, str):
         raise TypeError("special_tokens must be a list of strings or a dict of ids, not a string")
     if isinstance(special_tokens, Mapping):
         return dict(special_tokens)
     specials = listed_special_tokens(special_tokens)
-    return Dialect.named("tiktoken").special_token_ids(specials, ranks.id_at(-1) + 1)
-
-
-def _recovered(ranks: Ranks) -> tuple[Arrays, list[int]]:
-    """Return the non-empty tokens with the merges that ranks imply, and the ids that no merge makes."""
-    ids, ends = ranks.ids, ranks.ends
-    if empty := places_of_length(ends, 0):
-        is_there = [True] * (len(ends) // 8)
-        for place in empty:
-            is_there[place] = False
-        ids = array("I", compress(memoryview(ids).cast("I"), is_there)).tobytes()
-        ends = array("Q", compress(memoryview(ends).cast("Q"), is_there)).tobytes()
-    merges, unreachable = recover_merges(ids, ranks.joined, ends)
-    return Arrays(ids, ranks.joined, ends, merges), unreachable
+    return Dialect.named("tiktoken").special_token_ids(specials, max(ranks, default=-1) + 1)
 
 
 # Writing -----------------------------------------------------------------------------------------------
@@ -292,8 +193,9 @@ def check_expressible(vocabulary: Vocabulary) -> None:
         raise ValueError(f"a tiktoken file cannot hold two tokens of the same bytes; {instead}")
     if any(vocabulary.decode_only.values()):
         raise ValueError(f"tiktoken would also encode text to tokens that are only decoded here; {instead}")
-    arrays, unreachable = _recovered(Ranks.of(tokens))
-    merges = list(arrays.to_pairs())
+    arrays = vocabulary.arrays
+    rows, unreachable = recover_merges(arrays.ids, arrays.tokens, arrays.ends)
+    merges = list(replace(arrays, merges=rows).to_pairs())
     if unreachable and not vocabulary.whole_pretoken_first:
         raise ValueError(
             f"no merge makes token {unreachable[0]} ({tokens[unreachable[0]]!r:.80}), "
