@@ -14,18 +14,25 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::recover::Keyed;
 
-/// All tokens of a vocabulary.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// What is to know of tokens and merges.
+#[derive(Debug, PartialEq, Eq)]
 pub struct CompleteTokens {
+    /// All tokens, unless those that were given are all.
+    pub all: Option<AllTokens>,
+    /// Whether the parents of every merge are bytes or results of earlier merges.
+    pub in_order: bool,
+    /// The id of each single byte that has one.
+    pub id_of_byte: Vec<(u8, u32)>,
+}
+
+/// All tokens of a vocabulary.
+#[derive(Debug, PartialEq, Eq)]
+pub struct AllTokens {
     /// In ascending order.
     pub ids: Vec<u32>,
     /// The bytes of all tokens, concatenated in the order of ids, and the end of each.
     pub joined: Vec<u8>,
     pub ends: Vec<u64>,
-    /// Whether the parents of every merge are bytes or results of earlier merges.
-    pub in_order: bool,
-    /// The id of each single byte that has one.
-    pub id_of_byte: Vec<(u8, u32)>,
 }
 
 /// The largest size of what merges spell: a few of them can double a token without end.
@@ -48,6 +55,13 @@ pub fn complete_tokens(
     if let Some([left, right, _]) = first_repeated(merges)?.map(|rank| merges[rank]) {
         return Err(Error::Value(format!("pair ({left}, {right}) is given twice")));
     }
+    let what = if irregular { "no token has" } else { "no earlier merge makes" };
+    let places = Places::new(ids);
+    if merges.iter().all(|&[_, _, made]| places.get(made).is_some()) {
+        let rows = places.rows(merges).map_err(|(rank, id)| is_made_of(rank, id, what))?;
+        let in_order = lengths_of(tokens, &rows, ids, irregular)?.1;
+        return Ok(CompleteTokens { all: None, in_order, id_of_byte });
+    }
     let mut all: Vec<u32> = ids.iter().copied().chain(merges.iter().map(|&[_, _, made]| made)).collect();
     all.sort();
     all.dedup();
@@ -63,19 +77,20 @@ pub fn complete_tokens(
     for (&id, &token) in ids.iter().zip(tokens) {
         given[places.get(id).unwrap_or_default() as usize] = token;
     }
-    let what = if irregular { "no token has" } else { "no earlier merge makes" };
     let rows = places.rows(merges).map_err(|(rank, id)| is_made_of(rank, id, what))?;
     let (lengths, in_order) = lengths_of(&given, &rows, &all, irregular)?;
-    let mut end = 0;
-    let ends: Vec<u64> = lengths
-        .iter()
-        .map(|length| {
-            end += length;
-            end
-        })
-        .collect();
+    let ends = ends_of(&lengths);
     let joined = spelled(&given, &rows, &ends, &all)?;
-    Ok(CompleteTokens { ids: all, joined, ends, in_order, id_of_byte })
+    Ok(CompleteTokens { all: Some(AllTokens { ids: all, joined, ends }), in_order, id_of_byte })
+}
+
+fn ends_of(lengths: &[u64]) -> Vec<u64> {
+    let mut end = 0;
+    let add = |length: &u64| {
+        end += length;
+        end
+    };
+    lengths.iter().map(add).collect()
 }
 
 /// The id of each byte that has a token.
@@ -102,7 +117,8 @@ fn is_made_of(rank: usize, id: u32, what: &str) -> Error {
     Error::Value(format!("merge {rank} is made of id {id}, which {what}"))
 }
 
-/// The length of every token, and whether the parents of every merge are bytes or results of earlier merges.
+/// The length of every token, and whether the parents of every merge are bytes or results of earlier merges. Merges of
+/// given tokens are checked.
 fn lengths_of(given: &[&[u8]], rows: &[[u32; 3]], ids: &[u32], irregular: bool) -> Result<(Vec<u64>, bool)> {
     let mut lengths: Vec<u64> = given.iter().map(|token| token.len() as u64).collect();
     let mut is_made: Vec<bool> = given.iter().map(|token| token.len() == 1).collect();
@@ -116,6 +132,10 @@ fn lengths_of(given: &[&[u8]], rows: &[[u32; 3]], ids: &[u32], irregular: bool) 
             }
         }
         is_made[made] = true;
+        let [first, second, token] = [left, right, made].map(|place| given[place]);
+        if !first.is_empty() && !second.is_empty() && !token.is_empty() {
+            check_spelled(rank, [first, second, token], ids[made])?;
+        }
         if lengths[made] == 0 {
             lengths[made] = lengths[left].saturating_add(lengths[right]);
             spelled = spelled.saturating_add(lengths[made]);
@@ -144,14 +164,7 @@ fn spelled(given: &[&[u8]], rows: &[[u32; 3]], ends: &[u64], ids: &[u32]) -> Res
         let [left, right, made] = row.map(|place| place as usize);
         let (left, right, whole) = (range(left), range(right), range(made));
         if is_known[made] {
-            let (first, second, token) = (&joined[left], &joined[right], &joined[whole]);
-            if token.len() != first.len() + second.len()
-                || !token.starts_with(first)
-                || !token.ends_with(second)
-            {
-                let (token, both, id) = (shown(token), shown(&[first, second].concat()), ids[made]);
-                return Err(Error::Value(format!("merge {rank} makes {both}, but id {id} is {token}")));
-            }
+            check_spelled(rank, [&joined[left], &joined[right], &joined[whole]], ids[made])?;
         } else {
             is_known[made] = true;
             let middle = whole.start + left.len();
@@ -160,6 +173,15 @@ fn spelled(given: &[&[u8]], rows: &[[u32; 3]], ends: &[u64], ids: &[u32]) -> Res
         }
     }
     Ok(joined)
+}
+
+/// Check that a token is what its parents spell.
+fn check_spelled(rank: usize, [first, second, token]: [&[u8]; 3], id: u32) -> Result<()> {
+    if token.len() == first.len() + second.len() && token.starts_with(first) && token.ends_with(second) {
+        return Ok(());
+    }
+    let (both, token) = (shown(&[first, second].concat()), shown(token));
+    Err(Error::Value(format!("merge {rank} makes {both}, but id {id} is {token}")))
 }
 
 /// Bytes as Python writes them; of many, the first.
@@ -252,17 +274,18 @@ mod tests {
         let base = bytes((0..256).rev());
         let (a, b) = (255 - u32::from(b'a'), 255 - u32::from(b'b'));
         let all = completed(base, &[[a, b, 301], [301, a, 300]], false).unwrap();
+        assert!(all.in_order);
+        assert_eq!(all.id_of_byte[97], (b'a', a));
+        let all = all.all.unwrap();
         assert_eq!(all.ids[255..], [255, 300, 301]);
         assert_eq!(all.joined[254..], *b"\x01\x00abaab");
         assert_eq!(all.ends[255..], [256, 259, 261]);
-        assert!(all.in_order);
-        assert_eq!(all.id_of_byte[97], (b'a', a));
     }
 
     #[test]
     fn two_merges_may_make_the_same_token_with_any_id() {
         let merges = [[97, 97, 1 << 30], [1 << 30, 97, u32::MAX - 1], [97, 1 << 30, u32::MAX - 1]];
-        assert_eq!(completed(bytes(0..), &merges, false).unwrap().ids.len(), 258);
+        assert_eq!(completed(bytes(0..), &merges, false).unwrap().all.unwrap().ids.len(), 258);
     }
 
     #[test]

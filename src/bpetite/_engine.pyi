@@ -362,13 +362,14 @@ def base64_lines(content: bytes, largest: int) -> tuple[tuple[bytes, bytes, byte
 
 def complete_tokens(
     ids: bytes, tokens: bytes, ends: bytes, merges: bytes, irregular: bool
-) -> tuple[tuple[bytes, bytes, bytes], bool, list[tuple[int, int]]]:
+) -> tuple[tuple[bytes, bytes, bytes] | None, bool, list[tuple[int, int]]]:
     """Add the tokens that merges (rows of left, right and result id) make, and check all of them.
 
     Unless they may be `irregular`, each byte has a token, and parents are bytes or made by earlier merges.
 
     Returns the ids in ascending order, the joined bytes, and the end of each token (numbers as the bytes of
-    arrays); whether all parents are bytes or made by earlier merges; and single bytes with their ids.
+    arrays), or `None` if all were given; whether all parents are bytes or made by earlier merges; and single
+    bytes with their ids.
     """
 
 def recover_merges(

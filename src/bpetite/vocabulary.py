@@ -238,8 +238,9 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         arrays = self.tokens if isinstance(self.tokens, Arrays) else self._as_arrays()
-        (ids, tokens, ends), in_order, id_of_byte = complete_tokens(**vars(arrays), irregular=self.irregular)
-        arrays = Arrays(ids, tokens, ends, arrays.merges)
+        completed, in_order, id_of_byte = complete_tokens(**vars(arrays), irregular=self.irregular)
+        if completed:
+            arrays = Arrays(*completed, arrays.merges)
         equal_ranks = _checked_ranges(self.equal_ranks, arrays.merge_count if self.irregular else 0)
         irregular = not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
         if self.drops_missing and (self.unknown is not None or self.provisional or not irregular):

@@ -103,8 +103,8 @@ fn token_arrays<'py>(
     Ok((bytes_of(py, ids)?, PyBytes::new(py, joined), bytes_of(py, ends)?))
 }
 
-/// All tokens, whether merges are in order, and the id of each byte.
-type CompleteTokens<'py> = (TokenArrays<'py>, bool, Vec<(u8, u32)>);
+/// All tokens if those given are not all, whether merges are in order, and the id of each byte.
+type CompleteTokens<'py> = (Option<TokenArrays<'py>>, bool, Vec<(u8, u32)>);
 
 /// Completes and checks the tokens of a vocabulary; see [`vocabulary`].
 #[pyfunction]
@@ -118,8 +118,9 @@ pub fn complete_tokens<'py>(
 ) -> PyResult<CompleteTokens<'py>> {
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
     let merges = merge_rows(merges)?;
-    let all = py.detach(|| vocabulary::complete_tokens(ids, &tokens, merges, irregular))?;
-    Ok((token_arrays(py, &all.ids, &all.joined, &all.ends)?, all.in_order, all.id_of_byte))
+    let found = py.detach(|| vocabulary::complete_tokens(ids, &tokens, merges, irregular))?;
+    let all = found.all.map(|all| token_arrays(py, &all.ids, &all.joined, &all.ends)).transpose()?;
+    Ok((all, found.in_order, found.id_of_byte))
 }
 
 /// Finds the two parents of every token; tokens are in the order of rank, and some may have equal ones.
