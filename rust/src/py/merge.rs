@@ -133,7 +133,7 @@ type Visitor<'a> = &'a (dyn Fn(usize, usize, &mut Visit<'_, u8>) -> Result<()> +
 /// The pretokens of a table as words whose symbols are bytes.
 struct Pretokens<'a> {
     visit: Visitor<'a>,
-    symbol_of: &'a [u32; 256],
+    symbol_of: &'a [u32],
 }
 
 impl Words for Pretokens<'_> {
@@ -148,8 +148,8 @@ impl Words for Pretokens<'_> {
     }
 }
 
-fn symbols_of_bytes(base: &[u8]) -> PyResult<[u32; 256]> {
-    let mut symbol_of = [u32::MAX; 256];
+fn symbols_of_bytes(base: &[u8]) -> PyResult<Vec<u32>> {
+    let mut symbol_of = vec![u32::MAX; 256];
     for (symbol, &byte) in (0..).zip(base) {
         symbol_of[usize::from(byte)] = symbol;
     }
