@@ -12,7 +12,7 @@ import pyarrow
 import pytest
 
 from bpetite import Counts, Tokenizer, Vocabulary, corpus, symbols
-from bpetite.show.progress import Shown
+from bpetite._internal.progress import Shown
 from bpetite.vocabulary import MARK
 
 TEXT = "the cat sat on the mat, the cat sat on the hat"

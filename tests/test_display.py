@@ -8,7 +8,7 @@ import IPython.core.formatters
 import pytest
 
 from bpetite import Tokenizer, compare
-from bpetite.show.display import ShownText, coloured, plain, visible
+from bpetite.encoding.display import ShownText, coloured, plain, visible
 from encoders import CORPUS
 
 TOKENIZER = Tokenizer.train(CORPUS, 400)

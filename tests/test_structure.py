@@ -17,24 +17,17 @@ PACKAGE = PROJECT / "src" / "bpetite"
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"show.viewer", "show.compare", "show.difference"},
+    {"show"},
     {"__init__"},
     {"corpus"},
     {"cs336"},
     {"tokenizer", "symbols"},
-    {
-        "formats",
-        "interfaces",
-        "training",
-        "encoding",
-        "_persistence",
-        "show.explain",
-    },
+    {"formats", "interfaces", "training", "encoding", "_persistence"},
     {"counts"},
     {"reading"},
     {"vocabulary"},
     {"normalization"},
-    {"show.display", "show.progress", "patterns"},
+    {"patterns"},
     {"_trainer", "_encoder", "_character_encoder", "_added_tokens", "_normalizer", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},
@@ -62,18 +55,11 @@ ENGINE_USERS = {
     "corpus",
     "_internal",
 }
-FOLDERS_OF_SEVERAL_LAYERS = {"show"}
-"""What draws tokens and progress knows no tokenizer, so that `Tokenizer.show` can use it; what compares,
-measures and serves tokenizers stands above them."""
 
 
-def part(module: str) -> str | None:
-    """The part of the package that a module belongs to: a file, a folder, or a module of a folder of several
-    layers (whose own `__init__` is empty, and no part).
-    """
+def part(module: str) -> str:
+    """The part of the package that a module belongs to: a file, or a folder."""
     names = module.split(".")[1:]
-    if names and names[0] in FOLDERS_OF_SEVERAL_LAYERS:
-        return ".".join(names[:2]) if len(names) > 1 else None
     return names[0] if names else "__init__"
 
 
@@ -90,15 +76,12 @@ def imports() -> list[tuple[str, str]]:
     """Every (importing part, imported part) of the package."""
     found = []
     for module, path in modules().items():
-        importer = part(module)
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("bpetite"):
                 for alias in node.names:
-                    whole = node.module == "bpetite" or part(node.module) is None
-                    imported = part(f"{node.module}.{alias.name}" if whole else node.module)
-                    assert importer is not None, f"{module} holds nothing of its own"
-                    assert imported is not None, f"{module} imports {node.module}"
-                    found.append((importer, imported))
+                    whole = node.module == "bpetite"
+                    imported = f"{node.module}.{alias.name}" if whole else node.module
+                    found.append((part(module), part(imported)))
     return found
 
 
@@ -107,7 +90,7 @@ def layer(name: str) -> int:
 
 
 def test_every_part_of_the_package_has_a_layer() -> None:
-    parts = {part(module) for module in modules()} - {None}
+    parts = {part(module) for module in modules()}
     assert parts | {"_engine"} == set().union(*LAYERS)
 
 

@@ -17,8 +17,8 @@ from bpetite._encoder import encode as specified_encode
 from bpetite._pretokenizer import pretokenize
 from bpetite._trainer import _apply_merge_to_words, _count_pairs, _count_words, train_bpe
 from bpetite.dialect import DIALECTS, Dialect
+from bpetite.encoding.display import visible
 from bpetite.patterns import named_pattern
-from bpetite.show.display import visible
 from bpetite.show.viewer.lessons import lessons
 from bpetite.show.viewer.server import Viewer
 from viewing import open_view, running, settled, watched_page

@@ -19,6 +19,7 @@ from bpetite._internal import counts_file
 from bpetite._internal.arguments import several
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import numpy as np
+from bpetite._internal.progress import shown
 from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
@@ -27,7 +28,6 @@ from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs, size_of, weight_of
-from bpetite.show.progress import shown
 from bpetite.vocabulary import listed_special_tokens
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from bpetite._internal.arguments import check_type, several
 from bpetite._internal.files import write_all, write_whole
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import import_numpy
+from bpetite._internal.progress import shown
 from bpetite._internal.types import (
     Column,
     DType,
@@ -38,14 +39,13 @@ from bpetite._internal.types import (
 from bpetite._persistence import artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
+from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoded_parts import EncodedParts
 from bpetite.encoding.fitting import Chunk, Fitting, split_at_specials
 from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.shared.imported import Imported, Original, is_folder
 from bpetite.normalization import for_engine, steps_in
 from bpetite.patterns import pattern_name
-from bpetite.show.display import ShownText, ShownToken
-from bpetite.show.progress import shown
 from bpetite.training import Training, extend_vocabulary, train_vocabulary
 from bpetite.vocabulary import Vocabulary, collector_paused, flagged_tokens, spelled_otherwise
 

@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from bpetite._internal.progress import Shown
 from bpetite.cli.options import add_shared
 from bpetite.cli.text import text_argument
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs
-from bpetite.show.progress import Shown
 
 T = TypeVar("T")
 

@@ -10,12 +10,12 @@ from typing import Any
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_whole
 from bpetite._internal.lazy import needed_pyarrow
+from bpetite._internal.progress import shown
 from bpetite._internal.types import DType, Nulls, Path, Progress, Special
 from bpetite.corpus.job import appended_id
 from bpetite.reading.parquet import opened
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input
-from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
 
 

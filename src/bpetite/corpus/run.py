@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import Xxh3128
+from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
 from bpetite.corpus.job import Corpus, Job, Options, Read, read_sources
@@ -33,7 +34,6 @@ from bpetite.corpus.shards import Ids, Shard, ShardWriter
 from bpetite.reading.batches import Batch, Ended
 from bpetite.reading.sources import size_of
 from bpetite.reading.threads import FORKED, check_process, in_threads, threads_of
-from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
 
 

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._internal.names import recorded
+from bpetite._internal.progress import shown
 from bpetite._internal.types import Progress, Special
 from bpetite.corpus.job import Corpus, Source, cutter_for, documents_in, read_sources
+from bpetite.encoding.display import bytes_per_token
 from bpetite.reading.batches import Batch, decoded
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import naming_invalid
 from bpetite.reading.sources import find_inputs, size_of
 from bpetite.reading.threads import threads_of
-from bpetite.show.display import bytes_per_token
-from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
 
 

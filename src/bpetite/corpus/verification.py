@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._internal.integers import integer
+from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress, Special
 from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import Ids, Shard, hash_file, names_of, read_ids, read_offsets
 from bpetite.reading.raw import hash_input
-from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
 
 

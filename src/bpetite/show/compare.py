@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bpetite._internal.types import Special
-from bpetite.show.display import ShownText, bytes_per_token, coloured, plain
+from bpetite.encoding.display import ShownText, bytes_per_token, coloured, plain
 from bpetite.tokenizer import Tokenizer
 
 _MOST = 500

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 from bpetite._internal.names import is_folder_name
+from bpetite._internal.progress import Shown
 from bpetite.cli.counts import proposing_limit, room_of, summary_line, summary_of
 from bpetite.cli.options import add_memory_limit, add_output, add_rules, add_shared, check_output
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
-from bpetite.show.progress import Shown
 from bpetite.training import Training
 
 ABOUT = "Count the pretokens of a corpus. Files of counts can be added up and trained on."

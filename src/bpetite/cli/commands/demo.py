@@ -8,7 +8,7 @@ import time
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.cli.options import add_shared, colours_wanted, json_line
 from bpetite.cli.text import lines
-from bpetite.show.display import coloured, plain
+from bpetite.encoding.display import coloured, plain
 from bpetite.tokenizer import Tokenizer
 
 _SAMPLE = '''def tokenize(text: str) -> list[int]:

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> bytes:
     tokenizer = read_model(options)
     texts = documents_of(options) if options.input else [text_of(options)]
     if options.show:
-        from bpetite.show.display import coloured, plain  # slow to import
+        from bpetite.encoding.display import coloured, plain  # slow to import
 
         paint = coloured if colours_wanted() else plain
         shown = [tokenizer.show(text, special=options.special) for text in texts]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
+from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_output, add_shared, check_output, json_line
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.text import text_argument
-from bpetite.show.progress import Shown
 
 ABOUT = "Add a column of ids to a Parquet file. All other columns stay as they are."
 EXAMPLES = """

@@ -8,6 +8,7 @@ from functools import partial
 
 from bpetite import corpus
 from bpetite._internal.integers import number_with_unit
+from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_shared, json_line
 from bpetite.cli.pattern_way import way_note
@@ -16,7 +17,6 @@ from bpetite.cli.stderr import tell
 from bpetite.cli.text import text_argument
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
-from bpetite.show.progress import Shown
 
 ABOUT = "Encode a corpus into a folder of token files. A stopped run continues with --resume."
 EXAMPLES = """

@@ -7,12 +7,12 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from bpetite._internal.progress import Shown
 from bpetite.cli.options import add_inputs, add_rules, add_shared, json_line
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.cli.text import lines, utf8
 from bpetite.counts import Counts
 from bpetite.show.difference import explain_difference, merges_in
-from bpetite.show.progress import Shown
 
 ABOUT = "Explain why your merges differ from a dialect's. The first difference is shown with its counts."
 EXAMPLES = """

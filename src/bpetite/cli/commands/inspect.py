@@ -15,8 +15,8 @@ from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_shared, colours_wanted, json_line
 from bpetite.cli.pattern_way import WAYS
 from bpetite.cli.text import columns, lines
+from bpetite.encoding.display import ShownToken, coloured, plain, visible
 from bpetite.patterns import pattern_name
-from bpetite.show.display import ShownToken, coloured, plain, visible
 from bpetite.show.explain import Explainer
 from bpetite.tokenizer import Tokenizer
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from bpetite._internal.progress import Shown
 from bpetite.cli.counts import load_counts, summary_of
 from bpetite.cli.options import add_memory_limit, add_output, add_shared, check_output
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import room_within
-from bpetite.show.progress import Shown
 
 ABOUT = "Add up files of counts that were made with the same rules."
 EXAMPLES = """

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from bpetite._internal.files import write_whole
+from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, name_of, read_models, unique_names
 from bpetite.cli.options import add_output, add_shared, check_output, json_line
 from bpetite.cli.reading import add_reading, add_sources, reading_of
 from bpetite.cli.text import columns, lines
 from bpetite.corpus.statistics import sources_of, tally
-from bpetite.show.progress import Shown
 
 ABOUT = (
     "Measure a tokenizer on texts and write one HTML file with plots and tables. "

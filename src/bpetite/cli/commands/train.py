@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
+from bpetite._internal.progress import Shown
 from bpetite._persistence import save_vocabulary
 from bpetite.cli.counts import load_counts, proposing_limit, room_of
 from bpetite.cli.options import (
@@ -19,7 +20,6 @@ from bpetite.cli.options import (
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts, memory_bytes
-from bpetite.show.progress import Shown
 from bpetite.training import Training, train_vocabulary
 
 ABOUT = "Learn a vocabulary from a corpus, or from counts. It is saved as an artifact."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from bpetite import corpus
+from bpetite._internal.progress import Shown
 from bpetite.cli.options import add_shared, json_line
-from bpetite.show.progress import Shown
 
 ABOUT = "Check a folder of token files. Every file is hashed, and samples of the documents are decoded."
 EXAMPLES = """

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from bpetite._internal import counts_file
 from bpetite._internal.counts_file import Rows
+from bpetite._internal.progress import shown
 from bpetite._internal.types import Limits, Progress
 from bpetite._internal.types import Path as AnyPath
 from bpetite.corpus.cluster.tasks import Cluster, connected, fetched
@@ -33,7 +34,6 @@ from bpetite.reading.cuts import cutter
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
-from bpetite.show.progress import shown
 
 _RANGES = 16
 """The smallest number of ranges of pretokens."""

@@ -17,8 +17,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from bpetite.corpus.statistics import Fit, Tallied, rows_of
+from bpetite.encoding.display import bytes_per_token
 from bpetite.patterns import pattern_name
-from bpetite.show.display import bytes_per_token
 from bpetite.show.explain import Explainer
 from bpetite.tokenizer import Tokenizer
 
