@@ -593,9 +593,9 @@ def definition(**changes: object) -> dict[str, object]:
     ("changes", "reason"),
     [
         ({"pattern": "("}, "pattern"),
-        ({"ends": np.arange(1, 258, dtype=np.uint64)}, "the last is 257, not 258"),
-        ({"ends": np.array([*range(1, 257), 259], dtype=np.uint64)}, "they must ascend within"),
-        ({"ends": np.arange(1, 256, dtype=np.uint64)}, "255 ends for 257 ids"),
+        ({"ends": np.arange(1, 258, dtype=np.uint64)}, "they must ascend to the end"),
+        ({"ends": np.array([*range(1, 257), 259], dtype=np.uint64)}, "they must ascend to the end"),
+        ({"ids": np.arange(255, dtype=np.uint32)}, "255 for 257 tokens"),
         ({"ids": np.array([*range(256), 0], dtype=np.uint32)}, "id 0 is given to two tokens"),
         ({"added_tokens": [("<s>", 256, ["special"])]}, "id 256 is given to two tokens"),
         ({"added_tokens": [("<s>", 257, []), ("<s>", 258, [])]}, '"<s>" is given twice'),

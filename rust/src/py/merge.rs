@@ -11,6 +11,7 @@ use super::vocabulary::{bytes_of, merge_rows};
 use super::{PyWatch, call_with};
 use crate::count::CountTable;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::merge::{Planned, Rules, Share, SymbolWords, TieBreak, Tuning, Visit, Words};
 use crate::watch::{Stage, Watch};
 use crate::workers::thread_count;
@@ -21,13 +22,14 @@ use crate::workers::thread_count;
 pub fn train_symbol_merges<'py>(
     py: Python<'py>,
     symbols: Vec<PyBackedBytes>,
-    words: Vec<Vec<u32>>,
+    words: &Bound<'_, PyAny>,
     counts: Vec<u64>,
     tie_break: TieBreak,
     shared_tokens: bool,
     max_merges: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let rules = Rules { tie_break, shared_tokens, max_tokens: None, max_merges, max_token_length: None };
+    let words = numbers_of(words)?;
     if words.len() != counts.len() {
         let message = format!("counts: {} counts for {} words", counts.len(), words.len());
         return Err(PyValueError::new_err(message));
@@ -44,6 +46,30 @@ pub fn train_symbol_merges<'py>(
         planned.fill(&words, &mut watch)?.train(&mut watch)
     })?;
     bytes_of(py, merges.as_flattened())
+}
+
+/// What a row takes besides its numbers, as so many numbers.
+const ROW: usize = 16;
+
+/// After so many numbers in small rows, it is checked that there is memory left.
+const MANY: usize = 1 << 16;
+
+/// Rows of numbers, for which memory is asked.
+fn numbers_of(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u32>>> {
+    let (mut found, mut unchecked) = (Vec::new(), 0);
+    for row in rows.try_iter()? {
+        let mut numbers = Vec::new();
+        for number in row?.try_iter()? {
+            memory::push(&mut numbers, number?.extract()?)?;
+        }
+        unchecked += ROW + numbers.len();
+        memory::push(&mut found, numbers)?;
+        if unchecked > MANY {
+            memory::ensure_spare()?;
+            unchecked = 0;
+        }
+    }
+    Ok(found)
 }
 
 /// Learns merges from counts, for base tokens in the order of their ids.

@@ -87,7 +87,8 @@ pub fn cut<'a>(joined: &'a [u8], ends: &[u64]) -> PyResult<Vec<&'a [u8]>> {
         token
     };
     let tokens: Option<Vec<_>> = ends.iter().map(&mut token_to).collect();
-    tokens.ok_or_else(|| PyValueError::new_err("ends: they must ascend within the joined tokens"))
+    let tokens = tokens.filter(|_| start == joined.len());
+    tokens.ok_or_else(|| PyValueError::new_err("ends: they must ascend to the end of the joined tokens"))
 }
 
 /// The ids of tokens, their concatenated bytes, and the end of each.

@@ -144,10 +144,13 @@ class ShardWriter:
 
     def discard(self) -> None:
         """Remove what was written."""
-        for path, file in self._files.items():
-            with contextlib.suppress(OSError):
-                file.close()
-            self._part(path).unlink(missing_ok=True)
+        for path in (self._places_path, self._ids_path):
+            if path in self._files:
+                with contextlib.suppress(OSError):
+                    self._files[path].close()
+            self._part(path).unlink(
+                missing_ok=True
+            )  # an interruption may come between its making and our knowing it
 
     def _begin(self, path: Path, head: bytes) -> None:
         with named(path):
