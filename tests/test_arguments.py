@@ -314,3 +314,11 @@ def test_everything_that_takes_progress_takes_the_same(
     shutil.rmtree(tmp_path / "ids", ignore_errors=True)
     with pytest.raises(TypeError, match="progress must be a function"):
         TAKES_PROGRESS[name](tmp_path, 5)
+
+
+@pytest.mark.parametrize("measure", [corpus.stats, corpus.count_tokens, corpus.compare])
+def test_a_keyword_that_measuring_does_not_know_is_refused(measure: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    tokenizers = {"a": TRAINED} if measure is corpus.compare else TRAINED
+    with pytest.raises(TypeError, match="unexpected keyword argument 'threads'"):
+        measure(tokenizers, tmp_path / "a.txt", threads=2)

@@ -117,7 +117,7 @@ def count_tokens(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) 
     """
     sources = sources_of(texts, how.get("reading"))
     counted = {name: TokenCount() for name in sources}
-    for name, batch, [counts] in _measured([tokenizer], Tokenizer.count_batch, sources, how):
+    for name, batch, [counts] in _measured([tokenizer], Tokenizer.count_batch, sources, **how):
         counted[name].tokens += sum(counts)
         counted[name].documents += len(batch.texts) - batch.goes_on
     return counted
@@ -179,7 +179,7 @@ def sources_of(texts: Any, reading: Reading | None) -> Sources:
 def tally(tokenizers: Sequence[Tokenizer], sources: Sources, **how: Unpack[Measuring]) -> Tallied:
     """Read each source once, encode it with each tokenizer, and count: a pipe cannot be read twice."""
     found = {name: _Sums(name, tokenizers) for name in sources}
-    for name, batch, encoded in _measured(tokenizers, Tokenizer.encode_batch_to_numpy, sources, how):
+    for name, batch, encoded in _measured(tokenizers, Tokenizer.encode_batch_to_numpy, sources, **how):
         found[name].add_texts(decoded(name, batch), goes_on=batch.goes_on)
         for uses, (ids, _) in zip(found[name].uses, encoded, strict=True):
             uses += np.bincount(ids, minlength=len(uses))
@@ -193,14 +193,21 @@ def tally(tokenizers: Sequence[Tokenizer], sources: Sources, **how: Unpack[Measu
 
 
 def _measured(
-    tokenizers: Sequence[Tokenizer], measure: Callable[..., Any], sources: Sources, how: Measuring
+    tokenizers: Sequence[Tokenizer],
+    measure: Callable[..., Any],
+    sources: Sources,
+    *,
+    special: Special = "parse",
+    reading: Reading | None = None,
+    num_threads: int | None = None,
+    progress: Progress | bool | None = None,
 ) -> Iterator[tuple[str, Batch, list[Any]]]:
     """Yield the name of the source of each batch, the batch, and what each tokenizer makes of it."""
-    options = {"special": how.get("special", "parse"), "num_threads": how.get("num_threads")}
-    reading = replace(how.get("reading") or Reading(), cut=cutter_for(tokenizers))
-    threads = threads_of(how.get("num_threads"))
+    options = {"special": special, "num_threads": num_threads}
+    reading = replace(reading or Reading(), cut=cutter_for(tokenizers))
+    threads = threads_of(num_threads)
     size, read, documents = sum(map(size_of, sources.values())), 0, 0
-    with shown(how.get("progress")) as report:
+    with shown(progress) as report:
         for name, inputs in sources.items():
             for source, batch, more in read_sources(inputs, reading, threads):
                 with naming_invalid(source, batch, reading):
