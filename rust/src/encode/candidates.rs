@@ -16,6 +16,8 @@ use crate::portable;
 pub struct Candidates {
     /// In order, with their numbers.
     strings: Vec<(Box<[u8]>, usize)>,
+    /// First two bytes, and which of the strings begin with them: one look tells that a text begins with none.
+    groups: Vec<(u16, Range<usize>)>,
     begins: Begins,
     longest: usize,
 }
@@ -26,7 +28,15 @@ impl Candidates {
         let mut strings: Vec<(Box<[u8]>, usize)> = texts.map(Box::from).zip(0..).collect();
         strings.sort_unstable();
         let longest = strings.iter().map(|(string, _)| string.len()).max().unwrap_or(0);
-        Self { begins: Begins::of(strings.iter().map(|(string, _)| &**string)), strings, longest }
+        let begins = Begins::of(strings.iter().map(|(string, _)| &**string));
+        let mut end = 0;
+        let group = |of: &[(Box<[u8]>, usize)]| {
+            end += of.len();
+            (first_two(&of[0].0), end - of.len()..end)
+        };
+        let groups =
+            strings.chunk_by(|one, next| first_two(&one.0) == first_two(&next.0)).map(group).collect();
+        Self { strings, groups, begins, longest }
     }
 
     /// The length of the longest string; 0 where there is none.
@@ -73,27 +83,55 @@ impl Candidates {
     /// The length and number of the longest string that a text begins with, of those that are allowed.
     #[inline]
     fn longest_at(&self, text: &[u8], is_allowed: impl Fn(usize, usize) -> bool) -> Option<(usize, usize)> {
-        // Those that begin with the first bytes of the text, and go on.
-        let mut strings = &self.strings[..];
-        let mut longest = None;
-        for (place, &byte) in text.iter().enumerate() {
-            let (Some((first, _)), Some((last, _))) = (strings.first(), strings.last()) else { break };
-            if first[place] != byte || last[place] != byte {
-                let start = strings.partition_point(|(string, _)| string[place] < byte);
-                let end = strings.partition_point(|(string, _)| string[place] <= byte);
-                strings = &strings[start..end];
-            }
-            if let Some(((string, number), longer)) = strings.split_first()
-                && string.len() == place + 1
-            {
-                strings = longer;
-                if is_allowed(place + 1, *number) {
-                    longest = Some((place + 1, *number));
-                }
+        let first = text.first_chunk::<2>().map_or(0, |two| first_two(two));
+        let found = longest_of(self.group(first), text, &is_allowed);
+        // Those of one byte are in the group of this byte and a zero.
+        found.or_else(|| longest_of(self.group(first_two(text.get(..1)?)), text, &is_allowed))
+    }
+
+    fn group(&self, first: u16) -> &[(Box<[u8]>, usize)] {
+        let found = self.groups.binary_search_by_key(&first, |&(first, _)| first);
+        found.map_or(&[], |place| &self.strings[self.groups[place].1.clone()])
+    }
+}
+
+/// The first two bytes; a second one that is missing is zero.
+fn first_two(string: &[u8]) -> u16 {
+    u16::from_be_bytes([string[0], string.get(1).copied().unwrap_or(0)])
+}
+
+/// The length and number of the longest of some strings that a text begins with.
+fn longest_of(
+    mut strings: &[(Box<[u8]>, usize)],
+    text: &[u8],
+    is_allowed: impl Fn(usize, usize) -> bool,
+) -> Option<(usize, usize)> {
+    let mut longest = None;
+    for (place, &byte) in text.iter().enumerate() {
+        let [(first, _), .., (last, _)] = strings else { break };
+        if first[place] != byte || last[place] != byte {
+            let start = strings.partition_point(|(string, _)| string[place] < byte);
+            strings = &strings[start..];
+            let end = strings.partition_point(|(string, _)| string[place] == byte);
+            strings = &strings[..end];
+        }
+        if let Some(((string, number), longer)) = strings.split_first()
+            && string.len() == place + 1
+        {
+            strings = longer;
+            if is_allowed(place + 1, *number) {
+                longest = Some((place + 1, *number));
             }
         }
-        longest
     }
+    // Of a single one that is left, the rest is compared at once.
+    if let [(string, number)] = strings
+        && text.starts_with(string)
+        && is_allowed(string.len(), *number)
+    {
+        longest = Some((string.len(), *number));
+    }
+    longest
 }
 
 /// 64 places of a text, and those of them where a string may begin.
