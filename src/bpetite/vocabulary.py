@@ -333,15 +333,13 @@ class Vocabulary:
         check_special_tokens(special_tokens)
         base = dialect.base_vocabulary(len(special_tokens))
         ids = list(base)
-        id_of_pair = _merges_of_symbols(merges, ids, dialect.first_merge_id(len(special_tokens)))
-        return Vocabulary(
-            base,
-            list(id_of_pair),
-            dialect.special_token_ids(special_tokens, len(ids)),
-            pattern,
-            dialect,
+        rows = _rows_of_ids(merges, ids, dialect.first_merge_id(len(special_tokens)))
+        return Vocabulary.of_arrays(
+            replace(Arrays.of(dict(sorted(base.items()))), merges=rows),
+            special_tokens=dialect.special_token_ids(special_tokens, len(ids)),
+            pattern=pattern,
+            dialect=dialect,
             trained_with=trained_with or {},
-            merge_ids=list(id_of_pair.values()),
         )
 
     def extended(self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]] | bytes) -> Vocabulary:
@@ -356,7 +354,8 @@ class Vocabulary:
         """
         next_id = max([self.arrays.id_at(-1), *self.special_tokens.values(), *self.decode_only]) + 1
         id_of_pair = dict(zip(self.merges, self.merge_ids, strict=True))
-        id_of_pair |= _merges_of_symbols(rows, list(ids), next_id)
+        more = memoryview(_rows_of_ids(rows, list(ids), next_id)).cast("I").tolist()
+        id_of_pair |= dict(zip(zip(more[::3], more[1::3], strict=True), more[2::3], strict=True))
         return replace(self, merges=list(id_of_pair), merge_ids=list(id_of_pair.values()))
 
     def __hash__(self) -> int:
@@ -506,22 +505,29 @@ class Vocabulary:
         )
 
 
-def _merges_of_symbols(
-    rows: Iterable[tuple[int, int, int]] | bytes, ids: list[int], next_id: int
-) -> dict[Pair, int]:
-    """Return the ids that pairs of ids make, of rows of left, right and resulting symbol.
+def _rows_of_ids(rows: Iterable[tuple[int, int, int]] | bytes, ids: list[int], next_id: int) -> bytes:
+    """Return rows of ids, of rows of left, right and resulting symbol.
 
     `ids` are the ids of the symbols so far; those of new ones are added. With shared tokens a pair may occur
-    again in a later row: the first row decides its rank.
+    again in a later row, which makes no new symbol: the first row decides its rank.
 
-    >>> _merges_of_symbols([(0, 1, 2), (2, 0, 3)], [97, 98], 256)
-    {(97, 98): 256, (256, 97): 257}
+    >>> array("I", _rows_of_ids([(0, 1, 2), (2, 0, 3)], [97, 98], 256)).tolist()
+    [97, 98, 256, 256, 97, 257]
     """
     numbers = array("I", rows if isinstance(rows, bytes) else chain.from_iterable(rows))
-    new = max(numbers[2::3], default=-1) + 1 - len(ids)
-    ids.extend(range(next_id, next_id + new))
-    left, right, made = ([ids[symbol] for symbol in numbers[part::3]] for part in range(3))
-    return dict(zip(zip(left, right, strict=True), made, strict=True))
+    made, known = numbers[2::3], len(ids)
+    new = array("I", range(known, max(made, default=known - 1) + 1))
+    ids.extend(range(next_id, next_id + len(new)))
+    is_same = ids == list(range(len(ids)))  # as in most dialects
+    found = numbers if is_same else array("I", map(ids.__getitem__, numbers))
+    if made == new:  # so no pair occurs again
+        return found.tobytes()
+    first: dict[Pair, int] = {}
+    for left, right, token_id in zip(found[::3], found[1::3], found[2::3], strict=True):
+        first.setdefault((left, right), token_id)
+    if len(first) == len(made):
+        return found.tobytes()
+    return array("I", chain.from_iterable((*pair, token_id) for pair, token_id in first.items())).tobytes()
 
 
 def _is_token_too(text: str, token: bytes | None, normalization: Normalization | None) -> bool:
