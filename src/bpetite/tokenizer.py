@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from weakref import ref
 
 from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way
@@ -73,7 +74,7 @@ class Tokenizer:
     __slots__ = ("__weakref__", "_assumptions", "_encoder", "_memory", "_original", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder
+    _encoder: Encoder  # of what was just trained, a `_LaterEncoder`
     _assumptions: tuple[str, ...]
     _memory: int | None  # what `with_memory` was given
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
@@ -83,6 +84,11 @@ class Tokenizer:
         encoder, assumptions = _encoder_of(vocabulary), tuple(assumptions)
         self._set(_vocabulary=vocabulary, _encoder=encoder, _assumptions=assumptions)
         self._set(_memory=None, _original=None)
+
+    @classmethod
+    def _just_trained(cls, vocabulary: Vocabulary) -> Self:
+        tokenizer = cls.__new__(cls)._set(_vocabulary=vocabulary, _assumptions=())
+        return tokenizer._set(_encoder=_LaterEncoder(tokenizer), _memory=None, _original=None)
 
     def _set(self, **values: object) -> Self:
         for name, value in values.items():
@@ -218,7 +224,7 @@ class Tokenizer:
         training.planned_tokens(vocab_size)  # checks the size before anything is counted
         with shown(progress) as report:
             counts = count(progress=report)
-            return cls(
+            return cls._just_trained(
                 train_vocabulary(
                     counts,
                     vocab_size,
@@ -1186,6 +1192,23 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder:
         drops_unknown=vocabulary.drops_missing,
         drops_space=_DROPPED[vocabulary.drops_space],
     )
+
+
+class _LaterEncoder:
+    """Makes the encoder of what was just trained, which is perhaps only saved, at its first use.
+
+    A `__getattr__` of the tokenizer could do the same, but every call of every tokenizer would pay for it.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._vocabulary = tokenizer._vocabulary
+        self._tokenizer = ref(tokenizer)
+
+    def __getattr__(self, name: str) -> Any:
+        encoder = _encoder_of(self._vocabulary)
+        if tokenizer := self._tokenizer():
+            tokenizer._set(_encoder=encoder)
+        return getattr(encoder, name)
 
 
 _DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}

@@ -140,8 +140,15 @@ pub fn copied(text: &str) -> Result<String> {
 
 /// A vector of `length` equal values. (Zeros are not written: the system provides zeroed pages.)
 pub fn filled<T: Clone>(value: T, length: usize) -> Result<Vec<T>> {
-    ensure(length.saturating_mul(size_of::<T>()))?;
-    Ok(vec![value; length])
+    let bytes = length.saturating_mul(size_of::<T>());
+    if bytes >= SMALL {
+        try_allocate(bytes)?;
+        return Ok(vec![value; length]);
+    }
+    let mut values = Vec::new();
+    reserve(&mut values, length)?;
+    values.resize(length, value);
+    Ok(values)
 }
 
 /// Collect all values of an iterator.

@@ -56,6 +56,7 @@ const MANY: usize = 1 << 16;
 
 /// Rows of numbers, for which memory is asked.
 fn numbers_of(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u32>>> {
+    memory::ensure_spare()?;
     let (mut found, mut unchecked) = (Vec::new(), 0);
     for row in rows.try_iter()? {
         let mut numbers = Vec::new();
