@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from bpetite import Tokenizer, explain_difference, symbols
+from bpetite import Tokenizer, explain_difference
 from bpetite._encoder import _apply_merge, _base_ids, merge_ids
 from bpetite._encoder import encode as specified_encode
 from bpetite._pretokenizer import pretokenize
@@ -20,6 +20,7 @@ from bpetite.dialect import DIALECTS, Dialect
 from bpetite.encoding.display import visible
 from bpetite.patterns import named_pattern
 from bpetite.show.viewer.lessons import lessons
+from bpetite.show.viewer.page import drawn
 from bpetite.show.viewer.server import Viewer
 from viewing import open_view, running, settled, watched_page
 
@@ -81,7 +82,7 @@ def type_text(page: Page, text: str) -> None:
 
 def shown_ids(page: Page, model: int = 0) -> list[int]:
     """The ids that the page shows, in the view of ids."""
-    page.locator("input[name=show][value=ids]").check(force=True)
+    page.locator("#show").select_option("ids")
     tokens = page.locator(".tokens").nth(model).locator("[data-place]")
     return [int(text) for text in tokens.all_text_contents()]
 
@@ -106,10 +107,8 @@ def test_tokens_follow_every_key(page: Page, small: Tokenizer) -> None:
 def test_the_table_gives_ids_offsets_and_bytes(page: Page, small: Tokenizer) -> None:
     text = "naïve\ttokens<|endoftext|>"
     type_text(page, text)
-    page.locator("input[name=show][value=table]").check(force=True)
-    rows = [
-        row.locator("> span").all_text_contents() for row in page.locator(".tokens .row[data-place]").all()
-    ]
+    page.locator("#show").select_option("table")
+    rows = [row.locator("td").all_text_contents() for row in page.locator(".tokens [data-place]").all()]
     ids, spans = small.encode_with_offsets(text, unit="bytes")
     assert [int(row[1]) for row in rows] == ids
     assert [row[2] for row in rows] == [f"{start}–{end}" for start, end in spans]
@@ -127,24 +126,24 @@ def test_invisible_characters_are_made_visible(page: Page) -> None:
     for token, seen in (
         ("\u202ea\u200d".encode(), "U+202EaU+200D"),
         ("\u0301".encode(), "◌\u0301"),
-        ("\ufeff\xa0".encode(), "U+FEFFU+00A0"),
+        ("\ufeff\xa0".encode(), "U+FEFF·"),
         (b"a\xc3", "ac3"),
         ("\x97日é".encode()[1:-1], "97日c3"),
         (b"\xf0\x9f\x98\x80\xf0\x9f", "😀f09f"),
+        (b"<c3> <dd>", "<c3>·<dd>"),
     ):
-        assert page.evaluate("hex => labelOf(hex)", token.hex()) == seen
+        assert page.evaluate("token => chip(token).textContent", drawn(token)) == seen
 
 
-def test_characters_and_broken_bytes_of_a_token_are_told_apart_as_in_the_terminal(page: Page) -> None:
+def test_a_token_is_drawn_with_all_of_its_characters() -> None:
     rng = random.Random(5)
     parts = [
-        *map(str.encode, "aé日😀"),
+        *map(str.encode, "aé日😀 \n"),
         *(bytes([byte]) for byte in b"\x80\x9f\xa0\xbf\xc0\xc3\xe0\xed\xf0\xf4\xff"),
     ]
-    tokens = [b"".join(rng.choices(parts, k=rng.randint(1, 6))) for _ in range(2000)]
-    texts = """tokens => tokens.map(token =>
-        visible(fromHex(token)).map(({ text, mark }) => mark === null ? text : `<${text}>`).join(""))"""
-    assert page.evaluate(texts, [token.hex() for token in tokens]) == list(map(visible, tokens))
+    for _ in range(2000):
+        token = b"".join(rng.choices(parts, k=rng.randint(1, 6)))
+        assert "".join(drawn(token)["runs"]).removeprefix("◌") == visible(token)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -152,7 +151,7 @@ def test_hostile_text_is_shown_and_does_nothing(page: Page, small: Tokenizer, te
     type_text(page, text)
     typed = text.replace("\r\n", "\n").replace("\r", "\n")  # a text field changes line ends like this
     assert shown_ids(page) == small.encode(typed)
-    page.locator("input[name=show][value=text]").check(force=True)
+    page.locator("#show").select_option("text")
     assert page.locator("#tokens :is(script, img, svg, b:not(.count), iframe)").count() == 0
     assert not set("\u202e\u2066\u200b\u2028\x00\x1b") & set(page.locator("#panes").inner_text())
 
@@ -165,7 +164,7 @@ def test_pointing_at_a_token_tells_what_it_is(page: Page, small: Tokenizer) -> N
     details = page.locator(f"#token-details[data-id='{token_id}']")
     details.wait_for()
     facts = dict(
-        zip(*(details.locator(f".facts {name}").all_text_contents() for name in ("dt", "dd")), strict=True)
+        zip(*(details.locator(f"dl {name}").all_text_contents() for name in ("dt", "dd")), strict=True)
     )
     assert facts["Id"] == str(token_id)
     assert facts["Rank"] == str(small.merges.index(small.vocabulary.merges[token_id - 256]))
@@ -217,16 +216,16 @@ def test_a_megabyte_stays_usable(page: Page, small: Tokenizer) -> None:
     text = line * (1_000_000 // len(line.encode()))
     type_text(page, text)
     assert int(page.locator(".tokens").get_attribute("data-count") or 0) == small.count(text)
-    drawn = page.locator(".tokens [data-place]").count()
-    assert 0 < drawn < 20_000
+    drawn_at_first = page.locator(".tokens [data-place]").count()
+    assert 0 < drawn_at_first < 20_000
     page.locator("#text").press("x")
     settled(page)
     assert page.locator("#text-status").inner_text().startswith(f"{len(text) + 1:,} characters")
-    page.locator(".tokens [data-place]").first.focus()
+    page.locator(".tokens").get_by_role("button", name="Show more").click()
+    assert page.locator(".tokens [data-place]").count() == 2 * drawn_at_first
+    page.keyboard.press("Home")
     page.keyboard.press("End")
-    page.wait_for_function(
-        "document.activeElement.dataset.place == document.querySelector('.tokens').dataset.count - 1"
-    )
+    assert page.evaluate("document.activeElement.dataset.place") == str(2 * drawn_at_first - 1)
 
 
 def test_a_megabyte_without_a_line_end_or_a_merge_stays_usable(page: Page, small: Tokenizer) -> None:
@@ -239,8 +238,8 @@ def test_a_megabyte_without_a_line_end_or_a_merge_stays_usable(page: Page, small
 # Merging -----------------------------------------------------------------------------------------------
 
 
-STEPS = """() => [...document.querySelectorAll("#merging-steps tbody tr")].map(
-    (row) => [Number(row.dataset.rank), row.dataset.ids.split(" ").map(Number)])"""
+STATES = """() => [...document.querySelectorAll("#merging-states li")].map(
+    (row) => row.dataset.ids.split(" ").map(Number))"""
 
 
 @pytest.mark.parametrize("text", ["tokenization", "newest lowest", "aaaa", "naïve", "x", "東京"])
@@ -252,14 +251,16 @@ def test_merging_is_the_specifications(page: Page, viewer: Viewer, small: Tokeni
     for place, pretoken in enumerate(pretokenize(text)):
         page.locator("#merging-words .word").nth(place).click()
         expected = specified_steps(small, pretoken)
-        wait_until(page, STEPS, [[rank, ids] for rank, ids in expected])
         states = [[base[byte] for byte in pretoken], *(ids for _, ids in expected)]
+        wait_until(page, STATES, states)
         slider = page.get_by_label("Step of merging")
         assert slider.get_attribute("max") == str(len(expected))
         for step, ids in enumerate(states):
             slider.fill(str(step))
-            assert page.locator("#merging-stage").get_attribute("data-ids") == " ".join(map(str, ids))
-            lowest = page.locator("#merging-stage .join.lowest").all_text_contents()
+            assert page.locator("#merging-states li:visible").count() == step + 1
+            state = page.locator("#merging-states .now")
+            assert state.get_attribute("data-ids") == " ".join(map(str, ids))
+            lowest = state.locator(".join.lowest").all_text_contents()
             assert set(lowest) == ({str(expected[step][0])} if step < len(expected) else set())
 
 
@@ -280,7 +281,8 @@ def test_a_tokens_pretoken_can_be_watched(page: Page, small: Tokenizer) -> None:
     page.locator("#merging").wait_for()
     settled(page)
     assert page.locator("#merging-text").input_value() == " tokenization"
-    assert page.locator("#merging-steps tbody tr").count() == len(specified_steps(small, b" tokenization"))
+    states = len(specified_steps(small, b" tokenization")) + 1
+    assert page.locator("#merging-states li").count() == states
 
 
 def test_a_special_token_and_a_long_pretoken_say_why_they_have_no_steps(page: Page, viewer: Viewer) -> None:
@@ -317,8 +319,8 @@ def specified_merges(corpus: str, pattern: str, dialect: str, most: int) -> list
     result = train_bpe(corpus, 257 + most, dialect=dialect, pattern=named_pattern(pattern))
     made = merge_ids(result.vocab, result.merges, result.special_tokens)
     rows = zip(result.merges, made, strict=True)
-    spelled = [[*pair, token_id, *(result.vocab[part].hex() for part in pair)] for pair, token_id in rows]
-    return spelled[:most]
+    merges = [[*pair, token_id, *(result.vocab[part].hex(" ") for part in pair)] for pair, token_id in rows]
+    return merges[:most]
 
 
 def random_corpora(count: int) -> Iterator[tuple[str, str]]:
@@ -334,18 +336,18 @@ def random_corpora(count: int) -> Iterator[tuple[str, str]]:
 def test_training_in_the_page_is_train_bpe_in_every_dialect() -> None:
     for corpus, pattern in [*SEEDS, *random_corpora(40)]:
         taught = lessons(corpus, pattern, "<|endoftext|>", 30)["lessons"]
-        found = {lesson["name"]: list(map(merge_of, lesson["steps"])) for lesson in taught}
-        for dialect in DIALECTS:
-            assert found[dialect] == specified_merges(corpus, pattern, dialect, 30), (corpus, dialect)
-        expected = symbols.train_bpe([list(word) for word in corpus.split()], 30)
-        pairs = [tuple(bytes.fromhex(part).decode() for part in row[3:]) for row in found["symbols"]]
-        assert pairs == expected, corpus
+        assert [lesson["name"] for lesson in taught] == list(DIALECTS)
+        for lesson in taught:
+            found = [
+                [*step["pair"], step["made"], *spelled(lesson, step["pair"])] for step in lesson["steps"]
+            ]
+            assert found == specified_merges(corpus, pattern, lesson["name"], 30), (corpus, lesson["name"])
+            assert all(step["pairs"][0][0] == step["pair"] for step in lesson["steps"])
 
 
-def merge_of(step: dict[str, Any]) -> list[Any]:
-    """The merge of a step: its ids, the id that it makes, and its tokens."""
-    [(tokens, _), *_] = step["pairs"]
-    return [*step["pair"], step["made"], *tokens]
+def spelled(lesson: dict[str, Any], ids: Sequence[int]) -> tuple[str, ...]:
+    """The bytes of tokens as the page gets them."""
+    return tuple(lesson["tokens"][token_id]["hex"] for token_id in ids)
 
 
 def test_every_step_of_training_has_the_counts_and_the_words_of_the_specification() -> None:
@@ -356,21 +358,23 @@ def test_every_step_of_training_has_the_counts_and_the_words_of_the_specificatio
             rules = Dialect.named(dialect)
             base = {byte: token_id for token_id, byte in rules.base_vocabulary(1).items()}
             words = _count_words(corpus, base, rules, named_pattern(pattern), ["<|endoftext|>"])
-            [steps] = [
-                lesson["steps"]
+            [lesson] = [
+                lesson
                 for lesson in lessons(corpus, pattern, "<|endoftext|>", 30)["lessons"]
                 if lesson["name"] == dialect
             ]
-            for step, pair, token_id in zip(steps, result.merges, made, strict=False):
+            for step, pair, token_id in zip(lesson["steps"], result.merges, made, strict=False):
                 counts = _count_pairs(words)
                 assert step["tied"] == sum(count == counts[pair] for count in counts.values())
                 assert [count for _, count in step["pairs"]] == sorted(counts.values(), reverse=True)[:8]
                 assert step["more_pairs"] == max(0, len(counts) - 8)
                 words = _apply_merge_to_words(words, pair, token_id)
-                spelled = {tuple(result.vocab[i].hex() for i in word): count for word, count in words.items()}
+                whole = {
+                    tuple(result.vocab[i].hex(" ") for i in word): count for word, count in words.items()
+                }
                 rows = step["words"]["rows"]
                 assert len(rows) + step["words"]["more"] == len(words)
-                assert {tuple(tokens): count for tokens, count in rows}.items() <= spelled.items()
+                assert {spelled(lesson, ids): count for ids, count in rows}.items() <= whole.items()
 
 
 @pytest.mark.parametrize(("corpus", "pattern"), SEEDS[:4])
@@ -399,10 +403,8 @@ def test_the_training_view_tells_counts_the_winner_and_the_tie_rule(page: Page, 
     assert theirs.locator(".pairs .won").inner_text().split() == ["st", "9"]
     assert ours.locator(".pairs .tied").inner_text().split() == ["st", "9"]
     assert "newest × 6" in theirs.inner_text()
-    assert theirs.get_attribute("class") == "lesson differs"
+    assert theirs.get_attribute("class") == "card lesson differs"
     assert "cs336 → s + t" in page.locator("#training-sentence").inner_text()
-    page.locator("#training-shown label", has_text="cs336").click()
-    assert page.locator(".lesson").count() == 4
 
 
 def test_the_training_view_explains_how_somebodys_merges_differ(page: Page, viewer: Viewer) -> None:
@@ -469,9 +471,9 @@ def test_differences_from_a_model_that_normalizes_are_those_of_the_text_as_typed
         marked = [
             page.locator(".tokens").nth(number).locator(".differs").all_text_contents() for number in (0, 1)
         ]
-        page.locator(".tokens").nth(1).locator(".token").first.click()
+        page.locator(".tokens").nth(1).locator(".token").nth(1).click()
         settled(page)
-        assert "of the normalized text" in page.locator("#token-details").inner_text()
+        assert "bytes 1 to 3" in page.locator("#token-details").inner_text()
     with (
         running(("composing", composing), ("composing too", composing)) as viewer,
         watched_page(browser, viewer) as page,
@@ -496,8 +498,6 @@ def test_two_models_stand_side_by_side_with_their_differences(
             differing = page.locator(".tokens").nth(number).locator(".differs").count()
             assert differing == len(spans[number] - spans[1 - number])
             assert f"{differing} cut differently" in page.locator(".summary").nth(number).inner_text()
-        page.locator("#differences").uncheck()
-        assert page.locator("#panes .differs").count() == 0
         page.locator(".tokens").nth(1).locator(".token").first.click()
         assert told_id(page) == other.encode(text)[0]
         assert "other.json" in page.locator("#token-details").inner_text()
@@ -510,7 +510,7 @@ def test_the_vocabulary_is_searched_by_text_bytes_and_id(
     tokens = small.vocabulary.tokens
 
     def found(by: str, query: str, expected: int) -> list[int]:
-        page.locator(f"input[name=by][value={by}]").check(force=True)
+        page.locator("#by").select_option(by)
         page.locator("#search").fill(query)
         settled(page)
         status = f"{expected} token{'' if expected == 1 else 's'}"
@@ -521,7 +521,7 @@ def test_the_vocabulary_is_searched_by_text_bytes_and_id(
     assert found("text", "ok", len(with_text)) == with_text
     assert found("bytes", "6f 6b", len(with_text)) == with_text
     assert found("id", "300-302", 3) == [300, 301, 302]
-    page.locator("#found tbody tr").first.click()
+    page.locator("#found tbody button").first.click()
     page.locator("#vocabulary-details[data-id='300']").wait_for()
     assert len(found("text", "", small.vocab_size)) == 100
     for shown in range(200, small.vocab_size + 100, 100):
@@ -529,7 +529,7 @@ def test_the_vocabulary_is_searched_by_text_bytes_and_id(
         settled(page)
         assert page.locator("#found tbody tr").count() == min(shown, small.vocab_size)
     assert not page.locator("#more").is_visible()
-    page.locator("input[name=by][value=bytes]").check(force=True)
+    page.locator("#by").select_option("bytes")
     page.locator("#search").fill("6")
     settled(page)
     assert "hexadecimal" in page.locator("#search-status").inner_text()
@@ -586,7 +586,7 @@ def test_every_view_is_readable_and_fits(browser: Browser, pair: Viewer, scheme:
             if view == "tokens":
                 page.locator(".tokens .token").nth(1).click()
                 settled(page)
-                assert page.locator("#token-details .facts").count() == 1
+                assert page.locator("#token-details dl").count() == 1
             assert page.evaluate(CONTRASTS) == [], view
             assert page.evaluate("document.documentElement.scrollWidth") <= width, view
 
@@ -620,18 +620,19 @@ def test_nothing_jumps(browser: Browser, pair: Viewer, view: str) -> None:
         if view == "vocabulary":
             page.locator("#search").fill("to")
             settled(page)
-            page.locator("#found tbody tr").nth(2).click()
+            page.locator("#found tbody button").nth(2).click()
         settled(page)
         assert page.evaluate("window.shiftedSoFar()") - before < 0.02
 
 
 def test_every_view_is_reached_by_keyboard(page: Page) -> None:
-    page.locator("#tab-tokens").focus()
-    for view in (*VIEWS[1:], VIEWS[0]):
-        page.keyboard.press("ArrowRight")
+    page.locator("nav a").first.focus()
+    for view in VIEWS:
+        page.keyboard.press("Enter")
         page.locator(f"#{view}").wait_for()
-        assert page.evaluate("document.activeElement.id") == f"tab-{view}"
-        assert page.locator(f"#tab-{view}").get_attribute("aria-selected") == "true"
+        assert page.locator(f"nav a[href='#{view}']").get_attribute("aria-current") == "page"
+        page.locator(f"nav a[href='#{view}']").focus()
+        page.keyboard.press("Tab")
 
 
 def test_every_control_has_a_name(page: Page, viewer: Viewer) -> None:

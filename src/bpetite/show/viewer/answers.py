@@ -1,26 +1,23 @@
-"""Questions of the page in, JSON values out.
-
-Bytes travel as hexadecimal strings: two digits for each byte, so that comparing strings compares bytes.
-"""
+"""Questions of the page in, JSON values out. A token travels as what the page draws of it (`drawn`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, get_type_hints
 
 from bpetite.dialect import DIALECTS
-from bpetite.normalization import normalizer_of, steps_in
 from bpetite.patterns import PATTERNS, pattern_name
-from bpetite.show.explain import Explainer, Part
+from bpetite.show.explain import Explainer
 from bpetite.show.viewer.lessons import difference, lessons
+from bpetite.show.viewer.page import drawn
 from bpetite.tokenizer import Tokenizer
 
 Answer = dict[str, Any]
 
-LONGEST_PRETOKEN = 256
+LONGEST_PRETOKEN = 100
 """Longer pretokens (in bytes) are not replayed step by step."""
 
 ROWS = 100
@@ -42,44 +39,63 @@ class Model:
             "name": self.name,
             "vocab_size": tokenizer.vocab_size,
             "merges": len(tokenizer.merges),
-            "special_tokens": dict(tokenizer.special_tokens),
+            "special_tokens": len(tokenizer.special_tokens),
             "dialect": tokenizer.dialect.name,
-            "pattern": tokenizer.pattern,
             "pattern_name": pattern_name(tokenizer.pattern),
             "fingerprint": tokenizer.fingerprint,
         }
 
     def encode(self, text: str) -> Answer:
-        """Encode a text; `ends` are the byte offsets at which the tokens end.
-
-        If the vocabulary normalizes the text, `text` is the normalized one, `ends` are offsets in it, and
-        `source_ends` those in the original text, or null where there is no such place.
-        """
+        """Encode a text; `spans` are the bytes that each token covers, or empty where nobody knows."""
         ids = self.tokenizer.encode(text)
-        lengths = self._lengths
-        ends = list(accumulate(lengths[token_id] for token_id in ids))
-        answer: Answer = {"ids": ids, "ends": ends}
-        if (spelled := self.tokenizer.decode(ids)) != text:
-            answer |= {"text": spelled, "source_ends": self._source_ends(text, len(ids))}
-        return answer
-
-    def _source_ends(self, text: str, count: int) -> list[int | None]:
-        """Return where tokens end in a text that is normalized; None where it cannot be cut."""
         try:
-            spans = self.tokenizer.encode_with_offsets(text)[1]
-        except ValueError:  # Nobody knows.
-            return [None] * count
-        normalizer = normalizer_of(steps_in(self.tokenizer.vocabulary.normalization))
-        ends = [0, *accumulate(len(character.encode("utf-8")) for character in text)]
-        following = [start for start, _ in spans[1:]] + [len(text)]
-        return [
-            ends[start] if end <= start and (start == len(text) or normalizer.starts(text[start])) else None
-            for (_, end), start in zip(spans, following, strict=True)
-        ]
+            spans = self.tokenizer.encode_with_offsets(text, unit="bytes")[1]
+        except ValueError:
+            spans = []
+        return {"ids": ids, "spans": spans, "tokens": self._drawn(ids)}
 
-    @cached_property
-    def _lengths(self) -> dict[int, int]:
-        return {token_id: len(token) for token_id, token in self._all_tokens}
+    def _drawn(self, ids: Iterable[int]) -> dict[int, Answer]:
+        explainer = self.explainer
+        return {i: drawn(explainer.token(i), special=explainer.is_special(i)) for i in set(ids)}
+
+    def token(self, id: int) -> Answer:
+        """Explain how a token is built: the token and all of its parts."""
+        return {"parts": [self._described(part.token_id) for part in self.explainer.parts(id)]}
+
+    def _described(self, token_id: int) -> Answer:
+        part = self.explainer.part(token_id)
+        shown = drawn(part.token, special=self.explainer.is_special(token_id))
+        return {"id": token_id, "rank": part.rank, "pair": part.pair, **shown}
+
+    def steps(self, text: str, token: int | None) -> Answer:
+        """Replay the merges of every pretoken of a text, or of the one that holds a token of the text."""
+        pretokens: Sequence[bytes] = self.tokenizer.pretokens(text)
+        if token is not None:
+            before = self.tokenizer.encode(text)[:token]
+            pretokens = [_at(pretokens, sum(len(self.explainer.token(token_id)) for token_id in before))]
+        replayed = [self._replayed(pretoken) for pretoken in pretokens]
+        used = {token_id for one in replayed for state in one["states"] for token_id in state}
+        return {"pretokens": replayed, "tokens": self._drawn(used)}
+
+    def _replayed(self, pretoken: bytes) -> Answer:
+        text = pretoken.decode("utf-8")
+        whole = self.tokenizer.encode(text)
+        shown = {"text": text, **drawn(pretoken)}
+        nothing = {**shown, "states": [], "ranks": [], "merges": []}
+        if len(whole) == 1 and self.explainer.is_special(whole[0]):
+            return {**nothing, "note": f"A special token: its text becomes id {whole[0]} without any merge."}
+        if len(pretoken) > LONGEST_PRETOKEN:
+            return {**nothing, "note": f"It is too long to be shown (more than {LONGEST_PRETOKEN} bytes)."}
+        steps = self.explainer.steps(pretoken)
+        states = [self.explainer.start(pretoken), *(step.ids for step in steps)]
+        unmerged = "With this vocabulary, a pretoken that is a token is not merged: id {}."
+        return {
+            **shown,
+            "states": states,
+            "ranks": [[self.explainer.rank_of(pair) for pair in pairwise(state)] for state in states],
+            "merges": [{"rank": step.rank, "pair": step.pair, "made": step.made} for step in steps],
+            "note": "" if tuple(whole) == states[-1] else unmerged.format(whole[0]),
+        }
 
     @cached_property
     def _all_tokens(self) -> list[tuple[int, bytes]]:
@@ -88,51 +104,11 @@ class Model:
         specials = {token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()}
         return sorted({**vocabulary.tokens, **specials}.items())
 
-    def token(self, id: int) -> Answer:
-        """Explain how a token is built: the token and all of its parts."""
-        return {"parts": [self._described(part) for part in self.explainer.parts(id)]}
-
-    def _described(self, part: Part) -> Answer:
-        return {
-            "id": part.token_id,
-            "bytes": part.token.hex(),
-            "rank": part.rank,
-            "pair": part.pair,
-            "special": self.explainer.is_special(part.token_id),
-        }
-
-    def steps(self, text: str, at: int | None) -> Answer:
-        """Replay the merges of every pretoken of a text, or of the one at byte offset `at`."""
-        pretokens = self.tokenizer.pretokens(text)
-        if at is not None:
-            pretokens = [_at(pretokens, at)]
-        return {"pretokens": [self._replayed(pretoken) for pretoken in pretokens]}
-
-    def _replayed(self, pretoken: bytes) -> Answer:
-        whole = self.tokenizer.encode(pretoken.decode("utf-8"))
-        if len(whole) == 1 and self.explainer.is_special(whole[0]):
-            return {"bytes": pretoken.hex(), "special": whole[0]}
-        if len(pretoken) > LONGEST_PRETOKEN:
-            return {"bytes": pretoken.hex(), "too_long": LONGEST_PRETOKEN}
-        states = [self.explainer.start(pretoken)]
-        steps = self.explainer.steps(pretoken)
-        states += [step.ids for step in steps]
-        used = {token_id for state in states for token_id in state}
-        return {
-            "bytes": pretoken.hex(),
-            "start": states[0],
-            "steps": [vars(step) for step in steps],
-            "ranks": [[self.explainer.rank_of(pair) for pair in pairwise(state)] for state in states],
-            "tokens": {token_id: self.explainer.token(token_id).hex() for token_id in used},
-            "whole": whole if tuple(whole) != states[-1] else None,
-        }
-
     def vocabulary(self, by: str, query: str, first: int) -> Answer:
         """Find tokens by text, by bytes (hexadecimal) or by id (`300` or `300-320`), some rows at a time."""
         matches = _matcher(by, query)
         found = [token_id for token_id, token in self._all_tokens if matches(token_id, token)]
-        rows = [self._described(self.explainer.part(token_id)) for token_id in found[first : first + ROWS]]
-        return {"total": len(found), "rows": rows}
+        return {"total": len(found), "rows": list(map(self._described, found[first : first + ROWS]))}
 
 
 def _at(pretokens: Sequence[bytes], offset: int) -> bytes:
@@ -140,7 +116,7 @@ def _at(pretokens: Sequence[bytes], offset: int) -> bytes:
     for pretoken, end in zip(pretokens, accumulate(map(len, pretokens)), strict=True):
         if offset < end:
             return pretoken
-    raise ValueError(f"the text ends before byte {offset}")
+    raise ValueError("the text has no such token")
 
 
 def _matcher(by: str, query: str) -> Callable[[int, bytes], bool]:
@@ -159,39 +135,33 @@ def _matcher(by: str, query: str) -> Callable[[int, bytes], bool]:
     return lambda token_id, token: sought in token
 
 
+def about(models: Sequence[Model]) -> Answer:
+    """What the page shows first."""
+    rules = [model.rules() for model in models]
+    return {"models": rules, "patterns": list(PATTERNS), "dialects": list(DIALECTS)}
+
+
 _ABOUT_A_MODEL = ("encode", "token", "steps", "vocabulary")
 _ABOUT_A_CORPUS: dict[str, Callable[..., Answer]] = {"lessons": lessons, "difference": difference}
-
-
-class Nonsense(Exception):
-    """A question that the page would never ask."""
 
 
 def answer(models: Sequence[Model], asked: Any) -> Answer:
     """Answer a question of the page: its name, and the arguments of the function that answers it."""
     if not isinstance(asked, dict) or not isinstance(asked.get("question"), str):
-        raise Nonsense("a question must be a JSON object with its name")
+        raise ValueError("a question must be a JSON object with its name")
     question = asked.pop("question")
-    function: Callable[..., Answer]
     if question == "about":
         return about(models)
+    function = _ABOUT_A_CORPUS.get(question)
     if question in _ABOUT_A_MODEL:
         number = asked.pop("model", None)
         if number not in range(len(models)):
             raise ValueError(f"there is no model {number}")
         function = getattr(models[number], question)
-    elif question in _ABOUT_A_CORPUS:
-        function = _ABOUT_A_CORPUS[question]
-    else:
-        raise Nonsense(f"there is no question {question!r:.80}")
+    if function is None:
+        raise ValueError(f"there is no question {question!r:.80}")
     types = get_type_hints(function)
     del types["return"]
     if asked.keys() != types.keys() or not all(isinstance(asked[name], types[name]) for name in types):
-        raise Nonsense(f"{question} must give {', '.join(types)}")
+        raise ValueError(f"{question} must give {', '.join(types)}")
     return function(**asked)
-
-
-def about(models: Sequence[Model]) -> Answer:
-    """What the page shows first."""
-    rules = [model.rules() for model in models]
-    return {"models": rules, "patterns": list(PATTERNS), "dialects": list(DIALECTS)}

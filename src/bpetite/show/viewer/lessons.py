@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest, nsmallest
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
-from bpetite import symbols
 from bpetite._constants import Pair
 from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
 from bpetite.show.difference import TIE_RULES, Word, count_pairs, explain_difference, merges_in, train_merges
+from bpetite.show.viewer.page import drawn
 from bpetite.training import Training
 
 Answer = dict[str, Any]
@@ -33,12 +34,11 @@ _WORDS_SHOWN = 24
 
 
 def lessons(corpus: str, pattern: str, special: str, merges: int) -> Answer:
-    """Train by the rules of each dialect, and of `bpetite.symbols`."""
+    """Train by the rules of each dialect."""
     _check_size(corpus)
     most = max(0, min(merges, MOST_MERGES))
     specials = [special] if special else []
-    taught = [_dialect_lesson(name, corpus, pattern, specials, most) for name in DIALECTS]
-    return {"lessons": [*taught, _symbols_lesson(corpus, most)]}
+    return {"lessons": [_lesson(name, corpus, pattern, specials, most) for name in DIALECTS]}
 
 
 def difference(corpus: str, merges: str, dialect: str, pattern: str, special: str) -> Answer:
@@ -59,46 +59,22 @@ def _check_size(corpus: str) -> None:
         raise ValueError(f"the page trains on at most {LONGEST_CORPUS:,} bytes; this corpus has {size:,}")
 
 
-def _dialect_lesson(name: str, corpus: str, pattern: str, specials: Sequence[str], most: int) -> Answer:
+def _lesson(name: str, corpus: str, pattern: str, specials: Sequence[str], most: int) -> Answer:
     training = Training.of(name, pattern, specials)
     counts = Counts.from_iterator([corpus], **training.counting)
     learned = train_merges(counts, most, training)
     words = {tuple(learned.id_of_byte[byte] for byte in word): count for word, count in counts.items()}
     merges = list(zip(learned.merges, learned.merge_ids, strict=True))[:most]
-    spelled = {token_id: token.hex() for token_id, token in learned.tokens.items()}
-    return _lesson(name, TIE_RULES[training.dialect.tie_break], words, merges, spelled)
+    return {
+        "name": name,
+        "rule": TIE_RULES[training.dialect.tie_break],
+        "tokens": {token_id: drawn(token) for token_id, token in learned.tokens.items()},
+        "words": _shown(words),
+        "steps": list(_replay(words, merges)),
+    }
 
 
-def _symbols_lesson(corpus: str, most: int) -> Answer:
-    """The textbook's BPE: words between white space, characters as base tokens, equal strings are one."""
-    words = [list(word) for word in corpus.split()]
-    number = {symbol: place for place, symbol in enumerate(sorted({*corpus}))}
-    counted: dict[Word, int] = {}
-    for word in words:
-        ids = tuple(number[symbol] for symbol in word)
-        counted[ids] = counted.get(ids, 0) + 1
-    merges = [
-        ((number[left], number[right]), number.setdefault(left + right, len(number)))
-        for left, right in symbols.train_bpe(words, most)
-    ]
-    spelled = {place: symbol.encode("utf-8").hex() for symbol, place in number.items()}
-    return _lesson("symbols", "the smallest pair of strings", counted, merges, spelled)
-
-
-def _lesson(
-    name: str,
-    rule: str,
-    words: Mapping[Word, int],
-    merges: Iterable[tuple[Pair, int]],
-    spelled: Mapping[int, str],
-) -> Answer:
-    steps = list(_replay(words, merges, spelled))
-    return {"name": name, "rule": rule, "words": _shown(words, spelled), "steps": steps}
-
-
-def _replay(
-    words: Mapping[Word, int], merges: Iterable[tuple[Pair, int]], spelled: Mapping[int, str]
-) -> Iterator[Answer]:
+def _replay(words: Mapping[Word, int], merges: Iterable[tuple[Pair, int]]) -> Iterator[Answer]:
     """Yield each merge with the counts before it and the words after it."""
     left = dict(words)
     counted = count_pairs(left.items())
@@ -108,7 +84,7 @@ def _replay(
             "pair": pair,
             "made": made,
             "tied": sum(count == counted[pair] for count in counted.values()),
-            "pairs": [_row(other, counted[other], spelled) for other in shown],
+            "pairs": [(other, counted[other]) for other in shown],
             "more_pairs": len(counted) - len(shown),
         }
         changed = {word: left.pop(word) for word in list(left) if pair in pairwise(word)}
@@ -118,7 +94,7 @@ def _replay(
         counted = +counted  # without the pairs that are gone
         for word, count in merged:
             left[word] = left.get(word, 0) + count
-        yield {**step, "words": _shown(left, spelled)}
+        yield {**step, "words": _shown(left)}
 
 
 def _merge(word: Word, pair: Pair, made: int) -> Word:
@@ -136,12 +112,7 @@ def _merge(word: Word, pair: Pair, made: int) -> Word:
     return tuple(merged)
 
 
-def _shown(words: Mapping[Word, int], spelled: Mapping[int, str]) -> Answer:
-    """The most frequent words, each as a row, and the number of the others."""
-    shown = nlargest(_WORDS_SHOWN, words, key=words.__getitem__)
-    rows = [_row(word, words[word], spelled) for word in shown]
+def _shown(words: Mapping[Word, int]) -> Answer:
+    """The most frequent words, and the number of the others."""
+    rows = nlargest(_WORDS_SHOWN, words.items(), key=itemgetter(1))
     return {"rows": rows, "more": len(words) - len(rows)}
-
-
-def _row(ids: Word, count: int, spelled: Mapping[int, str]) -> tuple[list[str], int]:
-    return [spelled[token_id] for token_id in ids], count

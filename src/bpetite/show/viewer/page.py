@@ -1,7 +1,7 @@
 """The page's parts in, one HTML document out: the viewer serves it, and a report is this document as a file.
 
-The document holds its style, its scripts and (in a report) the answers to all that it asks, so that it loads
-nothing. Its content security policy names the hashes of the style and the script: nothing else ever runs.
+The document holds its style, its scripts and (in a report) its numbers, so that it loads nothing. Its content
+security policy names the hashes of the style and the script: nothing else ever runs.
 """
 
 from __future__ import annotations
@@ -9,28 +9,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import unicodedata
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-SCRIPTS = (
-    "parts",
-    "bytes",
-    "player",
-    "details",
-    "tokens",
-    "merging",
-    "training",
-    "vocabulary",
-    "report",
-    "start",
-)
+from bpetite.encoding.display import visible
+
+SCRIPTS = ("parts", "player", "details", "tokens", "merging", "training", "vocabulary", "report", "start")
 """The scripts in the order in which they stand in the document."""
 
 
-def document(answers: dict[str, Any] | None = None) -> bytes:
-    """Return the page; without answers, it asks the server for them."""
-    inside = json.dumps(answers).replace("<", "\\u003c")  # no text may end the script
+def document(report: dict[str, Any] | None = None) -> bytes:
+    """Return the page; without a report, it asks the server for what it shows."""
+    inside = json.dumps(report).replace("<", "\\u003c")  # no text may end the script
     html = _read("index.html").replace("/*style*/", _style()).replace("/*script*/", _script())
     return html.replace("/*policy*/", policy()).replace("/*answers*/", inside).encode("utf-8")
 
@@ -60,3 +52,21 @@ def _read(name: str) -> str:
 def _hash(content: str) -> str:
     digest = hashlib.sha256(content.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def drawn(token: bytes, *, special: bool = False) -> dict[str, Any]:
+    """Return what the page draws of a token: runs of text, between them what is invisible.
+
+    >>> drawn(b"a b\\x00")
+    {'runs': ['a', ' ', 'b', '<00>', ''], 'hex': '61 20 62 00', 'special': False}
+    """
+    runs = [""]
+    for character in token.decode("utf-8", "surrogateescape"):
+        shown = visible(character.encode("utf-8", "surrogateescape"))
+        if shown != character or character.isspace():
+            runs += [shown, ""]
+        elif runs[-1] or not unicodedata.category(character).startswith("M"):
+            runs[-1] += shown
+        else:  # an accent needs something below it
+            runs[-1] = f"◌{shown}"
+    return {"runs": runs, "hex": token.hex(" "), "special": special}

@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, TypeVar
 
 from bpetite.corpus.statistics import Fit, Tallied, rows_of
 from bpetite.encoding.display import bytes_per_token
 from bpetite.patterns import pattern_name
 from bpetite.show.explain import Explainer
+from bpetite.show.viewer.page import drawn
 from bpetite.tokenizer import Tokenizer
 
 Row = TypeVar("Row")
@@ -29,7 +29,6 @@ Uses = Mapping[int, int]
 _UNUSED_SHOWN = 200
 _MOST_USED_SHOWN = 12
 _POINTS = 200
-_GROWTH_POINTS = 40
 
 
 def report(models: Mapping[str, Tokenizer], tallied: Tallied) -> dict[str, Any]:
@@ -50,13 +49,12 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied) -> dict[str, Any]:
         "lengths": lengths(tokenizer, uses),
         "frequencies": _thinned([(place, count) for place, (_, count) in enumerate(by_use, 1)]),
         "most_used": [
-            (tokenizer.token_bytes(token_id).hex(), token_id, count)
+            (drawn(tokenizer.token_bytes(token_id)), token_id, count)
             for token_id, count in by_use[:_MOST_USED_SHOWN]
         ],
         "unused": len(never),
         "unused_share": len(never) / tokenizer.vocab_size,
-        "unused_shown": [(tokenizer.token_bytes(i).hex(), i) for i in never[:_UNUSED_SHOWN]],
-        "growth": _growth(tokenizer),
+        "unused_shown": [(drawn(tokenizer.token_bytes(i)), i) for i in never[:_UNUSED_SHOWN]],
     }
 
 
@@ -129,14 +127,6 @@ def tokens_by_size(tokenizer: Tokenizer, uses: Uses) -> list[tuple[int, int]]:
     if (size, tokens) != (vocabulary.vocab_size, total):
         rows.append((vocabulary.vocab_size, total))
     return rows
-
-
-def _growth(tokenizer: Tokenizer) -> list[tuple[int, float, int]]:
-    """Return rows of: rank, mean length of the tokens made since the previous row, longest token so far."""
-    vocabulary = tokenizer.vocabulary
-    made = [len(vocabulary.tokens[token_id]) for token_id in vocabulary.merge_ids]
-    edges = sorted({round(len(made) * place / _GROWTH_POINTS) for place in range(_GROWTH_POINTS + 1)})
-    return [(end, sum(made[start:end]) / (end - start), max(made[:end])) for start, end in pairwise(edges)]
 
 
 def _thinned(rows: Sequence[Row]) -> list[Row]:

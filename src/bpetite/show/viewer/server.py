@@ -17,7 +17,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from bpetite.show.viewer.answers import Model, Nonsense, answer
+from bpetite.show.viewer.answers import Model, answer
 from bpetite.show.viewer.page import document, policy
 
 ADDRESS = "127.0.0.1"
@@ -104,16 +104,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> bytes:
         """Answer in JSON; what has no answer (a wrong pattern, say) gets the reason."""
         try:
-            answered = answer(self.server.models, self._question())
-        except Nonsense as error:
-            raise _Refused(HTTPStatus.BAD_REQUEST, str(error)) from None
+            answered = answer(self.server.models, json.loads(self._body()))
         except KeyError as error:
             answered = {"error": f"there is no token {error.args[0]}"}
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             answered = {"error": str(error)}
         return json.dumps(answered, separators=(",", ":")).encode("ascii")
 
-    def _question(self) -> Any:
+    def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdecimal()):
             raise _Refused(HTTPStatus.LENGTH_REQUIRED, "the length of the question must be given")
@@ -124,10 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(length))
         if len(body) < int(length):
             raise ConnectionAbortedError("the client closed the connection before the end of the question")
-        try:
-            return json.loads(body)
-        except (ValueError, RecursionError):
-            raise _Refused(HTTPStatus.BAD_REQUEST, "the question must be JSON in UTF-8") from None
+        return body
 
     def _send(self, status: HTTPStatus, content_type: str, body: bytes) -> None:
         self.send_response(status)

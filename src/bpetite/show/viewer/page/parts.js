@@ -1,4 +1,4 @@
-// What all views share: elements, questions to the server, and work whose result comes later.
+// What all views share: elements, tokens, tables, questions to the server, and work whose result comes later.
 "use strict";
 
 const byId = (id) => document.getElementById(id);
@@ -12,7 +12,7 @@ const plural = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s
 function element(kind, properties = {}, ...children) {
   const [tag, ...classes] = kind.split(".");
   const made = document.createElement(tag);
-  if (classes.length) made.className = classes.join(" ");
+  made.className = classes.join(" ");
   for (const [name, value] of Object.entries(properties)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (name in made) made[name] = value;
@@ -22,11 +22,28 @@ function element(kind, properties = {}, ...children) {
   return made;
 }
 
-/** Makes a row of a table; each cell is a text or a node. */
-const tableRow = (cells, kind = "td") => element("tr", {}, ...cells.map((cell) => element(kind, {}, cell)));
+const button = (words, onclick, properties = {}) => element("button", { type: "button", onclick, ...properties }, words);
 
-/** The numbers of a report, which are in its page; null in the viewer. */
-const inside = JSON.parse(byId("inside").textContent);
+const SIGNS = { " ": "·", "\n": "↵\n", "\t": "→" };
+
+/** Draws a token `{ runs, hex, special }`: of the runs, every second is an invisible character or the code of one. */
+function chip({ runs, hex, special }, kind = "chip") {
+  const mark = (run) => (run in SIGNS ? element("span.mark", {}, SIGNS[run]) : element("span.mark.code", {}, run.slice(1, -1)));
+  return element(`bdi.${kind}${special ? ".special" : ""}`, { title: hex }, ...runs.map((run, place) => (place % 2 ? mark(run) : run)));
+}
+
+/** Makes a row of a table; each cell is a number, a text or a node. */
+function rowOf(cells, kind = "td") {
+  const shown = (cell) => (typeof cell !== "number" ? cell : Number.isInteger(cell) ? number(cell) : cell.toFixed(4));
+  return element("tr", {}, ...cells.map((cell) => element(kind, {}, shown(cell))));
+}
+
+const tableOf = (heads, rows = []) =>
+  element("table", {}, element("thead", {}, rowOf(heads, "th")), element("tbody", {}, ...rows.map((row) => rowOf(row))));
+
+/** A list of facts `[name, value]`. */
+const factsOf = (facts) =>
+  element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
 
 /** Asks the server; a refusal, or the reason why there is no answer, is an Error. */
 async function ask(question, given = {}) {

@@ -1,48 +1,38 @@
 // The report: what texts say about a tokenizer, in tables, bars and lines. The numbers come with the page.
 
-const WIDTH = 720;
-const HEIGHT = 300;
-const LEFT = 64;
-const RIGHT = 704;
-const TOP = 14;
-const BOTTOM = 254;
+const [LEFT, RIGHT, TOP, BOTTOM] = [64, 704, 14, 254];
 
 function showReport(report) {
-  const [first] = report.sizes;
   const share = (100 * report.unused_share).toFixed(1);
-  const shownUnused = report.unused > report.unused_shown.length ? ` The table shows the first ${report.unused_shown.length}.` : "";
+  const size = { label: "vocabulary size", low: report.sizes[0][0], logarithmic: true };
+  const tokenRows = (rows) => rows.map(([token, id, ...uses]) => [chip(token), String(id), ...uses]);
+  byId("report").hidden = false;
   byId("report").append(
     element("h1", {}, report.name),
     factsOf(report.facts),
     section("sources", "Compression by source", "How much text one token stands for in each source. More is denser.",
-      tableOf(["source", "bytes", "characters", "tokens", "bytes per token"],
+      withBars(["source", "bytes", "characters", "tokens", "bytes per token"],
         report.sources.map((source) => [source.name, source.bytes, source.characters, source.tokens, source.bytes_per_token]), 4)),
     report.compared.length ? comparison(report.compared) : "",
     section("sizes", "Bytes per token by vocabulary size",
       "What every smaller vocabulary, cut from this one, would have given. Where the line flattens, more tokens buy little.",
-      linePlot({ label: "vocabulary size", low: first[0], logarithmic: true }, { label: "bytes per token", low: 0 },
-        [{ points: report.sizes.map(([size, , ratio]) => [size, ratio]) }]),
+      linePlot(size, { label: "bytes per token", low: 0 }, report.sizes.map(([size, , ratio]) => [size, ratio])),
       folded(tableOf(["vocabulary size", "tokens", "bytes per token"], report.sizes))),
-    section("lengths", "Token lengths", "How long the tokens are.", tableOf(["bytes in a token", "uses", "tokens"], report.lengths.map(([length, tokens, uses]) => [length, uses, tokens]), 2)),
+    section("lengths", "Token lengths", "How long the tokens are.",
+      withBars(["bytes in a token", "uses", "tokens"], report.lengths.map(([length, tokens, uses]) => [length, uses, tokens]), 2)),
     section("frequencies", "How often tokens are used", "The most used first, both axes logarithmic.",
-      linePlot({ label: "place by use", low: 1, logarithmic: true }, { label: "uses", low: 1, logarithmic: true }, [{ points: report.frequencies }]),
-      folded(tableOf(["token", "id", "uses"], report.most_used.map(([token, id, uses]) => [chip(token), id, uses])),
-        tableOf(["place", "uses"], report.frequencies))),
-    section("unused", "Unused tokens", `${plural(report.unused, "token")} (${share} %) ${report.unused === 1 ? "was" : "were"} never used on this text.${shownUnused}`,
-      folded(tableOf(["token", "id"], report.unused_shown.map(([token, id]) => [chip(token), id])))),
-    report.growth.length ? section("growth", "How tokens grow", "How long the tokens are that merges make, from the first merge to the last.",
-      linePlot({ label: "rank", low: 0 }, { label: "bytes", low: 0 }, [
-        { name: "mean length", points: report.growth.map(([rank, mean]) => [rank, mean]) },
-        { name: "longest so far", points: report.growth.map(([rank, , longest]) => [rank, longest]) },
-      ]),
-      folded(tableOf(["up to rank", "mean length", "longest so far"], report.growth))) : "",
+      linePlot({ label: "place by use", low: 1, logarithmic: true }, { label: "uses", low: 1, logarithmic: true }, report.frequencies),
+      folded(tableOf(["token", "id", "uses"], tokenRows(report.most_used)), tableOf(["place", "uses"], report.frequencies))),
+    section("unused", "Unused tokens",
+      `${plural(report.unused, "token")} (${share} %) never used on this text; the table shows up to ${report.unused_shown.length}.`,
+      folded(tableOf(["token", "id"], tokenRows(report.unused_shown)))),
   );
 }
 
 const section = (name, heading, about, ...parts) =>
-  element("article.measure", { "data-name": name }, element("h2", {}, heading), element("p.soft", {}, about), ...parts);
+  element("article.numbers", { "data-name": name }, element("h2", {}, heading), element("p.soft", {}, about), ...parts);
 
-const folded = (...tables) => element("details", {}, element("summary", {}, "Numbers"), ...tables);
+const folded = (...tables) => element("details", {}, element("summary.soft", {}, "Numbers"), ...tables);
 
 /** A row for each source, and three columns for each tokenizer. */
 function comparison(rows) {
@@ -53,13 +43,10 @@ function comparison(rows) {
       [...bySource].map(([source, found]) => [source, ...found.flatMap((row) => [row.tokens, row.bytes_per_token, row.tokens_to_first])])));
 }
 
-/** A table, with a bar beside each number of the column `drawn`. */
-function tableOf(heads, rows, drawn = -1) {
-  const most = Math.max(...rows.map((row) => row[drawn])) || 1;
-  const cell = (value) => (typeof value === "number" ? (Number.isInteger(value) ? number(value) : value.toFixed(4)) : value);
-  const body = rows.map((row) => tableRow([...row.map(cell), ...(drawn < 0 ? [] : [barOf(row[drawn] / most)])]));
-  return element("div.sideways", {}, element("table.grid.numbers", {},
-    element("thead", {}, tableRow([...heads, ...(drawn < 0 ? [] : [""])], "th")), element("tbody", {}, ...body)));
+/** A table, with a bar beside each number of a column. */
+function withBars(heads, rows, column) {
+  const max = Math.max(...rows.map((row) => row[column])) || 1;
+  return tableOf([...heads, ""], rows.map((row) => [...row, element("progress", { value: row[column], max })]));
 }
 
 function svg(tag, attributes, ...children) {
@@ -69,27 +56,24 @@ function svg(tag, attributes, ...children) {
   return made;
 }
 
-/** Draws lines over two axes `{ label, low, logarithmic }`; the highest values decide where the axes end. */
-function linePlot(x, y, lines) {
-  const points = lines.flatMap((line) => line.points);
+/** Draws a line over two axes `{ label, low, logarithmic }`; the highest values decide where the axes end. */
+function linePlot(x, y, points) {
   x.high = Math.max(x.low + 1, ...points.map(([value]) => value));
   y.high = 1.05 * Math.max(y.low + 1, ...points.map(([, value]) => value));
   const across = (value) => LEFT + shareOf(x, value) * (RIGHT - LEFT);
   const down = (value) => BOTTOM - shareOf(y, value) * (BOTTOM - TOP);
-  const text = (kind, place, ...words) => svg("text", { class: kind, ...place }, ...words);
-  return element("div.sideways", {}, svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" },
+  const text = (anchor, place, words) => svg("text", { "text-anchor": anchor, ...place }, words);
+  return svg("svg", { viewBox: "0 0 720 300", role: "img", class: "card" },
     svg("title", {}, `${y.label} against ${x.label}`),
     ...ticksOf(y).flatMap((tick) => [
-      svg("line", { class: "rule", x1: LEFT, x2: RIGHT, y1: down(tick), y2: down(tick) }),
-      text("y", { x: LEFT - 8, y: down(tick) + 4 }, short(tick)),
+      svg("path", { class: "rule", d: `M${LEFT} ${down(tick)}H${RIGHT}` }),
+      text("end", { x: LEFT - 8, y: down(tick) + 4 }, short(tick)),
     ]),
-    ...ticksOf(x).map((tick) => text("x", { x: across(tick), y: BOTTOM + 18 }, short(tick))),
-    text("x", { x: (LEFT + RIGHT) / 2, y: HEIGHT - 6 }, x.label),
-    text("x", { transform: `translate(14 ${(TOP + BOTTOM) / 2}) rotate(-90)` }, y.label),
-    ...lines.flatMap(({ name = "", points }, place) => [
-      svg("polyline", { class: `line l${place}`, points: points.map(([px, py]) => `${across(px)},${down(py)}`).join(" ") }),
-      text(`legend l${place}`, { x: LEFT + 14, y: TOP + 16 + 20 * place }, name),
-    ])));
+    ...ticksOf(x).map((tick) => text("middle", { x: across(tick), y: BOTTOM + 18 }, short(tick))),
+    text("middle", { x: (LEFT + RIGHT) / 2, y: 294 }, x.label),
+    text("middle", { transform: `translate(14 ${(TOP + BOTTOM) / 2}) rotate(-90)` }, y.label),
+    svg("polyline", { points: points.map(([px, py]) => `${across(px)},${down(py)}`).join(" ") }),
+  );
 }
 
 /** The place of a value on an axis, from 0 to 1. */

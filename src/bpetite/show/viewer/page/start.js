@@ -1,53 +1,36 @@
 // Starts the page: asks what there is to show, then starts the views, or shows the report.
 
-const VIEWS = [...document.querySelectorAll("[role=tab]")].map((tab) => tab.id.slice("tab-".length));
-
-function openView(name) {
-  const wanted = VIEWS.includes(name) ? name : VIEWS[0];
-  for (const view of VIEWS) {
-    const tab = byId(`tab-${view}`);
-    byId(view).hidden = view !== wanted;
-    tab.setAttribute("aria-selected", String(view === wanted));
-    tab.tabIndex = view === wanted ? 0 : -1;
+/** Shows the view that the address names, or the first. */
+function openView() {
+  const links = [...document.querySelectorAll("nav a")];
+  const wanted = links.find((link) => link.hash === location.hash) ?? links[0];
+  for (const link of links) {
+    byId(link.hash.slice(1)).hidden = link !== wanted;
+    link.setAttribute("aria-current", link === wanted ? "page" : "false");
   }
-}
-
-function startTabs() {
-  for (const [place, view] of VIEWS.entries()) {
-    byId(`tab-${view}`).addEventListener("click", () => { location.hash = view; });
-    byId(`tab-${view}`).addEventListener("keydown", (event) => {
-      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!move) return;
-      const next = VIEWS[(place + move + VIEWS.length) % VIEWS.length];
-      location.hash = next;
-      byId(`tab-${next}`).focus();
-    });
-  }
-  addEventListener("hashchange", () => openView(location.hash.slice(1)));
-  openView(location.hash.slice(1));
 }
 
 function showModels(models) {
   byId("models").append(...models.map((model) => element("li", { title: `fingerprint ${model.fingerprint}` },
     element("b", {}, model.name),
     ` ${number(model.vocab_size)} tokens · ${model.dialect} · ${model.pattern_name ?? "own pattern"}`)));
-  for (const name of ["merging", "vocabulary"]) {
-    byId(`${name}-model`).append(...models.map((model, place) => element("option", { value: place }, model.name)));
-    byId(`${name}-model-label`).hidden = models.length < 2;
+  for (const select of [byId("merging-model"), byId("vocabulary-model")]) {
+    select.append(...models.map((model, place) => element("option", { value: place }, model.name)));
+    select.parentElement.hidden = models.length < 2;
   }
   document.title = `${models.map((model) => model.name).join(" and ")} · bpetite`;
 }
 
 async function start() {
-  if (inside) {
-    byId("views").hidden = true;
-    byId("tokens").hidden = true;
-    byId("report").hidden = false;
-    document.title = `${inside.name} · bpetite report`;
-    showReport(inside);
+  const report = JSON.parse(byId("inside").textContent); // null in the viewer
+  if (report) {
+    document.querySelector("nav").hidden = true;
+    document.title = `${report.name} · bpetite report`;
+    showReport(report);
     return;
   }
-  startTabs();
+  addEventListener("hashchange", openView);
+  openView();
   const { models, patterns, dialects } = await ask("about");
   showModels(models);
   startTokens(models, startMerging());

@@ -12,33 +12,23 @@ const EXAMPLES = [
 
 const settings = () => Object.fromEntries(["corpus", "pattern", "special"].map((name) => [name, byId(name).value]));
 
-function startTraining(patterns, dialects) {
-  let trained = [];
-  const hidden = new Set();
-  const player = new Player(byId("training-player"), { label: "Merge", word: "merge " }, (step) => draw(trained.filter(({ name }) => !hidden.has(name)), step));
-  const tell = (text, wrong) => {
-    byId("training-sentence").textContent = text;
-    byId("training-sentence").classList.toggle("wrong", wrong);
-  };
-  function draw(lessons, step) {
-    byId("lessons").replaceChildren(...lessons.map((lesson) => lessonAt(lesson, step, pairAt(lesson, step) !== pairAt(lessons[0], step))));
-    tell(agreement(lessons, step), false);
-  }
+/** Shows a text, or that something is wrong. */
+function say(place, text, wrong = false) {
+  place.textContent = text;
+  place.classList.toggle("wrong", wrong);
+}
 
-  let shown = "";
+function startTraining(patterns, dialects) {
+  let lessons = [];
+  const player = new Player(byId("training-player"), "Merge", (step) => {
+    byId("lessons").replaceChildren(...lessons.map((lesson) => lessonAt(lesson, step, winnerOf(lesson, step) !== winnerOf(lessons[0], step))));
+    say(byId("training-sentence"), agreement(lessons, step));
+  });
+
   const retrain = latestOnly(byId("lessons"), async () => {
-    const asked = { ...settings(), merges: Math.trunc(Number(byId("merges").value)) };
-    if (JSON.stringify(asked) === shown) return; // nothing has changed: stay at this step
-    shown = "";
-    ({ lessons: trained } = await ask("lessons", asked));
-    byId("training-shown").replaceChildren(...trained.map(({ name }) => element("label", {},
-      element("input", { type: "checkbox", checked: !hidden.has(name), onchange: (event) => {
-        hidden[event.target.checked ? "delete" : "add"](name);
-        player.go(player.step);
-      } }), element("span", {}, name))));
-    player.reset(Math.max(...trained.map(({ steps }) => steps.length)), 1);
-    shown = JSON.stringify(asked);
-  }, (error) => tell(error.message, true));
+    ({ lessons } = await ask("lessons", { ...settings(), merges: Math.trunc(Number(byId("merges").value)) }));
+    player.reset(Math.max(...lessons.map(({ steps }) => steps.length)), 1);
+  }, (error) => say(byId("training-sentence"), error.message, true));
 
   for (const id of ["corpus", "pattern", "special", "merges"]) byId(id).addEventListener("input", () => retrain(null, 150));
   byId("patterns").append(...patterns.map((name) => element("option", { value: name })));
@@ -47,7 +37,7 @@ function startTraining(patterns, dialects) {
     byId("pattern").value = pattern;
     retrain();
   };
-  byId("examples").append(...EXAMPLES.map((example) => element("button.plain", { type: "button", onclick: () => use(example) }, example.name)));
+  byId("examples").append(...EXAMPLES.map((example) => button(example.name, () => use(example))));
   use(EXAMPLES[0]);
   startExplaining(dialects, player);
 }
@@ -55,72 +45,58 @@ function startTraining(patterns, dialects) {
 /** The form below: the person's own merges, and where and why they differ from those of a dialect. */
 function startExplaining(dialects, player) {
   byId("explain-dialect").append(...dialects.map((name) => element("option", { selected: name === "cs336" }, name)));
-  const tell = (text, wrong) => {
-    byId("difference").textContent = text;
-    byId("difference").classList.toggle("wrong", wrong);
-  };
   const explain = latestOnly(byId("difference"), async () => {
     const { rank, told } = await ask("difference", { ...settings(), merges: byId("my-merges").value, dialect: byId("explain-dialect").value });
-    tell(told, false);
+    say(byId("difference"), told);
     if (rank !== null) player.go(rank + 1);
-  }, (error) => tell(error.message, true));
+  }, (error) => say(byId("difference"), error.message, true));
   byId("explain-form").addEventListener("submit", (event) => {
     event.preventDefault();
     explain();
   });
 }
 
-/** The pair that wins at a step, as its tokens in hexadecimal; the winner stands first among the pairs. */
-const pairAt = ({ steps }, step) => steps[step - 1]?.pairs[0][0].join(" ") ?? "";
+/** The pair that wins at a step, as text: the ids of dialects differ. */
+function winnerOf({ steps, tokens }, step) {
+  const pair = steps[step - 1]?.pair ?? [];
+  return pair.map((id) => tokens[id].runs.join("")).join(" + ") || "nothing (no pair is left)";
+}
 
-/** A sentence about whether the visible dialects chose the same pair. */
+/** A sentence about whether the dialects chose the same pair. */
 function agreement(lessons, step) {
   if (step === 0) return "Nothing is merged yet: every word consists of its bytes.";
-  const groups = Map.groupBy(lessons, (lesson) => pairAt(lesson, step));
+  const groups = Map.groupBy(lessons, (lesson) => winnerOf(lesson, step));
   if (groups.size === 1) return `Merge ${step}: all dialects choose the same pair.`;
-  const named = (pair) => (pair ? pair.split(" ").map(labelOf).join(" + ") : "nothing (no pair is left)");
-  return `Merge ${step}: ${[...groups].map(([pair, chosen]) => `${chosen.map(({ name }) => name).join(", ")} → ${named(pair)}`).join(";  ")}`;
+  return `Merge ${step}: ${[...groups].map(([pair, chosen]) => `${chosen.map(({ name }) => name).join(", ")} → ${pair}`).join(";  ")}`;
 }
 
-function lessonAt({ name, rule, words, steps }, place, differs) {
+function lessonAt({ name, rule, tokens, words, steps }, place, differs) {
   const step = steps[place - 1];
-  const ended = place === 0 ? "Ready." : "No pair is left: training has stopped.";
-  return element(`article.lesson${differs ? ".differs" : ""}`, { "data-name": name },
+  const chips = (...ids) => ids.map((id) => chip(tokens[id]));
+  const shownWords = place === 0 || !steps.length ? words : (step ?? steps.at(-1)).words;
+  return element(`article.card.lesson${differs ? ".differs" : ""}`, { "data-name": name },
     element("h2", {}, name),
     element("p.soft", {}, `Ties go to ${rule}.`),
-    ...(step ? [winner(step, rule), pairList(step)] : [element("p.winner", {}, ended)]),
-    element("h3", {}, "Words"), wordList(place === 0 || !steps.length ? words : (step ?? steps.at(-1)).words),
+    element("div.winner", {}, ...(step ? winner(step, rule, chips) : [place === 0 ? "Ready." : "No pair is left: training has stopped."])),
+    step ? pairTable(step, chips) : "",
+    element("h3", {}, "Words"),
+    element("ul.line", {}, ...shownWords.rows.map(([ids, count]) => element("li", {}, ...chips(...ids), ` × ${number(count)}`)), moreOf(shownWords.more, "word")),
     element("h3", {}, "Merges so far"),
-    element("ol.merges", {}, ...steps.slice(0, place).map(({ pair, pairs: [[tokens]] }) =>
-      element("li", { "data-pair": pair.join(" ") }, chip(tokens.join(""), "chip.made")))));
+    element("ol.line.merges", {}, ...steps.slice(0, place).map(({ pair, made }) => element("li", { "data-pair": pair.join(" ") }, ...chips(made)))));
 }
 
-function winner({ pair, made, tied, pairs: [[tokens, count]] }, rule) {
+function winner({ pair, made, tied, pairs: [[, count]] }, rule, chips) {
   const ids = rule.endsWith("ids") ? `: (${pair.join(", ")})` : "";
   const why = tied === 1 ? "No other pair has this count." : `${plural(tied, "pair")} have this count; ${rule} wins${ids}.`;
-  return element("div.winner", {},
-    element("p", {}, chip(tokens[0]), " + ", chip(tokens[1]), " → ", chip(tokens.join(""), "chip.made"),
-      element("span.winner-count", {}, `${number(count)} × · id ${made}`)),
-    element("p.why", {}, why));
+  const [left, right, whole] = chips(...pair, made);
+  return [element("p", {}, left, " + ", right, " → ", whole), element("p", {}, `${number(count)} × · id ${made}`), element("p", {}, why)];
 }
 
-function pairList({ pairs, tied, more_pairs: more }) {
-  const rows = pairs.map(([tokens, count], place) =>
-    element(`li${place === 0 ? ".won" : place < tied ? ".tied" : ""}`, {},
-      element("span", {}, ...tokens.map((token) => chip(token))), barOf(count / pairs[0][1]), element("span.count", {}, number(count))));
-  return element("ol.pairs", { "aria-label": "Pair counts" }, ...rows, moreOf(more, "pair"));
-}
-
-function wordList({ rows, more }) {
-  return element("ul.lesson-words", {}, ...rows.map(([tokens, count]) =>
-    element("li", {}, ...tokens.map((token) => chip(token)), element("span.soft", {}, ` × ${number(count)}`))), moreOf(more, "word"));
+function pairTable({ pairs, tied, more_pairs: more }, chips) {
+  const most = pairs[0][1];
+  const table = tableOf([], pairs.map(([pair, count]) => [element("span", {}, ...chips(...pair)), element("progress", { value: count, max: most }), count]));
+  [...table.tBodies[0].rows].slice(0, tied).forEach((row, place) => row.classList.add(place ? "tied" : "won"));
+  return element("div.pairs", {}, table, moreOf(more, "pair"));
 }
 
 const moreOf = (more, noun) => (more ? element("li.soft", {}, `and ${plural(more, noun)} more`) : "");
-
-/** A bar, filled to a share of it. */
-function barOf(share) {
-  const fill = element("i.bar-fill");
-  fill.style.width = `${100 * share}%`;
-  return element("span.bar-track", {}, fill);
-}

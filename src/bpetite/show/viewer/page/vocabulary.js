@@ -4,47 +4,39 @@ const HINTS = { text: "part of a token’s text", bytes: "hexadecimal, e.g. e6 9
 
 function startVocabulary(models) {
   const details = detailsIn(byId("vocabulary-details"), "Choose a token to see how it is built.");
-  const rows = byId("found").tBodies[0];
-  const model = () => Number(byId("vocabulary-model").value);
-  const by = () => document.querySelector("input[name=by]:checked").value;
+  const table = tableOf(["Id", "Rank", "Token", "Bytes", "Made of"]);
+  const rows = table.tBodies[0];
+  const more = button("Show more", () => search(rows.rows.length), { id: "more", hidden: true });
+  byId("found").append(table, more);
 
   const search = latestOnly(byId("found"), async (first) => {
-    const chosen = model();
-    const answer = await ask("vocabulary", { model: chosen, by: by(), query: byId("search").value, first });
+    const model = Number(byId("vocabulary-model").value);
+    const answer = await ask("vocabulary", { model, by: byId("by").value, query: byId("search").value, first });
     if (first === 0) rows.replaceChildren();
-    rows.append(...answer.rows.map((token) => foundRow(token, () => details({ model: chosen, id: token.id }))));
-    byId("more").hidden = rows.rows.length >= answer.total;
+    rows.append(...answer.rows.map((token) => foundRow(token, () => details({ model, id: token.id }))));
+    more.hidden = rows.rows.length >= answer.total;
     byId("search-status").textContent = plural(answer.total, "token");
   }, (error) => {
     rows.replaceChildren();
-    byId("more").hidden = true;
+    more.hidden = true;
     byId("search-status").textContent = error.message;
   });
   const again = (delay = 0) => {
-    byId("search").placeholder = HINTS[by()];
-    const { name, vocab_size, merges, special_tokens } = models[model()];
-    byId("vocabulary-lead").textContent = `${name} has ${number(vocab_size)} tokens: 256 bytes, ${plural(merges, "merge")}, ${plural(Object.keys(special_tokens).length, "special token")}.`;
+    byId("search").placeholder = HINTS[byId("by").value];
+    const { name, vocab_size, merges, special_tokens } = models[byId("vocabulary-model").value];
+    byId("vocabulary-lead").textContent = `${name} has ${number(vocab_size)} tokens: 256 bytes, ${plural(merges, "merge")}, ${plural(special_tokens, "special token")}.`;
     search(0, delay);
   };
 
   byId("search").addEventListener("input", () => again(80));
   byId("search-form").addEventListener("submit", (event) => { event.preventDefault(); again(); });
-  document.querySelectorAll("input[name=by], #vocabulary-model").forEach((choice) => choice.addEventListener("change", () => again()));
-  byId("more").addEventListener("click", () => {
-    if (!byId("found").hasAttribute("aria-busy")) search(rows.rows.length);
-  });
+  for (const id of ["by", "vocabulary-model"]) byId(id).addEventListener("change", () => again());
   again();
 }
 
-function foundRow({ id, rank, bytes, pair, special }, choose) {
-  const row = tableRow([
-    element("button.link", { type: "button" }, String(id)),
-    rank === null ? "–" : number(rank),
-    chip(bytes, special ? "chip.special" : "chip"),
-    element("span.hex", {}, spacedHex(fromHex(bytes))),
-    pair ? pair.join(" + ") : special ? "special" : "–",
-  ]);
+function foundRow(token, choose) {
+  const { id, rank, hex, pair, special } = token;
+  const row = rowOf([button(String(id), choose), rank ?? "–", chip(token), hex, pair?.join(" + ") ?? (special ? "special" : "–")]);
   row.dataset.id = id;
-  row.addEventListener("click", choose);
   return row;
 }
