@@ -310,9 +310,6 @@ def test_the_cluster_is_a_flag(folder: Path) -> None:
     local = done("count", *inputs, "--output", folder / "l.parquet")
     assert done("count", *inputs, "--output", folder / "c.parquet", "--cluster", "local") == local
     assert (folder / "c.parquet").read_bytes() == (folder / "l.parquet").read_bytes()
-    assert done("count", *inputs, "--output", f"{folder}/parts/", "--cluster", "local") == local
-    assert done("merge-counts", "--counts", folder / "parts", "--output", folder / "m.parquet") == local
-    assert (folder / "m.parquet").read_bytes() == (folder / "l.parquet").read_bytes()
     local = done(*model, *inputs, "--output", folder / "l")
     assert done(*model, *inputs, "--output", folder / "c", "--cluster", "local") == local
     for path in (folder / "l").iterdir():

@@ -16,13 +16,9 @@ from hypothesis import strategies as st
 from ray.cluster_utils import Cluster
 
 from bpetite import Counts, Tokenizer, corpus
-from bpetite._internal.counts_file import are_apart
-from bpetite._internal.files import PART
 from bpetite._internal.types import Progress
-from bpetite.cli.counts import load_counts
 from bpetite.corpus import Options, Reading, cluster
-from bpetite.corpus.cluster import counting, encoding, tasks
-from bpetite.corpus.cluster.tasks import connected, grouped
+from bpetite.corpus.cluster import connected, grouped
 from bpetite.corpus.shards import Shard, ShardWriter
 from bpetite.reading import batches
 from bpetite.reading.cuts import Cut, cutter
@@ -103,52 +99,28 @@ def test_counts_are_those_of_one_machine(
     for paths in ([f"{folder}/in"], [f"{folder}/in/a.jsonl:1.5", f"{folder}/in/b.txt"]):
         local = Counts.from_files(paths, separator="\x00", dialect="tiktoken")
         told, progress = percentages()
-        spread = cluster.count(
+        local.save(tmp_path / "local", overwrite=True)
+        made = cluster.count(
             paths,
+            tmp_path / "spread",
+            overwrite=True,
             reading=READING,
             rules=Counts(dialect="tiktoken"),
             task_bytes=task_bytes,
             progress=progress,
         )
-        local.save(tmp_path / "local", overwrite=True)
-        spread.save(tmp_path / "spread", overwrite=True)
         assert (tmp_path / "spread").read_bytes() == (tmp_path / "local").read_bytes()
         assert told == sorted(told)
         assert told[-1] == 100
-        made = cluster.count_to_file(
-            paths,
-            tmp_path / "file",
-            overwrite=True,
-            reading=READING,
-            rules=Counts(dialect="tiktoken"),
-            task_bytes=task_bytes,
-        )
-        assert (tmp_path / "file").read_bytes() == (tmp_path / "local").read_bytes()
         assert (made.distinct, made.total, made.scale) == (len(local), local.total, local.scale)
+        with pytest.raises(FileExistsError):
+            cluster.count(paths, tmp_path / "spread", reading=READING, task_bytes=task_bytes)
 
 
-def test_a_folder_of_counts_adds_up_to_what_one_machine_counts(
-    nodes: Cluster, folder: Path, tmp_path: Path
-) -> None:
-    local = Counts.from_files(f"{folder}/in:1.5", separator="\x00", dialect="tiktoken")
-    output = tmp_path / "counts"
-    made = cluster.count_to_folder(
-        f"{folder}/in:1.5", output, reading=READING, rules=Counts(dialect="tiktoken"), task_bytes=5000
-    )
-    files = sorted(output.iterdir())
-    assert len(files) > 1
-    assert Counts.merge(map(Counts.load, files)) == local
-    assert (made.distinct, made.total, made.read.documents) == (len(local), local.total, local.documents)
-    assert are_apart(files)
-    assert not are_apart([*files, files[0]])
-    frequent = load_counts([str(output)], None, min_count=3)
-    assert list(frequent.items()) == [row for row in local.items() if row[1] >= 3 * local.scale]
-    with pytest.raises(FileExistsError):
-        cluster.count_to_folder(folder / "in", output)
-    (tmp_path / "bad.jsonl").write_text("{")
-    with pytest.raises(ValueError, match=r"bad\.jsonl: line 1"):
-        cluster.count_to_folder(tmp_path / "bad.jsonl", tmp_path / "none")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "counts"]
+def counted(paths: Any, folder: Path, **how: Any) -> Counts:
+    """What the cluster counts."""
+    cluster.count(paths, folder / "spread.counts", overwrite=True, **how)
+    return Counts.load(folder / "spread.counts")
 
 
 @pytest.mark.parametrize("shard_size", [700, 10**9])
@@ -166,7 +138,10 @@ def test_shards_are_those_of_one_machine(
 def test_an_error_in_a_task_is_the_error_of_the_call(nodes: Cluster, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text('{"text": "a"}\n' * 999 + '{"text": 1}\n')
     with pytest.raises(ValueError, match=r"bad\.jsonl: line 1000: field 'text' is not a string"):
-        cluster.count([folder / "in" / "a.jsonl", tmp_path / "bad.jsonl"], reading=READING, task_bytes=5000)
+        counted(
+            [folder / "in" / "a.jsonl", tmp_path / "bad.jsonl"], tmp_path, reading=READING, task_bytes=5000
+        )
+    assert not list(tmp_path.glob("*.counts"))
     tokenizer = Tokenizer.load(folder / "tok.json")
     with pytest.raises(ValueError, match=r"bad\.jsonl: line 1000"):
         cluster.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "out", task_bytes=5000)
@@ -195,7 +170,7 @@ def dying(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
         return cut_or_die
 
-    monkeypatch.setattr("bpetite.corpus.cluster.counting.cutter", deadly)
+    monkeypatch.setattr("bpetite.corpus.cluster.cutter", deadly)
     monkeypatch.setattr("bpetite.corpus.job.cutter", deadly)
 
 
@@ -217,7 +192,7 @@ def test_a_worker_that_dies_half_way_changes_nothing(
         (tmp_path / work).mkdir()
         dying(tmp_path / work, monkeypatch)
         if work == "count":
-            assert list(cluster.count(source, task_bytes=1).items()) == list(local.items())
+            assert list(counted(source, tmp_path, task_bytes=1).items()) == list(local.items())
         else:
             cluster.encode(tokenizer, source, tmp_path / "spread", options=options, task_bytes=1)
             assert contents(tmp_path / "spread") == contents(tmp_path / "local")
@@ -234,7 +209,7 @@ def test_a_stopped_run_goes_on_behind_the_last_whole_shard(
     out = tmp_path / "out"
     corpus.encode(tokenizer, folder / "in", tmp_path / "local", options=options)
     with monkeypatch.context() as patched:
-        patched.setattr("bpetite.corpus.cluster.encoding._build_shard", building_up_to(whole))
+        patched.setattr(ShardWriter, "finish", finishing_up_to(whole))
         with pytest.raises(ValueError, match="stopped"):
             cluster.encode(tokenizer, folder / "in", out, options=options, task_bytes=5000)
     shards = {path.name: path.stat().st_ino for path in out.glob("shard-*")}
@@ -256,7 +231,7 @@ def test_only_what_a_stopped_run_has_read_must_be_as_it_was(
         path.write_text(f"the cat {number}\x00sat on the mat")
     options = Options(shard_size=1, reading=READING)
     with monkeypatch.context() as patched:
-        patched.setattr("bpetite.corpus.cluster.encoding._build_shard", building_up_to(3))
+        patched.setattr(ShardWriter, "finish", finishing_up_to(3))
         with pytest.raises(ValueError, match="stopped"):
             cluster.encode(tokenizer, paths, tmp_path / "out", options=options, task_bytes=1000)
     for path in paths[2:]:
@@ -285,7 +260,7 @@ def test_a_divided_file_of_which_a_part_was_read_must_be_as_it_was(
     path.write_text("\x00".join(TEXTS))
     options = Options(shard_size=700, reading=READING)
     with monkeypatch.context() as patched:
-        patched.setattr("bpetite.corpus.cluster.encoding._build_shard", building_up_to(3))
+        patched.setattr(ShardWriter, "finish", finishing_up_to(3))
         with pytest.raises(ValueError, match="stopped"):
             cluster.encode(tokenizer, path, out, options=options, task_bytes=2000)
     content, status = path.read_text(), path.stat()
@@ -315,15 +290,16 @@ def test_a_divided_file_must_not_be_written_to_while_it_is_read(nodes: Cluster, 
         cluster.encode(tokenizer, path, out, options=options, task_bytes=2000, resume=True)
 
 
-def building_up_to(number: int) -> Callable[..., Shard]:
-    """Builds shards up to a number, then fails."""
+def finishing_up_to(number: int) -> Callable[[ShardWriter], Shard]:
+    """Finishes so many shards, then fails."""
+    finish, calls = ShardWriter.finish, iter(range(1000))
 
-    def build(kind: Any, folder: str, this: int, *parts: Any) -> Shard:
-        if this >= number:
+    def finish_or_stop(writer: ShardWriter) -> Shard:
+        if next(calls) >= number:
             raise ValueError("stopped")
-        return encoding._build_shard(kind, folder, this, *parts)
+        return finish(writer)
 
-    return build
+    return finish_or_stop
 
 
 def test_a_run_that_began_without_a_cluster_goes_on_there(
@@ -331,15 +307,9 @@ def test_a_run_that_began_without_a_cluster_goes_on_there(
 ) -> None:
     tokenizer = Tokenizer.load(folder / "tok.json")
 
-    def broken(*_: object) -> None:
-        raise ValueError("stopped")
-
     options = Options(shard_size=700, reading=READING)
-    publish, calls = ShardWriter.publish, iter(range(100))
     with monkeypatch.context() as patched:
-        patched.setattr(
-            ShardWriter, "publish", lambda writer: (publish if next(calls) < 5 else broken)(writer)
-        )
+        patched.setattr(ShardWriter, "finish", finishing_up_to(5))
         with pytest.raises(ValueError, match="stopped"):
             corpus.encode(tokenizer, folder / "in", tmp_path / "out", options=options)
     assert len(list((tmp_path / "out").glob("shard-*.npy"))) == 2 * 5
@@ -360,10 +330,10 @@ def test_small_files_are_read_by_one_task(nodes: Cluster, folder: Path, tmp_path
     corpus.encode(tokenizer, tmp_path / "in", tmp_path / "local")
     cluster.encode(tokenizer, tmp_path / "in", tmp_path / "spread")
     assert contents(tmp_path / "spread") == contents(tmp_path / "local")
-    assert cluster.count(tmp_path / "in") == Counts.from_files(tmp_path / "in")
+    assert counted(tmp_path / "in", tmp_path) == Counts.from_files(tmp_path / "in")
 
 
-def test_a_node_that_dies_changes_nothing(nodes: Cluster, folder: Path) -> None:
+def test_a_node_that_dies_changes_nothing(nodes: Cluster, folder: Path, tmp_path: Path) -> None:
     node = nodes.add_node(num_cpus=1)
     local = Counts.from_files(folder / "in", separator="\x00")
 
@@ -372,7 +342,7 @@ def test_a_node_that_dies_changes_nothing(nodes: Cluster, folder: Path) -> None:
             nodes.remove_node(node)
             time.sleep(0.1)
 
-    spread = cluster.count(folder / "in", reading=READING, task_bytes=2000, progress=kill_it)
+    spread = counted(folder / "in", tmp_path, reading=READING, task_bytes=2000, progress=kill_it)
     assert node not in nodes.worker_nodes
     assert list(spread.items()) == list(local.items())
 
@@ -406,9 +376,9 @@ def test_an_error_of_counting_leaves_few_tasks(
     def numbered(*arguments: Any) -> Iterator[list[Input]]:
         return (group for group, _ in zip(grouped(*arguments), numbers, strict=False))
 
-    monkeypatch.setattr(tasks, "grouped", numbered)
+    monkeypatch.setattr(cluster, "grouped", numbered)
     with pytest.raises(ValueError, match="not valid UTF-8"):
-        cluster.count(tmp_path / "a.txt", task_bytes=100, reading=Reading(separator=" "))
+        counted(tmp_path / "a.txt", tmp_path, task_bytes=100, reading=Reading(separator=" "))
     assert next(numbers) < 12
 
 
@@ -418,21 +388,7 @@ def test_a_worker_that_dies_again_and_again_is_an_error_of_the_run(
     def dies() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr("bpetite.corpus.cluster.tasks._RETRIES", 0)
+    monkeypatch.setattr("bpetite.corpus.cluster._RETRIES", 0)
     message = "the cluster could not finish: WorkerCrashedError"
     with pytest.raises(RuntimeError, match=message), connected("auto") as cluster:
         cluster.get(cluster.task(dies)())
-
-
-def test_a_folder_of_counts_holds_nothing_of_workers_that_died(
-    nodes: Cluster, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = counting._Ranges.write
-
-    def write_beside(ranges: counting._Ranges, hidden: Path) -> int:
-        (hidden / f".part-00000.counts.1-ab{PART}").touch()
-        return write(ranges, hidden)
-
-    monkeypatch.setattr(counting._Ranges, "write", write_beside)
-    cluster.count_to_folder(folder / "in", tmp_path / "counts", reading=READING)
-    assert {path.suffix for path in (tmp_path / "counts").iterdir()} == {".counts"}

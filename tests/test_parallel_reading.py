@@ -289,19 +289,19 @@ def test_a_run_that_stops_among_small_files_goes_on_there(
     for stop in range(1, 40, 13):
         left = stop
         output = tmp_path / f"stopped{stop}"
-        publish = ShardWriter.publish
+        finish = ShardWriter.finish
 
-        def publish_some(writer: ShardWriter, publish: Any = publish) -> None:
+        def finish_some(writer: ShardWriter, finish: Any = finish) -> Any:
             nonlocal left
             left -= 1
             if left < 0:
                 raise OSError("the disk is gone")
-            publish(writer)
+            return finish(writer)
 
-        monkeypatch.setattr(ShardWriter, "publish", publish_some)
+        monkeypatch.setattr(ShardWriter, "finish", finish_some)
         with pytest.raises(OSError, match="the disk is gone"):
             corpus.encode(tokenizer, many, output, options=options)
-        monkeypatch.setattr(ShardWriter, "publish", publish)
+        monkeypatch.setattr(ShardWriter, "finish", finish)
         journal = output / manifest.JOURNAL
         journal.write_bytes(journal.read_bytes()[:-stop])  # as if it had been killed while it wrote
         corpus.encode(tokenizer, many, output, options=options, resume=True)

@@ -18,9 +18,8 @@ import contextlib
 import json
 import os
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from bpetite._constants import UNICODE_VERSION
@@ -151,30 +150,6 @@ class _Block(NamedTuple):
     def size(self) -> int:
         """The number of bytes behind the head."""
         return self.rows * (self.length_width + self.count_width) + self.pretokens
-
-
-def are_apart(paths: Iterable[Path]) -> bool:
-    """Whether the files have disjoint ranges of pretokens, as those that a cluster writes."""
-    bounds = sorted(found for path in paths if (found := _bounds(path)) is not None)
-    return all(last < first for (_, last), (first, _) in pairwise(bounds))
-
-
-def _bounds(path: Path) -> tuple[bytes, bytes] | None:
-    """Return the first and the last pretoken of a file."""
-    with open(path, "rb") as file:
-        _read_rules(path, file)
-        places: list[tuple[int, _Block]] = []
-        while (block := _read_head(path, file)[1]).rows:
-            places = [*places[:1], (file.tell(), block)]
-            file.seek(block.size, os.SEEK_CUR)
-        rows = []
-        for place, block in places:
-            file.seek(place)
-            rows.append(_rows(path, block, file.read(block.size)))
-    if not rows:
-        return None
-    joined, ends, _ = rows[-1]
-    return rows[0][0][: int(rows[0][1][0])], joined[_start(ends, len(ends) - 1) :]
 
 
 def read_counts(path: Path) -> tuple[Rules, Iterator[Rows]]:

@@ -40,14 +40,10 @@ def load_counts(
 ) -> Counts:
     """Load files of counts, each with its weight, and add them up.
 
-    Pretokens rarer than `min_count` may be left out if no other file can contain them.
+    Pretokens rarer than `min_count` are left out while a single file is loaded.
     """
-    from bpetite._internal.counts_file import are_apart  # slow to import
-
     inputs = find_inputs(arguments)
-    weighted = any(found.weight != 1 for found in inputs)
-    apart = not weighted and min_count > 1 and are_apart(found.name for found in inputs)
-    least = min_count if apart else 1
+    least = min_count if len(inputs) == 1 and inputs[0].weight == 1 else 1
     loading = None if progress is None else ProgressOfAll(progress, size_of(inputs))
     parts = (_weighted_counts(found, memory_limit, least, loading) for found in inputs)
     if len(inputs) == 1:
@@ -67,8 +63,7 @@ def _weighted_counts(
 
 def summary_of(counts: Counts) -> bytes:
     """Summarize counts as a line of JSON."""
-    read = Tally(counts.documents, counts.bytes, counts.beside.replaced, counts.beside.skipped)
-    return summary_line(len(counts), counts.total, read, counts.scale)
+    return summary_line(len(counts), counts.total, counts._read(), counts.scale)
 
 
 def summary_line(distinct: int, total: int, read: Tally, scale: int) -> bytes:

@@ -1,9 +1,9 @@
 """What a folder of shards was made from: its manifest, and the journal from which a stopped run is resumed.
 
-The manifest is written when everything is done. Until then there is the journal, a file of JSON lines:
+The manifest is written when everything is done. Until then there is the journal, lines of a hash and of JSON:
 
-    {"fingerprint": ..., "options": ..., "inputs": [["a.txt", 5, [times]], ["b.txt", 7, [times]]]}
-    {"shard": ..., "inputs": [what was read of a.txt], "prefix": ""}      a.txt ends in the first shard
+    2d7e... {"fingerprint": ..., "options": ..., "inputs": [["a.txt", 5, time], ["b.txt", 7, time]]}
+    c1b6... {"shard": ..., "inputs": [what was read of a.txt], "prefix": ""}     a.txt ends in the first shard
 
 From the documents of shards and of inputs follows how many documents of the next input are in shards.
 """
@@ -90,29 +90,27 @@ class Journal:
         begun, reached = None, Reached()
         with _refusing(self._path, "; remove the folder and start again"):
             for number, line in enumerate(lines):
-                stored = json.loads(line)
+                digest, _, content = line.partition(b" ")
+                if _digest(content) != digest:
+                    raise ValueError(f"line {number + 1} changed since it was written")
+                stored = json.loads(content)
                 if number == 0:
-                    begun = _checked_run(stored)
+                    begun = {name: stored[name] for name in ("fingerprint", "options", "inputs")}
                     continue
                 reached.shards.append(_shard(stored["shard"]))
                 reached.inputs += map(_read_input, stored["inputs"])
                 reached.prefix = stored["prefix"]
-                if type(reached.prefix) is not str or reached.documents < 0:
-                    raise TypeError(f"prefix is {reached.prefix!r:.80}")
         self._file.truncate(sum(len(line) + 1 for line in lines))
         return begun, reached
 
-    def begin(self, run: Json) -> None:
-        """Write what is being made."""
-        inputs = [[recorded(name), *rest] for name, *rest in run["inputs"]]
-        self._append({**run, "inputs": inputs})
-
     def step(self, shard: Shard, ended: Sequence[ReadInput], prefix: str) -> None:
         """Write that a shard is complete, and the inputs that ended in it."""
-        self._append({"shard": asdict(shard), "inputs": list(map(_row, ended)), "prefix": prefix})
+        self.append({"shard": asdict(shard), "inputs": list(map(_row, ended)), "prefix": prefix})
 
-    def _append(self, line: Json) -> None:
-        write_fully(self._file, json.dumps(line).encode("ascii") + b"\n")
+    def append(self, step: Json) -> None:
+        """Write the next line, or the first one, which says what is being made."""
+        content = json.dumps(step).encode("ascii")
+        write_fully(self._file, b"%s %s\n" % (_digest(content), content))
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
@@ -125,6 +123,10 @@ class Journal:
         self._path.unlink(missing_ok=True)
 
 
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode("ascii")
+
+
 def _lock(file: BinaryIO, folder: Path) -> None:
     try:
         import fcntl
@@ -135,18 +137,6 @@ def _lock(file: BinaryIO, folder: Path) -> None:
     except OSError:
         file.close()
         raise ValueError(f"{folder}: another process is writing to it") from None
-
-
-def _checked_run(run: Json) -> Json:
-    """Return the first line of the journal if it has all fields that are used."""
-    for name, kind in (("fingerprint", str), ("options", dict), ("inputs", list)):
-        if type(run[name]) is not kind:
-            raise TypeError(f"{name} is {run[name]!r:.80}")
-    for number, (name, size, stamp) in enumerate(run["inputs"]):
-        if not (type(name) is str and type(size) in (int, type(None)) and type(stamp) in (list, type(None))):
-            raise TypeError(f"an input is {[name, size, stamp]!r:.80}")
-        run["inputs"][number] = [local(name), size, stamp]
-    return run
 
 
 def _row(read: ReadInput) -> Json:

@@ -5,24 +5,20 @@ from __future__ import annotations
 import contextlib
 import errno
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from bpetite._internal.arguments import worded
+from bpetite._internal.names import recorded
 from bpetite.corpus.job import Documents, Job, named_stamp
-from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Json, Manifest, Reached, ReadInput
+from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest, Reached, ReadInput
 from bpetite.corpus.shards import remove_parts
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input
 
-_NAMED = 5
-"""An error names at most this many missing or new inputs."""
-
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 """The errors of a full disk and of a used up quota."""
-
-_BEFORE_SHARDS = (JOURNAL, TOKENIZER)
-"""The files that may be in a folder before the first shard is begun."""
 
 
 def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
@@ -38,7 +34,7 @@ def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     if not (folder / MANIFEST).exists():
         return None
     manifest = Manifest.load(folder)
-    names = [read.name for read in manifest.inputs]
+    names = [recorded(read.name) for read in manifest.inputs]
     _check_same(folder, job, manifest.tokenizer["fingerprint"], manifest.options, names)
     for read, source in zip(manifest.inputs, job.inputs, strict=True):
         _check_unchanged(read, source)
@@ -65,17 +61,16 @@ def begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> Reached
     """Return how far a stopped run of the same job came; for a new run, begin the journal."""
     remove_parts(folder)
     begun, reached = journal.read()
-    if begun is None:
-        if resume and any(path.name not in _BEFORE_SHARDS for path in folder.iterdir()):
-            raise FileExistsError(f"{folder} is not empty and has no journal of a run to continue")
-        job.save_tokenizer(folder)
-        journal.begin(job.identity())
-        return reached
-    names = [name for name, *_ in begun["inputs"]]
-    _check_same(folder, job, begun["fingerprint"], begun["options"], names)
-    _check_inputs(job, begun["inputs"], reached)
+    if begun is None and resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty and has no journal of a run to continue")
+    if begun is not None:
+        names = [name for name, *_ in begun["inputs"]]
+        _check_same(folder, job, begun["fingerprint"], begun["options"], names)
+        _check_inputs(job, begun["inputs"], reached)
     if not (folder / TOKENIZER).exists():
         job.save_tokenizer(folder)
+    if begun is None:
+        journal.append(job.identity())
     for file in (file for shard in reached.shards for file in shard.files):
         path = folder / file.name
         if not path.is_file() or path.stat().st_size != file.bytes:
@@ -89,32 +84,18 @@ def _check_same(
     folder: Path, job: Job, fingerprint: str, options: Mapping[str, Any], names: Sequence[str]
 ) -> None:
     """Refuse another model, another option, or other inputs than those that a run was begun with."""
-    same_model: Json = {"model": fingerprint}
-    was = same_model | {f"option {name}": value for name, value in options.items()}
-    now = {"model": job.tokenizer.fingerprint}
-    now |= {f"option {name}": value for name, value in job.options.to_dict(job.dtype).items()}
-    for what in sorted({*was, *now}):
+    given = job.identity()
+    was = {"model": fingerprint, **{f"option {name}": value for name, value in options.items()}}
+    now = {"model": given["fingerprint"]}
+    now |= {f"option {name}": value for name, value in given["options"].items()}
+    for what in {**was, **now}:
         if was.get(what) != now.get(what):
             begun = f"begun with {was.get(what)!r:.300}, now {now.get(what)!r:.300}"
             raise ValueError(f"{folder}: the {what} changed: {begun}")
-    given = [source.name for source in job.inputs]
-    if names != given:
-        raise ValueError(f"{folder}: the inputs changed since the run began: {_difference(names, given)}")
-
-
-def _difference(was: Sequence[str], now: Sequence[str]) -> str:
-    """Say which names are missing and which are new, and the first few of them."""
-    changes = []
-    for what, names, others in (("missing", was, set(now)), ("new", now, set(was))):
-        changed = [name for name in names if name not in others]
-        more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
-        if changed:
-            verb = "is" if len(changed) == 1 else "are"
-            changes.append(f"{len(changed)} {verb} {what} ({', '.join(changed[:_NAMED])}{more})")
-    place = next((place for place, names in enumerate(zip(was, now, strict=False)) if len({*names}) > 1), -1)
-    return "; ".join(changes) or (
-        f"they come in another order, or another number of times, from {now[place]} on"
-    )
+    inputs = zip_longest(names, (name for name, *_ in given["inputs"]))
+    for number, (then, here) in enumerate(inputs, 1):
+        if then != here:
+            raise ValueError(f"{folder}: the inputs changed: number {number} was {then}, now {here}")
 
 
 def _check_inputs(job: Job, begun: Sequence[list[Any]], reached: Reached) -> None:

@@ -3,22 +3,21 @@
     inputs → batches of documents → ids, in order → shards of `shard_size` tokens → lines of the journal
 
 `num_threads` threads read documents, as many others encode one batch each, this one writes, and one more
-completes a shard while the next one begins. On a cluster, tasks read and encode, and others write shards.
-Memory does not depend on the size of the corpus: only a few batches are in work at a time.
+completes a shard while the next one begins. On a cluster, tasks read and encode. Memory does not depend on
+the size of the corpus: only a few batches are in work at a time.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ from bpetite.corpus.resume import begin_run, finished, proposing_resume
 from bpetite.corpus.shards import Ids, Shard, ShardWriter
 from bpetite.reading.batches import Batch, Ended
 from bpetite.reading.sources import size_of
-from bpetite.reading.threads import FORKED, check_process, in_threads, threads_of
+from bpetite.reading.threads import check_process, in_threads, threads_of
 from bpetite.tokenizer import Tokenizer
 
 
@@ -62,12 +61,11 @@ def encode(
     (2, 3)
     """
     job = Job.make(tokenizer, corpus, options or Options(), output)
-    folder, threads = Path(output), threads_of(num_threads)
-    return run(job, folder, lambda reached: _by_threads(job, folder, threads, reached), resume, progress)
+    threads = threads_of(num_threads)
+    return run(job, Path(output), lambda reached: _by_threads(job, threads, reached), resume, progress)
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(NamedTuple):
     """Some documents of one input, in order."""
 
     documents: int
@@ -76,13 +74,10 @@ class Stretch:
     """What was read of the input, if it ends here."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Some encoded documents of a corpus."""
 
-    ids: Any
-    """On a cluster, a reference to them."""
-    tokens: int
+    ids: Ids
     ends: NDArray[np.uint64]
     """Where each whole document ends in the ids."""
     stretches: Sequence[Stretch]
@@ -100,24 +95,8 @@ def stretches_of(batch: Batch) -> list[Stretch]:
     return [Stretch(len(batch.texts) - batch.goes_on, batch.affected)]
 
 
-class ShardBuilder(Protocol):
-    """Writes shards: threads of this process, or tasks of a cluster."""
-
-    at_once: int
-    """How many shards may be completed while the next one is written."""
-
-    def begin(self, number: int) -> Any:
-        """Begin a shard."""
-
-    def write(self, shard: Any, ids: Any, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
-        """Append ids from `start` to `stop` to a shard; documents end in them at `ends`."""
-
-    def end(self, shard: Any) -> Future[Shard]:
-        """Begin to complete a shard."""
-
-
-Work = Callable[[Reached], AbstractContextManager[tuple[Iterable[Part], ShardBuilder]]]
-"""Encodes the documents that are not in shards yet (others may come again), and builds shards."""
+Work = Callable[[Reached], Generator[Part, None, None]]
+"""Encodes what is not in shards yet; the documents of the input in which a run stopped come again."""
 
 
 def run(job: Job, folder: Path, work: Work, resume: bool, progress: Progress | bool | None) -> Manifest:
@@ -127,8 +106,8 @@ def run(job: Job, folder: Path, work: Work, resume: bool, progress: Progress | b
         return done
     with closing(Journal(folder)) as journal, proposing_resume(folder), shown(progress) as report:
         reached = begin_run(folder, journal, job, resume)
-        with work(reached) as (parts, shards):
-            _Run(journal, job, reached, shards, report).write(parts)
+        with closing(work(reached)) as parts, closing(_Run(folder, journal, job, reached, report)) as shards:
+            shards.write(parts)
         manifest = job.manifest(reached)
         manifest.save(folder)
         journal.remove()
@@ -139,23 +118,23 @@ class _Run:
     """Divides encoded documents into shards; a shard ends with the document that fills it."""
 
     def __init__(
-        self, journal: Journal, job: Job, reached: Reached, shards: ShardBuilder, progress: Progress | None
+        self, folder: Path, journal: Journal, job: Job, reached: Reached, progress: Progress | None
     ) -> None:
         self._process = os.getpid()
+        self._folder = folder
         self._journal = journal
         self._job = job
         self._reached = reached
-        self._shards = shards
-        self._shard: Any = None
         self._number = len(reached.shards)
-        self._tokens = self._documents = 0
-        """What is in the shard so far."""
         self._before = reached.all_documents
-        """The number of documents in the shards before it."""
-        self._begun = reached.all_documents
+        """The number of documents in the shards before the current one."""
+        self._writer = self._new_writer()
+        self._completing: tuple[ShardWriter, Future[Shard], list[ReadInput], str] | None = None
+        """The shard before it, if it is not in the journal, the inputs that end there, and the hash."""
+        self._thread = ThreadPoolExecutor(1, "bpetite-finish")
         self._left = reached.documents
         """The number of documents that come again, and are in shards already."""
-        self._completing: deque[tuple[Future[Shard], list[ReadInput], str]] = deque()
+        self._begun = reached.all_documents
         self._taken = self._begun - self._left
         """The number of documents up to the end of the part."""
         self._ended: deque[tuple[int, ReadInput]] = deque()
@@ -164,6 +143,9 @@ class _Run:
         self._progress = progress
         self._total = 0 if progress is None else size_of(job.inputs)
         self._read = sum(read.bytes for read in reached.inputs)
+
+    def _new_writer(self) -> ShardWriter:
+        return ShardWriter(self._folder, self._number, self._job.options.format, self._job.dtype)
 
     def _begin_input(self) -> None:
         self._of_input = self._affected = 0
@@ -175,16 +157,16 @@ class _Run:
         try:
             for part in parts:
                 self._take(part)
-                self._settle(self._shards.at_once)
+                self._settle(wait=False)
             if self._left:
                 self._refuse_changed()
-        except Exception as error:
-            if str(error) != FORKED:
-                self._settle(0)  # Complete shards are put into the journal; an error there came first.
+        except Exception:
+            if os.getpid() == self._process:
+                self._settle()  # A complete shard is put into the journal; an error there came first.
             raise
-        if self._documents:
+        if self._writer.documents:
             self._end_shard()
-        self._settle(0)
+        self._settle()
         self._reached.inputs += [read for _, read in self._ended]
 
     def _take(self, part: Part) -> None:
@@ -199,10 +181,10 @@ class _Run:
                 self._refuse_changed()
         start = int(part.ends[first - 1]) if first else 0
         while not self._left:
-            missing = max(0, self._job.options.shard_size - self._tokens)
+            missing = max(0, self._job.options.shard_size - self._writer.tokens)
             after = first + int(np.searchsorted(part.ends[first:], np.uint64(start + missing))) + 1
             if after > len(part.ends):
-                self._write(part, start, part.tokens, part.ends[first:])
+                self._write(part, start, len(part.ids), part.ends[first:])
                 break
             stop = int(part.ends[after - 1])
             self._write(part, start, stop, part.ends[first:after])
@@ -244,55 +226,54 @@ class _Run:
         return self._hash.hexdigest() if self._is_hashed else ""
 
     def _write(self, part: Part, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
-        if stop == start and not len(ends):
-            return
-        if self._shard is None:
-            self._shard = self._shards.begin(self._number)
-        self._shards.write(self._shard, part.ids, start, stop, ends)
-        self._tokens += stop - start
-        self._documents += len(ends)
+        if stop > start or len(ends):
+            self._writer.write(part.ids[start:stop], ends - np.uint64(start))
 
     def _report(self, read: int) -> None:
         self._read += read
         if self._progress is not None:
             self._progress("encoding", self._read, self._total)
-            self._progress("documents", self._before + self._documents, 0)
+            self._progress("documents", self._before + self._writer.documents, 0)
             check_process(self._process)
 
     def _end_shard(self) -> None:
-        """Complete a shard while the next one begins."""
-        self._settle(self._shards.at_once - 1)
-        self._before += self._documents
+        """Complete a shard in another thread while the next one begins."""
+        self._settle()
+        self._before += self._writer.documents
         ended = []
         while self._ended and self._ended[0][0] <= self._before:
             ended.append(self._ended.popleft()[1])
-        self._completing.append((self._shards.end(self._shard), ended, self._prefix()))
-        self._shard, self._number = None, self._number + 1
-        self._tokens = self._documents = 0
+        finishing = self._thread.submit(self._writer.finish)
+        self._completing = (self._writer, finishing, ended, self._prefix())
+        self._number += 1
+        self._writer = self._new_writer()
 
-    def _settle(self, most: int) -> None:
-        """Put complete shards into the journal, in order, until at most `most` are left."""
-        while self._completing and (len(self._completing) > most or self._completing[0][0].done()):
-            completed, ended, prefix = self._completing.popleft()
-            try:
-                shard = completed.result()
-            except BaseException:
-                self._completing.clear()  # Later shards are not in the journal without this one.
-                raise
-            self._journal.step(shard, ended, prefix)
-            self._reached.shards.append(shard)
-            self._reached.inputs += ended
+    def _settle(self, *, wait: bool = True) -> None:
+        """Put the shard that is being completed into the journal, if it is complete."""
+        if self._completing is None or not (wait or self._completing[1].done()):
+            return
+        _, finishing, ended, prefix = self._completing
+        shard = finishing.result()
+        self._completing = None
+        self._journal.step(shard, ended, prefix)
+        self._reached.shards.append(shard)
+        self._reached.inputs += ended
+
+    def close(self) -> None:
+        """Wait for the thread, and remove what is not finished."""
+        if os.getpid() == self._process:
+            self._thread.shutdown(cancel_futures=True)
+            self._writer.discard()
+            if self._completing is not None:
+                self._completing[0].discard()
 
 
 class _Stopped(Exception):
     """The encoding of a batch was given up because something failed."""
 
 
-@contextlib.contextmanager
-def _by_threads(
-    job: Job, folder: Path, threads: int, reached: Reached
-) -> Iterator[tuple[Iterable[Part], ShardBuilder]]:
-    """Read and encode documents, and write shards, in threads of this process."""
+def _by_threads(job: Job, threads: int, reached: Reached) -> Generator[Part, None, None]:
+    """Read and encode documents in threads of this process."""
     has_left = threading.Event()
 
     def stop_if_left(*_: object) -> None:
@@ -306,18 +287,17 @@ def _by_threads(
         if done:
             batch = replace(batch, texts=batch.texts[done:], first=batch.first + done, begun=0)
         if not batch.texts:
-            yield Part(ends, 0, ends, stretches, read, hashed)
+            yield Part(ends[:0], ends, stretches, read, hashed)
             return
         ids, ended = job.ids_of(source, batch, stop_if_left)
-        yield Part(ids, len(ids), np.concatenate((ends, ended)) if done else ended, stretches, read, hashed)
+        yield Part(ids, np.concatenate((ends, ended)) if done else ended, stretches, read, hashed)
 
     inputs = job.inputs[len(reached.inputs) :]
     with (
         closing(read_sources(inputs, job.options.reading, threads, hashed=True)) as items,
         closing(in_threads(_with_done(items, reached), encoded, threads, has_left=has_left)) as parts,
-        closing(_Writers(folder, job)) as writers,
     ):
-        yield parts, writers
+        yield from parts
 
 
 def _with_done(items: Iterable[Read], reached: Reached) -> Iterator[tuple[Read, int]]:
@@ -328,42 +308,3 @@ def _with_done(items: Iterable[Read], reached: Reached) -> Iterator[tuple[Read, 
         done = min(left, len(batch.texts) - batch.goes_on)
         left -= done
         yield item, done
-
-
-class _Writers:
-    """Writes shards, and completes each in another thread while the next one begins."""
-
-    at_once = 1
-
-    def __init__(self, folder: Path, job: Job) -> None:
-        self._folder = folder
-        self._job = job
-        self._thread = ThreadPoolExecutor(1, "bpetite-finish")
-        self._process = os.getpid()
-        self._unfinished: list[ShardWriter] = []
-
-    def begin(self, number: int) -> ShardWriter:
-        """Begin a shard."""
-        writer = ShardWriter(self._folder, number, self._job.options.format, self._job.dtype)
-        self._unfinished.append(writer)
-        return writer
-
-    def write(self, shard: ShardWriter, ids: Ids, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
-        """Append ids to a shard."""
-        shard.write(ids[start:stop], ends - np.uint64(start))
-
-    def end(self, shard: ShardWriter) -> Future[Shard]:
-        """Begin to complete a shard."""
-        return self._thread.submit(self._finish, shard)
-
-    def _finish(self, writer: ShardWriter) -> Shard:
-        shard = writer.finish()
-        self._unfinished.remove(writer)
-        return shard
-
-    def close(self) -> None:
-        """Wait for the thread, and remove what is not finished."""
-        if os.getpid() == self._process:
-            self._thread.shutdown(cancel_futures=True)
-            for writer in self._unfinished:
-                writer.discard()

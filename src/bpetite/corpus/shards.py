@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import secrets
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.files import PART, named, sync_folder, write_fully
+from bpetite._internal.files import PART, write_whole
 
 ShardFormat = Literal["npy", "bin", "megatron"]
 Ids = NDArray[Any]
@@ -29,11 +27,8 @@ FORMATS: tuple[ShardFormat, ...] = ("npy", "bin", "megatron")
 _DTYPES = ("uint16", "uint32", "int32")
 _MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
 _MEGATRON_DTYPES = {"int32": 4, "uint16": 8}
-_PLACES = 1 << 17
-"""How many places of documents are computed at a time."""
-
+_MEGATRON_HEAD = "<QBQQ"
 _OFFSETS = np.dtype("<u8")
-_LENGTHS = np.dtype("<i4")
 
 
 @dataclass(frozen=True)
@@ -85,108 +80,57 @@ def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
     return f"{stem}.{shard_format}", f"{stem}.offsets.npy"
 
 
+class _Discarded(Exception):
+    """Ends the writing of a file that is not wanted any more."""
+
+
 class ShardWriter:
-    """Writes one shard; `finish` completes its files and gives them their names, `discard` removes them."""
+    """Writes one shard; `finish` completes its files and gives them their names, `discard` removes them.
+
+    Where its documents end is in memory until then: 8 bytes for each.
+    """
 
     def __init__(self, folder: Path, number: int, shard_format: ShardFormat, dtype: str) -> None:
         self._format = shard_format
         self._dtype = np.dtype(dtype).newbyteorder("<")
-        self._part_suffix = f".{os.getpid()}-{secrets.token_hex(4)}{PART}"
         self._ids_path, self._places_path = (folder / name for name in names_of(number, shard_format))
-        self._files: dict[Path, BinaryIO] = {}
-        """The open files by their final names; they are created when something is written."""
+        self._opened = contextlib.ExitStack()
+        self._file: BinaryIO | None = None
+        """The file of ids, which is created when something is written."""
+        self._offsets = [np.zeros(1, np.uint64)]
         self.tokens = 0
         self.documents = 0
-        self._last = 0
-        """Where the last document ends."""
 
     def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
         """Append ids; `ends` are the places in them where documents end."""
-        if not self._files:
-            self._begin(self._ids_path, self._ids_head())
-            self._begin(self._places_path, self._places_head())
-        self._append(self._ids_path, np.ascontiguousarray(ids, self._dtype))
-        if len(ends):
-            ends = ends + np.uint64(self.tokens)
-            lengths = np.diff(ends, prepend=np.uint64(self._last))
-            is_index = self._format == "megatron"
-            self._append(self._places_path, _index_lengths(lengths) if is_index else ends.astype(_OFFSETS))
-            self._last = int(ends[-1])
+        if self._file is None:
+            self._file = self._opened.enter_context(write_whole(self._ids_path, overwrite=True))
+            self._file.write(self._head())
+        self._file.write(np.ascontiguousarray(ids, self._dtype).data)
+        self._file.flush()  # A forked process would write what its copy of the buffer holds, too.
+        self._offsets.append(ends + np.uint64(self.tokens))
         self.tokens += len(ids)
         self.documents += len(ends)
 
     def finish(self) -> Shard:
         """Complete the files and give them their names."""
-        with named(self._ids_path):
-            shard = self.complete()
-        self.publish()
-        return shard
-
-    def complete(self) -> Shard:
-        """Write the rest of the files and hash them; they still have temporary names."""
-        if self._format == "megatron":
-            self._append_pointers()
-        files = []
-        for path, head in ((self._places_path, self._places_head()), (self._ids_path, self._ids_head())):
-            with named(path):
-                self._files[path].seek(0)
-                write_fully(self._files[path], head)
-                files.append(ShardFile(path.name, *hash_file(self._part(path))))
-                os.fsync(self._files[path].fileno())
+        offsets = np.concatenate(self._offsets)
+        with write_whole(self._places_path, overwrite=True) as file:
+            file.write(offsets_file(offsets, self._format, self._dtype))
+        if self._file is not None:
+            self._file.seek(0)
+            self._file.write(self._head())
+        self._opened.close()
+        files = [ShardFile(path.name, *hash_file(path)) for path in (self._places_path, self._ids_path)]
         return Shard(self.tokens, self.documents, tuple(files))
 
-    def publish(self) -> None:
-        """Give the complete files their names."""
-        for path in (self._places_path, self._ids_path):
-            self._files[path].close()
-            os.replace(self._part(path), path)
-        sync_folder(self._ids_path.parent)
-
     def discard(self) -> None:
-        """Remove what was written."""
-        for path in (self._places_path, self._ids_path):
-            if path in self._files:
-                with contextlib.suppress(OSError):
-                    self._files[path].close()
-            self._part(path).unlink(
-                missing_ok=True
-            )  # an interruption may come between its making and our knowing it
+        """Remove what was written, unless it is finished."""
+        with contextlib.suppress(_Discarded, OSError), self._opened:
+            raise _Discarded
 
-    def _begin(self, path: Path, head: bytes) -> None:
-        with named(path):
-            # Without a buffer: a forked process would write its copy of it, too.
-            self._files[path] = open(self._part(path), "w+b", 0)  # noqa: SIM115 - closed by publish or discard
-            write_fully(self._files[path], head)
-
-    def _append(self, path: Path, numbers: NDArray[Any]) -> None:
-        with named(path):
-            write_fully(self._files[path], numbers.data)
-
-    def _ids_head(self) -> bytes:
+    def _head(self) -> bytes:
         return npy_header(self.tokens, self._dtype) if self._format == "npy" else b""
-
-    def _places_head(self) -> bytes:
-        """Return what is before the lengths of documents, or before the places where they end."""
-        if self._format == "megatron":
-            return _index_head(self.documents, self._dtype)
-        return npy_header(self.documents + 1, _OFFSETS) + bytes(_OFFSETS.itemsize)
-
-    def _append_pointers(self) -> None:
-        """Write where each document begins, which follows from the lengths, and the numbers of documents."""
-        head = len(self._places_head())
-        lengths = np.memmap(self._files[self._places_path], _LENGTHS, "r", head, (self.documents,))
-        start = 0
-        for first in range(0, self.documents, _PLACES):
-            ends = start + np.cumsum(lengths[first : first + _PLACES], dtype=np.int64)
-            begins = ends - lengths[first : first + _PLACES]
-            self._append(self._places_path, (begins * self._dtype.itemsize).astype("<i8"))
-            start = int(ends[-1])
-        for first in range(0, self.documents + 1, _PLACES):
-            numbers = np.arange(first, min(first + _PLACES, self.documents + 1), dtype="<i8")
-            self._append(self._places_path, numbers)
-
-    def _part(self, path: Path) -> Path:
-        return path.with_name(f".{path.name}{self._part_suffix}")
 
 
 def remove_parts(folder: Path) -> None:
@@ -208,27 +152,23 @@ def npy_header(length: int, dtype: np.dtype[Any]) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + fields.ljust(117).encode("ascii") + b"\n"
 
 
-def megatron_index(offsets: NDArray[np.uint64], dtype: np.dtype[Any]) -> bytes:
-    """Return Megatron-LM's `.idx`: every document is a sequence of its own."""
+def offsets_file(offsets: NDArray[np.uint64], shard_format: ShardFormat, dtype: np.dtype[Any]) -> bytes:
+    """Return the file of the places where documents begin and end.
+
+    In Megatron-LM's `.idx`, every document is a sequence of its own.
+    """
+    if shard_format != "megatron":
+        return npy_header(len(offsets), _OFFSETS) + offsets.astype(_OFFSETS).tobytes()
     lengths = np.diff(offsets)
-    return b"".join(
-        [
-            _index_head(len(lengths), dtype),
-            _index_lengths(lengths).tobytes(),
-            (offsets[:-1] * np.uint64(dtype.itemsize)).astype("<i8").tobytes(),
-            np.arange(len(offsets), dtype="<i8").tobytes(),
-        ]
-    )
-
-
-def _index_head(count: int, dtype: np.dtype[Any]) -> bytes:
-    return _MEGATRON_MAGIC + struct.pack("<QBQQ", 1, _MEGATRON_DTYPES[dtype.name], count, count + 1)
-
-
-def _index_lengths(lengths: NDArray[np.uint64]) -> NDArray[np.int32]:
-    if len(lengths) and int(np.max(lengths)) > np.iinfo(np.int32).max:
+    if len(lengths) and int(lengths.max()) > np.iinfo(np.int32).max:
         raise ValueError("megatron: a document has more tokens than its index can record (2,147,483,647)")
-    return lengths.astype(_LENGTHS)
+    head = struct.pack(_MEGATRON_HEAD, 1, _MEGATRON_DTYPES[dtype.name], len(lengths), len(offsets))
+    arrays = [
+        lengths.astype("<i4"),
+        (offsets[:-1] * np.uint64(dtype.itemsize)).astype("<i8"),
+        np.arange(len(offsets), dtype="<i8"),
+    ]
+    return b"".join([_MEGATRON_MAGIC, head, *(array.tobytes() for array in arrays)])
 
 
 def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[np.uint64]:
@@ -239,15 +179,15 @@ def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[n
             raise ValueError(f"{path}: not the offsets of a shard")
         return offsets
     content = path.read_bytes()
-    head = len(_MEGATRON_MAGIC) + struct.calcsize("<QBQQ")
+    head = len(_MEGATRON_MAGIC) + struct.calcsize(_MEGATRON_HEAD)
     if len(content) < head or not content.startswith(_MEGATRON_MAGIC):
         raise ValueError(f"{path}: not a Megatron-LM index")
-    version, code, count, documents = struct.unpack("<QBQQ", content[len(_MEGATRON_MAGIC) : head])
+    version, code, count, documents = struct.unpack(_MEGATRON_HEAD, content[len(_MEGATRON_MAGIC) : head])
     if (version, code, documents) != (1, _MEGATRON_DTYPES[dtype], count + 1):
         raise ValueError(f"{path}: not the index of {dtype} ids, or not of version 1")
     lengths = np.frombuffer(content, "<i4", count, head).astype(np.uint64)
     offsets = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths, dtype=np.uint64)))
-    if megatron_index(offsets, np.dtype(dtype)) != content:
+    if offsets_file(offsets, shard_format, np.dtype(dtype)) != content:
         raise ValueError(f"{path}: its pointers do not match its lengths")
     return offsets
 

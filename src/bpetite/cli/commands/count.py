@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import Any
 
-from bpetite._internal.names import is_folder_name
 from bpetite._internal.progress import Shown
 from bpetite.cli.counts import proposing_limit, room_of, summary_line, summary_of
 from bpetite.cli.options import add_memory_limit, add_output, add_rules, add_shared, check_output
@@ -44,49 +42,42 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Count, save, and return a line of JSON."""
-    to_folder = options.cluster is not None and is_folder_name(options.output)
-    if not to_folder:
-        check_output(options.output, force=options.force)
-    rules = Training.of(options.dialect, options.pattern, options.special_token)
-    note = way_note(rules.pattern_way)
+    check_output(options.output, force=options.force)
+    note = way_note(Training.of(options.dialect, options.pattern, options.special_token).pattern_way)
+    rules: dict[str, Any] = {
+        "pattern": options.pattern or "gpt2",
+        "dialect": options.dialect,
+        "special_tokens": options.special_token,
+    }
     with Shown(note, quiet=options.quiet) as progress:
         if options.cluster is not None:
-            return _count_on_cluster(options, progress, to_folder=to_folder)
+            return _count_on_cluster(options, Counts(**rules), progress)
         with proposing_limit():
             counts = Counts.from_files(
                 options.input,
                 progress=progress,
                 **room_of(options),
                 **reading_of(options).to_dict(),
-                **_rules(options),
+                **rules,
             )
         counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)
         progress.complete(f"counting complete: {counts.documents:,} documents", counts.bytes)
     return summary_of(counts)
 
 
-def _count_on_cluster(options: argparse.Namespace, progress: Shown, *, to_folder: bool) -> bytes:
-    """Count on a cluster, to a file or to a folder of files."""
+def _count_on_cluster(options: argparse.Namespace, rules: Counts, progress: Shown) -> bytes:
     if options.memory_limit is not None:
         raise ValueError("--memory-limit is for one process; with --cluster, a task counts up to 256 MiB")
     from bpetite.corpus import cluster
 
-    count = cluster.count_to_folder if to_folder else partial(cluster.count_to_file, overwrite=options.force)
-    made = count(
+    made = cluster.count(
         options.input,
         options.output,
         address=options.cluster,
-        rules=Counts(**_rules(options)),
+        rules=rules,
         reading=reading_of(options),
+        overwrite=options.force,
         progress=progress,
     )
     progress.complete(f"counting complete: {made.read.documents:,} documents", made.read.bytes)
     return summary_line(made.distinct, made.total, made.read, made.scale)
-
-
-def _rules(options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "pattern": options.pattern or "gpt2",
-        "dialect": options.dialect,
-        "special_tokens": options.special_token,
-    }
