@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bpetite._engine import Buffers, FieldTexts
+from bpetite._engine import FieldTexts
 from bpetite._internal.types import Invalid
 from bpetite.reading import batches, json_lines
 from bpetite.reading.batches import decoded
@@ -24,7 +24,7 @@ FIELDS = ("text", "", "naïve", "a b", "\udcff")
 class LeavesAll:
     """Replaces `FieldTexts`: it takes nothing, so that Python reads every line."""
 
-    def __init__(self, field: bytes, buffers: Buffers) -> None:
+    def __init__(self, field: bytes) -> None:
         self._rest = b""
         self._texts: list[str] = []
 
@@ -89,7 +89,7 @@ def read_by_python(content: bytes, reading: Reading) -> object:
 
 def taken(line: bytes, field: str = "text") -> str | None:
     """Return the text that the engine reads from a line; None if it leaves the line to Python."""
-    texts = FieldTexts(field.encode("utf-8", "surrogatepass"), Buffers(0))
+    texts = FieldTexts(field.encode("utf-8", "surrogatepass"))
     place, lines, left = texts.take_lines(line + b"\n", 0)
     assert (place, lines) == (len(line) + 1, 1)
     if left is not None:
@@ -329,7 +329,7 @@ def test_special_characters_are_found_at_every_place() -> None:
 
 
 def test_texts_stay_what_they_are_while_more_are_gathered() -> None:
-    found = FieldTexts(b"text", Buffers(100))
+    found = FieldTexts(b"text")
     held = []
     for number in range(20):
         texts = [f"{number} {place}" * place for place in range(number % 7)]
@@ -346,6 +346,6 @@ def test_texts_stay_what_they_are_while_more_are_gathered() -> None:
 
 
 def test_only_text_can_be_appended() -> None:
-    appended: Callable[[str], None] = FieldTexts(b"text", Buffers(0)).append
+    appended: Callable[[str], None] = FieldTexts(b"text").append
     with pytest.raises(UnicodeEncodeError):
         appended("\ud800")

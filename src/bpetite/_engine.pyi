@@ -11,7 +11,6 @@ from bpetite._internal.types import Column, DType, Ids, Progress, Special, Texts
 
 __all__ = [
     "UNICODE_VERSION",
-    "Buffers",
     "CountTable",
     "DecodeStream",
     "EncodeStream",
@@ -129,7 +128,7 @@ class Gunzip:
 class SplitTexts(Sized):
     """Gathers the texts that end with a separator; `len` is the number of complete texts."""
 
-    def __new__(cls, separator: bytes, buffers: Buffers) -> SplitTexts:
+    def __new__(cls, separator: bytes) -> SplitTexts:
         """With an empty separator, everything is one text."""
 
     def take_block(self, block: bytes) -> None:
@@ -150,7 +149,7 @@ class SplitTexts(Sized):
 class FieldTexts(Sized):
     """Gathers the texts of one field of JSON lines, from lines that are certainly well-formed."""
 
-    def __new__(cls, field: bytes, buffers: Buffers) -> FieldTexts: ...
+    def __new__(cls, field: bytes) -> FieldTexts: ...
     def take_lines(self, block: bytes, start: int) -> tuple[int, int, bytes | None]:
         """Add the lines of a block from `start` on; an incomplete last line continues in the next block.
 
@@ -198,13 +197,6 @@ class TextColumn(Sequence[bytes]):
     def __getitem__(self, index: int, /) -> bytes: ...
     @overload
     def __getitem__(self, index: slice, /) -> TextColumn: ...
-
-@final
-class Buffers:
-    """The buffers of gathered texts; one that nobody uses any more is used again."""
-
-    def __new__(cls, room: int) -> Buffers:
-        """Each buffer begins with room for this many bytes, and grows."""
 
 @final
 class Xxh3128:

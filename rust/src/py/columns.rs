@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PySlice};
 use super::arguments::kind_of;
 use super::decode::{Drops, append};
 use super::raised;
-use super::texts::checked;
+use super::texts::{bytes_of, checked};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::tokens::TokenBytes;
@@ -106,6 +106,18 @@ impl TextColumn {
     pub fn of<'a>(texts: impl ExactSizeIterator<Item = &'a [u8]>, kept: Kept) -> Result<Self> {
         let places = memory::gathered(texts.map(TextPlace::of))?;
         Ok(Self { places, left_out: Vec::new(), kept })
+    }
+
+    /// Texts that are `str` or `bytes`.
+    pub fn held(texts: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let mut places = Vec::new();
+        memory::reserve(&mut places, texts.len())?;
+        for text in &texts {
+            places.push(TextPlace::of(bytes_of(text, String::new)?));
+        }
+        // A `str` keeps its UTF-8.
+        let kept = memory::gathered(texts.into_iter().map(Bound::unbind))?;
+        Ok(Self { places, left_out: Vec::new(), kept: Arc::new(kept) })
     }
 
     /// The column that an object is or holds, if it is one.

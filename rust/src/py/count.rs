@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use super::arguments::Threads;
 use super::columns::TextColumn;
-use super::texts::{HeldTexts, Text};
+use super::texts::{Texts, bytes_of};
 use super::{PyWatch, calls, raised};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
@@ -103,7 +103,7 @@ impl PyCountTable {
         self.count(py, limits, &mut watch, move |py| {
             let Some(batch) = calls::next(batches.bind(py))? else { return Ok(None) };
             let (name, first, offset, texts) = batch.extract::<(String, usize, u64, Bound<'_, PyAny>)>()?;
-            Ok(Some(NamedTexts { texts: HeldTexts::new(&texts)?, name: Some(name), first, offset }))
+            Ok(Some(NamedTexts { texts: Texts::new(&texts)?.held()?, name: Some(name), first, offset }))
         })
     }
 
@@ -244,7 +244,7 @@ impl PyCountTable {
 
 /// A batch of documents, with a name for error messages.
 struct NamedTexts {
-    texts: HeldTexts,
+    texts: Py<TextColumn>,
     name: Option<String>,
     /// The number of the first document.
     first: usize,
@@ -254,11 +254,11 @@ struct NamedTexts {
 
 impl Documents for NamedTexts {
     fn count(&self) -> usize {
-        self.texts.count()
+        self.texts.get().count()
     }
 
     fn document(&self, index: usize) -> &[u8] {
-        self.texts.bytes(index)
+        self.texts.get().bytes(index)
     }
 
     fn name(&self, index: usize) -> String {
@@ -289,22 +289,24 @@ impl Batching {
         while size < BATCH_BYTES && collected.len() < BATCH_DOCUMENTS {
             let Some(document) = calls::next(documents)? else { break };
             if let Ok(column) = document.cast::<TextColumn>() {
-                return Ok(Some(self.batch(HeldTexts::Column(column.clone().unbind()))));
+                return Ok(Some(self.batch(column.clone().unbind())));
             }
-            let document = Text::new(document, || "documents".into())?.held()?;
-            size += document.bytes().len();
+            size += bytes_of(&document, || "documents".into())?.len();
             memory::push(&mut collected, document)?;
             // Reading the clock takes as long as a short document.
             if collected.len().is_power_of_two() && began.elapsed() > BATCH_TIME {
                 break;
             }
         }
-        Ok((!collected.is_empty()).then(|| self.batch(HeldTexts::Each(collected))))
+        if collected.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(self.batch(Py::new(py, TextColumn::held(collected)?)?)))
     }
 
-    fn batch(&mut self, texts: HeldTexts) -> NamedTexts {
+    fn batch(&mut self, texts: Py<TextColumn>) -> NamedTexts {
         let first = self.number;
-        self.number += texts.count();
+        self.number += texts.get().count();
         NamedTexts { texts, name: None, first, offset: 0 }
     }
 }

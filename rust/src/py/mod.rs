@@ -43,7 +43,7 @@ mod _engine {
         encode::PyEncoder,
         files::{PyGunzip, Xxh3128, read_small_files},
         framed::{FramedEncoder, FramedEncoding},
-        gathered::{Buffers, PyFieldTexts, PySplitTexts},
+        gathered::{PyFieldTexts, PySplitTexts},
         merge::{train_merges, train_symbol_merges},
         normalize::PyNormalizer,
         pretokenize::{covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern},

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use super::arguments::kind_of;
@@ -89,51 +89,22 @@ impl JoinedParts {
     }
 }
 
-/// A text to encode or count.
-pub enum Text<'py> {
-    Str(Bound<'py, PyString>),
-    Bytes(Bound<'py, PyBytes>),
-}
-
-impl<'py> Text<'py> {
-    /// Accepts `str` and `bytes`; `what` is the name in the error for anything else.
-    pub fn new(text: Bound<'py, PyAny>, what: impl FnOnce() -> String) -> PyResult<Self> {
-        let text = match text.cast_into::<PyString>() {
-            Ok(text) => return Ok(Self::Str(text)),
-            Err(other) => other.into_inner(),
-        };
-        text.cast_into().map(Self::Bytes).map_err(|other| {
-            let kind = kind_of(&other.into_inner());
-            PyTypeError::new_err(format!("{} must be str or bytes, not {kind}", what()))
-        })
+/// The UTF-8 of a `str`, or `bytes` as they are; `what` is the name in the error for anything else.
+pub fn bytes_of<'a>(text: &'a Bound<'_, PyAny>, what: impl FnOnce() -> String) -> PyResult<&'a [u8]> {
+    if let Ok(text) = text.cast::<PyString>() {
+        return Ok(text.to_str()?.as_bytes());
     }
-
-    pub fn held(self) -> PyResult<HeldText> {
-        match self {
-            Self::Str(text) => text.try_into().map(HeldText::Str),
-            Self::Bytes(bytes) => Ok(HeldText::Bytes(bytes.into())),
-        }
-    }
-}
-
-/// A text whose bytes stay valid while this value lives, with or without the GIL.
-pub enum HeldText {
-    Str(PyBackedStr),
-    Bytes(PyBackedBytes),
-}
-
-impl HeldText {
-    pub fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Str(text) => text.as_bytes(),
-            Self::Bytes(bytes) => bytes,
+    match text.cast::<PyBytes>() {
+        Ok(bytes) => Ok(bytes.as_bytes()),
+        Err(_) => {
+            Err(PyTypeError::new_err(format!("{} must be str or bytes, not {}", what(), kind_of(text))))
         }
     }
 }
 
 /// Texts to encode: a column, or each by itself.
 pub enum Texts<'py> {
-    Each(Python<'py>, Vec<Text<'py>>),
+    Each(Python<'py>, Vec<Bound<'py, PyAny>>),
     Column(Bound<'py, TextColumn>),
 }
 
@@ -142,8 +113,10 @@ impl<'py> Texts<'py> {
     pub fn new(texts: &Bound<'py, PyAny>) -> PyResult<Self> {
         let mut each = Vec::new();
         memory::reserve(&mut each, texts.cast_exact::<PyList>().map_or(0, |list| list.len()))?;
-        let mut add = |text| {
-            let text = Text::new(text, || format!("texts: item {}", each.len()))?;
+        let mut add = |text: Bound<'py, PyAny>| {
+            if !text.is_instance_of::<PyString>() {
+                bytes_of(&text, || format!("texts: item {}", each.len()))?;
+            }
             Ok::<_, PyErr>(memory::push(&mut each, text)?)
         };
         // These two types have no methods of their own, so no code of the caller runs.
@@ -162,6 +135,14 @@ impl<'py> Texts<'py> {
         }
         Ok(Self::Each(texts.py(), each))
     }
+
+    /// The same texts for threads without the GIL.
+    pub fn held(self) -> PyResult<Py<TextColumn>> {
+        match self {
+            Self::Each(py, texts) => Py::new(py, TextColumn::held(texts)?),
+            Self::Column(column) => Ok(column.unbind()),
+        }
+    }
 }
 
 /// Making UTF-8 of a `str` that is not ASCII needs the GIL; Python keeps it for the next use.
@@ -175,10 +156,7 @@ impl<'t> TextSource<'t> for &'t Texts<'_> {
 
     fn length(&self, text: usize) -> usize {
         match self {
-            Texts::Each(_, texts) => match &texts[text] {
-                Text::Str(text) => text.len().unwrap_or(0),
-                Text::Bytes(bytes) => bytes.as_bytes().len(),
-            },
+            Texts::Each(_, texts) => texts[text].len().unwrap_or(0),
             Texts::Column(texts) => texts.get().bytes(text).len(),
         }
     }
@@ -189,9 +167,11 @@ impl<'t> TextSource<'t> for &'t Texts<'_> {
 
     fn text(&self, number: usize) -> Result<&'t str> {
         match self {
-            Texts::Each(_, texts) => match &texts[number] {
-                Text::Str(text) => text.to_str().map_err(raised),
-                Text::Bytes(bytes) => checked(bytes.as_bytes(), || format!("text {number}")),
+            Texts::Each(_, texts) => match texts[number].cast::<PyString>() {
+                Ok(text) => text.to_str().map_err(raised),
+                Err(_) => checked(bytes_of(&texts[number], String::new).map_err(raised)?, || {
+                    format!("text {number}")
+                }),
             },
             Texts::Column(texts) => texts.get().text(number),
         }
@@ -201,37 +181,6 @@ impl<'t> TextSource<'t> for &'t Texts<'_> {
         match self {
             Texts::Each(py, _) => py.detach(work),
             Texts::Column(texts) => texts.py().detach(work),
-        }
-    }
-}
-
-/// Texts that stay valid while the GIL is released.
-pub enum HeldTexts {
-    Each(Vec<HeldText>),
-    Column(Py<TextColumn>),
-}
-
-impl HeldTexts {
-    /// From a column or an iterable of texts.
-    pub fn new(texts: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(match Texts::new(texts)? {
-            Texts::Column(column) => Self::Column(column.unbind()),
-            Texts::Each(_, texts) => Self::Each(texts.into_iter().map(Text::held).collect::<PyResult<_>>()?),
-        })
-    }
-
-    pub fn count(&self) -> usize {
-        match self {
-            Self::Column(texts) => texts.get().count(),
-            Self::Each(texts) => texts.len(),
-        }
-    }
-
-    /// The bytes of one text.
-    pub fn bytes(&self, index: usize) -> &[u8] {
-        match self {
-            Self::Column(texts) => texts.get().bytes(index),
-            Self::Each(texts) => texts[index].bytes(),
         }
     }
 }

@@ -33,17 +33,6 @@ impl GatheredTexts {
         self.places.last().map_or(0, |place| place.end)
     }
 
-    /// Whether there is no buffer yet.
-    pub fn lacks_room(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    /// Use this buffer; there must be no texts yet.
-    pub fn use_buffer(&mut self, buffer: Vec<u8>) {
-        debug_assert!(self.places.is_empty());
-        self.bytes = buffer;
-    }
-
     /// Return the texts and their buffer.
     pub fn take(&mut self) -> (Vec<u8>, Vec<Range<usize>>) {
         (mem::take(&mut self.bytes), mem::take(&mut self.places))

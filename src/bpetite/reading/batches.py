@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bpetite._engine import Buffers, TextColumn, is_utf8
+from bpetite._engine import TextColumn, is_utf8
 from bpetite._internal.arguments import several
 from bpetite._internal.columns import texts_in
 from bpetite._internal.types import Invalid, Texts
@@ -59,11 +59,6 @@ class Batch:
 
     ended: Sequence[Ended] = ()
     """The inputs that end here."""
-
-
-def new_buffers() -> Buffers:
-    """Return buffers that batches of several inputs can share."""
-    return Buffers(2 * BLOCK)
 
 
 def columns_in(documents: Any) -> Iterator[TextColumn] | None:

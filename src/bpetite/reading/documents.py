@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 
-from bpetite._engine import Buffers
-from bpetite.reading.batches import Batch, new_buffers
+from bpetite.reading.batches import Batch
 from bpetite.reading.hold_out import one_side
 from bpetite.reading.json_lines import read_json_lines, text_or_lines
 from bpetite.reading.options import Reading
@@ -24,15 +23,13 @@ from bpetite.reading.text import read_text
 from bpetite.reading.unpacking import unpacked
 
 
-def read_batches(
-    source: Input, reading: Reading, raw: Raw | None = None, buffers: Buffers | None = None
-) -> Generator[Batch, None, None]:
+def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Generator[Batch, None, None]:
     """Yield the documents of an input; `raw` is given to hash its bytes."""
     raw = Raw(source) if raw is None else raw
-    return one_side(source.name, _all_batches(source, raw, reading, buffers or new_buffers()), reading)
+    return one_side(source.name, _all_batches(source, raw, reading), reading)
 
 
-def _all_batches(source: Input, raw: Raw, reading: Reading, buffers: Buffers) -> Generator[Batch, None, None]:
+def _all_batches(source: Input, raw: Raw, reading: Reading) -> Generator[Batch, None, None]:
     try:
         with naming_remote(source):
             form, compression = source.form or recognise(source.name, raw, reading.input_format)
@@ -43,7 +40,7 @@ def _all_batches(source: Input, raw: Raw, reading: Reading, buffers: Buffers) ->
             if form == "json":
                 form, read = text_or_lines(raw.name, read)
             documents_of = read_json_lines if form == "jsonl" else read_text
-            yield from documents_of(read, raw, reading, buffers)
+            yield from documents_of(read, raw, reading)
             if source.is_part:
                 status = os.stat(source.name)
                 if (status.st_size, status.st_mtime_ns) != (source.whole, source.changed):

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bpetite._engine import Buffers, FieldTexts
+from bpetite._engine import FieldTexts
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, Gathered, replaced
 from bpetite.reading.memory_limit import check_whole
@@ -18,11 +18,9 @@ from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 
 
-def read_json_lines(
-    read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers
-) -> Iterator[Batch]:
+def read_json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the text field of every line; a line of only white space has no document."""
-    gathered = GatheredLines(raw.name, reading, buffers)
+    gathered = GatheredLines(raw.name, reading)
     while block := read(min(PIECE, batches.BLOCK)):
         gathered.add_lines(block)
         if gathered.full:
@@ -54,10 +52,10 @@ def text_or_lines(name: str, read: Callable[[int], bytes]) -> tuple[str, Callabl
 class GatheredLines(Gathered):
     """Texts of JSON lines: the engine takes them from plain lines, and Python from all others."""
 
-    def __init__(self, name: str, reading: Reading, buffers: Buffers) -> None:
+    def __init__(self, name: str, reading: Reading) -> None:
         super().__init__(name, reading.invalid)
         self._field = reading.text_field
-        self._found = FieldTexts(self._field.encode("utf-8", "surrogatepass"), buffers)
+        self._found = FieldTexts(self._field.encode("utf-8", "surrogatepass"))
         self._line = 0
 
     @property

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from bpetite._engine import Buffers, read_small_files
-from bpetite.reading.batches import Batch, Ended, new_buffers, refuse_invalid
+from bpetite._engine import read_small_files
+from bpetite.reading.batches import Batch, Ended, refuse_invalid
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.json_lines import GatheredLines
@@ -114,7 +114,6 @@ class _Reader:
     in_order: bool
     is_alone: bool
     is_hashed: bool
-    buffers: Buffers = field(default_factory=new_buffers)
 
     def part(self, sources: Sequence[Input]) -> Iterator[Item]:
         """Yield the batches of a part."""
@@ -133,7 +132,7 @@ class _Reader:
         raw = Raw(source, hashed=self.is_hashed and not source.is_part)
         is_checked = not self.in_order and (source.is_part or not self.is_alone)
         try:
-            with contextlib.closing(read_batches(source, self.reading, raw, self.buffers)) as made:
+            with contextlib.closing(read_batches(source, self.reading, raw)) as made:
                 for batch in made:
                     if is_checked and self.reading.invalid == "error":
                         refuse_invalid(source.name, batch)
@@ -156,7 +155,7 @@ class _Reader:
             return None
         texts: Sequence[Any]
         if named_format(sources[0].name, self.reading.input_format) == "jsonl":
-            lines, counts = GatheredLines("", self.reading, self.buffers), []
+            lines, counts = GatheredLines("", self.reading), []
             for content, _ in contents:
                 before = lines.number
                 lines.add_lines(content)

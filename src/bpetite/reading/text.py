@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from bpetite._engine import Buffers, SplitTexts
+from bpetite._engine import SplitTexts
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, Gathered
 from bpetite.reading.memory_limit import check_whole
@@ -12,7 +12,7 @@ from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 
 
-def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:
+def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the whole text, or the texts that separators end; an empty rest is not a document.
 
     A long document comes in pieces, cut where this changes no pretoken, unless it may be skipped. If there is
@@ -20,7 +20,7 @@ def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers:
     """
     cut = None if reading.invalid == "skip" else reading.cut
     gathered = Gathered(raw.name, reading.invalid)
-    found = SplitTexts((reading.separator or "").encode("utf-8"), buffers)
+    found = SplitTexts((reading.separator or "").encode("utf-8"))
     goes_on, longest = False, 2 * batches.BLOCK
     while block := read(min(PIECE, batches.BLOCK)):
         found.take_block(block)
