@@ -1,6 +1,5 @@
 //! The Python classes `SplitTexts` and `FieldTexts`: the texts of a file, in one buffer for each batch.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -9,7 +8,7 @@ use pyo3::types::PyBytes;
 
 use super::columns::TextColumn;
 use crate::memory;
-use crate::read::{json_lines, split};
+use crate::read::{JoinedTexts, json_lines, split};
 
 /// Splits blocks into texts at a separator.
 #[pyclass(name = "SplitTexts", module = "bpetite._engine")]
@@ -50,7 +49,7 @@ impl PySplitTexts {
 }
 
 /// Texts of a buffer, for Python.
-fn column_of((bytes, places): (Vec<u8>, Vec<Range<usize>>)) -> PyResult<TextColumn> {
+fn column_of((bytes, places): JoinedTexts) -> PyResult<TextColumn> {
     let buffer = Arc::new(bytes);
     Ok(TextColumn::of(places.into_iter().map(|place| &buffer[place]), buffer.clone())?)
 }
@@ -82,16 +81,18 @@ impl PyFieldTexts {
     }
 
     fn append(&mut self, text: &str) -> PyResult<()> {
-        Ok(self.0.texts.push(text.as_bytes())?)
+        memory::extend(&mut self.0.bytes, text.as_bytes())?;
+        let start = self.0.bytes.len() - text.len();
+        Ok(memory::push(&mut self.0.places, start..self.0.bytes.len())?)
     }
 
     fn __len__(&self) -> usize {
-        self.0.texts.places().len()
+        self.0.places.len()
     }
 
     #[getter]
     fn size(&self) -> usize {
-        self.0.texts.length() + size_of_val(self.0.texts.places())
+        self.0.bytes.len() + size_of_val(&self.0.places[..])
     }
 
     #[getter]
@@ -101,6 +102,6 @@ impl PyFieldTexts {
 
     /// Hand out the texts so far.
     fn take(&mut self) -> PyResult<TextColumn> {
-        column_of(self.0.texts.take())
+        column_of(self.0.take())
     }
 }

@@ -6,10 +6,11 @@
 //! Python has limits of its own.
 
 use std::mem;
+use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 
-use super::GatheredTexts;
+use super::{JoinedTexts, room_for};
 use crate::error::Result;
 use crate::memory;
 
@@ -22,7 +23,8 @@ const DIGITS: usize = 600;
 /// The texts of a field.
 pub struct FieldTexts {
     field: Vec<u8>,
-    pub texts: GatheredTexts,
+    pub bytes: Vec<u8>,
+    pub places: Vec<Range<usize>>,
     /// The beginning of an incomplete line.
     rest: Vec<u8>,
 }
@@ -39,7 +41,7 @@ pub struct Passed {
 impl FieldTexts {
     /// `field` is UTF-8; other bytes match no field.
     pub fn new(field: Vec<u8>) -> Self {
-        Self { field, texts: GatheredTexts::default(), rest: Vec::new() }
+        Self { field, bytes: Vec::new(), places: Vec::new(), rest: Vec::new() }
     }
 
     /// Take the texts of lines, up to a line that is left to Python. Lines of only white space have no text. The beginning of
@@ -53,6 +55,11 @@ impl FieldTexts {
             self.take_lines(block, &mut passed)?;
         }
         Ok(passed)
+    }
+
+    /// Give away the texts so far.
+    pub fn take(&mut self) -> JoinedTexts {
+        (mem::take(&mut self.bytes), mem::take(&mut self.places))
     }
 
     /// The number of bytes of the incomplete line.
@@ -77,20 +84,18 @@ impl FieldTexts {
 
     /// Take the texts of the lines after those that were read.
     fn take_lines(&mut self, lines: &[u8], passed: &mut Passed) -> Result<()> {
-        // A text is never longer than its JSON.
-        self.texts.room_for(lines.len() - passed.bytes)?;
+        // A text, like a key before it, is never longer than its JSON.
+        room_for(&mut self.bytes, lines.len() - passed.bytes)?;
         while let Some(length) = memchr(b'\n', &lines[passed.bytes..]) {
             let line = &lines[passed.bytes..][..length];
             passed.bytes += length + 1;
             passed.lines += 1;
-            let mut text = Text { room: self.texts.room_for(0)?, length: 0 };
-            match Line::new(line).and_then(|line| line.text(&self.field, &mut text)) {
-                Some(LineContent::Text) => {
-                    let length = text.length;
-                    self.texts.end_text(length)?;
-                }
+            let start = self.bytes.len();
+            match Line::new(line).and_then(|line| line.text(&self.field, &mut self.bytes)) {
+                Some(LineContent::Text) => memory::push(&mut self.places, start..self.bytes.len())?,
                 Some(LineContent::Nothing) => {}
                 None => {
+                    self.bytes.truncate(start);
                     passed.left = Some(memory::gathered(line.iter().copied())?);
                     return Ok(());
                 }
@@ -123,19 +128,19 @@ impl<'a> Line<'a> {
     }
 
     /// Append the string of the field to `text`; if an object has the field several times, the last one counts.
-    fn text(mut self, field: &[u8], text: &mut Text) -> Option<LineContent> {
+    fn text(mut self, field: &[u8], text: &mut Vec<u8>) -> Option<LineContent> {
         if self.next().is_none() {
             return Some(LineContent::Nothing);
         }
-        let mut is_text = false;
+        let (mut is_text, start) = (false, text.len());
         self.byte(b'{')?;
         self.items(b'}', |line| {
             if !line.key(field, text)? {
                 return line.value(DEPTH);
             }
-            text.length = 0;
+            text.truncate(start);
             is_text = line.next() == Some(b'"');
-            if is_text { line.string(|piece| text.push(piece)) } else { line.value(DEPTH) }
+            if is_text { line.string(|piece| append(text, piece)) } else { line.value(DEPTH) }
         })?;
         (is_text && self.next().is_none()).then_some(LineContent::Text)
     }
@@ -166,12 +171,12 @@ impl<'a> Line<'a> {
     }
 
     /// Skip a key and its colon; returns whether the key is the field. `text` stays as it was.
-    fn key(&mut self, field: &[u8], text: &mut Text) -> Option<bool> {
+    fn key(&mut self, field: &[u8], text: &mut Vec<u8>) -> Option<bool> {
         self.next();
-        let start = text.length;
-        self.string(|piece| text.push(piece))?;
-        let is_field = &text.room[start..text.length] == field;
-        text.length = start;
+        let start = text.len();
+        self.string(|piece| append(text, piece))?;
+        let is_field = text[start..] == *field;
+        text.truncate(start);
         self.byte(b':')?;
         Some(is_field)
     }
@@ -288,21 +293,11 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A text that is being written. It is never longer than its JSON, for which there is room.
-struct Text<'a> {
-    room: &'a mut [u8],
-    length: usize,
-}
-
-impl Text<'_> {
-    /// Append a piece; none is a lone surrogate, which no text may have.
-    #[inline(always)]
-    fn push(&mut self, piece: Option<&[u8]>) -> Option<()> {
-        let piece = piece?;
-        self.room[self.length..][..piece.len()].copy_from_slice(piece);
-        self.length += piece.len();
-        Some(())
-    }
+/// Append a piece of a text, for which there is room; none is a lone surrogate, which no text may have.
+#[inline(always)]
+fn append(text: &mut Vec<u8>, piece: Option<&[u8]>) -> Option<()> {
+    text.extend_from_slice(piece?);
+    Some(())
 }
 
 #[cfg(test)]
@@ -328,7 +323,7 @@ mod tests {
                 block = &block[passed.bytes..];
             }
         }
-        let (bytes, places) = texts.texts.take();
+        let (bytes, places) = texts.take();
         let text = |place: std::ops::Range<usize>| String::from_utf8(bytes[place].to_vec()).unwrap();
         (places.into_iter().map(text).collect(), left)
     }

@@ -2,7 +2,6 @@
 //! ([`gunzip`]). Python opens the files and passes blocks, except for small files ([`small_files`]). Input that a reader
 //! here does not fully understand is left to the readers in Python.
 
-use std::mem;
 use std::ops::Range;
 
 use crate::error::Result;
@@ -14,46 +13,14 @@ pub mod json_lines;
 pub mod small_files;
 pub mod split;
 
-/// Texts in one buffer.
-#[derive(Default)]
-pub struct GatheredTexts {
-    /// The texts, followed by free space.
-    bytes: Vec<u8>,
-    places: Vec<Range<usize>>,
+/// The memory that texts of a batch usually need. It is asked for at once: growing would touch new pages, which takes longer
+/// than reading what is written to them.
+const ROOM: usize = 4 << 20;
+
+/// Make room for `more` bytes of texts.
+fn room_for(bytes: &mut Vec<u8>, more: usize) -> Result<()> {
+    memory::reserve(bytes, if bytes.is_empty() { more.max(ROOM) } else { more })
 }
 
-impl GatheredTexts {
-    /// The ranges of the texts.
-    pub fn places(&self) -> &[Range<usize>] {
-        &self.places
-    }
-
-    /// The size of the texts in bytes.
-    pub fn length(&self) -> usize {
-        self.places.last().map_or(0, |place| place.end)
-    }
-
-    /// Return the texts and their buffer.
-    pub fn take(&mut self) -> (Vec<u8>, Vec<Range<usize>>) {
-        (mem::take(&mut self.bytes), mem::take(&mut self.places))
-    }
-
-    /// Append a text.
-    pub fn push(&mut self, text: &[u8]) -> Result<()> {
-        self.room_for(text.len())?[..text.len()].copy_from_slice(text);
-        self.end_text(text.len())
-    }
-
-    /// Free space after the texts, at least this many bytes.
-    fn room_for(&mut self, more: usize) -> Result<&mut [u8]> {
-        let length = self.length();
-        memory::lengthen(&mut self.bytes, length + more)?;
-        Ok(&mut self.bytes[length..])
-    }
-
-    /// Record that the next bytes of the free space are a text.
-    fn end_text(&mut self, length: usize) -> Result<()> {
-        let start = self.length();
-        memory::push(&mut self.places, start..start + length)
-    }
-}
+/// Texts in one buffer, and where each is.
+pub type JoinedTexts = (Vec<u8>, Vec<Range<usize>>);

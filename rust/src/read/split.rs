@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
+use super::{JoinedTexts, room_for};
 use crate::error::Result;
 use crate::memory;
 
@@ -33,7 +34,8 @@ impl SplitTexts {
     /// Put a block behind the others, and find the texts that end in it.
     pub fn take_block(&mut self, block: &[u8]) -> Result<()> {
         let before = self.bytes.len();
-        memory::extend(&mut self.bytes, block)?;
+        room_for(&mut self.bytes, block.len())?;
+        self.bytes.extend_from_slice(block);
         let Some(separator) = &self.separator else { return Ok(()) };
         let width = separator.needle().len();
         // A separator may extend from one block into the next.
@@ -47,9 +49,12 @@ impl SplitTexts {
     }
 
     /// Give away the texts that have an end.
-    pub fn take(&mut self) -> Result<(Vec<u8>, Vec<Range<usize>>)> {
+    pub fn take(&mut self) -> Result<JoinedTexts> {
         let mut rest = Vec::new();
-        memory::extend(&mut rest, self.rest())?;
+        if !self.rest().is_empty() {
+            room_for(&mut rest, self.rest().len())?;
+            rest.extend_from_slice(self.rest());
+        }
         self.start = 0;
         Ok((mem::replace(&mut self.bytes, rest), mem::take(&mut self.places)))
     }
