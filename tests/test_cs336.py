@@ -83,8 +83,10 @@ def test_a_vocabulary_that_lacks_bytes_encodes_what_it_can() -> None:
     merges = [(b"t", b"h"), (b" ", b"c"), (b" ", b"a"), (b"th", b"e"), (b" a", b"t")]
     tok = cs336.Tokenizer(vocab, merges)
     assert tok.encode("the cat ate") == [9, 7, 1, 5, 10, 3]
-    with pytest.raises(ValueError, match="no token for byte b'x'"):
+    with pytest.raises(ValueError, match='" x" has a byte for which this vocabulary has no token'):
         tok.encode("the x")
+    with pytest.raises(ValueError, match="no token"):
+        list(tok.encode_iterable(["the", " x"]))
     assert tok.decode([9, 7, 1, 5, 10, 3]) == "the cat ate"
     for unknown in (len(vocab), len(vocab) + 200, 999):
         with pytest.raises(KeyError, match=str(unknown)):

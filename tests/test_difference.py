@@ -119,7 +119,7 @@ def test_merges_of_any_form_are_read() -> None:
     ("merges", "says"),
     [
         ([(b"a", "b")], "all of one kind"),
-        ([(b"a", b"b", b"c")], "pairs of bytes"),
+        ([(b"a", b"b", b"c")], "merge 0 must be a pair of bytes"),
         (["a b c"], "merge 0: a line holds two tokens and one space, not 'a b c'"),
         ([(97, 9999)], "merge 0 is made of id 9999"),
     ],

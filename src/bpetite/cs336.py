@@ -20,6 +20,7 @@ from bpetite.training import Training, train_vocabulary
 from bpetite.vocabulary import Vocabulary
 
 _DIALECT = Dialect.named("cs336")
+_BYTES = {bytes([byte]) for byte in range(BASE_VOCAB_SIZE)}
 
 
 def train_bpe(
@@ -95,15 +96,10 @@ class Tokenizer:
         tokens = {
             token_id: token for token_id, token in self.vocab.items() if token_id not in specials.values()
         }
-        self._absent = _absent_bytes(tokens, max(self.vocab, default=-1) + 1)
+        lacks_bytes = not set(tokens.values()) >= _BYTES
+        pairs = _pairs_of_ids(tokens, self.merges)
         self._tokenizer = _Tokenizer(
-            Vocabulary(
-                tokens | self._absent,
-                _pairs_of_ids(tokens | self._absent, self.merges),
-                specials,
-                named_pattern(pattern),
-                _DIALECT,
-            )
+            Vocabulary(tokens, pairs, specials, named_pattern(pattern), _DIALECT, irregular=lacks_bytes)
         )
 
     def _special_ids(self) -> dict[str, int]:
@@ -141,13 +137,13 @@ class Tokenizer:
             raise ValueError(f"{files}: {refused}") from None
 
     def encode(self, text: str) -> list[int]:
-        """Encode text; where special tokens overlap, the longest wins.
+        """Encode text; where special tokens overlap, the longest wins. A byte without a token is an error.
 
         >>> tokenizer = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], ["<|endoftext|>"])
         >>> tokenizer.encode("a<|endoftext|>")
         [97, 256]
         """
-        return self._checked(self._tokenizer.encode(text))
+        return self._tokenizer.encode(text)
 
     def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
         """Yield the ids of the joined text in constant memory, however it was divided.
@@ -156,9 +152,7 @@ class Tokenizer:
         >>> list(tokenizer.encode_iterable(["a<|endof", "text|>"]))
         [97, 256]
         """
-        for token_id in self._tokenizer.encode_iterable(iterable):
-            self._checked([token_id])
-            yield token_id
+        return self._tokenizer.encode_iterable(iterable)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Decode ids; bytes that are not UTF-8 become U+FFFD.
@@ -167,27 +161,7 @@ class Tokenizer:
         >>> tokenizer.decode([97, 256, 0xC3])
         'a<|endoftext|>�'
         """
-        if self._absent:
-            ids = list(ids)
-            for token_id in ids:
-                if token_id in self._absent:
-                    raise KeyError(token_id)
         return self._tokenizer.decode(ids, errors="replace")
-
-    def _checked(self, ids: list[int]) -> list[int]:
-        """Refuse text with a byte that the vocabulary lacks."""
-        if self._absent:
-            for token_id in ids:
-                if token_id in self._absent:
-                    raise ValueError(f"the vocabulary has no token for byte {self._absent[token_id]!r}")
-        return ids
-
-
-def _absent_bytes(tokens: Mapping[int, bytes], first_free: int) -> dict[int, bytes]:
-    """Assign ids after all others to the bytes that a small vocabulary lacks."""
-    present = set(tokens.values())
-    absent = [bytes([byte]) for byte in range(BASE_VOCAB_SIZE) if bytes([byte]) not in present]
-    return dict(enumerate(absent, first_free))
 
 
 def _pairs_of_ids(tokens: Mapping[int, bytes], merges: Iterable[BytesPair]) -> list[tuple[int, int]]:

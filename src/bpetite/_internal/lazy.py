@@ -1,4 +1,4 @@
-"""NumPy, regex and pyarrow, imported at their first use: they are slow to import and often not needed.
+"""NumPy and pyarrow, imported at their first use: they are slow to import and often not needed.
 
 from bpetite._internal.lazy import numpy as np
 """
@@ -46,7 +46,5 @@ def needed_pyarrow(purpose: str) -> Any:
 
 if TYPE_CHECKING:
     import numpy as numpy
-    import regex as regex
 else:
     numpy = LazyModule("numpy")
-    regex = LazyModule("regex")

@@ -12,15 +12,14 @@ def standard_library_files() -> list[Path]:
     A few test files in other encodings, and installed packages, are not part of the corpus.
     """
     folder = Path(sysconfig.get_path("stdlib"))
-    files = [path for path in sorted(folder.rglob("*.py")) if _belongs(path.relative_to(folder))]
-    corpus = [path for path in files if _is_utf8(path)]
-    if not corpus:
+    files = [
+        path
+        for path in sorted(folder.rglob("*.py"))
+        if {"site-packages", "dist-packages"}.isdisjoint(path.relative_to(folder).parts) and _is_utf8(path)
+    ]
+    if not files:
         raise FileNotFoundError(f"the source of Python's standard library was not found in {folder}")
-    return corpus
-
-
-def _belongs(path: Path) -> bool:
-    return not {"site-packages", "dist-packages", "__pycache__"} & set(path.parts)
+    return files
 
 
 def _is_utf8(path: Path) -> bool:

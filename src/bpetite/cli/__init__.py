@@ -18,8 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bpetite._internal.arguments import on_command_line
-from bpetite.cli.stderr import tell
-from bpetite.cli.stdout import discard, write
+from bpetite.cli.output import discard, tell, write
 from bpetite.reading.memory_limit import set_limit
 
 if TYPE_CHECKING:
@@ -27,34 +26,37 @@ if TYPE_CHECKING:
 
 _GROUPS = {
     "Learn a vocabulary": {
-        "train": "Learn a vocabulary from a corpus, or from counts",
-        "count": "Count the pretokens of a corpus",
-        "merge-counts": "Add up files of counts that were made with the same rules",
-        "demo": "Train on Python's own standard library and show the result",
+        "train": "Learn a vocabulary from a corpus, or from counts. It is saved as an artifact.",
+        "count": "Count the pretokens of a corpus. Files of counts can be added up and trained on.",
+        "merge-counts": "Add up files of counts that were made with the same rules.",
+        "demo": "Train on Python's own standard library and show the result. Nothing is saved.",
     },
     "Text and ids": {
-        "encode": "Turn text into ids",
-        "decode": "Turn ids into text",
-        "encode-corpus": "Encode a corpus into a folder of token files",
-        "encode-column": "Add a column of ids to a Parquet file",
-        "count-tokens": "Count the tokens of a corpus",
-        "verify": "Check a folder of token files",
+        "encode": "Turn text into ids. Each document gives a compact JSON array; --show prints tokens.",
+        "decode": "Turn ids into text. The raw text is printed, with no newline added.",
+        "encode-corpus": "Encode a corpus into a folder of token files. --resume continues a stopped run.",
+        "encode-column": "Add a column of ids to a Parquet file. All other columns stay as they are.",
+        "count-tokens": "Count the tokens of a corpus. `bpetite count` counts pretokens, to train on them.",
+        "verify": "Check a folder of token files. Every file is hashed, and some documents are decoded.",
     },
-    "Other formats": {"convert": "Convert a tokenizer to another format"},
+    "Other formats": {
+        "convert": "Convert a tokenizer to another format. One that cannot give the same ids is refused.",
+    },
     "Look inside": {
-        "inspect": "Show a tokenizer's rules and tokens",
-        "compare": "Compare tokenizers: how they cut a text, or how many tokens they need for many texts",
-        "explain": "Explain why your merges differ from a dialect's",
-        "view": "Look at a tokenizer in a browser, or at two side by side",
-        "stats": "Measure how well a vocabulary fits a corpus",
-        "report": "Measure a tokenizer on texts and write one HTML file with plots and tables",
+        "inspect": "Show a tokenizer's rules and tokens. With --token, show how one token is built.",
+        "compare": "Compare how tokenizers cut a text, or how many tokens they need for texts.",
+        "explain": "Explain why your merges differ from a dialect's. The first difference is shown.",
+        "view": "Look at a tokenizer, or at two, in a browser. The page is served to this machine only.",
+        "stats": "Measure how well a vocabulary fits a corpus. The result has a row for each source.",
+        "report": "Measure a tokenizer and write an HTML file. Further ones are compared with it.",
     },
-    "Shell": {"completion": "Print the script that completes bpetite in a shell"},
+    "Shell": {"completion": "Print the script that completes bpetite in a shell."},
 }
-"""The commands in the groups of the help text, each with the first sentence of its description. The module of
-a command is imported only when the command is used."""
+"""The commands in groups, with what they do; the help of all has the first sentence. The module of a command
+is imported only when the command is used."""
 
-COMMANDS = [name for commands in _GROUPS.values() for name in commands]
+_ABOUT = {name: about for commands in _GROUPS.values() for name, about in commands.items()}
+COMMANDS = list(_ABOUT)
 
 _EXAMPLES = """
 Examples
@@ -168,8 +170,13 @@ class _MainParser(_Parser):
         """Return the description, the groups, and examples."""
         lines = [f"{self.description}", "", "Usage: bpetite COMMAND [options]"]
         for title, commands in _GROUPS.items():
-            lines += ["", title, *(f"  {name:<14} {about}" for name, about in commands.items())]
+            lines += ["", title, *(f"  {name:<14} {_first(about)}" for name, about in commands.items())]
         return "\n".join(lines) + "\n" + _EXAMPLES
+
+
+def _first(about: str) -> str:
+    """Return the first sentence, without its full stop."""
+    return about.split(". ")[0].rstrip(".")
 
 
 class _Version(argparse.Action):
@@ -201,7 +208,7 @@ def parser_of(wanted: Iterable[str]) -> tuple[_Parser, dict[str, _Parser]]:
         module = import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
         command = commands.add_parser(
             name,
-            description=module.ABOUT,
+            description=_ABOUT[name],
             epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES.strip().splitlines()),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.types import Limits, Progress
-from bpetite.cli.options import json_line
+from bpetite.cli.output import json_line
 from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import ProgressOfAll, Tally
 from bpetite.reading.memory_limit import room_within

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from bpetite._internal.files import created
 from bpetite._internal.names import last_part, recorded
-from bpetite.cli.options import add_special_tokens
-from bpetite.cli.stderr import tell
-from bpetite.cli.text import text_argument
+from bpetite.cli.options import add_special_tokens, text_argument
+from bpetite.cli.output import tell
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 

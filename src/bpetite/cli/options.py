@@ -1,15 +1,13 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the texts that arguments and stdin give."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from typing import Any
 
 from bpetite._internal.files import check_target, named, try_writing
-from bpetite.cli.text import text_argument, utf8
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 
@@ -110,14 +108,34 @@ def add_inputs(command: argparse._ActionsContainer, what: str, *, required: bool
     command.add_argument("--input", action="extend", nargs="+", required=required, metavar="PATH", help=what)
 
 
-def colours_wanted() -> bool:
-    """Whether stdout is a terminal whose user did not ask for plain text."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def text_of(options: argparse.Namespace) -> str:
+    """Return the text of `--text`, or of stdin."""
+    if options.text is None:
+        return utf8("stdin", sys.stdin.buffer.read())
+    return utf8("--text", _bytes_of(options.text))
 
 
-def json_line(value: Any) -> bytes:
-    """Return a value as one line of JSON; bytes become text, with backslash escapes if they are not UTF-8."""
-    line = json.dumps(
-        value, ensure_ascii=False, default=lambda part: part.decode("utf-8", "backslashreplace")
-    )
-    return line.encode("utf-8", "backslashreplace") + b"\n"
+def text_argument(argument: str) -> str:
+    """Return an argument that is a text and no path."""
+    content = _bytes_of(argument)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        shown = f"{content[:100]!r}"
+        raise argparse.ArgumentTypeError(f"not valid UTF-8 at byte {error.start}: {shown}") from None
+
+
+def _bytes_of(argument: str) -> bytes:
+    """Return the bytes of an argument, of which the locale may have made lone surrogates."""
+    try:
+        return argument.encode("utf-8")
+    except UnicodeEncodeError:
+        return os.fsencode(argument)
+
+
+def utf8(name: str, content: bytes) -> str:
+    """Decode UTF-8, or raise an error that names the place of the first invalid byte."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: not valid UTF-8 at byte {error.start}") from None

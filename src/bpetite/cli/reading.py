@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from bpetite._internal.progress import Shown
-from bpetite.cli.options import add_shared
-from bpetite.cli.text import text_argument
+from bpetite.cli.options import add_inputs, add_shared, text_argument
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs
 
@@ -19,8 +18,7 @@ INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plai
 
 def add_sources(command: argparse.ArgumentParser) -> None:
     """Declare inputs, each of which gets a row of the result."""
-    what = f"{INPUT_HELP}; each argument is a source"
-    command.add_argument("--input", action="extend", nargs="+", required=True, metavar="PATH", help=what)
+    add_inputs(command, f"{INPUT_HELP}; each argument is a source")
 
 
 _OPTIONS: Sequence[tuple[str, str | tuple[str, ...], str]] = (

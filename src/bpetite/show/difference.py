@@ -82,20 +82,12 @@ def merges_in(content: str) -> list[Merge]:
         lines = [line for line in content.splitlines() if line.strip()]
         return list(lines[1:] if lines and lines[0].startswith("#version") else lines)
     try:
-        merges = json.loads(content)
-    except RecursionError:
-        raise ValueError("not a list of merges: brackets within brackets, too many") from None
-    except ValueError as not_json:
+        return list(json.loads(content))
+    except (ValueError, RecursionError) as not_json:
         try:
-            merges = ast.literal_eval(content.strip())
+            return list(ast.literal_eval(content.strip()))
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise ValueError(f"not valid JSON: {not_json}") from None
-    wrong = next(
-        (rank for rank, merge in enumerate(merges) if not isinstance(merge, list | tuple | str)), None
-    )
-    if wrong is not None:
-        raise ValueError(f'merge {wrong} must be a pair such as ["t", "h"]')
-    return list(merges)
+            raise ValueError(f"no list of merges, as JSON or as Python prints it: {not_json}") from None
 
 
 def explain_difference(
@@ -149,24 +141,28 @@ def train_merges(counts: Counts, merges: int, training: Training) -> Vocabulary:
 
 def _as_bytes(merges: Sequence[Merge], vocabulary: Vocabulary) -> list[BytesPair]:
     """Convert merges of any form to pairs of bytes."""
-    lines = [merge for merge in merges if isinstance(merge, str) and not merge.startswith("#version")]
-    pairs: list[Any] = list(map(_divided, range(len(lines)), lines)) or [tuple(merge) for merge in merges]
+    if merges and isinstance(merges[0], str) and merges[0].startswith("#version"):
+        merges = merges[1:]
+    pairs: list[Any] = [_pair(rank, merge) for rank, merge in enumerate(merges)]
     kinds = {type(part) for pair in pairs for part in pair}
-    if any(len(pair) != 2 for pair in pairs) or len(kinds) > 1 or not kinds <= {bytes, str, int}:
+    if len(kinds) > 1 or not kinds <= {bytes, str, int}:
         raise ValueError("merges must be pairs of bytes, of strings or of ids, all of one kind")
     if kinds == {int}:
         return _of_ids(pairs, vocabulary)
     if kinds == {str}:
+        lines = isinstance(merges[0], str)
         spell = from_printable if lines or _is_printable_form(pairs) else str.encode
         return [_spelled(rank, pair, spell) for rank, pair in enumerate(pairs)]
     return pairs
 
 
-def _divided(place: int, line: str) -> list[str]:
-    parts = line.split(" ")
-    if len(parts) != 2:
-        raise ValueError(f"merge {place}: a line holds two tokens and one space, not {line!r:.80}")
-    return parts
+def _pair(rank: int, merge: object) -> tuple[Any, ...]:
+    parts = merge.split(" ") if isinstance(merge, str) else merge
+    if isinstance(parts, list | tuple) and len(parts) == 2:
+        return tuple(parts)
+    if isinstance(merge, str):
+        raise ValueError(f"merge {rank}: a line holds two tokens and one space, not {merge!r:.80}")
+    raise ValueError(f"merge {rank} must be a pair of bytes, of strings or of ids, not {merge!r:.80}")
 
 
 def _spelled(rank: int, pair: tuple[str, str], spell: Callable[[str], bytes]) -> BytesPair:

@@ -8,12 +8,11 @@ from typing import Any
 from bpetite import corpus
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_model, read_models, unique_names
-from bpetite.cli.options import add_inputs, colours_wanted, json_line
+from bpetite.cli.options import add_inputs, text_of
+from bpetite.cli.output import colours_wanted, json_line, lines, table
 from bpetite.cli.reading import INPUT_HELP, add_measuring, measured
-from bpetite.cli.text import lines, table, text_of
 from bpetite.show.compare import Comparison
 
-ABOUT = "Compare tokenizers: how they cut a text, or how many tokens they need for many texts."
 EXAMPLES = """
 bpetite compare mine.json tokenizer.json --text "hello world"
 bpetite compare mine.json gpt2/ theirs.json --input german/ python/

@@ -6,10 +6,9 @@ import argparse
 import re
 from collections.abc import Iterable
 
-from bpetite.cli.text import lines
+from bpetite.cli.output import lines
 from bpetite.patterns import PATTERNS
 
-ABOUT = "Print the script that completes bpetite in a shell."
 EXAMPLES = """
 eval "$(bpetite completion bash)"            # in ~/.bashrc
 eval "$(bpetite completion zsh)"             # in ~/.zshrc

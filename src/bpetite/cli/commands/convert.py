@@ -18,12 +18,11 @@ from bpetite.cli.formats import (
     peer_encode,
     write_tokenizer,
 )
-from bpetite.cli.options import add_shared, check_output, json_line
-from bpetite.cli.stderr import tell
+from bpetite.cli.options import add_shared, check_output
+from bpetite.cli.output import json_line, tell
 from bpetite.formats.losses import losses
 from bpetite.formats.shared.difficult import check_same_ids
 
-ABOUT = "Convert a tokenizer to another format. A format that cannot give the same ids is refused."
 EXAMPLES = """
 bpetite convert tok.json tokenizer.json
 bpetite convert tok.json my-model/tokenizer.json --tokenizer-config

@@ -7,13 +7,12 @@ from typing import Any
 
 from bpetite._internal.progress import Shown
 from bpetite.cli.counts import proposing_limit, room_of, summary_line, summary_of
-from bpetite.cli.options import add_memory_limit, add_output, add_rules, add_shared, check_output
-from bpetite.cli.pattern_way import way_note
+from bpetite.cli.options import add_inputs, add_memory_limit, add_output, add_rules, add_shared, check_output
+from bpetite.cli.output import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
 from bpetite.training import Training
 
-ABOUT = "Count the pretokens of a corpus. Files of counts can be added up and trained on."
 EXAMPLES = """
 bpetite count --input corpus.txt --output corpus.counts
 bpetite count --input wiki.jsonl.zst:2 'web/*.parquet:1.5' --output corpus.counts --memory-limit 4GB
@@ -23,14 +22,7 @@ bpetite count --input data/ --separator '<|endoftext|>' --dialect tiktoken --out
 
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    command.add_argument(
-        "--input",
-        action="extend",
-        nargs="+",
-        required=True,
-        metavar="PATH",
-        help=f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times",
-    )
+    add_inputs(command, f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times")
     add_output(command, "the file to write the counts to")
     add_rules(command)
     add_shared(command, "--num-threads")

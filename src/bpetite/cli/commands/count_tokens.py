@@ -7,12 +7,9 @@ from dataclasses import asdict
 
 from bpetite import corpus
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import json_line
-from bpetite.cli.pattern_way import way_note
+from bpetite.cli.output import json_line, table, way_note
 from bpetite.cli.reading import add_measuring, add_sources, measured
-from bpetite.cli.text import table
 
-ABOUT = "Count the tokens of a corpus. `bpetite count` counts pretokens, to train on them."
 EXAMPLES = """
 bpetite count-tokens --model tok.json --input book.txt questions.jsonl
 bpetite count-tokens --model tok.json --input 'web/*.parquet' --text-column body --json

@@ -7,9 +7,8 @@ import re
 import sys
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.text import utf8
+from bpetite.cli.options import utf8
 
-ABOUT = "Turn ids into text. The raw text is printed, with no newline added."
 EXAMPLES = """
 bpetite decode --model tok.json --ids 104 105
 bpetite encode --model tok.json --text hi | bpetite decode --model tok.json

@@ -6,9 +6,8 @@ import argparse
 import time
 
 from bpetite._internal.standard_library import standard_library_files
-from bpetite.cli.options import add_shared, colours_wanted, json_line
-from bpetite.cli.text import lines
-from bpetite.encoding.display import coloured, plain
+from bpetite.cli.options import add_shared
+from bpetite.cli.output import json_line, lines, painted
 from bpetite.tokenizer import Tokenizer
 
 _SAMPLE = '''def tokenize(text: str) -> list[int]:
@@ -17,7 +16,6 @@ _SAMPLE = '''def tokenize(text: str) -> list[int]:
 '''
 
 
-ABOUT = "Train on Python's own standard library and show the result. Nothing is downloaded or saved."
 EXAMPLES = """
 bpetite demo
 bpetite demo --vocab-size 8192
@@ -52,7 +50,6 @@ def run(options: argparse.Namespace) -> bytes:
                 "encode_s": encoded - trained,
             }
         )
-    paint = coloured if colours_wanted() else plain
     return lines(
         [
             f"corpus     {size / 1e6:.1f} MB of Python source, {len(files):,} files of the standard library",
@@ -60,6 +57,6 @@ def run(options: argparse.Namespace) -> bytes:
             f"before     {size:,} tokens, one for each byte",
             f"after      {tokens:,} tokens, {size / tokens:.2f} bytes each, in {encoded - trained:.2f} s",
             "",
-            paint(tokenizer.show(_SAMPLE).tokens),
+            painted(tokenizer.show(_SAMPLE).tokens),
         ]
     )

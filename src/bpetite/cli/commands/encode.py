@@ -6,11 +6,10 @@ import argparse
 import json
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_inputs, add_shared, colours_wanted
+from bpetite.cli.options import add_inputs, add_shared, text_of
+from bpetite.cli.output import lines, painted
 from bpetite.cli.reading import INPUT_HELP, add_reading, documents_of
-from bpetite.cli.text import lines, text_of
 
-ABOUT = "Turn text into ids. Each document gives a compact JSON array; --show prints tokens for people."
 EXAMPLES = """
 bpetite encode --model tok.json --text "hello world"
 bpetite encode --model tok.json --text "hello world" --show
@@ -37,10 +36,7 @@ def run(options: argparse.Namespace) -> bytes:
     tokenizer = read_model(options)
     texts = documents_of(options) if options.input else [text_of(options)]
     if options.show:
-        from bpetite.encoding.display import coloured, plain  # slow to import
-
-        paint = coloured if colours_wanted() else plain
         shown = [tokenizer.show(text, special=options.special) for text in texts]
-        return lines(f"{paint(one.tokens)}\n{one.summary}" for one in shown)
+        return lines(f"{painted(one.tokens)}\n{one.summary}" for one in shown)
     encoded = (tokenizer.encode(text, special=options.special) for text in texts)
     return lines(json.dumps(ids, separators=(",", ":")) for ids in encoded)

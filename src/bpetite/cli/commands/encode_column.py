@@ -7,11 +7,9 @@ from functools import partial
 
 from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_output, add_shared, check_output, json_line
-from bpetite.cli.pattern_way import way_note
-from bpetite.cli.text import text_argument
+from bpetite.cli.options import add_output, add_shared, check_output, text_argument
+from bpetite.cli.output import json_line, way_note
 
-ABOUT = "Add a column of ids to a Parquet file. All other columns stay as they are."
 EXAMPLES = """
 bpetite encode-column --model tok.json --input in.parquet --column text --output out.parquet
 bpetite encode-column --model tok.json --input in.parquet --output out.parquet --append-special '</s>'

@@ -10,15 +10,12 @@ from bpetite import corpus
 from bpetite._internal.integers import number_with_unit
 from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_shared, json_line
-from bpetite.cli.pattern_way import way_note
+from bpetite.cli.options import add_inputs, add_shared, text_argument
+from bpetite.cli.output import json_line, tell, way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
-from bpetite.cli.stderr import tell
-from bpetite.cli.text import text_argument
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
 
-ABOUT = "Encode a corpus into a folder of token files. A stopped run continues with --resume."
 EXAMPLES = """
 bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>'
 bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>' --resume
@@ -37,7 +34,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(command)
     add = command.add_argument
-    add("--input", action="extend", nargs="+", required=True, metavar="PATH", help=INPUT_HELP)
+    add_inputs(command, INPUT_HELP)
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
     add("--resume", action="store_true", help="continue a stopped run, or start one")
     add(

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from bpetite._internal.progress import Shown
-from bpetite.cli.options import add_inputs, add_rules, add_shared, json_line
+from bpetite.cli.options import add_inputs, add_rules, add_shared, utf8
+from bpetite.cli.output import json_line, lines
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
-from bpetite.cli.text import lines, utf8
 from bpetite.counts import Counts
 from bpetite.show.difference import explain_difference, merges_in
 
-ABOUT = "Explain why your merges differ from a dialect's. The first difference is shown with its counts."
 EXAMPLES = """
 bpetite explain --input corpus.txt --merges merges.txt --dialect cs336
 bpetite explain --input corpus.txt --merges merges.json --dialect bpetite --special-token '<|x|>'

@@ -6,21 +6,18 @@ The text is made from the same facts that the JSON holds.
 from __future__ import annotations
 
 import argparse
-import textwrap
-from collections.abc import Collection, Sequence
+import json
 from typing import Any
 
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_shared, colours_wanted, json_line
-from bpetite.cli.pattern_way import WAYS
-from bpetite.cli.text import columns, lines
-from bpetite.encoding.display import ShownToken, coloured, plain, visible
+from bpetite.cli.options import add_shared
+from bpetite.cli.output import WAYS, columns, json_line, lines, painted
+from bpetite.encoding.display import ShownToken, visible
 from bpetite.patterns import pattern_name
 from bpetite.show.explain import Explainer
 from bpetite.tokenizer import Tokenizer
 
-ABOUT = "Show a tokenizer's rules and tokens. With --token, show how one token is built, merge by merge."
 EXAMPLES = """
 bpetite inspect tok.json
 bpetite inspect tok.json --token 300
@@ -30,6 +27,7 @@ bpetite inspect cl100k_base.tiktoken --pattern cl100k
 
 _LONGEST = 10
 _MERGES = 5
+_WIDEST = 48
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -88,50 +86,45 @@ def _merge(explainer: Explainer, rank: int) -> dict[str, Any]:
 
 def _text(facts: dict[str, Any]) -> list[str]:
     specials = facts["special_tokens"]
-    rules = ", ".join(f"{axis.replace('_', ' ')}: {choice}" for axis, choice in facts["rules"].items())
-    named = [f"{visible(text.encode())} = {token_id}" for text, token_id in specials.items()]
-    sizes = f"{facts['vocab_size']:,} tokens: 256 bytes, {facts['mergeable_vocab_size'] - 256:,} merged, "
+    merged = f"256 bytes, {facts['mergeable_vocab_size'] - 256:,} merged, {len(specials)} special"
+    as_whole = "a pretoken that is itself a token gets that token's id without merging"
     said = [
         ("dialect", facts["dialect"]),
-        *(("", line) for line in textwrap.wrap(rules, 90, break_on_hyphens=False)),
+        ("rules", _named(facts["rules"])),
         ("pattern", facts["pattern_name"] or facts["pattern"]),
         ("cut by", WAYS[facts["pattern_way"]]),
-        ("size", f"{sizes}{len(specials)} special; {facts['merges']:,} merges"),
-        ("specials", ", ".join(named) or "none"),
+        ("size", f"{facts['vocab_size']:,} tokens: {merged}; {facts['merges']:,} merges"),
+        ("specials", _named({visible(text.encode()): token_id for text, token_id in specials.items()})),
         ("fingerprint", facts["fingerprint"]),
+        ("note", as_whole if facts["whole_pretoken_first"] else ""),
+        *(("assumed", assumption) for assumption in facts["assumptions"]),
+        ("trained with", _named(facts["trained_with"])),
     ]
-    if facts["whole_pretoken_first"]:
-        said.append(("note", "a pretoken that is itself a token gets that token's id without merging"))
-    said += [("assumed", assumption) for assumption in facts["assumptions"]]
-    if facts["trained_with"]:
-        options = ", ".join(f"{option} {value}" for option, value in facts["trained_with"].items())
-        said.append(("trained with", options))
     longest = [(str(one["id"]), str(one["length"]), _quoted(one)) for one in facts["longest_tokens"]]
-    shown = [f"  {name:<12} {fact}" for name, fact in said]
-    shown += ["", "Longest tokens", *_table([("id", "bytes", "token"), *longest], left=[2])]
-    for name in ("first", "last"):
-        rows = [
-            (str(merge["rank"]), str(merge["made"]["id"]), _pair(merge), _quoted(merge["made"]))
-            for merge in facts[f"{name}_merges"]
-        ]
-        if rows:
-            heading = ("rank", "id", "merge", "token")
-            shown += ["", f"{name.title()} merges", *_table([heading, *rows], left=[2, 3])]
-    return shown
+    merges = [
+        (
+            str(merge["rank"]),
+            str(merge["made"]["id"]),
+            f"{_quoted(merge['left'])} + {_quoted(merge['right'])}",
+            _quoted(merge["made"]),
+        )
+        for merge in facts["first_merges"] + facts["last_merges"]
+    ]
+    return [
+        *(f"  {name:<12} {fact}" for name, fact in said if fact),
+        *("", "Longest tokens", *columns([("id", "bytes", "token"), *longest], left=[2])),
+        *("", "First and last merges", *columns([("rank", "id", "merge", "token"), *merges], left=[2, 3])),
+    ]
 
 
-def _table(rows: Sequence[tuple[str, ...]], left: Collection[int]) -> list[str]:
-    return [f"  {row}" for row in columns(rows, left)]
-
-
-def _pair(merge: dict[str, Any]) -> str:
-    return f"{_quoted(merge['left'])} + {_quoted(merge['right'])}"
+def _named(values: dict[str, object]) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in values.items())
 
 
 def _quoted(token: dict[str, Any]) -> str:
     """Quote a token, so that its spaces are visible; a very long one is shortened."""
-    escaped = token["shown"].replace("\n", "\\n").replace("\t", "\\t")
-    return f'"{escaped}"' if len(escaped) <= 48 else f'"{escaped[:47]}…"'
+    shown = token["shown"]
+    return json.dumps(shown if len(shown) <= _WIDEST else f"{shown[:_WIDEST]}…", ensure_ascii=False)
 
 
 def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
@@ -148,15 +141,13 @@ def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
 
 
 def _token_text(explainer: Explainer, facts: dict[str, Any]) -> list[str]:
-    paint = coloured if colours_wanted() else plain
-    kind = "a special token, matched literally in the text"
-    if not facts["special"]:
-        kind = "no merge makes it" if facts["rank"] is None else f"made by merge {facts['rank']:,}"
+    kind = "no merge makes it" if facts["rank"] is None else f"made by merge {facts['rank']:,}"
+    if facts["special"]:
+        kind = "a special token, matched literally in the text"
     shown = [f"token {facts['id']}  {_quoted(facts)}  {facts['length']} bytes: {facts['bytes']}", kind]
     if facts["steps"]:
-        ranks = ["", *(f"{step['rank']:,}" for step in facts["steps"])]
-        states = [facts["start"], *(step["ids"] for step in facts["steps"])]
-        after = [paint([ShownToken(part, explainer.token(part)) for part in state]) for state in states]
-        rows = zip(["rank", *ranks], ["after the merge", *after], strict=True)
-        shown += ["", *(f"{rank:>8}  {state}" for rank, state in rows)]
+        shown += ["", f"{'rank':>8}  after the merge"]
+        for step in [{"rank": "", "ids": facts["start"]}, *facts["steps"]]:
+            tokens = [ShownToken(token_id, explainer.token(token_id)) for token_id in step["ids"]]
+            shown.append(f"{step['rank']:>8}  {painted(tokens)}")
     return shown

@@ -10,7 +10,6 @@ from bpetite.cli.options import add_memory_limit, add_output, add_shared, check_
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import room_within
 
-ABOUT = "Add up files of counts that were made with the same rules."
 EXAMPLES = """
 bpetite merge-counts --counts monday.counts tuesday.counts --output week.counts
 bpetite merge-counts --counts counts/ --output all.counts

@@ -7,15 +7,11 @@ import argparse
 from bpetite._internal.files import write_whole
 from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, name_of, read_models, unique_names
-from bpetite.cli.options import add_output, add_shared, check_output, json_line
+from bpetite.cli.options import add_output, add_shared, check_output
+from bpetite.cli.output import columns, json_line, lines
 from bpetite.cli.reading import add_reading, add_sources, reading_of
-from bpetite.cli.text import columns, lines
 from bpetite.corpus.statistics import sources_of, tally
 
-ABOUT = (
-    "Measure a tokenizer on texts and write one HTML file with plots and tables. "
-    "Further tokenizers are compared with it."
-)
 EXAMPLES = """
 bpetite report tok.json --input english.txt code.txt --output report.html
 bpetite report tok.json --input wiki/ web.jsonl.zst --output report.html

@@ -6,15 +6,9 @@ import argparse
 
 from bpetite import corpus
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import json_line
-from bpetite.cli.pattern_way import way_note
+from bpetite.cli.output import json_line, table, way_note
 from bpetite.cli.reading import add_measuring, add_sources, measured
-from bpetite.cli.text import table
 
-ABOUT = (
-    "Measure how well a vocabulary fits a corpus. "
-    "The result, by source: bytes per token, tokens per word, and the share of the vocabulary used."
-)
 EXAMPLES = """
 bpetite stats --model tok.json --input english.txt code.jsonl
 bpetite stats --model tok.json --input wiki/ web/ --json

@@ -8,21 +8,12 @@ import time
 from bpetite._internal.progress import Shown
 from bpetite._persistence import save_vocabulary
 from bpetite.cli.counts import load_counts, proposing_limit, room_of
-from bpetite.cli.options import (
-    add_inputs,
-    add_memory_limit,
-    add_output,
-    add_rules,
-    add_shared,
-    check_output,
-    json_line,
-)
-from bpetite.cli.pattern_way import way_note
+from bpetite.cli.options import add_inputs, add_memory_limit, add_output, add_rules, add_shared, check_output
+from bpetite.cli.output import json_line, way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts, memory_bytes
 from bpetite.training import Training, train_vocabulary
 
-ABOUT = "Learn a vocabulary from a corpus, or from counts. It is saved as an artifact."
 EXAMPLES = """
 bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
 bpetite train --input a.txt b.txt --vocab-size 50257 --output tok.json --dialect tiktoken --pattern o200k

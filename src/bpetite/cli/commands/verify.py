@@ -6,9 +6,9 @@ import argparse
 
 from bpetite import corpus
 from bpetite._internal.progress import Shown
-from bpetite.cli.options import add_shared, json_line
+from bpetite.cli.options import add_shared
+from bpetite.cli.output import json_line
 
-ABOUT = "Check a folder of token files. Every file is hashed, and samples of the documents are decoded."
 EXAMPLES = """
 bpetite verify ids/
 bpetite verify ids/ --samples 100 --inputs

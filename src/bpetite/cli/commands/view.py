@@ -8,13 +8,8 @@ import webbrowser
 
 from bpetite.cli.formats import add_model, name_of, read_models
 from bpetite.cli.options import add_shared
-from bpetite.cli.stderr import tell
-from bpetite.cli.stdout import write
+from bpetite.cli.output import tell, write
 
-ABOUT = (
-    "Look at a tokenizer in a browser, or at two side by side. "
-    "The page is served to this machine only, until Ctrl-C."
-)
 EXAMPLES = """
 bpetite view tok.json
 bpetite view tok.json other.json --port 8000 --no-browser

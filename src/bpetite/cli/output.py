@@ -1,0 +1,95 @@
+"""Results → all of them on stdout, or an error that names it; messages → stderr; tokens and tables → text."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from bpetite._internal.files import write_fully
+
+if TYPE_CHECKING:
+    from bpetite.encoding.display import ShownToken
+
+WAYS = {
+    "masks": "masks, hundreds of bytes at a time",
+    "automaton": "an automaton, one character at a time",
+    "machine": "the regex machine, which is slow and takes one thread for a document (see docs/patterns.md)",
+}
+"""How a pattern cuts text, in words."""
+
+
+def write(result: bytes) -> None:
+    """Write to stdout at once; what could not be written is told here, and not again at the end of Python."""
+    try:
+        write_fully(sys.stdout.buffer, result)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        discard(sys.stdout)
+        error.filename = "stdout"
+        raise
+
+
+def discard(stream: TextIO) -> None:
+    """Redirect a stream to the null device, because nobody can read what is left in its buffer."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def tell(message: object) -> None:
+    """Write a line to stderr; a message that cannot be written changes nothing."""
+    with contextlib.suppress(OSError):
+        print(message, file=sys.stderr, flush=True)
+
+
+def way_note(way: str) -> str | None:
+    """Return a line about how the pattern cuts text, where that is slow or somebody watches."""
+    if way == "machine" or sys.stderr.isatty():
+        return f"the pattern cuts text by {WAYS[way]}"
+    return None
+
+
+def json_line(value: Any) -> bytes:
+    """Return a value as one line of JSON; bytes become text, with backslash escapes if they are not UTF-8."""
+    line = json.dumps(
+        value, ensure_ascii=False, default=lambda part: part.decode("utf-8", "backslashreplace")
+    )
+    return lines([line])
+
+
+def lines(shown: Iterable[str]) -> bytes:
+    """Return lines as they are printed."""
+    return "".join(f"{line}\n" for line in shown).encode("utf-8", "backslashreplace")
+
+
+def table(rows: Sequence[Sequence[str]]) -> bytes:
+    """Return rows in columns, of which the first is to the left and the others are to the right."""
+    return lines(columns(rows, left=[0]))
+
+
+def columns(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
+    """Align rows; the cells of some columns are to the left, all others are to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place in left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def colours_wanted() -> bool:
+    """Whether stdout is a terminal whose user did not ask for plain text."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def painted(tokens: Iterable[ShownToken]) -> str:
+    """Return tokens in colours if they are wanted, or with bars between them."""
+    from bpetite.encoding.display import coloured, plain  # slow to import
+
+    return coloured(tokens) if colours_wanted() else plain(tokens)
