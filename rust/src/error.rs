@@ -60,4 +60,14 @@ impl fmt::Display for Error {
     }
 }
 
+impl Error {
+    /// The same error, with the place of a special token moved.
+    pub fn moved(self, place: impl FnOnce(usize) -> usize) -> Self {
+        match self {
+            Self::Special { token, character } => Self::Special { token, character: place(character) },
+            other => other,
+        }
+    }
+}
+
 impl std::error::Error for Error {}

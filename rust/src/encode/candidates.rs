@@ -72,12 +72,21 @@ impl Candidates {
         }
     }
 
-    /// Whether any string lies across a place or touches it.
-    pub fn any_touches(&self, text: &[u8], place: usize) -> bool {
+    /// Whether any string lies across a place or touches it; in an open text, whether one might if more follows.
+    pub fn any_touches(&self, text: &[u8], place: usize, is_open: bool) -> bool {
         let touches = |start: usize| {
-            self.longest_at(&text[start..], |_, _| true).is_some_and(|(length, _)| start + length >= place)
+            let rest = &text[start..];
+            self.longest_at(rest, |_, _| true).is_some_and(|(length, _)| start + length >= place)
+                || is_open && self.may_complete(rest)
         };
         (place.saturating_sub(self.longest)..=place).any(touches)
+    }
+
+    /// Whether a string begins with a text and is longer.
+    fn may_complete(&self, text: &[u8]) -> bool {
+        let after = self.strings.partition_point(|(string, _)| **string <= *text);
+        text.len() < self.longest
+            && self.strings.get(after).is_some_and(|(string, _)| string.starts_with(text))
     }
 
     /// The length and number of the longest string that a text begins with, of those that are allowed.

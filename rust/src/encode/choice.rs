@@ -79,12 +79,14 @@ impl<'p> Choice<'p> {
         }
     }
 
-    /// Whether all special tokens are text.
-    pub fn is_text(self) -> bool {
+    /// Whether all special tokens near a place are text.
+    pub fn is_text(self, near: Range<usize>) -> bool {
         match self {
             Self::Whole(special) => special == Special::Text,
             Self::Parts(parts, begin) => {
-                parts[part_at(parts, begin)..].iter().all(|part| part.special == Some(Special::Text))
+                let (first, last) = (part_at(parts, begin + near.start), part_at(parts, begin + near.end));
+                let near = &parts[first..parts.len().min(last + 1)];
+                near.iter().all(|part| part.special == Some(Special::Text))
             }
         }
     }

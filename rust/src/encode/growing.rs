@@ -1,71 +1,82 @@
 //! Texts that arrive in pieces. Of a stream, ids are told as soon as no later text can change them; of a growing text, all
 //! ids are always those of the whole text.
 //!
-//! Both let each piece through the stages (a [`Front`]); what those pass on is final, and goes on to an [`ArrivingText`].
-//! What they keep may still change: for a growing text, at each step a copy of them is ended, and what that passes on is
-//! the end of the open text.
+//! A *settled* place is one where the text may be cut, whatever follows: the ids before it never change again. The text
+//! behind the last settled place is *open*.
+//!
+//! ```text
+//! the cat sat on| the ma       settled up to "on"; open are " the" and " ma", as "mat" may follow
+//! ```
+//!
+//! A stream lets open text wait. That of a growing text is encoded at every step, as if the text ended there: with the named
+//! patterns it is a pretoken or two.
 
-use std::mem;
 use std::sync::Arc;
 
-use super::added::Passed;
-use super::arriving::ArrivingText;
 use super::ordinary::Run;
-use super::stages::{Front, Passing, Stretch};
+use super::stages::Stretch;
 use super::{Choice, ChoicePart, Encoder, Special, Unit, Workspace, character_start};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory;
-use crate::watch::{Pulse, Unwatched};
+use crate::normalize::Beginning;
+use crate::watch::Pulse;
 
 /// Encodes a text that arrives in pieces; all ids together equal those of the joined text.
-///
-/// The text from the last safe cut on is buffered: a pretoken or two for the named patterns. With a pattern without safe
-/// cuts, everything after the last added token is buffered, since later text might change its matches.
 #[derive(Clone)]
 pub struct EncodeStream {
     encoder: Arc<Encoder>,
     special: Special,
-    front: Front,
-    text: ArrivingText,
+    /// The open text, and what begins with it.
+    open: String,
+    at: Beginning,
+    /// Up to here, no place is settled.
+    searched: usize,
+    /// The number of characters before the open text.
+    gone: usize,
 }
 
 impl EncodeStream {
     /// Begin a text.
     pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
-        Self { encoder, special, front: Front::new(), text: ArrivingText::default() }
+        Self { encoder, special, open: String::new(), at: Beginning::Text, searched: 0, gone: 0 }
     }
 
     /// Add the next piece of the text; returns the ids that are now final. After an error the text is dropped.
     pub fn feed(&mut self, piece: &str, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
-        let fed = self.pass(piece, workspace, pulse);
-        if fed.is_err() {
-            (self.front, self.text) = (Front::new(), ArrivingText::default());
-        }
-        fed
-    }
-
-    fn pass(&mut self, piece: &str, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
-        let Self { encoder, special, front, text } = self;
-        let passed = front.feed(piece, Passing::new(&encoder.stages, (*special).into(), pulse))?;
-        let run = &mut Run { workspace, pulse };
-        text.take(&encoder.model, passed, run)?;
-        text.settle(&encoder.model, run)?;
-        Ok(text.take_settled())
+        memory::append(&mut self.open, piece)?;
+        pulse.beat(piece.len())?;
+        let settled = self.encoder.settled_place(&self.open, self.searched, self.special.into());
+        self.searched = self.searched.max(self.encoder.searched(&self.open));
+        settled.map_or(Ok(Vec::new()), |place| self.encode(place, workspace, pulse))
     }
 
     /// End the text; returns the remaining ids. A new text may then begin.
     pub fn finish(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
-        let (front, mut text) = (mem::replace(&mut self.front, Front::new()), mem::take(&mut self.text));
-        let passed = front.finish(Passing::new(&self.encoder.stages, self.special.into(), pulse))?;
-        let run = &mut Run { workspace, pulse };
-        text.take(&self.encoder.model, passed, run)?;
-        text.end(&self.encoder.model, run)?;
-        Ok(text.take_settled())
+        let ids = self.encode(self.open.len(), workspace, pulse);
+        self.begin();
+        ids
+    }
+
+    fn begin(&mut self) {
+        *self = Self::new(Arc::clone(&self.encoder), self.special);
+    }
+
+    /// Encode the open text up to a place, and forget it.
+    fn encode(&mut self, end: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
+        let (mut ids, gone) = (Vec::new(), self.gone);
+        let stretch = Stretch { text: &self.open, range: 0..end, at: self.at };
+        let encoded = self.encoder.encode_stretch(stretch, self.special.into(), &mut ids, workspace, pulse);
+        if let Err(error) = encoded {
+            self.begin();
+            return Err(error.moved(|character| gone + character));
+        }
+        self.gone += self.open[..end].chars().count();
+        self.open.drain(..end);
+        self.searched = self.searched.saturating_sub(end);
+        self.at = Beginning::Within;
+        Ok(ids)
     }
 }
-
-/// The distance of places to which a text can be shortened without going further back, in bytes.
-const EVERY: usize = 1 << 10;
 
 /// A text that grows at its end.
 #[derive(Clone)]
@@ -76,33 +87,33 @@ pub struct Growing {
     text: String,
     /// The parts of the text.
     parts: Vec<ChoicePart>,
-    front: Front,
-    /// What the stages have passed on.
-    passed: ArrivingText,
-    /// The ids behind its settled ones.
-    open: Vec<u32>,
-    /// In order.
-    checkpoints: Vec<Checkpoint>,
+    ids: Vec<u32>,
+    /// In order; the beginning of the text is always settled, and not listed.
+    settled: Vec<Settled>,
+    /// From the last settled place up to here, none is settled.
+    searched: usize,
 }
 
-/// How far everything was when the text had a length.
-#[derive(Clone)]
-struct Checkpoint {
-    text: usize,
-    front: Front,
-    passed: usize,
+/// A place in the text, the number of ids before it, and what begins there.
+#[derive(Clone, Copy)]
+struct Settled {
+    place: usize,
+    ids: usize,
+    at: Beginning,
 }
+
+const BEGINNING: Settled = Settled { place: 0, ids: 0, at: Beginning::Text };
 
 impl Growing {
     /// Begin with an empty text.
     pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
-        let (text, parts, passed, open) = (String::new(), Vec::new(), ArrivingText::default(), Vec::new());
-        Self { encoder, special, text, parts, front: Front::new(), passed, open, checkpoints: Vec::new() }
+        let (text, parts, ids, settled) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { encoder, special, text, parts, ids, settled, searched: 0 }
     }
 
     /// A copy, which grows by itself.
     pub fn copy(&self) -> Result<Self> {
-        memory::ensure(self.text.len() + self.passed.size() + size_of_val(&self.open[..]))?;
+        memory::ensure(self.text.len() + size_of_val(&self.ids[..]) + size_of_val(&self.settled[..]))?;
         Ok(self.clone())
     }
 
@@ -111,32 +122,34 @@ impl Growing {
         &self.text
     }
 
-    /// The ids of the whole text from a number on.
-    pub fn ids_from(&self, start: usize) -> impl Iterator<Item = u32> {
-        let settled = self.passed.ids();
-        let open = self.open.get(start.saturating_sub(settled.len())..).unwrap_or_default();
-        settled.get(start..).unwrap_or_default().iter().chain(open).copied()
-    }
-
-    /// The number of ids.
-    pub fn number(&self) -> usize {
-        self.settled_ids() + self.open.len()
+    /// The ids of the whole text.
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
     }
 
     /// The number of ids that no later text can change.
     pub fn settled_ids(&self) -> usize {
-        self.passed.ids().len()
+        self.last_settled().ids
     }
 
-    /// The length of the open text, more or less.
+    /// The length of the open text.
     pub fn open(&self) -> usize {
-        self.passed.length() - self.passed.last().place
+        self.text.len() - self.last_settled().place
+    }
+
+    fn last_settled(&self) -> Settled {
+        self.settled.last().copied().unwrap_or(BEGINNING)
     }
 
     /// The number of the part in which each id begins.
     pub fn numbers_of_parts(&self, pulse: &mut Pulse) -> Result<Vec<u32>> {
-        let ids: Vec<u32> = self.ids_from(0).collect();
-        self.encoder.numbers_of_parts(&self.text, &ids, &self.parts, self.choice(), pulse)
+        self.encoder.numbers_of_parts(
+            &self.text,
+            &self.ids,
+            &self.parts,
+            Choice::Parts(&self.parts, 0),
+            pulse,
+        )
     }
 
     /// Append text, with a choice of its own as a part of its own; returns the number of unchanged ids. After an error
@@ -149,75 +162,48 @@ impl Growing {
         pulse: &mut Pulse,
     ) -> Result<usize> {
         let (length, parts) = (self.text.len(), self.parts.len());
-        let appended = self.add(piece, special).and_then(|()| self.grow(length, workspace, pulse));
-        appended.map_err(|error| {
-            let error = self.placed(error);
+        let grown = self.add(piece, special).and_then(|()| self.grow(workspace, pulse));
+        if grown.is_err() {
             self.text.truncate(length);
             self.keep_parts(parts, length);
-            error
-        })
+        }
+        grown
     }
 
     /// Shorten the text to `length` bytes; returns the number of unchanged ids. After an error nothing has changed.
     pub fn truncate(&mut self, length: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
         let mut shorter = self.copy()?;
-        let kept = shorter.checkpoints.partition_point(|checkpoint| checkpoint.text <= length);
-        shorter.checkpoints.truncate(kept);
-        let begin = || Checkpoint { text: 0, front: Front::new(), passed: 0 };
-        let checkpoint = shorter.checkpoints.last().cloned().unwrap_or_else(begin);
+        let reach = self.encoder.stages.reach();
+        let kept = shorter.settled.partition_point(|settled| settled.place + reach <= length);
+        shorter.settled.truncate(kept);
+        shorter.searched = shorter.last_settled().place;
         shorter.text.truncate(length);
-        shorter.front = checkpoint.front;
-        let mut dropped = shorter.passed.shorten(checkpoint.passed);
-        memory::extend(&mut dropped, &mem::take(&mut shorter.open))?;
         let parts = shorter.parts.partition_point(|part| part.end < length) + usize::from(length > 0);
         shorter.keep_parts(parts, length);
-        let same = shorter.settled_ids();
-        shorter.grow(checkpoint.text, workspace, pulse)?;
-        let same = same + common(shorter.ids_from(same), &dropped);
+        let same = shorter.grow(workspace, pulse)?;
         *self = shorter;
         Ok(same)
     }
 
     /// Where the text of the first `count` ids ends, in bytes; if they end within a character, where it begins.
     pub fn end_of(&self, count: usize, pulse: &mut Pulse) -> Result<usize> {
-        if count >= self.number() {
+        if count >= self.ids.len() {
             return Ok(self.text.len());
         }
         if self.encoder.tiles_text() {
-            let known = self.passed.last_within(count);
-            let ids = self.ids_from(known.ids).take(count - known.ids);
-            let length: usize = ids.map(|id| self.encoder.tokens().length(id).unwrap_or(0)).sum();
+            let within = self.settled.partition_point(|settled| settled.ids <= count);
+            let known = self.settled[..within].last().copied().unwrap_or(BEGINNING);
+            let length = |&id: &u32| self.encoder.tokens().length(id).unwrap_or(0);
+            let length: usize = self.ids[known.ids..count].iter().map(length).sum();
             return Ok(character_start(&self.text, known.place + length));
         }
-        let ids: Vec<u32> = self.ids_from(0).collect();
-        let spans = self.encoder.offsets(&self.text, &ids, self.choice(), Unit::Bytes, pulse)?;
+        let choice = Choice::Parts(&self.parts, 0);
+        let spans = self.encoder.offsets(&self.text, &self.ids, choice, Unit::Bytes, pulse)?;
         Ok(spans[count..].iter().map(|&(start, _)| start).min().unwrap_or(self.text.len()))
-    }
-
-    /// The same error where a special token was refused: it says where in the whole text it stands.
-    fn placed(&self, error: Error) -> Error {
-        if !matches!(error, Error::Special { .. }) {
-            return error;
-        }
-        let (stages, whole, watch) = (&self.encoder.stages, Stretch::whole(&self.text), &mut Unwatched);
-        let placed = stages.sections(whole, self.choice(), true, &mut Pulse::of(watch), &mut |_, _| Ok(()));
-        placed.err().unwrap_or(error)
-    }
-
-    /// The choice for the whole text.
-    fn choice(&self) -> Choice<'_> {
-        self.encoder.stages.choice_of_parts(&self.parts, self.special)
     }
 
     /// Add a piece to the text and its parts.
     fn add(&mut self, piece: &str, special: Option<Special>) -> Result<()> {
-        if special.is_some() && matches!(self.choice(), Choice::Whole(_)) {
-            return Err(Error::Value(
-                "special: this vocabulary finds special tokens in normalized text, so all of a growing text has \
-                 one choice; encode_parts takes parts with a choice for each"
-                    .to_owned(),
-            ));
-        }
         memory::append(&mut self.text, piece)?;
         let end = self.text.len();
         match self.parts.last_mut() {
@@ -238,65 +224,72 @@ impl Growing {
         }
     }
 
-    /// Make the ids of a text that goes on behind a place; returns the number of unchanged ids. After an error nothing has
+    /// Make the ids behind the last settled place anew; returns the number of unchanged ids. After an error nothing has
     /// changed but the text.
-    fn grow(&mut self, from: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
-        let (front, mark) = (self.front.clone(), self.passed.mark());
-        let grown = self.pass(from, workspace, pulse).and_then(|open| {
-            self.check_in()?;
-            Ok(mem::replace(&mut self.open, open))
-        });
-        match grown {
-            Ok(before) => Ok(mark.ids + common(self.ids_from(mark.ids), &before)),
-            Err(error) => {
-                self.front = front;
-                self.passed.go_back(&mark);
-                Err(error)
+    fn grow(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
+        let (settled, places, searched) = (self.last_settled(), self.settled.len(), self.searched);
+        let before = self.ids.split_off(settled.ids);
+        if let Err(error) = self.encode_open(workspace, pulse) {
+            self.ids.truncate(settled.ids);
+            self.ids.extend(before);
+            self.settled.truncate(places);
+            self.searched = searched;
+            return Err(error);
+        }
+        let pairs = self.ids[settled.ids..].iter().zip(&before);
+        Ok(settled.ids + pairs.take_while(|(now, before)| now == before).count())
+    }
+
+    /// Encode the open text: what can be settled, and the rest.
+    fn encode_open(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
+        let mut open = self.last_settled();
+        pulse.beat(self.text.len() - self.searched)?;
+        let (from, choice) = (self.searched.max(open.place), Choice::Parts(&self.parts, 0));
+        if let Some(place) = self.encoder.settled_place(&self.text, from, choice) {
+            self.encode(open, place, workspace, pulse)?;
+            open = Settled { place, ids: self.ids.len(), at: Beginning::Within };
+            memory::push(&mut self.settled, open)?;
+        }
+        if let Some(token) = self.encode(open, self.text.len(), workspace, pulse)? {
+            memory::push(&mut self.settled, token)?;
+        }
+        self.searched = self.encoder.searched(&self.text).max(self.last_settled().place);
+        Ok(())
+    }
+
+    /// Add the ids of a part of the text. Returns the last place behind an added token in it, if that is settled.
+    fn encode(
+        &mut self,
+        begin: Settled,
+        end: usize,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<Option<Settled>> {
+        let Self { encoder, text, parts, ids, .. } = self;
+        let Encoder { stages, model } = &**encoder;
+        let (last, mut settled) = (stages.last_sure_token(text), None);
+        let stretch = Stretch { text, range: begin.place..end, at: begin.at };
+        stages.sections(stretch, Choice::Parts(parts, 0), false, pulse, &mut |section, pulse| {
+            let Some(id) = section.id else {
+                return model.encode_ordinary(section.text, ids, &mut Run { workspace, pulse });
+            };
+            memory::push(ids, id)?;
+            let start = section.given + section.before.len();
+            if last.is_some_and(|last| start <= last) {
+                let place = start + section.text.len();
+                settled = Some(Settled { place, ids: ids.len(), at: Beginning::Segment });
             }
-        }
+            Ok(())
+        })?;
+        Ok(settled)
     }
-
-    /// Let the text from a place on pass the stages; returns the ids behind the settled ones.
-    fn pass(&mut self, from: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
-        let Self { encoder, special, text, parts, front, passed, .. } = self;
-        let (stages, model) = (&*encoder.stages, &encoder.model);
-        let choice = stages.choice_of_parts(parts, *special);
-        let sure = front.feed(&text[from..], Passing::new(stages, choice, pulse))?;
-        let mut rest = front.clone().finish(Passing::new(stages, choice, pulse))?;
-        let run = &mut Run { workspace, pulse };
-        passed.take(model, sure, run)?;
-        passed.settle(model, run)?;
-        // The open text goes on up to the first token that later text may change.
-        let token = rest.iter().position(|found| matches!(found, Passed::Token(..)));
-        let beyond = rest.split_off(token.unwrap_or(rest.len()));
-        let mut open = passed.open_ids(model, rest, run)?;
-        let mut last = ArrivingText::default();
-        last.take(model, beyond, run)?;
-        last.end(model, run)?;
-        memory::extend(&mut open, last.ids())?;
-        Ok(open)
-    }
-
-    /// Add a checkpoint, if the last one is far enough.
-    fn check_in(&mut self) -> Result<()> {
-        let last = self.checkpoints.last().map_or(0, |checkpoint| checkpoint.text);
-        if self.text.len() < last + EVERY {
-            return Ok(());
-        }
-        let (text, front, passed) = (self.text.len(), self.front.clone(), self.passed.length());
-        memory::push(&mut self.checkpoints, Checkpoint { text, front, passed })
-    }
-}
-
-/// How many ids are the same at the beginning.
-fn common<'i>(now: impl Iterator<Item = u32>, before: impl IntoIterator<Item = &'i u32>) -> usize {
-    now.zip(before).take_while(|(now, before)| now == *before).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{AddedToken, Definition, Stages};
     use super::*;
+    use crate::watch::Unwatched;
 
     const PATTERNS: [&str; 4] = [
         r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",

@@ -8,7 +8,6 @@ use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 mod added;
-mod arriving;
 mod cache;
 mod candidates;
 mod choice;

@@ -1,9 +1,12 @@
 //! Texts as their source has them, and the parts of them that threads encode.
 
-use super::Encoder;
 use super::stages::Stretch;
+use super::{Choice, Encoder, character_start};
 use crate::error::Result;
 use crate::normalize::Beginning;
+
+/// How far from the end of an open text a place to cut it is looked for first, in bytes; then four times as far, and so on.
+const FIRST_LOOK: usize = 64;
 
 /// Texts that the calling thread gets one after the other; meanwhile other threads encode those it has got.
 pub trait TextSource<'t> {
@@ -72,11 +75,41 @@ impl Encoder {
     fn safe_cut(&self, text: &str, mut from: usize) -> Option<usize> {
         while from < text.len() {
             let cut = self.model.pattern.safe_cut(text, from).filter(|&cut| cut < text.len())?;
-            if self.stages.may_cut(text, cut) {
+            if self.may_cut(text, cut, None) {
                 return Some(cut);
             }
             from = cut + text[cut..].chars().next().map_or(1, char::len_utf8);
         }
         None
+    }
+
+    fn may_cut(&self, text: &str, cut: usize, open: Option<Choice>) -> bool {
+        self.stages.may_cut(text, cut, open, &self.model.pattern)
+    }
+
+    /// The last place behind `from` where an open text may be cut, whatever follows.
+    pub fn settled_place(&self, text: &str, from: usize, choice: Choice) -> Option<usize> {
+        let mut back = FIRST_LOOK;
+        loop {
+            let look = character_start(text, text.len().saturating_sub(back)).max(from);
+            let (mut cuts, mut next) = (Vec::new(), look);
+            while let Some(cut) = self.model.pattern.safe_cut(text, next)
+                && let Some(character) = text[cut..].chars().next()
+            {
+                cuts.push(cut);
+                next = cut + character.len_utf8();
+            }
+            let settled =
+                cuts.into_iter().rev().find(|&cut| cut > from && self.may_cut(text, cut, Some(choice)));
+            if settled.is_some() || look == from {
+                return settled;
+            }
+            back *= 4;
+        }
+    }
+
+    /// Up to where it is known of each place of an open text whether it may be cut there.
+    pub fn searched(&self, text: &str) -> usize {
+        character_start(text, text.len().saturating_sub(self.stages.reach()))
     }
 }

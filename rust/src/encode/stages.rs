@@ -8,16 +8,16 @@
 //! Each stage may be empty: an ordinary vocabulary has only later tokens, and its text goes through unchanged.
 
 use std::borrow::Cow;
-use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::added::{AddedToken, AddedTokens, Passed, TokenSearch};
+use super::added::{AddedToken, AddedTokens};
 use super::character_start;
-use super::choice::{Choice, ChoicePart, Special};
-use crate::error::{Error, Result};
+use super::choice::Choice;
+use crate::error::Result;
 use crate::memory;
 use crate::normalize::{Alignment, Beginning, Normalizer};
+use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Unwatched};
 
 /// The stages before a text is cut into pretokens.
@@ -58,6 +58,9 @@ pub struct Section<'t> {
     /// sections.
     pub alignment: Option<&'t Alignment>,
 }
+
+/// How many characters the last one that starts may have behind it.
+const MARKS: usize = 32;
 
 /// The name of the step that puts a space at the beginning of a text.
 const SPACE_FIRST: &str = "Space first";
@@ -170,27 +173,46 @@ impl Stages {
             (section.text, section.has_put) = (&spaced, true);
             visit(section, pulse)
         });
-        found.map_err(|error| match error {
-            Error::Special { token, character } => {
+        found.map_err(|error| {
+            error.moved(|character| {
                 let moved = alignment.map_or(character, |to| to.place(character, character + 1).0);
-                Error::Special { token, character: text[..given].chars().count() + moved }
-            }
-            other => other,
+                text[..given].chars().count() + moved
+            })
         })
     }
 
-    /// Whether a text may be cut at a place where its pretokens may.
-    pub fn may_cut(&self, text: &str, place: usize) -> bool {
-        self.first.may_cut(text, place)
+    /// Whether a text may be cut at a place where its pretokens may; if a choice for an open text is given, whatever follows.
+    pub fn may_cut(&self, text: &str, place: usize, open: Option<Choice>, pattern: &Pattern) -> bool {
+        self.first.may_cut(text, place, open)
             && if self.normalizer.is_identity() {
-                self.later.may_cut(text, place)
+                self.later.may_cut(text, place, open)
             } else {
-                self.may_cut_normalized(text, place)
+                !(open.is_some() && text.len() < place + self.reach())
+                    && self.may_cut_normalized(text, place, pattern)
             }
     }
 
+    /// The last place of an open text where an added token is found whatever follows, and may be cut off; `None` where
+    /// tokens depend on what is beside them.
+    pub fn last_sure_token(&self, text: &str) -> Option<usize> {
+        let is_sure = self.normalizer.is_identity() || self.later.is_empty();
+        let are_alone = is_sure && !self.first.look_around() && !self.later.look_around();
+        let longest = self.first.longest().max(self.later.longest());
+        text.len().checked_sub(longest + 1).filter(|_| are_alone)
+    }
+
+    /// How many bytes behind a place decide whether a text may be cut there.
+    pub fn reach(&self) -> usize {
+        self.first.longest().max(2 * char::MAX.len_utf8()).max(self.far())
+    }
+
+    /// How far a later token may reach, in a text that is not normalized.
+    fn far(&self) -> usize {
+        self.later.longest() + char::MAX.len_utf8()
+    }
+
     /// Whether the text may be cut there before it is normalized, and the normalized one there, too.
-    fn may_cut_normalized(&self, text: &str, place: usize) -> bool {
+    fn may_cut_normalized(&self, text: &str, place: usize, pattern: &Pattern) -> bool {
         let (left, right) = text.split_at(place);
         let (before, mut behind) = (left.chars().next_back(), right.chars());
         // What follows white space that a token has taken is the beginning of a segment.
@@ -198,160 +220,40 @@ impl Stages {
             return false;
         }
         let keeps = |character: char| self.normalizer.keeps(character);
-        let is_kept = before.is_none_or(keeps)
-            && behind.next().is_none_or(keeps)
-            && behind.next().is_none_or(|character| self.normalizer.starts(character));
-        if !is_kept || self.later.is_empty() {
-            return is_kept;
+        let next = behind.next();
+        let may_cut = next.is_none_or(keeps)
+            && behind.next().is_none_or(|character| self.normalizer.starts(character))
+            && (before.is_none_or(keeps) || self.may_cut_changed(left, next, pattern));
+        if !may_cut || self.later.is_empty() {
+            return may_cut;
         }
         // As far as a token may reach, all characters must be as they are given, and nothing put before them.
-        let far = self.later.longest() + char::MAX.len_utf8();
+        let far = self.far();
         let Some(segment) = place.checked_sub(far + self.first.longest()) else { return false };
         let first = character_start(text, place - far);
         let near = &text[first..character_start(text, place + far)];
         near.chars().all(keeps)
-            && self.later.may_cut(near, place - first)
+            && self.later.may_cut(near, place - first, None)
             && !self.first.any_is_in(&text[character_start(text, segment)..place])
     }
 
-    /// The choice for a text whose parts arrive one after the other: one for the whole text if special tokens are found in
-    /// normalized text, of whose characters these stages do not know the places.
-    pub fn choice_of_parts<'p>(&self, parts: &'p [ChoicePart], special: Special) -> Choice<'p> {
-        match self.normalizer.is_identity() || !self.later.any_special() {
-            true => Choice::Parts(parts, 0),
-            false => Choice::Whole(special),
-        }
+    /// Whether pretokens may be cut between what the end of a text becomes and a character that is kept.
+    fn may_cut_changed(&self, left: &str, next: Option<char>, pattern: &Pattern) -> bool {
+        let mut last = left.char_indices().rev().take(MARKS);
+        let Some((start, _)) = last.find(|&(_, character)| self.normalizer.starts(character)) else {
+            return false;
+        };
+        let (watch, end) = (&mut Unwatched, &left[start..]);
+        let Ok(written) = self.normalizer.normalize(end, Beginning::Within, &mut Pulse::of(watch)) else {
+            return false;
+        };
+        let (place, mut seam) = (written.len(), written.into_owned());
+        seam.extend(next);
+        place > 0 && pattern.safe_cut(&seam, place) == Some(place)
     }
 }
 
 /// Whether a space is put before the text that a text begins with.
 fn needs_space(text: &str) -> bool {
     !text.starts_with(' ')
-}
-
-/// A text that arrives in pieces, on its way through the stages. Each keeps what later text may change.
-#[derive(Clone)]
-pub struct Front {
-    first: TokenSearch,
-    /// What is not normalized yet.
-    pending: String,
-    /// The length of the pending text with which a place to cut it is looked for again.
-    next_cut: usize,
-    at: Beginning,
-    /// Where the text that is normalized begins in the given one.
-    begin: usize,
-    later: TokenSearch,
-    /// Whether nothing was passed on.
-    begins: bool,
-}
-
-/// How text passes the stages, and what has come through.
-pub struct Passing<'a, 'p> {
-    stages: &'a Stages,
-    choice: Choice<'a>,
-    pulse: &'a mut Pulse<'p>,
-    passed: Vec<Passed>,
-}
-
-impl<'a, 'p> Passing<'a, 'p> {
-    pub fn new(stages: &'a Stages, choice: Choice<'a>, pulse: &'a mut Pulse<'p>) -> Self {
-        Self { stages, choice, pulse, passed: Vec::new() }
-    }
-}
-
-impl Front {
-    pub fn new() -> Self {
-        let (first, later, pending) = (TokenSearch::default(), TokenSearch::default(), String::new());
-        Self { first, pending, next_cut: 0, at: Beginning::Text, begin: 0, later, begins: true }
-    }
-
-    /// Add the next piece of the text; returns what no later text can change. After an error the text is lost.
-    pub fn feed(&mut self, piece: &str, mut to: Passing) -> Result<Vec<Passed>> {
-        if to.stages.first.is_empty() {
-            self.take(piece, &mut to)?;
-        } else {
-            let found = self.first.feed(&to.stages.first, to.choice, piece)?;
-            self.take_found(found, &mut to)?;
-        }
-        Ok(to.passed)
-    }
-
-    /// End the text; returns the rest.
-    pub fn finish(mut self, mut to: Passing) -> Result<Vec<Passed>> {
-        let found = self.first.finish(&to.stages.first, to.choice)?;
-        self.take_found(found, &mut to)?;
-        self.end(&mut to)?;
-        Ok(to.passed)
-    }
-
-    /// Add what the search for first tokens has passed on. Such a token ends the text before it.
-    fn take_found(&mut self, found: Vec<Passed>, to: &mut Passing) -> Result<()> {
-        for found in found {
-            match found {
-                Passed::Text(text) => self.take(&text, to)?,
-                Passed::Token(.., end) => {
-                    self.end(to)?;
-                    (self.at, self.begins, self.begin, self.next_cut) = (Beginning::Segment, false, end, 0);
-                    memory::push(&mut to.passed, found)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Add text between first tokens.
-    fn take(&mut self, text: &str, to: &mut Passing) -> Result<()> {
-        if to.stages.normalizer.is_identity() {
-            return self.search(text, to);
-        }
-        memory::append(&mut self.pending, text)?;
-        if self.pending.len() < self.next_cut {
-            return Ok(());
-        }
-        let cut = to.stages.normalizer.last_cut(&self.pending);
-        if cut > 0 {
-            self.normalize(cut, to)?;
-        }
-        self.next_cut = if cut > 0 { 0 } else { self.pending.len() * 5 / 4 };
-        Ok(())
-    }
-
-    /// Normalize the pending text up to a place.
-    fn normalize(&mut self, end: usize, to: &mut Passing) -> Result<()> {
-        let mut pending = mem::take(&mut self.pending);
-        let normalized = to.stages.normalizer.normalize(&pending[..end], self.at, to.pulse)?;
-        self.search(&normalized, to)?;
-        drop(normalized);
-        if end > 0 {
-            self.at = Beginning::Within;
-        }
-        pending.drain(..end);
-        self.pending = pending;
-        Ok(())
-    }
-
-    /// Search normalized text for later tokens.
-    fn search(&mut self, text: &str, to: &mut Passing) -> Result<()> {
-        let found = self.later.feed(&to.stages.later, to.choice.behind(self.begin), text)?;
-        self.pass_on(found, to)
-    }
-
-    /// End the text between first tokens.
-    fn end(&mut self, to: &mut Passing) -> Result<()> {
-        self.normalize(self.pending.len(), to)?;
-        let found = self.later.finish(&to.stages.later, to.choice.behind(self.begin))?;
-        self.pass_on(found, to)
-    }
-
-    /// Pass on normalized text and tokens, behind a space if one is put there.
-    fn pass_on(&mut self, found: Vec<Passed>, to: &mut Passing) -> Result<()> {
-        for found in found {
-            let may_put = mem::take(&mut self.begins) && to.stages.space_first;
-            if may_put && matches!(&found, Passed::Text(text) if needs_space(text)) {
-                memory::push(&mut to.passed, Passed::Text(" ".to_owned()))?;
-            }
-            memory::push(&mut to.passed, found)?;
-        }
-        Ok(())
-    }
 }

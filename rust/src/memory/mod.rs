@@ -130,14 +130,6 @@ pub fn append(text: &mut String, more: &str) -> Result<()> {
     text.push_str(more);
     Ok(())
 }
-
-/// A copy of a text.
-pub fn copied(text: &str) -> Result<String> {
-    let mut copy = String::new();
-    append(&mut copy, text)?;
-    Ok(copy)
-}
-
 /// A vector of `length` equal values. (Zeros are not written: the system provides zeroed pages.)
 pub fn filled<T: Clone>(value: T, length: usize) -> Result<Vec<T>> {
     let bytes = length.saturating_mul(size_of::<T>());

@@ -62,7 +62,7 @@ impl GrowingEncoding {
             Some(place) if place < text.len() => {
                 working(py, place, |workspace, pulse| self.0.truncate(place, workspace, pulse))
             }
-            _ => Ok(self.0.number()),
+            _ => Ok(self.0.ids().len()),
         }
     }
 
@@ -84,7 +84,7 @@ impl GrowingEncoding {
     }
 
     fn ids_from<'py>(&self, py: Python<'py>, start: i64) -> PyResult<Bound<'py, PyList>> {
-        list(py, &self.0.ids_from(natural("start", start)?).collect::<Vec<_>>())
+        list(py, self.0.ids().get(natural("start", start)?..).unwrap_or_default())
     }
 
     #[getter]
@@ -104,11 +104,11 @@ impl GrowingEncoding {
     }
 
     fn __len__(&self) -> usize {
-        self.0.number()
+        self.0.ids().len()
     }
 
     fn __repr__(&self) -> String {
-        format!("GrowingEncoding({} ids, {} of them settled)", self.0.number(), self.0.settled_ids())
+        format!("GrowingEncoding({} ids, {} of them settled)", self.0.ids().len(), self.0.settled_ids())
     }
 }
 
