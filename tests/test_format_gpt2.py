@@ -172,7 +172,7 @@ def test_lines_may_end_as_they_do_elsewhere(tmp_path: Path) -> None:
     ("unfit", "message"),
     [
         (Vocabulary(BASE, [], pattern=r"\S+|\s+"), "to_huggingface can hold it"),
-        (Vocabulary(BASE, [], normalization="NFC"), "cannot record NFC"),
+        (Vocabulary(BASE, [], normalization="NFC"), "cannot hold the normalization NFC"),
         (Vocabulary(BASE, [], whole_pretoken_first=True), "whole pretoken"),
         (Vocabulary(BASE | {256: b"ab", 257: b"ab"}, [(97, 98)]), "two tokens of the same bytes"),
         (Vocabulary(BASE, [], {"a": 256}), "spelled like token 97"),

@@ -265,7 +265,7 @@ def vocabulary(tokens: Mapping[int, bytes], merges: Sequence[tuple[int, int]], *
         (vocabulary({257: b"ab", 256: b"cd"}, [(97, 98), (99, 100)]), "another order .*to_huggingface"),
         (vocabulary({256: b"abc"}, []), "no merge makes token 256"),
         (vocabulary({256: b"ab"}, []), "another order"),
-        (vocabulary({}, [], normalization="NFC"), "does not normalize"),
+        (vocabulary({}, [], normalization="NFC"), "cannot hold the normalization NFC"),
         (vocabulary({}, [], pattern=r"\p{N}(?then)\s+"), "one pattern, not by a sequence; .*to_huggingface"),
     ],
 )

@@ -3,21 +3,11 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::vocabulary::shown;
-
-/// Tokens in the order of their numbers.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct NumberedTokens {
-    pub numbers: Vec<u32>,
-    /// The bytes of all tokens, one behind the other.
-    pub joined: Vec<u8>,
-    pub ends: Vec<u64>,
-    /// The numbers of empty tokens, which are not among the others.
-    pub empty: Vec<u32>,
-}
+use crate::vocabulary::{TokenList, shown};
 
 /// Read lines of a token in base64, spelled in the one canonical way, a space and a number; `=` is an empty token.
-pub fn numbered_lines(content: &[u8], largest: u32) -> Result<NumberedTokens> {
+/// Returns the tokens in the order of their numbers, and the numbers of empty ones.
+pub fn numbered_lines(content: &[u8], largest: u32) -> Result<(TokenList, Vec<u32>)> {
     let mut decoded = Vec::with_capacity(content.len() / 2);
     let mut found: Vec<(u32, usize, Range<usize>)> = Vec::new();
     for (line, text) in (1..).zip(content.split(|&byte| byte == b'\n')).filter(|(_, text)| !text.is_empty()) {
@@ -37,21 +27,19 @@ pub fn numbered_lines(content: &[u8], largest: u32) -> Result<NumberedTokens> {
         found.push((number, line, start..decoded.len()));
     }
     found.sort_by_key(|&(number, ..)| number);
-    let mut read = NumberedTokens { joined: Vec::with_capacity(decoded.len()), ..NumberedTokens::default() };
+    let (mut read, mut empty) = (TokenList::default(), Vec::new());
     let mut last = None;
     for (number, line, place) in found {
         if last.replace(number) == Some(number) {
             return Err(twice(line, number));
         }
         if place.is_empty() {
-            read.empty.push(number);
+            empty.push(number);
         } else {
-            read.joined.extend_from_slice(&decoded[place]);
-            read.numbers.push(number);
-            read.ends.push(read.joined.len() as u64);
+            read.push(number, &decoded[place]);
         }
     }
-    Ok(read)
+    Ok((read, empty))
 }
 
 fn twice(line: usize, number: u32) -> Error {
@@ -113,13 +101,13 @@ mod tests {
     use super::*;
 
     fn tokens(content: &str) -> std::result::Result<Vec<(u32, String)>, String> {
-        let read = numbered_lines(content.as_bytes(), 999).map_err(|error| error.to_string())?;
+        let (read, empty) = numbered_lines(content.as_bytes(), 999).map_err(|error| error.to_string())?;
         let starts = [0].into_iter().chain(read.ends.iter().copied());
         let texts = starts.zip(&read.ends).map(|(start, &end)| {
             String::from_utf8_lossy(&read.joined[start as usize..end as usize]).into_owned()
         });
-        let empty = read.empty.iter().map(|&number| (number, String::new()));
-        Ok(read.numbers.iter().copied().zip(texts).chain(empty).collect())
+        let empty = empty.iter().map(|&number| (number, String::new()));
+        Ok(read.ids.iter().copied().zip(texts).chain(empty).collect())
     }
 
     #[test]

@@ -1,51 +1,23 @@
 //! Tokens in the printable form of GPT-2's and Hugging Face's files, one character for each byte, in; their bytes out.
 
-/// Tokens in the order of their ids.
-#[derive(Default)]
-pub struct PrintedTokens {
-    pub ids: Vec<u32>,
-    /// The bytes of all tokens, and the end of each.
-    pub joined: Vec<u8>,
-    pub ends: Vec<u64>,
-    /// The printable form of all tokens, and the end of each.
-    pub printed: Vec<u8>,
-    pub printed_ends: Vec<u64>,
-    /// The places in the given list of empty tokens, and of those with a character that stands for no byte.
-    pub others: Vec<usize>,
-}
+use crate::vocabulary::TokenList;
 
-/// Read tokens, each with its id, in any order.
-pub fn read_printed(tokens: &[(u32, &str)]) -> PrintedTokens {
-    let mut places: Vec<usize> = (0..tokens.len()).collect();
-    if !tokens.is_sorted_by_key(|&(id, _)| id) {
-        places.sort_unstable_by_key(|&place| tokens[place].0);
-    }
-    let mut read = PrintedTokens::default();
-    let length = tokens.iter().map(|(_, text)| text.len()).sum();
-    read.joined.reserve(length);
-    read.printed.reserve(length);
-    for place in places {
-        let (id, text) = tokens[place];
+/// Read tokens with their ids. Those that are empty or have a character that stands for no byte are left out; their ids
+/// are returned, too.
+pub fn read_printed<'a>(tokens: impl Iterator<Item = (u32, &'a str)>) -> (TokenList, Vec<u32>) {
+    let (mut read, mut others) = (TokenList::default(), Vec::new());
+    for (id, text) in tokens {
         let start = read.joined.len();
-        let is_of_bytes = !text.is_empty()
-            && text.chars().all(|character| match byte_of(character) {
-                Some(byte) => {
-                    read.joined.push(byte);
-                    true
-                }
-                None => false,
-            });
-        if is_of_bytes {
-            read.ids.push(id);
-            read.ends.push(read.joined.len() as u64);
-            read.printed.extend_from_slice(text.as_bytes());
-            read.printed_ends.push(read.printed.len() as u64);
+        let bytes = text.chars().map_while(byte_of);
+        read.joined.extend(bytes);
+        if !text.is_empty() && read.joined.len() - start == text.chars().count() {
+            read.end(id);
         } else {
             read.joined.truncate(start);
-            read.others.push(place);
+            others.push(id);
         }
     }
-    read
+    (read, others)
 }
 
 /// The byte that a character stands for. Those that are no printable Latin-1 are numbered from U+0100 on.
@@ -74,10 +46,9 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_read_in_the_order_of_their_ids() {
-        let read = read_printed(&[(7, "Ġb"), (3, "a"), (5, ""), (4, "a b"), (9, "é")]);
+    fn what_stands_for_no_bytes_is_told() {
+        let (read, others) = read_printed([(3, "a"), (4, "a b"), (5, ""), (7, "Ġb"), (9, "é")].into_iter());
         assert_eq!((read.ids, read.joined, read.ends), (vec![3, 7, 9], b"a b\xe9".to_vec(), vec![1, 3, 4]));
-        assert_eq!((read.printed, read.printed_ends), ("aĠbé".into(), vec![1, 4, 6]));
-        assert_eq!(read.others, [3, 2]);
+        assert_eq!(others, [4, 5]);
     }
 }

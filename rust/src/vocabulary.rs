@@ -9,6 +9,7 @@
 //! A merge may make a token that is given, or one that an earlier merge makes; then it must spell the same bytes.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::memory;
@@ -18,25 +19,37 @@ use crate::recover::Keyed;
 #[derive(Debug, PartialEq, Eq)]
 pub struct CompleteTokens {
     /// All tokens, unless those that were given are all.
-    pub all: Option<AllTokens>,
+    pub all: Option<TokenList>,
     /// Whether the parents of every merge are bytes or results of earlier merges.
     pub in_order: bool,
     /// The id of each single byte that has one.
     pub id_of_byte: Vec<(u8, u32)>,
 }
 
-/// All tokens of a vocabulary.
-#[derive(Debug, PartialEq, Eq)]
-pub struct AllTokens {
-    /// In ascending order.
+/// Tokens in the order of their ids.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct TokenList {
     pub ids: Vec<u32>,
-    /// The bytes of all tokens, concatenated in the order of ids, and the end of each.
+    /// The bytes of all tokens, joined, and the end of each.
     pub joined: Vec<u8>,
     pub ends: Vec<u64>,
 }
 
+impl TokenList {
+    pub fn push(&mut self, id: u32, token: &[u8]) {
+        self.joined.extend_from_slice(token);
+        self.end(id);
+    }
+
+    /// End a token, whose bytes are joined already.
+    pub fn end(&mut self, id: u32) {
+        self.ids.push(id);
+        self.ends.push(self.joined.len() as u64);
+    }
+}
+
 /// The largest size of what merges spell: a few of them can double a token without end.
-const MOST_BYTES: u64 = 1 << 28;
+const MOST_BYTES: usize = 1 << 28;
 
 /// The memory of a token or a merge besides its bytes.
 const BYTES_PER_TOKEN: usize = 64;
@@ -50,47 +63,75 @@ pub fn complete_tokens(
     merges: &[[u32; 3]],
     irregular: bool,
 ) -> Result<CompleteTokens> {
-    memory::ensure((ids.len() + merges.len()) * BYTES_PER_TOKEN)?;
+    let length = tokens.iter().map(|token| token.len()).sum::<usize>();
+    memory::ensure(length + (ids.len() + merges.len()) * BYTES_PER_TOKEN)?;
     let id_of_byte = ids_of_bytes(ids, tokens, irregular)?;
     if let Some([left, right, _]) = first_repeated(merges)?.map(|rank| merges[rank]) {
         return Err(Error::Value(format!("pair ({left}, {right}) is given twice")));
     }
-    let what = if irregular { "no token has" } else { "no earlier merge makes" };
-    let places = Places::new(ids);
-    if merges.iter().all(|&[_, _, made]| places.get(made).is_some()) {
-        let rows = places.rows(merges).map_err(|(rank, id)| is_made_of(rank, id, what))?;
-        let in_order = lengths_of(tokens, &rows, ids, irregular)?.1;
-        return Ok(CompleteTokens { all: None, in_order, id_of_byte });
-    }
-    let mut all: Vec<u32> = ids.iter().copied().chain(merges.iter().map(|&[_, _, made]| made)).collect();
+    let given = Places::new(ids);
+    let made = merges.iter().map(|&[_, _, made]| made);
+    let mut all: Vec<u32> = ids.iter().copied().chain(made.filter(|&id| given.get(id).is_none())).collect();
+    let is_complete = all.len() == ids.len();
     all.sort();
     all.dedup();
     if all.last() == Some(&u32::MAX) {
-        return Err(Error::Value(format!(
-            "ids must lie between 0 and {}: {} was given",
-            u32::MAX - 1,
-            u32::MAX
-        )));
+        let most = u32::MAX - 1;
+        return Err(Error::Value(format!("ids must lie between 0 and {most}: {} was given", u32::MAX)));
     }
     let places = Places::new(&all);
-    let mut given: Vec<&[u8]> = vec![&[]; all.len()];
-    for (&id, &token) in ids.iter().zip(tokens) {
-        given[places.get(id).unwrap_or_default() as usize] = token;
-    }
+    let what = if irregular { "no token has" } else { "no earlier merge makes" };
     let rows = places.rows(merges).map_err(|(rank, id)| is_made_of(rank, id, what))?;
-    let (lengths, in_order) = lengths_of(&given, &rows, &all, irregular)?;
-    let ends = ends_of(&lengths);
-    let joined = spelled(&given, &rows, &ends, &all)?;
-    Ok(CompleteTokens { all: Some(AllTokens { ids: all, joined, ends }), in_order, id_of_byte })
-}
-
-fn ends_of(lengths: &[u64]) -> Vec<u64> {
-    let mut end = 0;
-    let add = |length: &u64| {
-        end += length;
-        end
-    };
-    lengths.iter().map(add).collect()
+    let mut text = tokens.concat();
+    let mut ranges = memory::filled(0..0, all.len())?;
+    let mut is_made = memory::filled(false, all.len())?;
+    let mut start = 0;
+    for (&id, token) in ids.iter().zip(tokens) {
+        let place = places.get(id).unwrap_or_default() as usize;
+        ranges[place] = start..start + token.len();
+        is_made[place] = token.len() == 1;
+        start += token.len();
+    }
+    let (mut lengths, mut spelled): (Vec<_>, usize) = (ranges.iter().map(Range::len).collect(), 0);
+    for row in &rows {
+        let [left, right, made] = row.map(|place| place as usize);
+        if lengths[made] == 0 {
+            lengths[made] = lengths[left].saturating_add(lengths[right]);
+            spelled = spelled.saturating_add(lengths[made]);
+        }
+    }
+    if spelled > MOST_BYTES {
+        let what = format!("the tokens of the merges have more than {MOST_BYTES} bytes in all");
+        return Err(Error::Value(what));
+    }
+    memory::reserve(&mut text, spelled)?;
+    let mut in_order = true;
+    for (rank, row) in rows.iter().enumerate() {
+        let [left, right, made] = row.map(|place| place as usize);
+        for parent in [left, right] {
+            in_order &= is_made[parent];
+            if ranges[parent].is_empty() || !(irregular || is_made[parent]) {
+                return Err(is_made_of(rank, all[parent], "no earlier merge makes"));
+            }
+        }
+        is_made[made] = true;
+        let [first, second, token] = [left, right, made].map(|place| ranges[place].clone());
+        if token.is_empty() {
+            let end = text.len();
+            text.extend_from_within(first);
+            text.extend_from_within(second);
+            ranges[made] = end..text.len();
+        } else {
+            check_spelled(rank, [first, second, token].map(|range| &text[range]), all[made])?;
+        }
+    }
+    if is_complete {
+        return Ok(CompleteTokens { all: None, in_order, id_of_byte });
+    }
+    memory::ensure(text.len())?;
+    let mut list = TokenList::default();
+    all.iter().zip(ranges).for_each(|(&id, range)| list.push(id, &text[range]));
+    Ok(CompleteTokens { all: Some(list), in_order, id_of_byte })
 }
 
 /// The id of each byte that has a token.
@@ -115,64 +156,6 @@ fn ids_of_bytes(ids: &[u32], tokens: &[&[u8]], irregular: bool) -> Result<Vec<(u
 
 fn is_made_of(rank: usize, id: u32, what: &str) -> Error {
     Error::Value(format!("merge {rank} is made of id {id}, which {what}"))
-}
-
-/// The length of every token, and whether the parents of every merge are bytes or results of earlier merges. Merges of
-/// given tokens are checked.
-fn lengths_of(given: &[&[u8]], rows: &[[u32; 3]], ids: &[u32], irregular: bool) -> Result<(Vec<u64>, bool)> {
-    let mut lengths: Vec<u64> = given.iter().map(|token| token.len() as u64).collect();
-    let mut is_made: Vec<bool> = given.iter().map(|token| token.len() == 1).collect();
-    let (mut in_order, mut spelled) = (true, 0_u64);
-    for (rank, row) in rows.iter().enumerate() {
-        let [left, right, made] = row.map(|place| place as usize);
-        for parent in [left, right] {
-            in_order &= is_made[parent];
-            if lengths[parent] == 0 || !(irregular || is_made[parent]) {
-                return Err(is_made_of(rank, ids[parent], "no earlier merge makes"));
-            }
-        }
-        is_made[made] = true;
-        let [first, second, token] = [left, right, made].map(|place| given[place]);
-        if !first.is_empty() && !second.is_empty() && !token.is_empty() {
-            check_spelled(rank, [first, second, token], ids[made])?;
-        }
-        if lengths[made] == 0 {
-            lengths[made] = lengths[left].saturating_add(lengths[right]);
-            spelled = spelled.saturating_add(lengths[made]);
-        }
-    }
-    if spelled > MOST_BYTES {
-        return Err(Error::Value(format!(
-            "the tokens of the merges have more than {MOST_BYTES} bytes in all"
-        )));
-    }
-    Ok((lengths, in_order))
-}
-
-/// The bytes of all tokens: those that are given, and those that merges make.
-fn spelled(given: &[&[u8]], rows: &[[u32; 3]], ends: &[u64], ids: &[u32]) -> Result<Vec<u8>> {
-    let range = |place: usize| {
-        let start = if place == 0 { 0 } else { ends[place - 1] };
-        start as usize..ends[place] as usize
-    };
-    let mut joined = memory::filled(0, ends.last().map_or(0, |&end| end as usize))?;
-    let mut is_known: Vec<bool> = given.iter().map(|token| !token.is_empty()).collect();
-    for (place, token) in given.iter().enumerate().filter(|(_, token)| !token.is_empty()) {
-        joined[range(place)].copy_from_slice(token);
-    }
-    for (rank, row) in rows.iter().enumerate() {
-        let [left, right, made] = row.map(|place| place as usize);
-        let (left, right, whole) = (range(left), range(right), range(made));
-        if is_known[made] {
-            check_spelled(rank, [&joined[left], &joined[right], &joined[whole]], ids[made])?;
-        } else {
-            is_known[made] = true;
-            let middle = whole.start + left.len();
-            joined.copy_within(left, whole.start);
-            joined.copy_within(right, middle);
-        }
-    }
-    Ok(joined)
 }
 
 /// Check that a token is what its parents spell.

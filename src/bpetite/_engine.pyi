@@ -1,6 +1,6 @@
 """The interface of the Rust engine (`rust/src/`), in the order in which data flows. Private to `bpetite`."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from os import PathLike
 from typing import Any, Literal, final, overload
 
@@ -21,7 +21,6 @@ __all__ = [
     "GrowingEncoding",
     "Gunzip",
     "Normalizer",
-    "PieceTokens",
     "SplitTexts",
     "TextColumn",
     "Xxh3128",
@@ -382,80 +381,37 @@ def cut_json(json: bytes) -> tuple[bytes, dict[str, Any]] | None:
     an array. `None` if anything in the text is unusual.
     """
 
-def read_printed(ids: dict[str, int]) -> tuple[bytes, bytes, bytes, bytes, bytes, list[str]]:
+def read_printed(ids: dict[str, int]) -> tuple[tuple[bytes, bytes, bytes], list[int]]:
     """Read the ids of tokens in printable form, one character for each byte.
 
-    Returns in the order of ids: the ids, the joined bytes of the tokens and their ends, the same of their
-    printable forms, and the tokens that are empty or have a character that stands for no byte.
+    Returns in the order of ids: the ids, the joined bytes of the tokens and their ends; and the ids of those
+    that are empty or have a character that stands for no byte, which are left out.
     """
 
-@final
-class PieceTokens:
-    """Tokens of bytes that are read from pieces, in the order of their ids; provisional ones are the last."""
-
-    @property
-    def ids(self) -> bytes: ...
-    @property
-    def tokens(self) -> bytes:
-        """The bytes of all tokens, joined."""
-
-    @property
-    def ends(self) -> bytes: ...
-    @property
-    def characters(self) -> bytes:
-        """The merges that put characters together, as rows of left, right and resulting id."""
-
-    @property
-    def piece_ids(self) -> bytes:
-        """The ids of the pieces, in the given order."""
-
-    @property
-    def piece_texts(self) -> bytes:
-        """The texts of the pieces, joined."""
-
-    @property
-    def piece_ends(self) -> bytes: ...
-    @property
-    def single_bytes(self) -> list[tuple[int, int]]:
-        """The ids of the tokens of a single byte, with the bytes."""
-
-    @property
-    def others(self) -> list[int]:
-        """The places of the pieces that no text becomes."""
-
-    @property
-    def spare(self) -> list[tuple[int, int]]:
-        """The ids of bytes in whose place a piece stands, with the bytes."""
-
-    @property
-    def has_inner_spaces(self) -> bool:
-        """Whether a piece has a space behind another character."""
-
-    @property
-    def has_joined_lines(self) -> bool:
-        """Whether a piece has line breaks beside other characters."""
-
 def read_pieces(
-    ids: dict[str, int],
-    byte_ids: Sequence[tuple[int, int]],
-    needed: Sequence[int],
-    first_free: int,
-    has_marks: bool,
-) -> PieceTokens:
+    ids: dict[str, int], byte_ids: Sequence[tuple[int, int]], first_free: int, has_marks: bool
+) -> tuple[tuple[bytes, bytes, bytes], bytes, list[int]]:
     """Read the ids of tokens that are made of characters, in which a mark U+2581 may stand for a space.
 
-    `byte_ids` are bytes with the ids of their tokens; bytes that are `needed` get provisional tokens if they
-    have no others, as do the parts of characters, from `first_free` on.
+    `byte_ids` are bytes with the ids of their tokens; the parts of characters get provisional tokens, with
+    ids from `first_free` on.
+
+    Returns in the order of ids: the ids, the joined bytes of the tokens and their ends; the merges that put
+    characters together, as rows of left, right and resulting id; and the ids of what no text becomes.
     """
 
 def listed_merges(
-    ids: bytes, tokens: bytes, ends: bytes, pairs: bytes, keeps_last: bool, only_decoded: Sequence[int]
+    ids: dict[str, int],
+    pairs: bytes,
+    keeps_last: bool,
+    only_decoded: Collection[int],
+    cut_out: Sequence[str],
 ) -> tuple[bytes, int | None, tuple[int, list[bool]] | None, int | None]:
     """Find the merges of pairs of texts as rows of left, right and resulting id, among distinct tokens.
 
     The byte FE stands between the parts of each pair, and FF between pairs. One that is listed again has the
-    rank of its last place, or of its first. Pairs with tokens at places that are `only_decoded` are left out;
-    those with one of the last tokens, which lack an id, do not count.
+    rank of its last place, or of its first. Pairs with tokens that are `only_decoded` are left out; those
+    with one that is `cut_out` of texts do not count.
 
     Also returns the number of the first pair that does not have two parts, of the first one with an unknown
     token (and which of left, right and result are unknown), and of the first one that repeats another.

@@ -884,7 +884,7 @@ class Tokenizer:
 
             found = loading.load(path_or_object, pattern, special_tokens, missing)
         name = path_or_object if isinstance(path_or_object, str | os.PathLike) else found.kind
-        return cls._of_file(name, found.imported)
+        return cls._of_file(name, found)
 
     def save_original(self, path: Path, *, overwrite: bool = False) -> None:
         """Write what this tokenizer was read from, byte for byte: the file, or all files of its folder.

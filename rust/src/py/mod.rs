@@ -49,7 +49,7 @@ mod _engine {
         pretokenize::{covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern},
         resources::{thread_count, trim_memory},
         streams::{DecodeStream, GrowingEncoding, PyEncodeStream},
-        text_pairs::{PieceTokens, cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},
+        text_pairs::{cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},
         texts::{check_text, is_utf8},
         vocabulary::{base64_lines, complete_tokens, merges_json, recover_merges, tokens_json},
     };

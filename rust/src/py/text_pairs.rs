@@ -1,13 +1,14 @@
 //! The Python functions `cut_json`, `read_printed`, `read_pieces`, `listed_merges` and `merges_that_happen`. Arrays of
 //! numbers are passed as bytes.
 
+use std::collections::HashSet;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use super::PyWatch;
-use super::vocabulary::{bytes_of, cut, merge_rows, numbers, tokens_of};
-use crate::pieces::PieceRules;
+use super::vocabulary::{TokenArrays, bytes_of, merge_rows, token_arrays, tokens_of};
 use crate::read::cut_json::LongList;
 use crate::text_pairs::TokenUse;
 use crate::{memory, pieces, printable, text_pairs};
@@ -15,7 +16,7 @@ use crate::{memory, pieces, printable, text_pairs};
 /// The memory of a pair in the result, of a merge in the table, and of a token while it is read.
 const BYTES_PER_PAIR: usize = 64;
 const BYTES_PER_MERGE: usize = 64;
-const BYTES_PER_PRINTED: usize = 128;
+const BYTES_PER_TEXT: usize = 128;
 
 /// Cuts the long lists out of the JSON of a tokenizer; see [`crate::read::cut_json`]. Numbers are given as the bytes of an array.
 #[pyfunction]
@@ -46,126 +47,78 @@ pub fn cut_json<'py>(
     Ok(Some((PyBytes::new(py, &cut.rest), lists)))
 }
 
-type Printed<'py> = (
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Vec<Bound<'py, PyString>>,
-);
-
 /// Reads tokens in printable form; see [`printable`].
 #[pyfunction]
-pub fn read_printed<'py>(py: Python<'py>, ids: &Bound<'py, PyDict>) -> PyResult<Printed<'py>> {
-    let texts = texts_of(ids)?;
-    let mut tokens = Vec::with_capacity(texts.len());
-    for (id, text) in &texts {
-        tokens.push((*id, text.to_str()?));
-    }
-    let read = printable::read_printed(&tokens);
-    Ok((
-        bytes_of(py, &read.ids)?,
-        PyBytes::new(py, &read.joined),
-        bytes_of(py, &read.ends)?,
-        PyBytes::new(py, &read.printed),
-        bytes_of(py, &read.printed_ends)?,
-        read.others.into_iter().map(|place| texts[place].1.clone()).collect(),
-    ))
+pub fn read_printed<'py>(
+    py: Python<'py>,
+    ids: &Bound<'py, PyDict>,
+) -> PyResult<(TokenArrays<'py>, Vec<u32>)> {
+    let texts = texts_of(ids, true)?;
+    let (tokens, others) = printable::read_printed(texts_and_ids(&texts)?.into_iter());
+    Ok((token_arrays(py, &tokens)?, others))
 }
 
-/// Tokens of bytes that are read from pieces; see [`pieces`].
-#[pyclass(frozen, get_all, module = "bpetite._engine")]
-pub struct PieceTokens {
-    ids: Py<PyBytes>,
-    tokens: Py<PyBytes>,
-    ends: Py<PyBytes>,
-    characters: Py<PyBytes>,
-    /// The ids of the pieces in the given order, and their joined texts with the end of each.
-    piece_ids: Py<PyBytes>,
-    piece_texts: Py<PyBytes>,
-    piece_ends: Py<PyBytes>,
-    single_bytes: Vec<(u32, u8)>,
-    others: Vec<usize>,
-    spare: Vec<(u32, u8)>,
-    has_inner_spaces: bool,
-    has_joined_lines: bool,
-}
+type Pieces<'py> = (TokenArrays<'py>, Bound<'py, PyBytes>, Vec<u32>);
 
 /// Reads tokens that are made of characters; see [`pieces`].
 #[pyfunction]
-pub fn read_pieces(
-    py: Python<'_>,
-    ids: &Bound<'_, PyDict>,
+pub fn read_pieces<'py>(
+    py: Python<'py>,
+    ids: &Bound<'py, PyDict>,
     byte_ids: Vec<(u8, u32)>,
-    needed: Vec<u8>,
     first_free: u32,
     has_marks: bool,
-) -> PyResult<PieceTokens> {
-    let texts = texts_of(ids)?;
-    let mut given = Vec::with_capacity(texts.len());
-    let (mut piece_texts, mut piece_ends) = (Vec::new(), Vec::with_capacity(texts.len()));
-    for (id, text) in &texts {
-        let text = text.to_str()?;
-        given.push((*id, text));
-        piece_texts.extend_from_slice(text.as_bytes());
-        piece_ends.push(piece_texts.len() as u64);
-    }
-    let rules = PieceRules { has_marks, byte_ids: &byte_ids, needed: &needed, first_free };
-    let read = pieces::read_pieces(&given, rules)?;
-    let piece_ids: Vec<u32> = given.iter().map(|&(id, _)| id).collect();
-    Ok(PieceTokens {
-        ids: bytes_of(py, &read.ids)?.unbind(),
-        tokens: PyBytes::new(py, &read.joined).unbind(),
-        ends: bytes_of(py, &read.ends)?.unbind(),
-        characters: bytes_of(py, read.characters.as_flattened())?.unbind(),
-        piece_ids: bytes_of(py, &piece_ids)?.unbind(),
-        piece_texts: PyBytes::new(py, &piece_texts).unbind(),
-        piece_ends: bytes_of(py, &piece_ends)?.unbind(),
-        single_bytes: read.single_bytes,
-        others: read.others,
-        spare: read.spare,
-        has_inner_spaces: read.has_inner_spaces,
-        has_joined_lines: read.has_joined_lines,
-    })
+) -> PyResult<Pieces<'py>> {
+    let texts = texts_of(ids, false)?;
+    let read = pieces::read_pieces(texts_and_ids(&texts)?.into_iter(), &byte_ids, first_free, has_marks)?;
+    Ok((token_arrays(py, &read.tokens)?, bytes_of(py, read.characters.as_flattened())?, read.others))
 }
 
-/// The texts of tokens, each with its id.
-fn texts_of<'py>(ids: &Bound<'py, PyDict>) -> PyResult<Vec<(u32, Bound<'py, PyString>)>> {
-    memory::ensure(ids.len() * BYTES_PER_PRINTED)?;
-    ids.iter().map(|(text, id)| Ok((id.extract()?, text.cast_into()?))).collect()
+/// Tokens with their ids, in the given order or in that of the ids.
+fn texts_of<'py>(ids: &Bound<'py, PyDict>, sorted: bool) -> PyResult<Vec<(u32, Bound<'py, PyString>)>> {
+    memory::ensure(ids.len() * BYTES_PER_TEXT)?;
+    let texts = ids.iter().map(|(text, id)| Ok((id.extract()?, text.cast_into()?)));
+    let mut texts = texts.collect::<PyResult<Vec<_>>>()?;
+    if sorted {
+        texts.sort_by_key(|&(id, _)| id);
+    }
+    Ok(texts)
+}
+
+fn texts_and_ids<'a>(texts: &'a [(u32, Bound<'_, PyString>)]) -> PyResult<Vec<(u32, &'a str)>> {
+    let texts = texts.iter().map(|(id, text)| Ok((*id, text.to_str()?))).collect::<PyResult<Vec<_>>>()?;
+    memory::ensure(3 * texts.iter().map(|(_, text)| text.len()).sum::<usize>())?;
+    Ok(texts)
 }
 
 type Listed<'py> = (Bound<'py, PyBytes>, Option<usize>, Option<(usize, [bool; 3])>, Option<usize>);
 
 /// Finds the merges of pairs of texts among tokens with ids: the rows of ids, the first without two parts, the first with an
-/// unknown part and which it is, and the first that repeats another. Tokens in `only_decoded` are in no
-/// text; those without an id, which are the last, are cut out of texts.
+/// unknown part and which it is, and the first that repeats another. No text has the tokens `only_decoded`; those that
+/// are `cut_out` of texts have no ids.
 #[pyfunction]
 pub fn listed_merges<'py>(
     py: Python<'py>,
-    ids: &[u8],
-    tokens: &[u8],
-    ends: &[u8],
+    ids: &Bound<'py, PyDict>,
     pairs: &[u8],
     keeps_last: bool,
-    only_decoded: Vec<usize>,
+    only_decoded: HashSet<u32>,
+    cut_out: Vec<String>,
 ) -> PyResult<Listed<'py>> {
-    let ids = numbers::<u32>("ids", ids)?;
-    let tokens = cut(tokens, numbers("ends", ends)?)?;
-    let mut uses: Vec<TokenUse> = ids.iter().copied().map(TokenUse::Merged).collect();
-    uses.resize(tokens.len().max(uses.len()), TokenUse::CutOut);
-    for place in only_decoded {
-        *uses
-            .get_mut(place)
-            .ok_or_else(|| PyValueError::new_err("only_decoded: there is no such token"))? =
-            TokenUse::OnlyDecoded;
-    }
+    let texts = texts_of(ids, false)?;
+    let texts = texts_and_ids(&texts)?;
+    let apart = cut_out.iter().map(String::as_str);
+    let tokens: Vec<&[u8]> = texts.iter().map(|&(_, text)| text).chain(apart).map(str::as_bytes).collect();
+    let use_of = |token: u32| match texts.get(token as usize) {
+        None => TokenUse::CutOut,
+        Some((id, _)) if only_decoded.contains(id) => TokenUse::OnlyDecoded,
+        Some((id, _)) => TokenUse::Merged(*id),
+    };
     let count = py.detach(|| pairs.iter().filter(|&&byte| byte == text_pairs::BETWEEN).count() + 1);
     memory::ensure(count * BYTES_PER_PAIR)?;
     let listed = py.detach(|| {
         let watch = &mut PyWatch::default();
-        text_pairs::listed_merges(&tokens, |token| uses[token as usize], pairs, keeps_last, watch)
+        text_pairs::listed_merges(&tokens, use_of, pairs, keeps_last, watch)
     })?;
     match listed {
         Ok(listed) => {

@@ -8,7 +8,8 @@ use pyo3::types::PyBytes;
 use super::PyWatch;
 use crate::json_lists::{self, MergeForm, TokenForm};
 use crate::memory::cells::Plain;
-use crate::{base64, memory, recover, vocabulary};
+use crate::vocabulary::{self, TokenList};
+use crate::{base64, memory, recover};
 
 /// The numbers whose bytes these are, where they are: new memory takes longer than reading them.
 pub fn numbers<'a, T: Plain + Copy>(name: &str, bytes: &'a [u8]) -> PyResult<&'a [T]> {
@@ -77,7 +78,7 @@ pub fn tokens_of<'a>(ids: &'a [u8], joined: &'a [u8], ends: &[u8]) -> PyResult<(
 }
 
 /// Split concatenated tokens; it is also checked that there is memory for what is done with them.
-pub fn cut<'a>(joined: &'a [u8], ends: &[u64]) -> PyResult<Vec<&'a [u8]>> {
+fn cut<'a>(joined: &'a [u8], ends: &[u64]) -> PyResult<Vec<&'a [u8]>> {
     let longest = ends.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max();
     memory::ensure(ends.len() * BYTES_PER_TOKEN + longest.unwrap_or(0) as usize * BYTES_PER_BYTE)?;
     let mut start = 0;
@@ -92,16 +93,11 @@ pub fn cut<'a>(joined: &'a [u8], ends: &[u64]) -> PyResult<Vec<&'a [u8]>> {
 }
 
 /// The ids of tokens, their concatenated bytes, and the end of each.
-type TokenArrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+pub type TokenArrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-fn token_arrays<'py>(
-    py: Python<'py>,
-    ids: &[u32],
-    joined: &[u8],
-    ends: &[u64],
-) -> PyResult<TokenArrays<'py>> {
-    memory::ensure(joined.len())?;
-    Ok((bytes_of(py, ids)?, PyBytes::new(py, joined), bytes_of(py, ends)?))
+pub fn token_arrays<'py>(py: Python<'py>, tokens: &TokenList) -> PyResult<TokenArrays<'py>> {
+    memory::ensure(tokens.joined.len())?;
+    Ok((bytes_of(py, &tokens.ids)?, PyBytes::new(py, &tokens.joined), bytes_of(py, &tokens.ends)?))
 }
 
 /// All tokens if those given are not all, whether merges are in order, and the id of each byte.
@@ -120,7 +116,7 @@ pub fn complete_tokens<'py>(
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
     let merges = merge_rows(merges)?;
     let found = py.detach(|| vocabulary::complete_tokens(ids, &tokens, merges, irregular))?;
-    let all = found.all.map(|all| token_arrays(py, &all.ids, &all.joined, &all.ends)).transpose()?;
+    let all = found.all.map(|all| token_arrays(py, &all)).transpose()?;
     Ok((all, found.in_order, found.id_of_byte))
 }
 
@@ -152,6 +148,6 @@ pub fn base64_lines<'py>(
     largest: u32,
 ) -> PyResult<(TokenArrays<'py>, Vec<u32>)> {
     memory::ensure(content.len() * FOR_EACH_BYTE)?;
-    let read = py.detach(|| base64::numbered_lines(content, largest))?;
-    Ok((token_arrays(py, &read.numbers, &read.joined, &read.ends)?, read.empty))
+    let (tokens, empty) = py.detach(|| base64::numbered_lines(content, largest))?;
+    Ok((token_arrays(py, &tokens)?, empty))
 }

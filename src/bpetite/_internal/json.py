@@ -20,13 +20,9 @@ def parse_object(path: Path, content: bytes, what: str) -> Json:
     >>> parse_object("a.json", b'{"a": 1}', "an artifact")
     {'a': 1}
     """
-    refuse_mark(path, content)
+    text = decoded(path, content)
     try:
-        document = json.loads(
-            content.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_no_constant
-        )
-    except UnicodeDecodeError as error:
-        refuse(path, f"not valid UTF-8 at byte {error.start}")
+        document = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
     except RecursionError:
         refuse(path, f"nested too deeply to be {what}")
     except ValueError as error:
@@ -94,6 +90,15 @@ def refuse_mark(path: Path, content: bytes) -> None:
     """Refuse a text that begins with a byte-order mark, which some editors and shells write."""
     if content.startswith(_MARKS):
         refuse(path, "it begins with a byte-order mark; save it as UTF-8 without one")
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """Return the text of a file; errors name `path`."""
+    refuse_mark(path, content)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        refuse(path, f"not valid UTF-8 at byte {error.start}")
 
 
 def type_name(value: object) -> str:

@@ -69,7 +69,7 @@ def open_tokenizer(path: str, options: argparse.Namespace) -> Opened:
     from bpetite.formats import loading
 
     found = loading.find(path, options.pattern, _with_ids(_specials(options)) or None, options.missing)
-    tokenizer = Tokenizer._of_file(path, found.imported)
+    tokenizer = Tokenizer._of_file(path, found)
     if not getattr(options, "quiet", False):
         for assumption in tokenizer.assumptions:
             tell(f"{path}: assumed: {assumption}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,9 +17,9 @@ from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats import sentencepiece
-from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported
+from bpetite.formats.shared.imported import Imported
 from bpetite.formats.shared.merges import packed_merges
-from bpetite.formats.shared.pairs import lacking_bytes, vocabulary_of_pairs
+from bpetite.formats.shared.pairs import vocabulary_of_pairs
 from bpetite.patterns import PATTERNS, named_pattern
 
 MAGIC = b"GGUF"
@@ -26,7 +27,6 @@ MAGIC = b"GGUF"
 _MOST_ITEMS = 1 << 24
 """The maximum number of keys, and of items in an array: a vocabulary has far fewer."""
 
-_LONGEST_KEY = 1 << 16
 _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
@@ -169,23 +169,22 @@ _OTHER_MODELS = {
     "plamo2": "PLaMo's tokenizer",
     "none": "no tokenizer at all",
 }
-_CONTROL, _USER_DEFINED, _UNUSED = 3, 4, 5
+_CONTROL, _USER_DEFINED = 3, 4
 _NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
 
 
 def read(path: Path, pattern: str | None = None) -> Imported:
     """Read a file; `pattern` is used if the file's name for its pattern is unknown."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        reader = _GgufReader(path, content)
-        fields = reader.fields()
-        kept = {} if reader.has_weights else {path: content[:]}
+        fields, has_weights = _Reader(path, content).fields()
+        kept = b"" if has_weights else content[:]
     model = fields.get("tokenizer.ggml.model")
     read_model = {"gpt2": _of_pairs, "llama": _of_pieces}.get(str(model))
     if read_model is None:
         what = _OTHER_MODELS.get(str(model), f"a tokenizer of kind {model!r:.40}")
         refuse(path, f"it holds {what}, which cannot be read; only BPE ('gpt2', 'llama') can")
-    imported = read_model(path, fields, pattern)
-    return replace(imported, extras=tuple(_extras(fields))).read_from("gguf", kept)
+    imported = replace(read_model(path, fields, pattern), extras=[*_extras(fields)])
+    return imported.read_from("gguf", {path: kept}, is_kept=not has_weights)
 
 
 def _extras(fields: Mapping[str, Any]) -> Iterator[str]:
@@ -209,26 +208,25 @@ def _of_pairs(path: Path, fields: Mapping[str, Any], pattern: str | None) -> Imp
         refuse(path, "tokenizer.ggml.pre is missing, so the file does not say its pattern; give the pattern")
     if used is None:
         refuse(path, f"tokenizer.ggml.pre: the pattern called {name!r:.60} is not known; give the pattern")
-    specials, added = _special_tokens(path, texts, kinds)
-    special_ids = set(specials.values())
-    ids = {text: token_id for token_id, text in enumerate(texts) if token_id not in special_ids}
-    if len(ids) + len(specials) != len(texts):
-        refuse(path, "tokenizer.ggml.tokens: a token appears twice")
+    ids = dict(zip(texts, range(len(texts)), strict=True))
+    if len(ids) < len(texts):
+        refuse(path, f"tokenizer.ggml.tokens: {Counter(texts).most_common(1)[0][0]!r:.80} appears twice")
+    kind_of = dict(zip(texts, kinds, strict=True))
+    specials = {text for text, kind in kind_of.items() if kind in (_CONTROL, _USER_DEFINED) and text}
     vocabulary = vocabulary_of_pairs(
         path,
-        ids,
+        {text: token_id for text, token_id in ids.items() if text not in specials},
         packed_merges(path, merges, "tokenizer.ggml.merges"),
-        special_tokens=specials,
+        special_tokens={text: ids[text] for text in specials},
         pattern=used,
         dialect=Dialect.named("huggingface").replace(special_ids="last"),
         whole_pretoken_first=name in _WHOLE_FIRST,
-        added_tokens=added,
+        added_tokens={text for text in specials if kind_of[text] == _USER_DEFINED},
         place="tokenizer.ggml.merges[{}]".format,
         repeated="first",
     )
     source = f"which the file calls {name!r}" if str(name) in _PATTERNS else "given"
-    said = [f"pretokens are cut by {used!r} ({source})", *lacking_bytes(vocabulary), UNICODE_ASSUMPTION]
-    return Imported(vocabulary, said)
+    return Imported(vocabulary, [f"pretokens are cut by {used!r} ({source})"])
 
 
 def _of_pieces(path: Path, fields: Mapping[str, Any], pattern: str | None) -> Imported:
@@ -251,82 +249,57 @@ def _list_of(path: Path, fields: Mapping[str, Any], key: str, kind: type) -> lis
     return found
 
 
-def _special_tokens(path: Path, texts: list[str], kinds: list[int]) -> tuple[dict[str, int], set[str]]:
-    """Return the ids of special tokens, and those of them that stand for text."""
-    specials: dict[str, int] = {}
-    added = set()
-    for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
-        if kind in (_CONTROL, _USER_DEFINED) and text:
-            if text in specials:
-                refuse(path, f"tokenizer.ggml.tokens: special token {text!r:.80} appears twice")
-            specials[text] = token_id
-            if kind == _USER_DEFINED:
-                added.add(text)
-    return specials, added
-
-
-class _GgufReader:
+class _Reader:
     """Reads the metadata of one file from the beginning."""
 
     def __init__(self, path: Path, content: mmap.mmap) -> None:
-        self._path = path
-        self._content = content
-        self._at = len(MAGIC)
-        self.has_weights = False
-        """Whether the file holds a model, too; it is known once the fields are read."""
+        self._path, self._content, self._at = path, content, len(MAGIC)
 
-    def fields(self) -> dict[str, Any]:
-        """All keys with their values."""
+    def fields(self) -> tuple[dict[str, Any], bool]:
+        """All keys, those of the tokenizer with their values; and whether the file holds a model, too."""
         version = self._number("I")
         if version not in (2, 3):
             refuse(self._path, f"GGUF of version {version & 0xFFFF} cannot be read; 2 and 3 can")
-        self.has_weights = self._number("Q") > 0
+        has_weights = self._number("Q") > 0
         found: dict[str, Any] = {}
         for _ in range(self._count(13)):
-            key = self._string(_LONGEST_KEY)
+            key = self._string()
             if key in found:
                 refuse(self._path, f"key {key!r:.80} appears twice")
-            wanted = key.startswith("tokenizer.ggml.")
-            found[key] = self._value(self._number("I"), key, wanted=wanted)
-        return found
+            value = self._value(self._number("I"), key)
+            found[key] = value if key.startswith("tokenizer.ggml.") else None
+        return found, has_weights
 
-    def _value(self, kind: int, key: str, *, wanted: bool) -> Any:
+    def _value(self, kind: int, key: str) -> Any:
         if kind == _STRING:
-            return self._string(len(self._content))
-        if kind == _ARRAY:
-            return self._array(key, wanted=wanted)
-        if kind not in _NUMBERS:
-            refuse(self._path, f"{key!r:.80}: there is no kind of value {kind}")
-        return self._number(_NUMBERS[kind])
-
-    def _array(self, key: str, *, wanted: bool) -> list[Any]:
+            return self._string()
+        if kind != _ARRAY:
+            return self._number(self._form(kind, key, "a value"))
         kind = self._number("I")
         if kind == _STRING:
-            items = [self._string(len(self._content)) for _ in range(self._count(8))]
-            return items if wanted else []
-        if kind not in _NUMBERS:
-            refuse(self._path, f"{key!r:.80}: an array of kind {kind} cannot be read")
-        size = struct.calcsize(_NUMBERS[kind])
+            return [self._string() for _ in range(self._count(8))]
+        form = self._form(kind, key, "an array")
+        size = struct.calcsize(form)
         count = self._count(size)
-        start = self._skip(count * size)
-        return list(struct.unpack_from(f"<{count}{_NUMBERS[kind]}", self._content, start)) if wanted else []
+        return list(struct.unpack_from(f"<{count}{form}", self._content, self._skip(count * size)))
+
+    def _form(self, kind: int, key: str, what: str) -> str:
+        if kind not in _NUMBERS:
+            refuse(self._path, f"{key!r:.80}: {what} of kind {kind} cannot be read")
+        return _NUMBERS[kind]
 
     def _count(self, size: int) -> int:
         """Return the number of items that follow, each of at least `size` bytes."""
-        count = self._number("Q")
+        count: int = self._number("Q")
         if count > min(_MOST_ITEMS, (len(self._content) - self._at) // size):
             refuse(self._path, f"cut off, or broken, at byte {self._at}: there are no {count} items")
         return count
 
-    def _number(self, kind: str) -> int:
-        start = self._skip(struct.calcsize(f"<{kind}"))
-        number: int = struct.unpack_from(f"<{kind}", self._content, start)[0]
-        return number
+    def _number(self, kind: str) -> Any:
+        return struct.unpack_from(f"<{kind}", self._content, self._skip(struct.calcsize(f"<{kind}")))[0]
 
-    def _string(self, longest: int) -> str:
+    def _string(self) -> str:
         length = self._number("Q")
-        if length > longest:
-            refuse(self._path, f"cut off, or broken, at byte {self._at}: a string of {length} bytes")
         start = self._skip(length)
         try:
             return self._content[start : start + length].decode("utf-8")
@@ -337,6 +310,6 @@ class _GgufReader:
         """Skip bytes, and return where they begin."""
         start = self._at
         if size > len(self._content) - start:
-            refuse(self._path, f"cut off at byte {len(self._content)}")
+            refuse(self._path, f"cut off, or broken, at byte {start}: there are no {size} more")
         self._at += size
         return start

@@ -7,32 +7,31 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._engine import pretokenize
 from bpetite._internal.files import write_all
-from bpetite._internal.json import parse_object, refuse, refuse_mark
+from bpetite._internal.json import decoded, parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
 from bpetite.formats.huggingface_steps import SPACE, THEN
+from bpetite.formats.losses import check_holds
 from bpetite.formats.shared.configuration import Configuration
-from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.shared.merges import packed_lines
-from bpetite.formats.shared.pairs import IN_TEXTS, check_merges_bytes, vocabulary_of_pairs
+from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
+from bpetite.formats.shared.merges import packed_lines, parts_of
+from bpetite.formats.shared.pairs import vocabulary_of_pairs
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
 
-_DEFAULT_SPECIALS = (END_OF_TEXT_TOKEN,)
 _MOST_NAMED = 12
 
 _MOST_UNMADE = 4
 """At most one in so many tokens (or two) may be made by no merge; of RoBERTa's 50,000, eight are not."""
 
-_TRIED, _MOST_CUT = 8192, 100
+_TRIED, _MOST_CUT = 2048, 100
 """At most so many tokens are tried with an assumed pattern, of which it may cut one in so many."""
 
 
@@ -74,14 +73,14 @@ def parse(
     source = "the files do not tell which are"
     if special_tokens is None and beside.tokens:
         special_tokens, source = list(beside.tokens), "as the files beside them say"
-    named = _DEFAULT_SPECIALS if special_tokens is None else listed_special_tokens(special_tokens)
+    named = (END_OF_TEXT_TOKEN,) if special_tokens is None else listed_special_tokens(special_tokens)
     specials, keys = _special_ids(ids, named, must_stand=special_tokens is None, told=beside.ids)
     for text, token_id in beside.ids.items():
         if specials.get(text, token_id) != token_id:
             refuse(
                 vocab_path, f"{text!r:.80} has id {specials[text]}, but the files beside it say {token_id}"
             )
-    packed, numbers = _packed_merges(merges_path, merges)
+    packed, number_of = _packed_merges(merges_path, merges)
     vocabulary = vocabulary_of_pairs(
         merges_path,
         {spelled: token_id for spelled, token_id in ids.items() if spelled not in keys},
@@ -91,24 +90,16 @@ def parse(
         dialect=Dialect.named("huggingface").replace(special_ids="last"),
         token_flags={text: flags for text, flags in beside.flags.items() if text in specials},
         added_tokens=beside.not_special & specials.keys(),
-        place=lambda rank: f"line {numbers(rank)}",
+        place=lambda rank: f"line {number_of(rank)}",
         repeated="refused",
     )
     _check_byte_level(vocab_path, vocabulary)
     unmade = _unmade(vocab_path, merges_path, vocabulary)
     if pattern is None:
         _check_assumed(vocab_path, vocabulary)
-    return Imported(
-        vocabulary,
-        [
-            *unmade,
-            assumed_pattern(
-                vocabulary.pattern, "GPT-2's: the files name none" if pattern is None else "given"
-            ),
-            f"special tokens: {_listed(specials)} ({source})",
-            UNICODE_ASSUMPTION,
-        ],
-    )
+    origin = "GPT-2's: the files name none" if pattern is None else "given"
+    named_specials = f"special tokens: {_listed(specials)} ({source})"
+    return Imported(vocabulary, [*unmade, assumed_pattern(vocabulary.pattern, origin), named_specials])
 
 
 def _pattern(given: str | None, *, puts_space: bool) -> str:
@@ -169,14 +160,12 @@ def _unmade(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> list
     named. If there are many, merges are missing.
     """
     arrays = vocabulary.arrays
-    ids = memoryview(arrays.ids).cast("I")
-    unmade = set(ids) - set(vocabulary.id_of_byte.values())
+    unmade = set(memoryview(arrays.ids).cast("I")) - set(vocabulary.id_of_byte.values())
     most = max(2, len(unmade) // _MOST_UNMADE)
     unmade -= set(arrays.to_merge_ids())
     if not unmade:
         return []
-    first = arrays.token_at(bisect_left(ids, min(unmade)))
-    said = f"{len(unmade)} tokens, such as {first!r:.80}, are made by no merge"
+    said = f"{len(unmade)} tokens, such as {arrays.token_of(min(unmade))!r:.80}, are made by no merge"
     if len(unmade) > most:
         refuse(merges_path, f"{said}: it is cut off, or does not belong to {os.fspath(vocab_path)}")
     return [f"{said}, so that no text becomes them"]
@@ -188,9 +177,8 @@ def _check_assumed(path: Path, vocabulary: Vocabulary) -> None:
     Of those of models with GPT-2's pattern, it cuts none that merges make. The space that some of
     them put before a text stands nowhere else, and is left out.
     """
-    arrays = vocabulary.arrays
-    ids, made = memoryview(arrays.ids).cast("I"), arrays.to_merge_ids()
-    tried = [arrays.token_at(bisect_left(ids, one)) for one in made[:: len(made) // _TRIED + 1]]
+    made = vocabulary.arrays.to_merge_ids()
+    tried = [vocabulary.arrays.token_of(one) or b"" for one in made[:: len(made) // _TRIED + 1]]
     texts = [token.decode("utf-8", "replace") for token in tried]
     cut = [text for text in texts if "\ufffd" not in text and len(pretokenize(text, PATTERNS["gpt2"])) > 1]
     if len(cut) * _MOST_CUT > len(texts):
@@ -203,41 +191,19 @@ def _check_assumed(path: Path, vocabulary: Vocabulary) -> None:
 
 def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
     """Return the `vocab.json` and the `merges.txt` of a vocabulary; what they cannot express is refused."""
-    check_merges_bytes(vocabulary)
     instead = "to_huggingface can hold it"
+    check_holds(vocabulary, "vocab.json", instead)
     if vocabulary.pattern != PATTERNS["gpt2"]:
         raise ValueError(f"GPT-2's files imply GPT-2's pattern, not {vocabulary.pattern!r:.80}; {instead}")
-    if vocabulary.normalization or vocabulary.whole_pretoken_first:
-        what = vocabulary.normalization or "a token for every whole pretoken"
-        raise ValueError(f"GPT-2's files cannot record {what}; {instead}")
-    if vocabulary.unknown is not None:
-        raise ValueError(f"GPT-2's files do not say which token stands for unknown bytes; {instead}")
-    for text, flags in vocabulary.token_flags.items():
-        raise ValueError(
-            f"GPT-2's files hold no flags of special tokens ({text!r:.80}: {', '.join(flags)}); {instead}"
-        )
+    if vocabulary.whole_pretoken_first:
+        raise ValueError(f"GPT-2's files cannot record a token for every whole pretoken; {instead}")
     ids = {to_printable(token): token_id for token_id, token in vocabulary.tokens.items()}
-    if len(ids) != len(vocabulary.tokens):
-        raise ValueError("vocab.json cannot hold two tokens of the same bytes")
     ids |= {to_printable(token): token_id for token_id, token in vocabulary.decode_only.items() if not token}
     for text, token_id in vocabulary.special_tokens.items():
         if ids.setdefault(text, token_id) != token_id:
             raise ValueError(f"special token {text!r:.80} is spelled like token {ids[text]} in vocab.json")
     tokens = vocabulary.tokens
-    pairs = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
-    return _vocab_json(ids), _merges_txt(pairs)
-
-
-class Spellings(dict[str, bytes]):
-    """A cache of the bytes of spellings: each merge with a token asks for it again.
-
-    >>> Spellings()["Ġthe"]
-    b' the'
-    """
-
-    def __missing__(self, spelled: str) -> bytes:
-        self[spelled] = token = from_printable(spelled)
-        return token
+    return _vocab_json(ids), _merges_txt((tokens[left], tokens[right]) for left, right in vocabulary.merges)
 
 
 def write_tokens_and_merges(
@@ -270,8 +236,16 @@ def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[in
     with open(vocab_path, "rb") as file:
         ids = _ids(vocab_path, file.read())
     with open(merges_path, "rb") as file:
-        merges = _pairs(merges_path, file.read(), Spellings())
-    return {token_id: _spelled_or_plain(vocab_path, spelled) for spelled, token_id in ids.items()}, merges
+        packed, number_of = _packed_merges(merges_path, file.read())
+    spelled = cache(from_printable)  # Each merge with a token asks for it again.
+    pairs: list[BytesPair] = []
+    for rank, parts in enumerate(parts_of(packed)):
+        try:
+            left, right = parts
+            pairs.append((spelled(left), spelled(right)))
+        except (KeyError, ValueError):
+            refuse(merges_path, f"line {number_of(rank)} is not a merge: {' '.join(parts)!r:.80}")
+    return {token_id: _spelled_or_plain(vocab_path, text) for text, token_id in ids.items()}, pairs
 
 
 def _spelled_or_plain(path: Path, spelled: str) -> bytes:
@@ -301,35 +275,8 @@ def _ids(path: Path, content: bytes) -> dict[str, int]:
 
 def _packed_merges(path: Path, content: bytes) -> tuple[bytes, Callable[[int], int]]:
     """Return the merges of a `merges.txt`, packed, and a function from their ranks to line numbers."""
-    refuse_mark(path, content)
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        refuse(path, f"not valid UTF-8 at byte {error.start}")
-    content = content.replace(b"\r\n", b"\n")
-    has_version = content.startswith(b"#version")
-    lines = content.partition(b"\n")[2] if has_version else content
-
-    def number_of(rank: int) -> int:
-        numbered = enumerate(lines.split(b"\n"), 1 + has_version)
-        return [number for number, line in numbered if line][rank]
-
-    return packed_lines(re.sub(b"\n\n+", b"\n", lines).strip(b"\n")), number_of
-
-
-def _pairs(path: Path, content: bytes, spellings: Spellings) -> list[BytesPair]:
-    refuse_mark(path, content)
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        refuse(path, f"not valid UTF-8 at byte {error.start}")
-    pairs: list[BytesPair] = []
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        if not line or (number == 1 and line.startswith("#version")):
-            continue
-        try:
-            left, right = line.split(" ")
-            pairs.append((spellings[left], spellings[right]))
-        except (KeyError, ValueError):
-            refuse(path, f"line {number} is not a merge: {line!r:.80}")
-    return pairs
+    lines = decoded(path, content).encode("utf-8").replace(b"\r\n", b"\n").split(b"\n")
+    if lines[0].startswith(b"#version"):
+        lines[0] = b""
+    numbers = [number for number, line in enumerate(lines, 1) if line]
+    return packed_lines(b"\n".join(filter(None, lines))), numbers.__getitem__

@@ -28,16 +28,12 @@ from bpetite.formats.huggingface_steps import (
     steps_of,
     types_of,
 )
+from bpetite.formats.losses import check_merges_bytes
 from bpetite.formats.shared.fields import flag, typed
-from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
+from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
 from bpetite.formats.shared.merges import has_part, packed_merges
-from bpetite.formats.shared.pairs import IN_TEXTS, check_merges_bytes, lacking_bytes, vocabulary_of_pairs
-from bpetite.formats.shared.pieces import (
-    BYTE_NAMES,
-    Pieces,
-    unknown_characters,
-    vocabulary_of_pieces,
-)
+from bpetite.formats.shared.pairs import vocabulary_of_pairs
+from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.normalization import Step, normalizing, steps_in
 from bpetite.patterns import PATTERNS
@@ -149,8 +145,6 @@ class _Reader:
                 assumed_pattern(pattern, "from the file"),
                 *([] if kinds else ["decoding joins the bytes of tokens (the file has no decoder)"]),
                 *self._left_out(),
-                *lacking_bytes(vocabulary),
-                UNICODE_ASSUMPTION,
             ],
             self._extras(),
             drops_missing=self._unknown_text is None and not bytes_apart,
@@ -166,10 +160,10 @@ class _Reader:
         flags = self._token_flags(before.normalization)
         self._check_spaces(flags, before.has_marks)
         marks, never_met = special_pieces(self._specials, flags, before)
-        byte_names = BYTE_NAMES if falls_back else ()
+        byte_names = BYTE_NAMES if falls_back else {}
         byte_ids = {
             byte: self._ids[name]
-            for byte, name in enumerate(byte_names)
+            for name, byte in byte_names.items()
             if name in self._ids and name not in self._specials
         }
         apart = {text for text in self._specials.keys() - marks if len(text) > 1}
@@ -194,10 +188,8 @@ class _Reader:
             vocabulary,
             [
                 *said,
-                *unknown_characters(vocabulary),
                 *([] if self._decoder else ["decoding gives the text of tokens (the file has no decoder)"]),
                 *self._left_out(),
-                UNICODE_ASSUMPTION,
             ],
             self._extras(),
         )

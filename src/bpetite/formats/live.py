@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from bpetite.formats import huggingface
-from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
+from bpetite.formats.shared.imported import Imported, assumed_pattern
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.tiktoken import vocabulary_of_ranks
 from bpetite.vocabulary import Arrays, Vocabulary
@@ -50,4 +50,4 @@ def _of_tiktoken(encoding: Any) -> Imported:
         encoding._pat_str,
         encoding._special_tokens,
     )
-    return Imported(vocabulary, [assumed_pattern(vocabulary.pattern, "the encoding's"), UNICODE_ASSUMPTION])
+    return Imported(vocabulary, [assumed_pattern(vocabulary.pattern, "the encoding's")])

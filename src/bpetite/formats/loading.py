@@ -53,7 +53,7 @@ _MOST_UNPACKED, _MOST_UNPACKED_PER_BYTE = 1 << 24, 32
 _MOST_READ = 1 << 30
 """The maximum size of a file in bytes: tokenizers take tens of megabytes, weights and corpora gigabytes."""
 
-_GGUF, _GZIP = b"GGUF", b"\x1f\x8b"
+_GZIP = b"\x1f\x8b"
 _RANKS = rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)"
 _OTHER_FORMATS = (
     (rb"\[(?:PAD|UNK|unused0)\]\r?\n", "a WordPiece vocabulary cannot be read; only byte-level BPE can"),
@@ -87,18 +87,6 @@ _OTHER_FORMATS = (
 
 
 @dataclass(frozen=True)
-class Found:
-    """The tokenizer of a path or an object."""
-
-    imported: Imported
-    kind: str
-    """The format: one of `bpetite`, `huggingface`, `tiktoken`, `gpt2`, `tekken`, `gguf`, `js-tiktoken`,
-    `sentencepiece`; or `object`."""
-    files: tuple[str, ...] = ()
-    """The files that were read."""
-
-
-@dataclass(frozen=True)
 class _Given:
     """What is known beside a file."""
 
@@ -112,13 +100,13 @@ def load(
     pattern: str | None = None,
     special_tokens: SpecialTokens | None = None,
     missing: Missing = "refuse",
-) -> Found:
+) -> Imported:
     """Load a tokenizer.
 
     A given pattern and special tokens are used if the source lacks them; otherwise they must be the same.
     """
     found = find(source, pattern, special_tokens, missing)
-    check_given(source, found.imported.vocabulary, pattern, special_tokens)
+    check_given(source, found.vocabulary, pattern, special_tokens)
     return found
 
 
@@ -127,7 +115,7 @@ def find(
     pattern: str | None = None,
     special_tokens: SpecialTokens | None = None,
     missing: Missing = "refuse",
-) -> Found:
+) -> Imported:
     """Load a tokenizer; a given pattern and special tokens are only used if the source lacks them.
 
     With `missing="drop"`, bytes without a token are left out, if the tokenizer's own library does that.
@@ -138,10 +126,8 @@ def find(
         read = _of_folder if os.path.isdir(source) else _of_file
         found = read(os.fspath(source), _Given(pattern, special_tokens))
     else:
-        found = Found(live.read(source), "object")
-    if missing == "drop":
-        found = replace(found, imported=found.imported.dropping(_name_of(source)))
-    return found
+        found = replace(live.read(source), kind="object", files=())
+    return found.dropping(_name_of(source)) if missing == "drop" else found
 
 
 def _name_of(source: object) -> str:
@@ -179,7 +165,7 @@ def _is_called(pattern: str, given: str) -> bool:
 # Folders -------------------------------------------------------------------------------------------------
 
 
-def _of_folder(folder: str, given: _Given) -> Found:
+def _of_folder(folder: str, given: _Given) -> Imported:
     names = sorted(name for name in os.listdir(folder) if _is_file_or_folder(os.path.join(folder, name)))
     files, others = _chosen_files(folder, names)
     paths = [os.path.join(folder, name) for name in files]
@@ -198,15 +184,14 @@ def _of_folder(folder: str, given: _Given) -> Found:
         if given.special_tokens is None and (is_model or files[0].endswith(".tiktoken")):
             given = replace(given, special_tokens=beside.ids or None)
         found = _of_file(paths[0], given)
-        others_said = _not_looked_for(found.imported.vocabulary, beside)
+        others_said = _not_looked_for(found.vocabulary, beside)
     said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
     if others:
         said += f", not {', '.join(others)}"
-    imported, original = found.imported, found.imported.original
-    if original is not None and original.files:
-        original = _with_folder(original, folder, names)
-    assumptions = [said, *others_said, *imported.assumptions]
-    return replace(found, imported=replace(imported, assumptions=assumptions, original=original))
+    found = replace(found, said=[said, *others_said, *found.said])
+    if found.original is not None and found.original.files:
+        found = replace(found, original=_with_folder(found.original, folder, names))
+    return found
 
 
 def _is_file_or_folder(path: str) -> bool:
@@ -268,7 +253,7 @@ def _content(path: str) -> bytes:
         return file.read()
 
 
-def _of_two_files(vocab: str, merges: str, given: _Given) -> Found:
+def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
     """Read GPT-2's two files; files of the same names of another model are refused, if that is known."""
     folder = os.path.dirname(vocab) or "."
     beside = configuration.read_configuration(folder)
@@ -286,17 +271,17 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Found:
         name = configuration.MODEL_CONFIGURATION  # Without it, the files would not mean the same.
         files = {**imported.original.files, name: _content(os.path.join(folder, name))}
         imported = replace(imported, original=replace(imported.original, files=files))
-    return Found(imported, "gpt2", (vocab, merges))
+    return imported
 
 
 # Files ---------------------------------------------------------------------------------------------------
 
 
-def _of_file(path: str, given: _Given) -> Found:
+def _of_file(path: str, given: _Given) -> Imported:
     with open(path, "rb") as file:
         beginning = file.read(1024)
-        if beginning.startswith(_GGUF):
-            return Found(gguf.read(path, given.pattern), "gguf", (path,))
+        if beginning.startswith(gguf.MAGIC):
+            return gguf.read(path, given.pattern)
         _refuse_known(path, beginning)
         size = os.fstat(file.fileno()).st_size
         is_binary = b"\0" in beginning and not beginning.startswith((b"{", _GZIP))
@@ -311,39 +296,36 @@ def _of_file(path: str, given: _Given) -> Found:
     if content[:1] != b"{":
         if re.match(_RANKS, content):
             ranks = tiktoken.parse_published(path, content, given.pattern, given.special_tokens)
-            return _kept(ranks, "tiktoken", path, raw)
+            return ranks.read_from("tiktoken", {path: raw})
         if content.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
             return _of_one_of_two(path, "merges", "ids", given)
         if sentencepiece.is_model(content):
-            return _kept(sentencepiece.parse(path, content, given.beside), "sentencepiece", path, content)
+            pieces = sentencepiece.parse(path, content, given.beside)
+            return pieces.read_from("sentencepiece", {path: content})
     return _of_json(path, content, given)
 
 
-def _kept(imported: Imported, kind: str, path: str, content: bytes) -> Found:
-    """Keep the file together with the vocabulary."""
-    return Found(imported.read_from(kind, {path: content}), kind, (path,))
-
-
-def _of_json(path: str, content: bytes, given: _Given) -> Found:
+def _of_json(path: str, content: bytes, given: _Given) -> Imported:
     document = parse_with_lists(path, content, "a tokenizer's JSON")
     keys = document.keys()
     has_version = "schema_version" in keys
     if set(map(type, document.values())) == {int} and (len(document) >= 100 or not has_version):
         return _of_one_of_two(path, "ids", "merges", given)
     if has_version:
-        return Found(Imported(_persistence.vocabulary_of_document(document, path)), "bpetite", (path,))
+        vocabulary = _persistence.vocabulary_of_document(document, path)
+        return Imported(vocabulary, kind="bpetite", files=(path,))
     if isinstance(document.get("model"), dict) or "pre_tokenizer" in keys:
-        return _kept(huggingface.parse_document(path, document), "huggingface", path, content)
+        return huggingface.parse_document(path, document).read_from("huggingface", {path: content})
     if {"config", "vocab"} <= keys:
-        return _kept(tekken.parse_document(path, document), "tekken", path, content)
+        return tekken.parse_document(path, document).read_from("tekken", {path: content})
     if "added_tokens_decoder" in keys or "tokenizer_class" in keys:
         refuse(path, "it only configures a tokenizer; give the folder that it is in")
     if not {"bpe_ranks", "pat_str"} <= keys:
         refuse(path, "schema_version is missing, and nothing else says what kind of tokenizer this is")
-    return _kept(js_tiktoken.parse_document(path, document), "js-tiktoken", path, content)
+    return js_tiktoken.parse_document(path, document).read_from("js-tiktoken", {path: content})
 
 
-def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Found:
+def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Imported:
     """Read one of GPT-2's two files with the other one beside it."""
     folder, name = os.path.split(path)
     ids, merges = "vocab.json", "merges.txt"

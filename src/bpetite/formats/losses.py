@@ -1,8 +1,5 @@
-"""Sentences about the parts of a tokenizer that a format cannot hold.
-
-Parts that change ids (normalization, flags of special tokens) are not mentioned here: without them, writing
-is refused.
-"""
+"""What a format cannot hold of a tokenizer: an error where ids would change, and a sentence where they would
+not."""
 
 from __future__ import annotations
 
@@ -13,6 +10,37 @@ from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
 
 _MOST_NAMED = 3
+
+
+def check_holds(vocabulary: Vocabulary, what: str, instead: str) -> None:
+    """Refuse a vocabulary with something that neither GPT-2's files nor tiktoken's can hold.
+
+    >>> check_holds(Vocabulary({}, [], normalization="NFC", irregular=True), "vocab.json", "another can")
+    Traceback (most recent call last):
+    ValueError: vocab.json cannot hold the normalization NFC; another can
+    """
+    check_merges_bytes(vocabulary)
+    flagged = [f"{text!r:.80}: {', '.join(flags)}" for text, flags in vocabulary.token_flags.items()]
+    parts = {
+        f"the normalization {vocabulary.normalization}": vocabulary.normalization is not None,
+        "which token stands for unknown bytes": vocabulary.unknown is not None,
+        f"flags of special tokens ({''.join(flagged[:1])})": bool(flagged),
+        "two tokens of the same bytes": len(set(vocabulary.tokens.values())) < len(vocabulary.tokens),
+    }
+    for part, is_there in parts.items():
+        if is_there:
+            raise ValueError(f"{what} cannot hold {part}; {instead}")
+
+
+def check_merges_bytes(vocabulary: Vocabulary) -> None:
+    """Refuse a vocabulary whose merges begin with characters, which no format can be written from."""
+    if vocabulary.provisional:
+        raise ValueError(
+            "a vocabulary whose merges begin with characters is only written as the tokenizer.json that it "
+            "was read from; its artifact can hold it"
+        )
+    if vocabulary.equal_ranks:
+        raise ValueError("no format of another library holds merges of equal ranks; its artifact can hold it")
 
 
 def losses(

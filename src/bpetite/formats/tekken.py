@@ -11,9 +11,8 @@ from typing import Any
 
 from bpetite._internal.json import Json, refuse, type_name
 from bpetite._internal.types import Path
-from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.tiktoken import from_base64, from_base64_lines, vocabulary_of_ranks
-from bpetite.vocabulary import Arrays
+from bpetite.formats.shared.imported import Imported, assumed_pattern
+from bpetite.formats.tiktoken import arrays_of_lines, vocabulary_of_ranks
 
 _MOST_SPECIALS = 100_000
 _UNNAMED = (
@@ -39,7 +38,8 @@ def parse_document(path: Path, document: Json) -> Imported:
         refuse(path, f"vocab must be a list, not {type_name(vocab)}")
     if not 0 <= size <= len(vocab):
         refuse(path, f"config asks for {size} tokens besides special ones, but vocab has {len(vocab)}")
-    ranks = Arrays.of(dict(enumerate(_tokens(path, vocab[:size]), special_count)))
+    lines = [_line(path, rank, entry, special_count) for rank, entry in enumerate(vocab[:size])]
+    ranks = arrays_of_lines(path, lines, "vocab[{}].token_bytes".format)
     specials = _special_tokens(path, document.get("special_tokens"), special_count)
     vocabulary = vocabulary_of_ranks(path, ranks, pattern, specials)
     return Imported(
@@ -48,9 +48,8 @@ def parse_document(path: Path, document: Json) -> Imported:
             assumed_pattern(pattern, "from the file"),
             "special tokens in a text are found unless they are to be text; mistral_common finds none",
             *([] if document.get("special_tokens") else ["special tokens have the names of Mistral's v3"]),
-            UNICODE_ASSUMPTION,
         ],
-        tuple(_extras(document, len(vocab) - size)),
+        [*_extras(document, len(vocab) - size)],
     )
 
 
@@ -70,28 +69,13 @@ def _number(path: Path, config: Json, key: str, most: int) -> int:
     return value
 
 
-def _tokens(path: Path, entries: list[Any]) -> list[bytes]:
-    """Return the bytes of every rank."""
-    try:
-        spelled = "\n".join([entry["token_bytes"] for entry in entries]).encode("ascii").split(b"\n")
-        tokens = from_base64_lines(spelled)
-        ranks = [entry["rank"] for entry in entries]
-    except (KeyError, TypeError, ValueError):
-        tokens = None
-    in_order = tokens and ranks == list(range(len(tokens))) and set(map(type, ranks)) == {int}
-    if tokens and in_order and all(tokens):
-        return tokens
-    return [_token(path, rank, value) for rank, value in enumerate(entries)]
-
-
-def _token(path: Path, rank: int, value: Any) -> bytes:
-    if not isinstance(value, dict) or type(value.get("rank")) is not int or value["rank"] != rank:
+def _line(path: Path, rank: int, entry: Any, special_count: int) -> str:
+    """Return the token of a rank and its id, as a line of a file of ranks."""
+    if not isinstance(entry, dict) or type(entry.get("rank")) is not int or entry["rank"] != rank:
         refuse(path, f"vocab[{rank}] must be an object with rank {rank}")
-    spelled = value.get("token_bytes")
-    token = from_base64(spelled) if isinstance(spelled, str) else None
-    if not token:
+    if not isinstance(spelled := entry.get("token_bytes"), str):
         refuse(path, f"vocab[{rank}].token_bytes: {spelled!r:.80} is not the base64 of a token")
-    return token
+    return f"{spelled} {rank + special_count}"
 
 
 def _special_tokens(path: Path, listed: Any, count: int) -> dict[str, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import binascii
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,14 @@ from bpetite._internal.arguments import worded
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
+from bpetite.formats.losses import check_holds
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
-from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.shared.pairs import IN_TEXTS, check_merges_bytes, lacking_bytes
+from bpetite.formats.shared.imported import (
+    IN_TEXTS,
+    Imported,
+    assumed_pattern,
+    checked_vocabulary,
+)
 from bpetite.formats.shared.published import PUBLISHED
 from bpetite.patterns import PATTERNS, named_pattern, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
@@ -65,7 +70,7 @@ def parse_published(
     said = f"the file is that of {published.name}, which tells what was not given: pattern, special tokens"
     if normalization:
         said += f"; texts are normalized ({normalization}), as its own tokenizer does"
-    return replace(imported, assumptions=[said, *imported.assumptions])
+    return replace(imported, said=[said, *imported.said])
 
 
 def parse(
@@ -88,10 +93,10 @@ def parse(
     vocabulary = vocabulary_of_ranks(path, Arrays(*tokens), pattern, special_tokens, normalization, empty)
     if vocabulary.whole_pretoken_first and not whole_pretoken_first:
         refuse(path, "there are tokens that no merge makes; tiktoken gives them to whole pretokens")
-    assumptions = [assumed_pattern(vocabulary.pattern, "given: the file names none"), UNICODE_ASSUMPTION]
+    said = [assumed_pattern(vocabulary.pattern, "given: the file names none")]
     if not vocabulary.special_tokens:
-        assumptions.append("there are no special tokens (the file names none, and none were given)")
-    return Imported(vocabulary, [*assumptions, *lacking_bytes(vocabulary)])
+        said.append("there are no special tokens (the file names none, and none were given)")
+    return Imported(vocabulary, said)
 
 
 def vocabulary_of_ranks(
@@ -106,48 +111,41 @@ def vocabulary_of_ranks(
     specials = _special_ids(special_tokens, [*empty, *memoryview(ranks.ids).cast("I")[-1:]])
     try:
         merges, unreachable = recover_merges(ranks.ids, ranks.tokens, ranks.ends)
-        vocabulary = Vocabulary.of_arrays(
-            replace(ranks, merges=merges),
-            special_tokens=specials,
-            pattern=as_tiktoken_reads(pattern),
-            dialect=Dialect.named("tiktoken"),
-            whole_pretoken_first=bool(unreachable),
-            normalization=normalization,
-            # The whole text is normalized before special tokens are looked for.
-            token_flags=dict.fromkeys(specials, ("normalized",)) if normalization else {},
-            irregular=True,
-            decode_only=dict.fromkeys(empty, b""),
-        )
+        pattern = as_tiktoken_reads(pattern)
     except ValueError as error:
         refuse(path, str(error))
+    vocabulary = checked_vocabulary(
+        path,
+        replace(ranks, merges=merges),
+        special_tokens=specials,
+        pattern=pattern,
+        dialect=Dialect.named("tiktoken"),
+        whole_pretoken_first=bool(unreachable),
+        normalization=normalization,
+        # The whole text is normalized before special tokens are looked for.
+        token_flags=dict.fromkeys(specials, ("normalized",)) if normalization else {},
+        decode_only=dict.fromkeys(empty, b""),
+    )
     missing = [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]
     if missing:
         refuse(path, f"no line holds the single byte {bytes([missing[0]])!r}")
     return vocabulary
 
 
-def from_base64_lines(spelled: Sequence[bytes]) -> list[bytes] | None:
-    """Decode words of base64; None if one is not in canonical form.
+def arrays_of_lines(path: Path, lines: Sequence[str], place: Callable[[int], str]) -> Arrays:
+    """Read lines of a token in base64 and its number, in any order; an error names the place of a line.
 
-    >>> from_base64_lines([b"YWI=", b"="]), from_base64_lines([b"YWJ="])
-    ([b'ab', b''], None)
-    """
-    tokens = list(map(binascii.a2b_base64, spelled))
-    again = [binascii.b2a_base64(token, newline=False) or _EMPTY for token in tokens]
-    return tokens if again == list(spelled) else None
-
-
-def from_base64(spelled: str) -> bytes | None:
-    """Decode canonical base64; None if it is not.
-
-    >>> from_base64("YWI="), from_base64("YWJ=")
-    (b'ab', None)
+    >>> arrays_of_lines("a.json", ["YWI= 5", "YQ== 4"], "line {}".format).token_of(5)
+    b'ab'
     """
     try:
-        token = binascii.a2b_base64(spelled)
-    except ValueError:
-        return None
-    return token if binascii.b2a_base64(token, newline=False).decode("ascii") == spelled else None
+        tokens, empty = base64_lines("\n".join(lines).encode("utf-8", "replace"), LARGEST_ID)
+    except ValueError as error:
+        line, _, what = str(error).removeprefix("line ").partition(": ")
+        refuse(path, f"{place(int(line) - 1)}: {what}")
+    if empty or len(tokens[0]) != 4 * len(lines):
+        refuse(path, "a token is empty, or has a line break")
+    return Arrays(*tokens)
 
 
 def _special_ids(special_tokens: SpecialTokens, ranks: Iterable[int]) -> dict[str, int]:
@@ -174,23 +172,13 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
 
 def check_expressible(vocabulary: Vocabulary) -> None:
     """Refuse a vocabulary that ranks alone cannot express."""
-    check_merges_bytes(vocabulary)
     tokens = vocabulary.tokens
     instead = "to_huggingface, which keeps merges and ids apart, can hold it"
-    if vocabulary.normalization is not None:
-        raise ValueError(f"tiktoken does not normalize text ({vocabulary.normalization}); to_huggingface can")
+    check_holds(vocabulary, "a tiktoken file", instead)
     if pattern_steps(vocabulary.pattern) != [vocabulary.pattern]:
         raise ValueError(f"tiktoken cuts text by one pattern, not by a sequence; {instead}")
-    if vocabulary.unknown is not None:
-        raise ValueError(f"tiktoken has no token for unknown bytes; {instead}")
     if lacking := [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]:
         raise ValueError(f"tiktoken needs a token for each byte, but {lacking[0]:#x} has none; {instead}")
-    for text, flags in vocabulary.token_flags.items():
-        raise ValueError(
-            f"tiktoken has no flags of special tokens ({text!r:.80}: {', '.join(flags)}); {instead}"
-        )
-    if len(set(tokens.values())) != len(tokens):
-        raise ValueError(f"a tiktoken file cannot hold two tokens of the same bytes; {instead}")
     if any(vocabulary.decode_only.values()):
         raise ValueError(f"tiktoken would also encode text to tokens that are only decoded here; {instead}")
     arrays = vocabulary.arrays

@@ -15,9 +15,9 @@ from bpetite._engine import Encoder, FramedEncoder
 from bpetite._internal.types import Special
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
-from bpetite.formats.shared.pairs import IN_TEXTS
+from bpetite.formats.shared.imported import IN_TEXTS
 from bpetite.formats.shared.peers import tokenizers_library
-from bpetite.formats.shared.pieces import byte_of_name
+from bpetite.formats.shared.pieces import BYTE_NAMES
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.normalization import for_engine, steps_in
 from bpetite.vocabulary import MARK, Vocabulary
@@ -195,7 +195,7 @@ class Settings:
         """Return what the real tokenizer decodes an added token to."""
         name = self._real.id_to_token(token_id)
         if self._model.is_of_pieces:
-            byte = byte_of_name(name)
+            byte = BYTE_NAMES.get(name)
             shown = name.replace(MARK, " ") if self._model.writes_spaces else name
             return shown.encode("utf-8") if byte is None else bytes([byte])
         try:

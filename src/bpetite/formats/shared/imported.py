@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.json import refuse
 from bpetite._internal.names import is_folder_name
 from bpetite._internal.types import Path
 from bpetite.patterns import pattern_name
-from bpetite.vocabulary import Vocabulary
+from bpetite.vocabulary import Arrays, Vocabulary
+
+IN_TEXTS = (*range(0xC0), *range(0xC2, 0xF5))
+"""The bytes that can occur in UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class Original:
     """The content of each file by its name; those that hold the tokenizer come first. (There are none
     for a GGUF file with the weights of a model, which are not kept.)"""
 
-    extras: tuple[str, ...] = ()
+    extras: Sequence[str] = ()
     """Sentences about what the files have and a vocabulary cannot hold."""
 
     is_folder: bool = False
@@ -77,41 +81,75 @@ def _ending(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Imported:
-    """A vocabulary that came out of another library's file."""
+    """A vocabulary that came out of another library's file or object."""
 
     vocabulary: Vocabulary
 
-    assumptions: Sequence[str] = ()
+    said: Sequence[str] = ()
     """Sentences about what the file does not say and was assumed."""
 
-    extras: tuple[str, ...] = ()
+    extras: Sequence[str] = ()
     """Sentences about what the file has and a vocabulary cannot hold."""
-
-    original: Original | None = None
-    """The file itself."""
 
     drops_missing: bool = False
     """Whether its library leaves bytes without a token out of a text."""
 
-    def dropping(self, name: str) -> Imported:
-        """Return a copy that does what its library does; an error names the file."""
-        from bpetite.formats.shared.pairs import lacking_bytes  # It is needed where bytes are missing.
+    kind: str = "object"
+    """The format: one of those of `Original`, `bpetite`, or `object`."""
 
-        vocabulary = self.vocabulary
-        if not (refused := lacking_bytes(vocabulary)) or vocabulary.unknown is not None:
+    files: tuple[str, ...] = ()
+    """The files that were read."""
+
+    original: Original | None = None
+    """What can be written again."""
+
+    @property
+    def assumptions(self) -> list[str]:
+        """All that was assumed."""
+        if self.kind == "bpetite" or (self.kind == "object" and not self.said):
+            return [*self.said]
+        return [*self.said, *lacking_bytes(self.vocabulary), UNICODE_ASSUMPTION]
+
+    def dropping(self, name: str) -> Imported:
+        """Return a copy that does what its library does with missing bytes; an error names the file."""
+        if not lacking_bytes(self.vocabulary) or self.vocabulary.unknown is not None:
             return self  # Nothing is missing, or there is a token for it.
         if not self.drops_missing:
             refuse(
                 name, "bytes without a token cannot be left out, as its own library does not do that either"
             )
-        vocabulary = replace(vocabulary, drops_missing=True)
-        said = [sentence for sentence in self.assumptions if sentence not in refused]
-        return replace(self, vocabulary=vocabulary, assumptions=[*said, *lacking_bytes(vocabulary)])
+        return replace(self, vocabulary=replace(self.vocabulary, drops_missing=True))
 
-    def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Imported:
+    def read_from(self, kind: str, files: Mapping[Path, bytes], *, is_kept: bool = True) -> Imported:
         """Return a copy with the files that it was read from."""
-        named = {os.path.basename(path): content for path, content in files.items()}
-        return replace(self, original=Original(kind, named, self.extras))
+        kept = {os.path.basename(path): content for path, content in files.items() if is_kept}
+        paths = tuple(os.fspath(path) for path in files)
+        return replace(self, kind=kind, files=paths, original=Original(kind, kept, self.extras))
+
+
+def checked_vocabulary(path: Path, arrays: Arrays, **fields: Any) -> Vocabulary:
+    """Make the vocabulary of a file, whose merges may be in any order; errors name `path`."""
+    try:
+        return Vocabulary.of_arrays(arrays, irregular=True, **fields)
+    except ValueError as error:
+        refuse(path, str(error))
+
+
+def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
+    """Return an assumption about the bytes or characters without a token, if there are any."""
+    if vocabulary.unknown is not None and vocabulary.provisional:
+        return [f"a character that no token has becomes id {vocabulary.unknown[0]}, and is lost"]
+    lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
+    if not lacking:
+        return []
+    which = f"({len(lacking)} bytes lack a token, such as {min(lacking):#x})"
+    if len(lacking) == 1:
+        which = f"({min(lacking):#x} lacks a token)"
+    if vocabulary.unknown is not None:
+        return [f"a byte without a token becomes id {vocabulary.unknown[0]}, and is lost {which}"]
+    if vocabulary.drops_missing:
+        return [f"a byte without a token is left out {which}"]
+    return [f"text with a byte without a token cannot be encoded {which}"]
 
 
 def assumed_pattern(pattern: str, source: str) -> str:

@@ -5,7 +5,7 @@ The byte FE stands between the two parts of a merge, and FF between merges: no U
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from bpetite._internal.json import refuse
@@ -39,13 +39,14 @@ def packed_lines(lines: bytes) -> bytes:
     return lines.replace(b" ", _WITHIN).replace(b"\n", _BETWEEN)
 
 
-def parts_of(merges: bytes, rank: int) -> list[str]:
-    """Return the parts of a merge, whose number may not be two.
+def parts_of(merges: bytes) -> Iterator[list[str]]:
+    """Yield the parts of each merge, whose number may not be two.
 
-    >>> parts_of(b"a\\xfeb\\xffab\\xfec", 1)
-    ['ab', 'c']
+    >>> list(parts_of(b"a\\xfeb\\xffab\\xfec"))
+    [['a', 'b'], ['ab', 'c']]
     """
-    return [part.decode("utf-8", "replace") for part in merges.split(_BETWEEN)[rank].split(_WITHIN)]
+    for merge in merges.split(_BETWEEN) if merges else ():
+        yield [part.decode("utf-8", "replace") for part in merge.split(_WITHIN)]
 
 
 def has_part(merges: bytes, text: str) -> bool:

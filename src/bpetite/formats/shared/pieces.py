@@ -8,32 +8,24 @@ character is provisional: where it is left over, the tokens of its bytes stand i
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, groupby
 from operator import itemgetter
-from typing import Literal
+from typing import Any
 
 from bpetite._constants import Pair
-from bpetite._engine import (
-    PieceTokens,
-    merges_that_happen,
-    read_pieces,
-    recover_merges,
-)
+from bpetite._engine import merges_that_happen, read_pieces, recover_merges
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.formats.shared.pairs import IN_TEXTS, ends_of, rows_of_pairs
-from bpetite.normalization import Normalization
+from bpetite.formats.shared.imported import IN_TEXTS, checked_vocabulary
+from bpetite.formats.shared.pairs import rows_of_pairs, texts_of
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, MARK, Arrays, Vocabulary
 
-BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
-"""The names of the tokens of single bytes."""
-
-_BYTES = {name: byte for byte, name in enumerate(BYTE_NAMES)}
+BYTE_NAMES = {f"<0x{byte:02X}>": byte for byte in range(256)}
+"""The bytes by the names of their tokens."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +33,7 @@ class Pieces:
     """What a file says of its tokens."""
 
     path: Path
-    ids: Mapping[str, int]
+    ids: dict[str, int]
     """The ids of all tokens but bytes and special ones, by their spelling."""
     byte_ids: Mapping[int, int]
     """The ids of the tokens for single bytes, such as `<0x0A>`."""
@@ -51,25 +43,16 @@ class Pieces:
     left_out: frozenset[str] = frozenset()
     """Special tokens that no text becomes by merging, so that merges with them do not count."""
 
-    def has(self, text: str) -> bool:
-        """Whether a text becomes a token of its own."""
-        return (text.replace(" ", MARK) if self.has_marks else text) in self.ids
+    @property
+    def space(self) -> str:
+        """How a space is spelled."""
+        return MARK if self.has_marks else " "
 
-
-def _pattern_of_pieces(tokens: PieceTokens, *, only_at_spaces: bool) -> str:
-    """Return a pattern that cuts text only where no token reaches across."""
-    if tokens.has_inner_spaces:
-        return PATTERNS["none"]
-    return " *[^ ]+| +" if only_at_spaces or tokens.has_joined_lines else r"\n+| *[^ \n]+| +"
-
-
-def byte_of_name(name: str) -> int | None:
-    """Return the byte that a token such as `<0x0A>` is.
-
-    >>> byte_of_name("<0x0A>"), byte_of_name("<0xA>")
-    (10, None)
-    """
-    return _BYTES.get(name)
+    @property
+    def first_free(self) -> int:
+        """The first id behind all others."""
+        listed = (self.ids.values(), self.byte_ids.values(), self.special_tokens.values())
+        return max(max(ids, default=-1) for ids in listed) + 1
 
 
 def vocabulary_of_pieces(
@@ -79,115 +62,90 @@ def vocabulary_of_pieces(
     *,
     pattern: str | None = None,
     puts_space: bool = False,
-    normalization: Normalization | None = None,
-    token_flags: Mapping[str, Collection[str]] | None = None,
-    added_tokens: Collection[str] = (),
-    drops_space: bool | Literal["all"] = False,
     unknown: tuple[int, bool] | None = None,
     place: Callable[[int], str] = "merge {}".format,
+    **fields: Any,
 ) -> Vocabulary:
     """Make the vocabulary, of packed merges (`shared/merges.py`) or of tokens with their ranks.
 
-    Errors name the `place` of a merge in its file.
+    Errors name the `place` of a merge in its file. `fields` are all others of the vocabulary.
 
     Without a pattern, text is cut where no token reaches across. `puts_space` puts a space before all text
     between special tokens that begins with none. Where there are tokens for all bytes, nothing is `unknown`.
     """
-    path = pieces.path
-    lacking = {byte for byte in IN_TEXTS if byte not in pieces.byte_ids}
-    lacking -= {byte for byte in lacking if byte < 0x80 and pieces.has(chr(byte))}
+    path, ids, free = pieces.path, pieces.ids, pieces.first_free
+    characters = map(chr, range(0x80))
+    spelled = {ord(one) for one in characters if one.replace(" ", pieces.space) in ids}
+    lacking = sorted(set(IN_TEXTS) - pieces.byte_ids.keys() - spelled)
     if not lacking:
         unknown = None
     elif unknown is None or pieces.byte_ids:
         refuse(
-            path,
-            f"there is no token <0x{min(lacking):02X}>, so that characters without a token would be lost",
+            path, f"there is no token <0x{lacking[0]:02X}>, so that characters without a token would be lost"
         )
-    has_space = pieces.has(" ")
+    has_space = pieces.space in ids
     if pieces.has_marks and pieces.byte_ids and not has_space and MARK not in pieces.special_tokens:
         refuse(path, "no token is U+2581, so that a space would be spelled by the bytes of that character")
-    tokens = _tokens_of(pieces)
+    if free > LARGEST_ID - len(lacking):
+        refuse(path, "its ids leave no free ones for the parts of characters")
+    byte_ids = {byte: own for byte, own in pieces.byte_ids.items() if byte not in spelled}
+    byte_ids |= zip(lacking, count(free))
+    try:
+        tokens, whole, others = read_pieces(
+            ids, list(byte_ids.items()), free + len(lacking), pieces.has_marks
+        )
+    except UnicodeEncodeError as lone:
+        refuse(path, f"token {lone.object!r:.80} is not text: {lone.reason}")
+    except ValueError as error:
+        refuse(path, str(error))
+    arrays = Arrays(*tokens, whole)
     equal: list[Pair] = []
     if merges is None:
-        rows, equal = _rows_of_ranks(pieces, tokens, ranked)
+        arrays, equal = _by_ranks(
+            arrays, {ids[spelled]: rank for rank, spelled in sorted(ranked, key=itemgetter(0))}
+        )
     else:
-        rows = _rows(pieces, tokens, merges, place)
-    arrays = Arrays(tokens.ids, tokens.tokens, tokens.ends, rows)
+        rows = rows_of_pairs(path, ids, merges, others, place=place, cut_out=pieces.left_out)
+        arrays = replace(arrays, merges=merges_that_happen(*tokens, whole + rows))
     cut = pattern
     if cut is None and unknown is not None and unknown[1] and not has_space:
         cut = PATTERNS["none"]  # Unknown characters are joined across all that might be cut.
     elif cut is None:
-        cut = _pattern_of_pieces(tokens, only_at_spaces=unknown is not None)
-    spelled = list(pieces.ids) if tokens.others else []
-    others = {pieces.ids[spelled[place]]: spelled[place].encode("utf-8") for place in tokens.others}
-    try:
-        return Vocabulary.of_arrays(
-            arrays,
-            special_tokens=pieces.special_tokens,
-            pattern=f"(?space)(?then){cut}" if puts_space else cut,
-            dialect=Dialect.named("huggingface"),
-            normalization=normalization,
-            token_flags=token_flags or {},
-            added_tokens=added_tokens,
-            irregular=True,
-            decode_only=others | {token_id: bytes([byte]) for token_id, byte in tokens.spare},
-            drops_space=drops_space,
-            unknown=unknown,
-            provisional=range(_first_free(pieces), arrays.id_at(-1) + 1),
-            equal_ranks=equal,
-        )
-    except ValueError as error:
-        refuse(path, str(error))
-
-
-def unknown_characters(vocabulary: Vocabulary) -> list[str]:
-    """Return an assumption about the characters without a token, if they are not spelled by bytes."""
-    if vocabulary.unknown is None:
-        return []
-    return [f"a character that no token has becomes id {vocabulary.unknown[0]}, and is lost"]
-
-
-def _tokens_of(pieces: Pieces) -> PieceTokens:
-    """Return all tokens, those of bytes and provisional ones included."""
-    if _first_free(pieces) > LARGEST_ID:
-        refuse(pieces.path, "its ids leave no free ones for the parts of characters")
-    try:
-        return read_pieces(
-            dict(pieces.ids),
-            list(pieces.byte_ids.items()),
-            () if pieces.byte_ids else IN_TEXTS,
-            _first_free(pieces),
-            pieces.has_marks,
-        )
-    except UnicodeEncodeError as lone:
-        refuse(pieces.path, f"token {lone.object!r:.80} is not text: {lone.reason}")
-    except ValueError as error:
-        refuse(pieces.path, str(error))
-
-
-def _first_free(pieces: Pieces) -> int:
-    """Return the first id behind all others."""
-    listed = (pieces.ids.values(), pieces.byte_ids.values(), pieces.special_tokens.values())
-    return max(max(ids, default=-1) for ids in listed) + 1
-
-
-def _rows_of_ranks(
-    pieces: Pieces, tokens: PieceTokens, ranked: Sequence[tuple[float, str]]
-) -> tuple[bytes, list[Pair]]:
-    """The merges where two neighbours merge if they are a token together, the lowest rank first, and where
-    those with equal ranks are.
-    """
-    arrays = Arrays(tokens.ids, tokens.tokens, tokens.ends, b"")
-    rank_of = {pieces.ids[spelled]: rank for rank, spelled in sorted(ranked, key=itemgetter(0))}
-    ids = [token_id for token_id, _ in tokens.single_bytes]
-    ids += memoryview(tokens.characters).cast("I").tolist()[2::3]
-    ids = [*dict.fromkeys([*ids, *rank_of])]
-    token_of = arrays.to_tokens()
-    joined = [token_of[token_id] for token_id in ids]
-    rows, _ = recover_merges(
-        array("I", ids).tobytes(), b"".join(joined), ends_of(joined), _equal(map(rank_of.get, ids))
+        cut = _pattern_of_pieces(pieces, only_at_spaces=unknown is not None)
+    spare = {own: bytes([byte]) for byte, own in pieces.byte_ids.items() if byte in spelled}
+    return checked_vocabulary(
+        path,
+        arrays,
+        special_tokens=pieces.special_tokens,
+        pattern=f"(?space)(?then){cut}" if puts_space else cut,
+        dialect=Dialect.named("huggingface"),
+        decode_only=texts_of(ids, others) | spare,
+        unknown=unknown,
+        provisional=range(free, arrays.id_at(-1) + 1),
+        equal_ranks=equal,
+        **fields,
     )
-    return rows, _equal(map(rank_of.get, memoryview(rows).cast("I").tolist()[2::3]))
+
+
+def _pattern_of_pieces(pieces: Pieces, *, only_at_spaces: bool) -> str:
+    """Return a pattern that cuts text only where no token reaches across."""
+    if any(pieces.space in text.lstrip(pieces.space) for text in pieces.ids):
+        return PATTERNS["none"]
+    only_at_spaces = only_at_spaces or any("\n" in text and text.strip("\n") for text in pieces.ids)
+    return " *[^ ]+| +" if only_at_spaces else r"\n+| *[^ \n]+| +"
+
+
+def _by_ranks(arrays: Arrays, ranks: Mapping[int, float]) -> tuple[Arrays, list[Pair]]:
+    """Add the merges where two neighbours merge if they are a token together, the lowest rank first; return
+    also where those with equal ranks are. Bytes and what the given merges make need no rank.
+    """
+    token_of = arrays.to_tokens()
+    unranked = [token_id for token_id, token in token_of.items() if len(token) == 1]
+    ids = [*dict.fromkeys([*unranked, *arrays.to_merge_ids(), *ranks])]
+    in_order = Arrays.of({token_id: token_of[token_id] for token_id in ids})
+    rows, _ = recover_merges(in_order.ids, in_order.tokens, in_order.ends, _equal(map(ranks.get, ids)))
+    arrays = replace(arrays, merges=rows)
+    return arrays, _equal(map(ranks.get, arrays.to_merge_ids()))
 
 
 def _equal(ranks: Iterable[float | None]) -> list[Pair]:
@@ -204,18 +162,3 @@ def _equal(ranks: Iterable[float | None]) -> list[Pair]:
             found.append((start, end))
         start = end
     return found
-
-
-def _rows(pieces: Pieces, tokens: PieceTokens, merges: bytes, place: Callable[[int], str]) -> bytes:
-    """The merges of a list of pairs."""
-    rows = rows_of_pairs(
-        pieces.path,
-        tokens.piece_ids,
-        tokens.piece_texts,
-        tokens.piece_ends,
-        merges,
-        place=place,
-        cut_out=[text for text in pieces.left_out if text not in pieces.ids],
-        only_decoded=tokens.others,
-    )
-    return merges_that_happen(tokens.ids, tokens.tokens, tokens.ends, tokens.characters + rows)
