@@ -304,8 +304,9 @@ def test_a_broken_document_is_repaired_or_left_out_only_if_asked(tmp_path: Path)
         assert decoded(name, mended[0])[1] == replaced
         assert mended[0].affected == affected
         left = list(read_batches(path, Reading(separator="|", invalid="skip")))
-        assert decoded(name, left[0]) == [text for text in ("a", "c") if affected == 1 or text == "a"]
-        assert left[0].affected == affected
+        texts = [text for batch in left for text in decoded(name, batch)]
+        assert texts == [text for text in ("a", "c") if affected == 1 or text == "a"]
+        assert sum(batch.affected for batch in left) == affected
 
 
 def test_nothing_after_the_last_separator_is_no_document(tmp_path: Path) -> None:
@@ -578,7 +579,7 @@ def test_documents_come_from_any_iterable() -> None:
     with pytest.raises(TypeError, match="str or bytes, not int"):
         list(batches_of(cast("list[str]", [1])))
     with pytest.raises(ValueError, match="document 1: lone surrogate"):
-        list(batches_of(["a", "\ud800"]))
+        [decoded("documents", batch) for batch in batches_of(["a", "\ud800"])]
 
 
 def test_reading_ahead_passes_errors_on_and_stops_when_left() -> None:

@@ -18,8 +18,9 @@ from bpetite._internal.names import is_folder_name, last_part
 from bpetite.cli.commands.convert import _target_format
 from bpetite.cli.formats import Opened, name_of
 from bpetite.formats.shared.imported import Original, is_folder
+from bpetite.reading.listing import has_wildcards
 from bpetite.reading.recognition import named_format
-from bpetite.reading.sources import Input, _has_wildcards, _weighted
+from bpetite.reading.sources import Input, _weighted
 
 TOK = Opened(Tokenizer.train("a", 256), "bpetite", ("tok.json",))
 GZIPPED = Original("tekken", {"tekken.json": b"{}"})
@@ -44,7 +45,7 @@ TAKEN_APART: list[tuple[Callable[[str], Any], dict[str, Any]]] = [
     (lambda path: named_format(path, "auto"), {"a.jsonl/b.txt": "text", "a.txt/b.jsonl": "jsonl"}),
     (lambda path: int(_weighted(path)[1]), {"none/b:3": 3, "none/b": 1, "none:4/b": 1}),
     (lambda path: Input(path).is_local, {"a/b.txt": True, "a/b:3": True}),
-    (_has_wildcards, {"a/*.txt": True, "a/b.txt": False}),
+    (has_wildcards, {"a/*.txt": True, "a/b.txt": False}),
     (lambda path: GZIPPED.is_written_to_folder(path), {"none/": True, "none/b.json": False}),
 ]
 """The functions that take a path apart, with examples as POSIX writes them."""

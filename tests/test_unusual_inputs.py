@@ -201,56 +201,12 @@ def test_what_is_no_file_in_a_folder_is_named_and_not_waited_for(tmp_path: Path)
     for argument in ([folder], [f"{folder}/*"], sorted(folder.iterdir())):
         with pytest.raises(ValueError, match=r"^9 of 11 inputs cannot be read") as refused:
             Counts.from_files(argument)
-        assert "(skip_unreadable=True leaves them out)" in str(refused.value)
         assert "link-0 (a link that leads nowhere)" in str(refused.value)
         assert str(refused.value).endswith(", and 4 more")
-    with pytest.raises(ValueError, match=r"inputs cannot be read: .*link-0"):  # which has no such option
-        find_inputs(folder)
     for number in range(7):
         (folder / f"link-{number}").unlink()
     with pytest.raises(ValueError, match=r"pipe \(a named pipe\)$"):
         corpus.encode(TOKENIZER, folder, tmp_path / "ids")
-
-
-@posix
-def test_what_cannot_be_read_is_left_out_and_named_where_that_was_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "in"
-    unreadable(folder)
-    good = [folder / "0.txt", folder / "1.txt"]
-    with pytest.warns(RuntimeWarning, match=r"^9 of 11 inputs cannot be read and are left out: .*link-0"):
-        counts = Counts.from_files(folder, skip_unreadable=True)
-    assert counts == Counts.from_files(good)
-    with pytest.warns(RuntimeWarning, match="left out"):
-        trained = Tokenizer.train_from_files(folder, 260, skip_unreadable=True)
-    trained.save(tmp_path / "t.json")
-    reading = Options(reading=Reading(skip_unreadable=True))
-    with pytest.warns(RuntimeWarning, match="left out"):
-        manifest = corpus.encode(trained, folder, tmp_path / "ids", options=reading)
-    assert [read.name for read in manifest.inputs] == list(map(str, good))
-    assert manifest.unreadable["number"] == 9
-    assert manifest.unreadable["first"][0] == [str(folder / "link-0"), "a link that leads nowhere"]
-    assert corpus.verify(tmp_path / "ids", inputs=True) == manifest
-    asked = ["--input", str(folder), "--quiet"]
-    for command in (
-        ["count", "--output", str(tmp_path / "c")],
-        ["train", "--vocab-size", "260", "--output", str(tmp_path / "u.json")],
-        ["encode-corpus", "--model", str(tmp_path / "t.json"), "--output", str(tmp_path / "again")],
-    ):
-        assert run([*command, *asked]) == 1
-        assert "cannot be read (--skip-unreadable" in capsys.readouterr().err
-        assert run([*command, *asked, "--skip-unreadable"]) == 0
-        told = capsys.readouterr().err
-        assert told.startswith(f"bpetite {command[0]}: 9 of 11 inputs cannot be read and are left out: ")
-        assert told.count("\n") == 1
-    assert (tmp_path / "again" / "manifest.json").read_bytes() == (
-        tmp_path / "ids/manifest.json"
-    ).read_bytes()
-    for path in good:
-        path.unlink()
-    with pytest.raises(ValueError, match="9 of 9 inputs cannot be read: "):
-        Counts.from_files(folder, skip_unreadable=True)
 
 
 @posix
@@ -273,9 +229,6 @@ def test_files_and_folders_without_permission_are_refused_before_anything_is_rea
         Counts.from_files(tmp_path / "in", separator="|")
     assert "1.txt (no permission to read it)" in str(refused.value)
     assert "locked (a folder: Permission denied)" in str(refused.value)
-    with pytest.warns(RuntimeWarning, match="2 of 4"):
-        left = Counts.from_files(tmp_path / "in", separator="|", skip_unreadable=True)
-    assert left.documents == 2 * Counts.from_files(tmp_path / "in" / "0.txt", separator="|").documents
 
 
 @posix

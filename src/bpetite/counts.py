@@ -95,7 +95,7 @@ class Counts:
 
         Paths work as on the command line: text, JSON lines or Parquet, plain or compressed. A path may end in
         a weight: `wiki/*.jsonl.zst:2` counts twice. Further keywords say how documents are read: `separator`,
-        `text_field`, `text_column`, `invalid`, `input_format`, `hold_out`, `split`, `skip_unreadable` and
+        `text_field`, `text_column`, `invalid`, `input_format`, `hold_out`, `split` and
         `max_document`; `bpetite.corpus.Reading` explains them.
 
         `progress` is called with `("counting", bytes, total)`, first when all inputs were found, and with
@@ -111,7 +111,7 @@ class Counts:
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
         cut = cutter([counts.pattern], counts.boundaries)
         rules = Reading(cut=cut, **reading)
-        inputs = find_inputs(paths, skip_unreadable=rules.skip_unreadable)
+        inputs = find_inputs(paths)
         limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
         counts._table.add_documents([], **limits)
         with shown(progress) as told:

@@ -82,7 +82,6 @@ class ReadingOptions(TypedDict, total=False):
     input_format: Format
     hold_out: float | str | None
     split: Split
-    skip_unreadable: bool
     max_document: int | str
 
 

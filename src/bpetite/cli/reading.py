@@ -59,12 +59,6 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         if isinstance(values, tuple):
             kind = {"choices": values}
         group.add_argument(f"--{name.replace('_', '-')}", default=getattr(Reading, name), help=what, **kind)
-    group.add_argument(
-        "--skip-unreadable",
-        action="store_true",
-        help="leave out and name what cannot be read: broken links, pipes, files without permission "
-        "(default: an error that names it, before anything is read)",
-    )
 
 
 def add_measuring(command: argparse.ArgumentParser) -> None:
@@ -94,7 +88,7 @@ def documents_of(options: argparse.Namespace) -> Iterator[str]:
     from bpetite.reading.documents import read_batches
 
     reading = reading_of(options)
-    for found in find_inputs(options.input, skip_unreadable=reading.skip_unreadable):
+    for found in find_inputs(options.input):
         for batch in read_batches(found, reading):
             yield from decoded(found.name, batch)
 

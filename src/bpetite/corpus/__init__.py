@@ -5,7 +5,7 @@ from bpetite.corpus.job import Documents, Options
 from bpetite.corpus.run import encode
 from bpetite.corpus.statistics import TokenCount, compare, count_tokens, stats
 from bpetite.corpus.verification import verify
-from bpetite.reading.hold_out import is_held_out
+from bpetite.reading.batches import is_held_out
 from bpetite.reading.options import Reading
 
 __all__ = [

@@ -104,7 +104,7 @@ def count(
     """
     rules = Counts() if rules is None else rules.empty()
     reading = replace(reading or Reading(), cut=cutter([rules.pattern], rules.boundaries))
-    inputs = find_inputs(paths, skip_unreadable=reading.skip_unreadable)
+    inputs = find_inputs(paths)
     weights = dict.fromkeys(weight_of(found) for found in inputs if found.weight != 1)
     empty = Counts.merge([rules, *(rules.weighted(*weight) for weight in weights)])
     read, total, distinct, done = Tally(), 0, 0, 0

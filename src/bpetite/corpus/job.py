@@ -23,9 +23,8 @@ from bpetite._internal.types import Path as AnyPath
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, Reached
 from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
-from bpetite.reading.batches import Batch, Ended, batches_of
+from bpetite.reading.batches import Batch, Ended, batches_of, one_side
 from bpetite.reading.cuts import Cut, cutter
-from bpetite.reading.hold_out import one_side
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import naming_invalid, read_all
 from bpetite.reading.sources import Input, find_inputs
@@ -151,20 +150,12 @@ class Job:
     options: Options
     dtype: str
     appended: int | None
-    unreadable: Json = field(default_factory=dict)
-    """What was left out of the inputs, as the manifest records it."""
 
     @staticmethod
     def make(tokenizer: Tokenizer, corpus: Any, options: Options, output: AnyPath) -> Job:
         """Return the job, or refuse inputs and options that do not fit the tokenizer."""
         documents = documents_in(corpus)
-        if documents is not None:
-            found: Sequence[Source] = [documents]
-            unreadable: Json = {}
-        else:
-            skipped = options.reading.skip_unreadable
-            found = inputs = find_inputs(corpus, skip_unreadable=skipped, output=output)
-            unreadable = inputs.unreadable
+        found: Sequence[Source] = find_inputs(corpus, output=output) if documents is None else [documents]
         for source in found:
             if source.weight != 1:
                 raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")
@@ -173,7 +164,7 @@ class Job:
         dtype = choose_dtype(options.dtype, largest, options.format)
         appended = appended_id(tokenizer, options.append_special)
         reading = replace(options.reading, cut=cutter_for([tokenizer]))
-        return Job(tokenizer, found, replace(options, reading=reading), dtype, appended, unreadable)
+        return Job(tokenizer, found, replace(options, reading=reading), dtype, appended)
 
     @cached_property
     def artifact(self) -> bytes:
@@ -205,7 +196,6 @@ class Job:
             options=self.options.to_dict(self.dtype),
             inputs=reached.inputs,
             shards=tuple(reached.shards),
-            unreadable=self.unreadable,
         )
 
     def ids_of(self, source: Source, batch: Batch, progress: Progress | None = None) -> Encoded:

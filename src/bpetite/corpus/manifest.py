@@ -171,8 +171,6 @@ class Manifest:
     options: Mapping[str, Any]
     inputs: Sequence[ReadInput]
     shards: tuple[Shard, ...]
-    unreadable: Mapping[str, Any] = field(default_factory=dict)
-    """What was left out because it could not be read: the `number`, and the `first` ones with reasons."""
 
     @property
     def tokens(self) -> int:
@@ -195,8 +193,6 @@ class Manifest:
             "inputs": [_row(read) for read in self.inputs],
             "shards": [asdict(shard) for shard in self.shards],
         }
-        if self.unreadable:
-            content["unreadable"] = dict(self.unreadable)
         content["sha256"] = hashlib.sha256(_dumped(content)).hexdigest()
         return _dumped(content)
 
@@ -226,7 +222,6 @@ class Manifest:
                 options=dict(stored["options"]),
                 inputs=list(map(_read_input, stored["inputs"])),
                 shards=tuple(map(_shard, stored["shards"])),
-                unreadable=dict(stored.get("unreadable", {})),
             )
             as_written = manifest.to_json()
         if as_written != content:

@@ -171,7 +171,7 @@ def sources_of(texts: Any, reading: Reading | None) -> Sources:
     if documents is not None:
         return {documents.name: [documents]}
     sources: dict[str, list[Source]] = {}
-    for found in find_inputs(texts, skip_unreadable=reading is not None and reading.skip_unreadable):
+    for found in find_inputs(texts):
         sources.setdefault(recorded(found.source), []).append(found)
     return sources
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from bpetite._engine import TextColumn, is_utf8
+from bpetite._engine import TextColumn, Xxh3128, is_utf8
 from bpetite._internal.arguments import several
 from bpetite._internal.columns import texts_in
 from bpetite._internal.types import Invalid, Texts
+from bpetite.reading.options import Reading, share_of
 
 BLOCK = 1 << 21
 """The size of a batch in bytes."""
@@ -81,147 +83,62 @@ def batches_of(documents: Texts, invalid: Invalid = "error") -> Generator[Batch,
     if isinstance(documents, str | bytes):
         kind = type(documents).__name__
         raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
-    gathered = Gathered("documents", invalid)
-    read = 0
     columns = columns_in(documents)
-    if columns is not None:
-        for column in columns:
-            gathered.add_joined(column)
-            read += column.size
-            yield gathered.take(read)
-        return
+    first = read = 0
+    for texts in _lists_of(documents) if columns is None else columns:
+        read += texts.size if isinstance(texts, TextColumn) else sum(map(len, texts))
+        kept, affected = repaired(texts, invalid)
+        yield Batch(kept, first, affected=affected, read=read)
+        first += len(texts)
+
+
+def _lists_of(documents: Any) -> Iterator[list[str | bytes]]:
+    texts: list[str | bytes] = []
+    size = 0
     for document in several("documents", "str or bytes", documents):
         if not isinstance(document, str | bytes):
             raise TypeError(f"documents must be str or bytes, not {type(document).__name__}")
-        gathered.add(document)
-        read += len(document)
-        if gathered.full:
-            yield gathered.take(read)
-    yield gathered.take(read)
+        texts.append(document)
+        size += len(document)
+        if size >= BLOCK:
+            yield texts
+            texts, size = [], 0
+    yield texts
 
 
-def decoded(name: str, batch: Batch) -> list[str]:
-    """Return the texts of a batch; a document that is not valid text is an error."""
-    try:
-        return list(map(_text, batch.texts))
-    except ValueError:
-        refuse_invalid(name, batch)
-        raise
-
-
-def refuse_invalid(name: str, batch: Batch) -> None:
-    """Refuse a document that is not text."""
-    if not isinstance(batch.texts, TextColumn) or not batch.texts.are_text():
-        for place, text in enumerate(batch.texts):
-            _check(name, batch.first + place, text, 0 if place else batch.begun)
-
-
-class Gathered:
-    """Documents on their way into a batch."""
-
-    def __init__(self, name: str, invalid: Invalid) -> None:
-        self._name = name
-        self._invalid = invalid
-        self._texts: list[Any] = []
-        self._joined: TextColumn | None = None
-        self._size = 0
-        self._first = 0
-        self._begun = 0
-        self._affected = 0
-        self._goes_on = False
-        """Whether the next text continues the document before it."""
-        self._is_repaired = False
-        """Whether the current document was repaired."""
-        self.number = 0
-
-    @property
-    def full(self) -> bool:
-        """Whether there is enough for a batch."""
-        return self._joined is not None or self._size >= BLOCK
-
-    def add(self, text: str | bytes, *, checked: bool = False) -> None:
-        """Take the next document. Where bytes must be UTF-8, their user checks them."""
-        self.number += 1
-        self._size += len(text)
-        self._is_repaired &= self._goes_on
-        self._goes_on = False
-        is_checked = checked or (self._invalid == "error" and isinstance(text, bytes))
-        if not is_checked and not _is_text(text):
-            if self._invalid == "error":
-                _check(self._name, self.number - 1, text)
-            self._affected += not self._is_repaired
-            self._is_repaired = True
-            if self._invalid == "skip":
-                return
-            text = replaced(text)
-        self._keep(text)
-
-    def _keep(self, text: str | bytes) -> None:
-        self._texts.append(text)
-
-    def add_joined(self, texts: TextColumn) -> None:
-        """Take the next documents, which make a whole batch."""
-        if self._invalid == "error" or texts.are_text():
-            self.number += len(texts)
-            self._joined = texts
-        else:
-            for text in texts:
-                self.add(text)
-
-    def add_repaired(self, text: str) -> None:
-        """Take a document that is repaired already."""
-        self._affected += 1
-        self.add(text, checked=True)
-
-    def lack(self, why: str) -> None:
-        """Handle a record without text, which is an error or skipped."""
-        self.number += 1
-        if self._invalid != "skip":
-            for place, text in enumerate(self._texts):  # The first error in the input is raised.
-                _check(self._name, self._first + place, text)
-            raise ValueError(f"{self._name}: {why}")
-        self._affected += 1
-
-    def add_rows(self, texts: Iterable[bytes | None], column: str) -> None:
-        """Take the next rows of a column, of which a null has no text."""
-        for text in texts:
-            if text is None:
-                self.lack(f"row {self.number + 1}: column {column!r} is null")
-            else:
-                self.add(text)
-
-    def take(self, read: int, *, goes_on: bool = False) -> Batch:
-        """Return the batch; if the last document `goes_on`, its other pieces have the same number."""
-        self.number -= goes_on
-        texts = self._texts if self._joined is None else self._joined
-        batch = Batch(texts, self._first, self._begun, goes_on, self._affected, read)
-        self._begun = (len(texts) == 1) * self._begun + len(texts[-1]) if goes_on else 0
-        self._first, self._goes_on = self.number, goes_on
-        self._texts, self._joined, self._size, self._affected = [], None, 0, 0
-        return batch
-
+# Text and what is none -----------------------------------------------------------------------------------
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _text(text: str | bytes) -> str:
-    """Return a document's text; one without valid text is an error."""
-    if isinstance(text, bytes):
-        return text.decode("utf-8")
-    if not text.isascii():
-        text.encode("utf-8")
-    return text
+def decoded(name: str, batch: Batch) -> list[str]:
+    """Return the texts of a batch; a document that is not valid text is an error."""
+    refuse_invalid(name, batch)
+    return [text if isinstance(text, str) else text.decode("utf-8") for text in batch.texts]
 
 
-def _is_text(text: str | bytes) -> bool:
+def refuse_invalid(name: str, batch: Batch) -> None:
+    """Refuse a document that is not text."""
+    if isinstance(batch.texts, TextColumn) and batch.texts.are_text():
+        return
+    for place, text in enumerate(batch.texts):
+        if not is_text(text):
+            why = _fault(text, 0 if place else batch.begun)
+            raise ValueError(f"{name}: document {batch.first + place}: {why}")
+
+
+def repaired(texts: Sequence[str | bytes], invalid: Invalid) -> tuple[Sequence[str | bytes], int]:
+    """Replace or leave out what is not valid text, as asked; return how many documents this affects, too."""
+    if invalid == "error" or (isinstance(texts, TextColumn) and texts.are_text()):
+        return texts, 0
+    valid = [text for text in texts if is_text(text)]
+    affected = len(texts) - len(valid)
+    return (valid if invalid == "skip" or not affected else [replaced(text) for text in texts]), affected
+
+
+def is_text(text: str | bytes) -> bool:
     """Whether a document is valid text: bytes that are UTF-8, or a `str` without lone surrogates."""
-    if isinstance(text, bytes) and len(text) > PIECE:
-        return is_utf8(text)
-    try:
-        _text(text)
-    except UnicodeError:
-        return False
-    return True
+    return is_utf8(text) if isinstance(text, bytes) else text.isascii() or not _SURROGATE.search(text)
 
 
 def replaced(text: str | bytes) -> str:
@@ -231,18 +148,44 @@ def replaced(text: str | bytes) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def _check(name: str, number: int, text: str | bytes, begun: int = 0) -> None:
-    """Refuse a document that is not UTF-8; `begun` of its bytes were in earlier pieces."""
-    if _is_text(text):
-        return
+def _fault(text: str | bytes, begun: int) -> str:
+    """Say what is wrong with a document, of which `begun` bytes were in earlier pieces."""
     try:
-        _text(text)
+        (text.decode if isinstance(text, bytes) else text.encode)("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{name}: document {number}: not valid UTF-8 at byte {begun + error.start}"
-        ) from None
+        return f"not valid UTF-8 at byte {begun + error.start}"
     except UnicodeEncodeError as error:
-        half = error.object[error.start]
-        raise ValueError(
-            f"{name}: document {number}: lone surrogate {half!r} at character {error.start}"
-        ) from None
+        return f"lone surrogate {error.object[error.start]!r} at character {error.start}"
+    return "not valid text"
+
+
+# Held-out documents --------------------------------------------------------------------------------------
+# The same document is on the same side in every order and format. So counting and encoding with the same
+# share agree, and no copy of a held-out document is used for training.
+
+
+def is_held_out(document: str | bytes, share: float | str) -> bool:
+    """Whether a document belongs to the share that is held out, such as 0.01 or `1%`.
+
+    >>> documents = [f"document {number}" for number in range(1000)]
+    >>> sum(is_held_out(document, "10%") for document in documents)
+    99
+    """
+    hasher = Xxh3128()
+    hasher.update(document.encode("utf-8") if isinstance(document, str) else document)
+    return int(hasher.hexdigest(), 16) < int(share_of(share) * (1 << 128))
+
+
+def one_side(
+    name: str, batches: Generator[Batch, None, None], reading: Reading
+) -> Generator[Batch, None, None]:
+    """Yield the documents of the side that `reading` names; they must be whole."""
+    with closing(batches):
+        for batch in batches:
+            if reading.hold_out is not None:
+                refuse_invalid(name, batch)
+                held_out = reading.split == "held-out"
+                share = reading.hold_out
+                texts = [text for text in batch.texts if is_held_out(text, share) == held_out]
+                batch = replace(batch, texts=texts)
+            yield batch

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from bpetite._engine import FieldTexts
 from bpetite.reading import batches
-from bpetite.reading.batches import PIECE, Batch, Gathered, replaced
+from bpetite.reading.batches import PIECE, Batch, is_text, refuse_invalid, replaced
 from bpetite.reading.memory_limit import check_whole
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
@@ -20,14 +19,14 @@ from bpetite.reading.raw import Raw
 
 def read_json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the text field of every line; a line of only white space has no document."""
-    gathered = GatheredLines(raw.name, reading)
+    lines = JsonLines(raw.name, reading)
     while block := read(min(PIECE, batches.BLOCK)):
-        gathered.add_lines(block)
-        if gathered.full:
-            yield gathered.take(raw.size)
-        check_whole(raw.name, gathered.rest_size, int(reading.max_document))
-    gathered.add_lines(b"\n")  # The last line may have no end.
-    yield gathered.take(raw.size)
+        lines.add(block)
+        if lines.is_full:
+            yield lines.take(raw.size)
+        check_whole(raw.name, lines.rest_size, int(reading.max_document))
+    lines.add(b"\n")  # The last line may have no end.
+    yield lines.take(raw.size)
 
 
 def text_or_lines(name: str, read: Callable[[int], bytes]) -> tuple[str, Callable[[int], bytes]]:
@@ -49,17 +48,20 @@ def text_or_lines(name: str, read: Callable[[int], bytes]) -> tuple[str, Callabl
     return form, lambda size: next(blocks, None) or read(size)
 
 
-class GatheredLines(Gathered):
-    """Texts of JSON lines: the engine takes them from plain lines, and Python from all others."""
+class JsonLines:
+    """Gathers the texts of JSON lines: the engine takes them from plain lines, and Python from all others."""
 
     def __init__(self, name: str, reading: Reading) -> None:
-        super().__init__(name, reading.invalid)
+        self._name = name
+        self._invalid = reading.invalid
         self._field = reading.text_field
         self._found = FieldTexts(self._field.encode("utf-8", "surrogatepass"))
-        self._line = 0
+        self._line = self._first = self._affected = 0
+        self.number = 0
+        """The number of documents so far."""
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether there is enough for a batch."""
         return self._found.size >= batches.BLOCK
 
@@ -68,7 +70,7 @@ class GatheredLines(Gathered):
         """The number of bytes of the incomplete line."""
         return self._found.rest_size
 
-    def add_lines(self, block: bytes) -> None:
+    def add(self, block: bytes) -> None:
         """Take lines; the beginning of an incomplete one is kept for the next block."""
         place = 0
         while place < len(block):
@@ -79,40 +81,52 @@ class GatheredLines(Gathered):
             if left is not None:
                 self._add_line(left)
 
-    def take(self, read: int, *, goes_on: bool = False) -> Batch:
+    def take(self, read: int) -> Batch:
         """Return the batch."""
-        self._joined = self._found.take()
-        return super().take(read, goes_on=goes_on)
-
-    def _keep(self, text: Any) -> None:
-        self._found.append(text)
+        batch = Batch(self._found.take(), self._first, affected=self._affected, read=read)
+        self._first, self._affected = self.number, 0
+        return batch
 
     def _add_line(self, line: bytes) -> None:
         """Take a line as `json.loads` does; one with invalid UTF-8 is repaired if it then is JSON."""
-        invalid = ""
+        if not line.strip():
+            return
+        self.number += 1
         try:
-            decoded = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            invalid = f"not valid UTF-8 at byte {error.start} of the line"
-            decoded = line.decode("utf-8", "replace") if self._invalid == "replace" else ""
-        try:
-            record = json.loads(decoded)
-        except RecursionError:
-            return self._lack(invalid or "nested too deeply")
-        except ValueError as error:
-            return self._lack(invalid or f"not JSON: {error}") if line.strip() else None
-        text = record.get(self._field) if type(record) is dict else None
+            text = self._text_of(line)
+        except (ValueError, TypeError, RecursionError) as error:
+            if self._invalid != "skip":
+                raise ValueError(f"{self._name}: line {self._line}: {_fault(line, error)}") from None
+            self._affected += 1
+            return
+        if not (is_text(text) and is_text(line)):
+            if self._invalid == "error":
+                refuse_invalid(self._name, Batch([text], self.number - 1))
+            self._affected += 1
+            if self._invalid == "skip":
+                return
+            text = replaced(text)
+        self._found.append(text)
+
+    def _text_of(self, line: bytes) -> str:
+        record = json.loads(line.decode("utf-8", "replace" if self._invalid == "replace" else "strict"))
+        if type(record) is not dict:
+            raise TypeError(f"not a JSON object but {type(record).__name__}")
+        if self._field not in record:
+            fields = ", ".join(map(repr, record)) or "none"
+            raise TypeError(f"no field {self._field!r} (there is {fields})")
+        text = record[self._field]
         if type(text) is not str:
-            return self._lack(invalid or _lacking(record, self._field))
-        return self.add_repaired(replaced(text)) if invalid else self.add(text)
-
-    def _lack(self, why: str) -> None:
-        self.lack(f"line {self._line}: {why}")
+            raise TypeError(f"field {self._field!r} is not a string but {type(text).__name__}")
+        return text
 
 
-def _lacking(record: Any, name: str) -> str:
-    if type(record) is not dict:
-        return f"not a JSON object but {type(record).__name__}"
-    if name not in record:
-        return f"no field {name!r} (there is {', '.join(map(repr, record)) or 'none'})"
-    return f"field {name!r} is not a string but {type(record[name]).__name__}"
+def _fault(line: bytes, error: Exception) -> str:
+    """Say why a line has no text."""
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError as invalid:
+        return f"not valid UTF-8 at byte {invalid.start} of the line"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return f"not JSON: {error}" if isinstance(error, ValueError) else str(error)

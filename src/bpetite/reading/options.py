@@ -58,13 +58,10 @@ class Reading:
     """Finds where a long document may be cut without changing its pretokens; None means nowhere."""
 
     hold_out: float | str | None = None
-    """The share of documents to hold out, such as `1%`; `hold_out.py` says which."""
+    """The share of documents to hold out, such as `1%`; a hash of each decides which."""
 
     split: Split = "train"
     """The side of the split that is read: the documents for training, or those held out."""
-
-    skip_unreadable: bool = False
-    """Whether what cannot be read is left out: broken links, pipes, files without permission, ..."""
 
     max_document: int | str = 1 << 30
     """The bytes of the largest document that is held as a whole; most text files can be read in pieces,

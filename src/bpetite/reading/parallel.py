@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
 from bpetite._engine import read_small_files
 from bpetite.reading.batches import Batch, Ended, refuse_invalid
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
-from bpetite.reading.json_lines import GatheredLines
+from bpetite.reading.json_lines import JsonLines
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw, hash_input
 from bpetite.reading.recognition import is_marked, named_format
@@ -61,20 +61,11 @@ def read_all(
 
 def _parts(inputs: Iterable[Input], reading: Reading, threads: int) -> Iterator[Sequence[Input]]:
     """Yield parts of large inputs, and several consecutive small files of a format as one part."""
-    together: list[Input] = []
-    form: str | None = None
-    for found in inputs:
-        this = _small_form(found, reading)
-        if together and (this != form or len(together) == _TOGETHER):
+    for form, group in groupby(inputs, lambda found: _small_form(found, reading)):
+        while form is not None and (together := list(islice(group, _TOGETHER))):
             yield together
-            together = []
-        form = this
-        if form is not None:
-            together.append(found)
-        else:
+        for found in group:
             yield from ([part] for part in (divide(found, reading) if threads > 1 else [found]))
-    if together:
-        yield together
 
 
 def _small_form(found: Input, reading: Reading) -> str | None:
@@ -155,11 +146,11 @@ class _Reader:
             return None
         texts: Sequence[Any]
         if named_format(sources[0].name, self.reading.input_format) == "jsonl":
-            lines, counts = GatheredLines("", self.reading), []
+            lines, counts = JsonLines("", self.reading), []
             for content, _ in contents:
                 before = lines.number
-                lines.add_lines(content)
-                lines.add_lines(b"\n")  # The last line may have no end.
+                lines.add(content)
+                lines.add(b"\n")  # The last line may have no end.
                 counts.append(lines.number - before)
             texts = lines.take(0).texts
         else:

@@ -12,7 +12,7 @@ from typing import Any
 from bpetite._engine import TextColumn
 from bpetite._internal.lazy import needed_pyarrow
 from bpetite.reading import batches
-from bpetite.reading.batches import Batch, Gathered
+from bpetite.reading.batches import Batch, refuse_invalid, repaired
 from bpetite.reading.memory_limit import megabytes, refuse_beyond
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
@@ -34,15 +34,17 @@ _VIEWS = ("string_view", "binary_view")
 def read_rows(raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the text column of every row."""
     raw.hash_all()
-    gathered = Gathered(raw.name, reading.invalid)
+    first = 0
     for column, read in _columns(raw, reading.text_column):
-        if column.null_count:
-            texts = zip(TextColumn(column, nulls="empty"), column.is_valid().to_pylist(), strict=True)
-            gathered.add_rows((text if is_there else None for text, is_there in texts), reading.text_column)
-        else:
-            gathered.add_joined(TextColumn(column))
-        yield gathered.take(read)
-    yield gathered.take(raw.expected)
+        if column.null_count and reading.invalid != "skip":
+            row = column.is_null().index(True).as_py()
+            if reading.invalid == "error":
+                refuse_invalid(raw.name, Batch(TextColumn(column[:row]), first))
+            raise ValueError(f"{raw.name}: row {first + row + 1}: column {reading.text_column!r} is null")
+        texts, affected = repaired(TextColumn(column, nulls="skip"), reading.invalid)
+        yield Batch(texts, first, affected=affected + column.null_count, read=read)
+        first += len(column)
+    yield Batch([], first, read=raw.expected)
 
 
 def row_group_sizes(raw: Raw, name: str) -> list[int]:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple
 from bpetite._internal.arguments import several
 from bpetite._internal.names import recorded
 from bpetite._internal.types import Path
-from bpetite.reading.listing import Found, Listing, in_order
+from bpetite.reading.listing import Found, Listing, has_wildcards, in_order
 
 STDIN = "-"
 
@@ -134,30 +134,15 @@ def naming_remote(source: Input) -> Iterator[None]:
         raise kind(f"{source.name}: {type(error).__name__}: {reason}") from error
 
 
-class Inputs(list[Input]):
-    """The inputs that arguments name, in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unreadable: dict[str, Any] = {}
-        """What was left out, as manifests record it."""
-
-
 def size_of(inputs: Iterable[Any]) -> int:
     """Return how many bytes inputs are, or were when they were found, as far as this is known."""
     return sum(found.about_size() or 0 for found in inputs)
 
 
-def find_inputs(
-    arguments: Path | Iterable[Path],
-    *,
-    skip_unreadable: bool | None = None,
-    output: Path | None = None,
-) -> Inputs:
+def find_inputs(arguments: Path | Iterable[Path], *, output: Path | None = None) -> list[Input]:
     """Return the inputs that arguments name; an argument that names nothing is a `FileNotFoundError`.
 
-    What cannot be read is left out or refused; None refuses it, where the caller offers no such choice. What
-    is in the folder `output` is no input of the run that writes there, unless it is named itself.
+    What is in the folder `output` is no input of the run that writes there, unless it is named itself.
     """
     is_one = isinstance(arguments, str | bytes | os.PathLike)
     listed = [arguments] if is_one else several("paths", "paths", arguments)
@@ -168,13 +153,13 @@ def find_inputs(
         raise ValueError("stdin (-) can be read only once")
     if "" in given:
         raise ValueError(f"path {given.index('')} of {len(given)} is empty; it must name a file or a folder")
-    found, listing = Inputs(), Listing(None if output is None else os.fspath(output))
+    found: list[Input] = []
+    listing = Listing(None if output is None else os.fspath(output))
     for argument in given:
         path, weight = _weighted(argument)
         names = _names(path, listing)
         found.extend(Input(name, weight, path, found_size=size) for name, size in names)
-    listing.tell(len(found), skip_unreadable)
-    found.unreadable = listing.unreadable()
+    listing.refuse_unreadable(len(found))
     return found
 
 
@@ -191,10 +176,6 @@ def _is_url(name: str) -> bool:
     import re
 
     return re.match(_URL, name) is not None
-
-
-def _has_wildcards(path: str) -> bool:
-    return "*" in path or "?" in path or "[" in path
 
 
 def weight_of(found: Input) -> tuple[Fraction, str]:
@@ -231,17 +212,12 @@ def _names(path: str, listing: Listing) -> Iterable[Found]:
     if _is_url(path):
         with naming_remote(Input(path)):
             return [(name, None) for name in _remote_names(path)]
-    if os.path.isdir(path):
-        return listing.folder(path)
-    if not os.path.lexists(path) and _has_wildcards(path):
-        return listing.matches(path)
-    os.lstat(path)
-    return listing.named(path)
+    return listing.files(path)
 
 
 def _remote_names(url: str) -> list[str]:
     system, path = _fsspec().core.url_to_fs(url)
-    if _has_wildcards(path):
+    if has_wildcards(path):
         paths = [match for match in system.glob(path) if not system.isdir(match)]
     elif system.isdir(path):
         paths = [name for name in system.find(path) if "/." not in name[len(path) :]]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from bpetite._engine import SplitTexts
 from bpetite.reading import batches
-from bpetite.reading.batches import PIECE, Batch, Gathered
+from bpetite.reading.batches import PIECE, Batch, is_text, repaired
 from bpetite.reading.memory_limit import check_whole
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
@@ -19,9 +19,8 @@ def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Itera
     no place to cut, twice as much is gathered before the next search.
     """
     cut = None if reading.invalid == "skip" else reading.cut
-    gathered = Gathered(raw.name, reading.invalid)
     found = SplitTexts((reading.separator or "").encode("utf-8"))
-    goes_on, longest = False, 2 * batches.BLOCK
+    pieces, longest = _Pieces(raw, reading), 2 * batches.BLOCK
     while block := read(min(PIECE, batches.BLOCK)):
         found.take_block(block)
         if not len(found):
@@ -29,27 +28,40 @@ def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Itera
         if found.size < batches.BLOCK:
             continue
         if len(found):
-            goes_on, longest = False, 2 * batches.BLOCK
-            gathered.add_joined(found.take())
-            if gathered.full:
-                yield gathered.take(raw.size)
+            longest = 2 * batches.BLOCK
+            yield pieces.batch(found.take())
         elif cut is not None and found.size >= longest:
             rest = found.take_rest()
             place = cut(rest)
-            if place is None:
-                found.take_block(rest)
-                longest = 2 * len(rest)
-                continue
-            goes_on, longest = True, 2 * batches.BLOCK
-            found.take_block(rest[place:])
-            gathered.add(rest[:place])
-            yield gathered.take(raw.size, goes_on=True)
+            found.take_block(rest[place or 0 :])
+            longest = 2 * (len(rest) if place is None else batches.BLOCK)
+            if place is not None:
+                yield pieces.batch([rest[:place]], goes_on=True)
     if len(found):
-        goes_on = False
-        gathered.add_joined(found.take())
-        if gathered.full:
-            yield gathered.take(raw.size)
+        yield pieces.batch(found.take())
     rest = found.take_rest()
-    if rest or goes_on or reading.separator is None:
-        gathered.add(rest)
-    yield gathered.take(raw.size)
+    yield pieces.batch([rest] if rest or pieces.goes_on or reading.separator is None else [])
+
+
+class _Pieces:
+    """Makes batches of documents and of pieces of long ones, which have the number of their document."""
+
+    def __init__(self, raw: Raw, reading: Reading) -> None:
+        self._raw = raw
+        self._invalid = reading.invalid
+        self._number = self._begun = 0
+        self._is_repaired = False
+        """Whether an earlier piece of the first document was repaired: it is told once."""
+        self.goes_on = False
+
+    def batch(self, texts: Sequence[bytes], *, goes_on: bool = False) -> Batch:
+        """Return the next batch; if the last text `goes_on`, it is the only one."""
+        kept, affected = repaired(texts, self._invalid)
+        is_first = bool(affected) and not is_text(texts[0])
+        affected -= self._is_repaired and is_first
+        batch = Batch(kept, self._number, self._begun, goes_on, affected, self._raw.size)
+        self._is_repaired = goes_on and (self._is_repaired or is_first)
+        self._begun = self._begun + len(texts[0]) if goes_on else 0
+        self._number += len(texts) - goes_on
+        self.goes_on = goes_on
+        return batch
