@@ -540,7 +540,7 @@ def test_what_both_read_the_same_is_taken_as_it_is_spelled(tmp_path: Path, spell
     assert given_back(tmp_path / "t.tiktoken", spelled) == spelled
 
 
-@pytest.mark.parametrize("spelled", ["a$", r"a\z", "(?i:i)", "a*"])
+@pytest.mark.parametrize("spelled", ["a$", r"a\z", "a*"])
 def test_what_tiktoken_reads_as_another_pattern_than_we_is_refused(tmp_path: Path, spelled: str) -> None:
     (tmp_path / "t.tiktoken").write_bytes(content(BASE))
     with pytest.raises(ValueError, match=r"t\.tiktoken: pattern .* has another meaning in tiktoken"):

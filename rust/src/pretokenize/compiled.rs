@@ -7,7 +7,7 @@ use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
 use super::masks::{Finder, Joint, JointScan, MaskRules, Needs, WINDOW};
 use super::set::CharSet;
-use super::syntax::{parse, refusal};
+use super::syntax::parse;
 use super::views::Views;
 use super::{Batch, Scanner, State, on_large_stack};
 use crate::error::Result;
@@ -59,12 +59,7 @@ impl Compiled {
     /// Compile a regular expression. The error says why it cannot be run.
     pub fn new(source: &str) -> Result<Self> {
         memory::ensure_spare()?;
-        on_large_stack(|| {
-            let machine = Machine::new(&parse(source)?);
-            let machine =
-                machine.ok_or_else(|| refusal(source, "it repeats too much of what may be empty"))?;
-            Ok(Self::of(machine))
-        })
+        on_large_stack(|| Ok(Self::of(Machine::new(&parse(source)?))))
     }
 
     fn of(machine: Machine) -> Self {

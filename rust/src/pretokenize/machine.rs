@@ -61,14 +61,13 @@ enum Step {
 }
 
 impl Machine {
-    /// The machine of an expression, unless it is too large.
-    pub fn new(expression: &Expression) -> Option<Self> {
-        let graph = Graph::new(expression)?;
+    pub fn new(expression: &Expression) -> Self {
+        let graph = Graph::new(expression);
         let of_set = |set: &CharSet| {
             (0..128_u8).filter(|&code| set.contains(code.into())).fold(0, |ascii, code| ascii | 1 << code)
         };
         let ascii = graph.sets.iter().map(of_set).collect();
-        Some(Self { graph, ascii })
+        Self { graph, ascii }
     }
 
     /// The end of the match that begins at a place and is not empty, if there is one.
@@ -159,9 +158,7 @@ impl Machine {
             (Node::Look { negated, next, .. }, found) if found.is_some() != *negated => {
                 Step::Call(Call { node: *next, place: call.place })
             }
-            (Node::Atomic { next, .. }, Some(place)) => {
-                Step::Call(Call { node: next.behind(place == call.place), place })
-            }
+            (Node::Atomic { next, .. }, Some(place)) => Step::Call(Call { node: *next, place }),
             _ => Step::Return(None),
         })
     }

@@ -1,7 +1,7 @@
 //! Sets of characters, as sorted ranges of code points.
 
 /// The last code point.
-const LAST: u32 = 0x10_FFFF;
+pub const LAST: u32 = 0x10_FFFF;
 
 /// A set of code points: ranges, both ends included, in order, with a gap between any two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

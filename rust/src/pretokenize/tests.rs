@@ -295,11 +295,10 @@ fn patterns_of_models_are_cut_by_masks() {
 
 #[test]
 fn a_way_that_is_not_tried_again_may_match_nothing() {
-    for source in [r"(?>a??|b)", r"(?:a{0,2}|t){0,2}+", r"(?>(?:a?|t)x?)", r"(?:a|b??)?+", r"a{0,2}+", "x*+"]
-    {
+    for source in [r"(?>a??|b)", r"(?:a{0,2}|t)?+", r"(?>(?:a?|t)x?)", r"(?:a|b??)?+", r"a{0,2}+", "x*+"] {
         let pattern = Pattern::new(source).unwrap();
         for text in ["ab", "tat", "xttx", "aaab"] {
-            let machine = Machine::new(&parse(source).unwrap()).unwrap();
+            let machine = Machine::new(&parse(source).unwrap());
             let expected = by(&machine, text);
             let found: Vec<usize> = cut(text, &pattern).ends;
             assert_eq!(found, ends(&expected), "{source} {text}");
@@ -386,8 +385,7 @@ struct Joined {
 
 impl Joined {
     fn new(source: &str) -> Self {
-        let steps =
-            source.split("(?then)").map(|step| Machine::new(&parse(step).unwrap()).unwrap()).collect();
+        let steps = source.split("(?then)").map(|step| Machine::new(&parse(step).unwrap())).collect();
         let on = |machine| (machine, Sequence::new(source).unwrap().unwrap().on(machine));
         let sequences = Instructions::all().into_iter().map(on).collect();
         Self { source: source.to_owned(), steps, sequences }
@@ -542,8 +540,8 @@ const IN_VAIN: [(&str, &str); 24] = [
     (r"(?>a+)(?=bc)|a", "a"),
     (r"(?:(?=a+b|c*)a)+(?=xy)|a", "a"),
     (r"a(?!a*bc)", "a"),
-    (r"(?:a?b?)*(?=cd)|a", "ab"),
-    (r"(?:a*?(?:b|)*)+(?=cd)|a", "ab"),
+    (r"(?:ab?|b)*(?=cd)|a", "ab"),
+    (r"(?:a*?(?:b|a))+(?=cd)|a", "ab"),
     // Sequences.
     (r"a+b(?then)a*c|aa(?then)\w+(?=bc)|.", "a"),
     (r"[ax](?then)(?space)(?then)(?s:.+)b|.(?then) +x", "a"),
@@ -588,7 +586,7 @@ fn the_work_to_compile_a_pattern_is_bounded() {
         (0..100).map(|number| char::from_u32(0x100 + number).unwrap().to_string()).collect();
     for source in [
         format!("(?:.{{1500}})|{}", two.join("|")),
-        format!("(?:[ab]?){{900}}|{}", wide.join("|")),
+        format!("[ab]{{,900}}|{}", wide.join("|")),
         format!("(?:[^x]?[^y]){{,900}}|{}", wide.join("|")),
         format!("(?:(?=[ab])(?!c)[^z]?[ab]){{700}}|{}", wide.join("|")),
     ] {
@@ -596,10 +594,7 @@ fn the_work_to_compile_a_pattern_is_bounded() {
         let pattern = Pattern::new(&source).unwrap();
         assert!(STEPS.get() < 50_000_000, "{source:.30}: {}", STEPS.get());
         let text = "ab1".repeat(700);
-        assert_eq!(
-            cut(&text, &pattern).ends,
-            ends(&by(&Machine::new(&parse(&source).unwrap()).unwrap(), &text))
-        );
+        assert_eq!(cut(&text, &pattern).ends, ends(&by(&Machine::new(&parse(&source).unwrap()), &text)));
     }
 }
 
@@ -610,7 +605,7 @@ fn what_is_remembered_changes_no_piece() {
         // As a single pattern: the parts of a sequence become alternatives.
         let source = source.replace("(?then)", "|").replace("(?space)", "x");
         let (ways, compiled) = (Ways::new(&source), Compiled::new(&source).unwrap());
-        let machine = Machine::new(&parse(&source).unwrap()).unwrap();
+        let machine = Machine::new(&parse(&source).unwrap());
         for round in 0..100 {
             let letters: &[&str] =
                 if round % 2 == 0 { &["a", "a", "a", "b"] } else { &["a", " ", "1", "é", "x"] };

@@ -1,0 +1,90 @@
+//! The characters of a pattern, one after the other, and what all dialects spell alike.
+
+use super::refusal;
+use crate::error::{Error, Result};
+use crate::pretokenize::set::LAST;
+
+/// The part of a pattern that is not yet parsed.
+pub struct Source<'s> {
+    pub whole: &'s str,
+    /// Where the next character is.
+    pub place: usize,
+    /// Whose pattern it is, for messages.
+    pub reader: &'static str,
+}
+
+impl<'s> Source<'s> {
+    pub fn new(whole: &'s str, reader: &'static str) -> Self {
+        Self { whole, place: 0, reader }
+    }
+
+    pub fn rest(&self) -> &'s str {
+        &self.whole[self.place..]
+    }
+
+    pub fn since(&self, place: usize) -> &'s str {
+        &self.whole[place..self.place]
+    }
+
+    pub fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub fn next(&mut self) -> Option<char> {
+        let sign = self.peek()?;
+        self.place += sign.len_utf8();
+        Some(sign)
+    }
+
+    /// Consume a text if it comes next.
+    pub fn take(&mut self, expected: &str) -> bool {
+        let found = self.rest().starts_with(expected);
+        self.place += if found { expected.len() } else { 0 };
+        found
+    }
+
+    /// Consume characters while they satisfy a condition.
+    pub fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'s str {
+        let rest = self.rest();
+        let taken = &rest[..rest.find(|sign| !belongs(sign)).unwrap_or(rest.len())];
+        self.place += taken.len();
+        taken
+    }
+
+    pub fn refuse(&self, place: usize, reason: &str) -> Error {
+        let character = self.whole[..place].chars().count();
+        refusal(self.whole, &format!("{}{reason} (at character {character})", self.reader))
+    }
+
+    /// Parse a code point of so many hexadecimal digits, or of any number in braces.
+    pub fn hexadecimal(&mut self, place: usize, digits: usize, may_have_braces: bool) -> Result<u32> {
+        let is_braced = may_have_braces && self.take("{");
+        let written = match is_braced {
+            true => self.take_while(|sign| sign.is_ascii_hexdigit()),
+            false => self.rest().get(..digits).unwrap_or(""),
+        };
+        let is_whole =
+            if is_braced { self.take("}") } else { written.bytes().all(|digit| digit.is_ascii_hexdigit()) };
+        let code_point = u32::from_str_radix(written, 16).ok().filter(|code| is_whole && *code <= LAST);
+        let Some(code_point) = code_point else {
+            let reason = format!("{digits} hexadecimal digits of a code point are missing");
+            return Err(self.refuse(place, &reason));
+        };
+        self.place += if is_braced { 0 } else { digits };
+        Ok(code_point)
+    }
+
+    /// Parse `{...}` of a property, or its only letter, after the letter p: whether it is turned round, its name and its value.
+    pub fn property(&mut self) -> Option<(bool, &'s str, Option<&'s str>)> {
+        if !self.take("{") {
+            let letter = self.rest().get(..1).filter(|letter| "CLMNPSZ".contains(letter))?;
+            self.place += 1;
+            return Some((false, letter, None));
+        }
+        let turned = self.take("^");
+        let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || " &_-.:=/".contains(sign));
+        let (name, value) =
+            name.split_once([':', '=']).map_or((name, None), |(name, value)| (name, Some(value)));
+        self.take("}").then_some((turned, name, value))
+    }
+}
