@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use ::base64::Engine;
+use ::base64::engine::general_purpose::STANDARD;
+
 use crate::error::{Error, Result};
 use crate::vocabulary::{TokenList, shown};
 
@@ -21,9 +24,6 @@ pub fn numbered_lines(content: &[u8], largest: u32) -> Result<(TokenList, Vec<u3
         decode(spelled, &mut decoded).ok_or_else(|| wrong(spelled, "the base64 of a token"))?;
         let number = number(written, largest);
         let number = number.ok_or_else(|| wrong(written, &format!("a rank from 0 to {largest}")))?;
-        if found.last().is_some_and(|&(last, ..)| last == number) {
-            return Err(twice(line, number));
-        }
         found.push((number, line, start..decoded.len()));
     }
     found.sort_by_key(|&(number, ..)| number);
@@ -31,7 +31,7 @@ pub fn numbered_lines(content: &[u8], largest: u32) -> Result<(TokenList, Vec<u3
     let mut last = None;
     for (number, line, place) in found {
         if last.replace(number) == Some(number) {
-            return Err(twice(line, number));
+            return Err(Error::Value(format!("line {line}: rank {number} appears twice")));
         }
         if place.is_empty() {
             empty.push(number);
@@ -42,10 +42,6 @@ pub fn numbered_lines(content: &[u8], largest: u32) -> Result<(TokenList, Vec<u3
     Ok((read, empty))
 }
 
-fn twice(line: usize, number: u32) -> Error {
-    Error::Value(format!("line {line}: rank {number} appears twice"))
-}
-
 /// A number of at most ten digits.
 fn number(digits: &[u8], largest: u32) -> Option<u32> {
     let is_number = (1..=10).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
@@ -53,47 +49,13 @@ fn number(digits: &[u8], largest: u32) -> Option<u32> {
     (number <= largest).then_some(number)
 }
 
-const NO_DIGIT: u8 = 64;
-/// What each character of base64 stands for.
-const VALUES: [u8; 256] = {
-    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut values = [NO_DIGIT; 256];
-    let mut value = 0;
-    while value < digits.len() {
-        values[digits[value] as usize] = value as u8;
-        value += 1;
-    }
-    values
-};
-
 /// Append the bytes that base64 spells, padding and all.
 fn decode(spelled: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
-    if spelled == b"=" {
-        return Some(());
+    match spelled {
+        b"" => None,
+        b"=" => Some(()),
+        _ => STANDARD.decode_vec(spelled, bytes).ok(),
     }
-    let (whole, []) = spelled.as_chunks::<4>() else { return None };
-    let (&last, whole) = whole.split_last()?;
-    for &four in whole {
-        let [_, first, second, third] = bits(four)?.to_be_bytes();
-        bytes.extend([first, second, third]);
-    }
-    let padding = last.iter().rev().take_while(|&&byte| byte == b'=').count();
-    let kept = 3usize.checked_sub(padding).filter(|&kept| kept > 0)?;
-    let mut four = last;
-    four[4 - padding..].fill(b'A');
-    let [_, three @ ..] = bits(four)?.to_be_bytes();
-    bytes.extend(&three[..kept]);
-    // What is behind the last byte must not be anything else than zeros.
-    three[kept..].iter().all(|&byte| byte == 0).then_some(())
-}
-
-/// The 24 bits of four characters.
-fn bits(four: [u8; 4]) -> Option<u32> {
-    let values = four.map(|byte| VALUES[usize::from(byte)]);
-    if values.contains(&NO_DIGIT) {
-        return None;
-    }
-    Some(values.iter().fold(0, |bits, &value| bits << 6 | u32::from(value)))
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::encode::ranks;
 use crate::error::{Error, Result};
@@ -78,15 +77,11 @@ struct Ranks<'a> {
     spellings: Spellings<'a>,
     /// The rank of every token by its number.
     ranks: Vec<u32>,
-    /// The number of every token of two bytes: pairs of bytes are looked up most often.
-    of_two: Vec<u32>,
-    longest: usize,
 }
 
 impl<'a> Ranks<'a> {
     fn new(tokens: &'a [&'a [u8]], ids: &[u32], ranks: Vec<u32>) -> Result<Self> {
         let spellings = Spellings::new(tokens)?;
-        let mut of_two = vec![NONE; 1 << 16];
         for (rank, &token) in (0..NONE).zip(tokens) {
             let first = spellings.find(token);
             if first != rank {
@@ -95,80 +90,23 @@ impl<'a> Ranks<'a> {
                     "token {token} appears twice, at ranks {first} and {again}"
                 )));
             }
-            if let &[first, second] = token {
-                of_two[usize::from(first) << 8 | usize::from(second)] = rank;
-            }
         }
-        let longest = tokens.iter().map(|token| token.len()).max().unwrap_or(0);
-        Ok(Self { spellings, ranks, of_two, longest })
-    }
-
-    fn get(&self, token: &[u8]) -> u32 {
-        match token {
-            &[first, second] => self.of_two[usize::from(first) << 8 | usize::from(second)],
-            _ if token.len() > self.longest => NONE,
-            _ => self.spellings.find(token),
-        }
+        Ok(Self { spellings, ranks })
     }
 }
 
 /// A token's number is its place in the order of ranks.
 impl Rule for Ranks<'_> {
     fn byte(&self, byte: u8) -> u32 {
-        self.get(&[byte])
+        self.spellings.find(&[byte])
     }
 
     fn merge(&self, left: u32, right: u32, bytes: &[u8]) -> Option<(u32, u32)> {
         if left == NONE || right == NONE {
             return None;
         }
-        let token = self.get(bytes);
+        let token = self.spellings.find(bytes);
         (token != NONE).then(|| (self.ranks[token as usize], token))
-    }
-}
-
-/// A fast hash of short byte strings with a random key, so that no file can cause collisions on purpose.
-#[derive(Clone, Copy)]
-pub struct Keyed {
-    key: u64,
-    state: u64,
-}
-
-impl Keyed {
-    pub fn random() -> Self {
-        let random = RandomState::new();
-        Self { key: random.hash_one(0) | 1, state: random.hash_one(1) }
-    }
-}
-
-impl BuildHasher for Keyed {
-    type Hasher = Self;
-
-    fn build_hasher(&self) -> Self {
-        *self
-    }
-}
-
-impl Hasher for Keyed {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        let product = u128::from(self.state ^ word) * u128::from(self.key);
-        self.state = (product as u64) ^ (product >> 64) as u64 ^ self.key;
-    }
-
-    fn write_usize(&mut self, length: usize) {
-        self.write_u64(length as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        self.state
     }
 }
 

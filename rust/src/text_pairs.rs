@@ -10,8 +10,8 @@ use memchr::memchr;
 
 use crate::error::Result;
 use crate::memory;
-use crate::recover::{Keyed, Rule, last_merges};
-use crate::token_numbers::{NO_TOKEN, Spellings};
+use crate::recover::{Rule, last_merges};
+use crate::token_numbers::{Keyed, NO_TOKEN, Spellings};
 use crate::vocabulary::{Places, first_repeated, parents_come_first};
 use crate::watch::{Pulse, Watch};
 

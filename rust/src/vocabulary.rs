@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::recover::Keyed;
+use crate::token_numbers::Keyed;
 
 /// What is to know of tokens and merges.
 #[derive(Debug, PartialEq, Eq)]

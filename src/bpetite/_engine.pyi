@@ -31,7 +31,6 @@ __all__ = [
     "cut_json",
     "is_utf8",
     "listed_merges",
-    "merges_json",
     "merges_that_happen",
     "pattern_way",
     "pretokenize",
@@ -43,7 +42,6 @@ __all__ = [
     "safe_cut",
     "same_pattern",
     "thread_count",
-    "tokens_json",
     "train_merges",
     "train_symbol_merges",
     "trim_memory",
@@ -333,16 +331,6 @@ def train_symbol_merges(
     """Learn merges from words of symbol numbers; return rows of left, right and result symbol as bytes."""
 
 # Vocabularies: merges ↔ tokens ------------------------------------------------------------------------
-
-def merges_json(merges: bytes, form: Literal["pairs", "flat", "results"]) -> bytes:
-    """Write merges as JSON: as pairs, as a flat list of left and right ids, or as the resulting ids."""
-
-def tokens_json(ids: bytes, tokens: bytes, ends: bytes, form: Literal["hexadecimal", "rows"]) -> bytes:
-    """Write tokens as JSON.
-
-    `hexadecimal` is an object from ids to hexadecimal digits, in the order of its keys as text, and `rows` a
-    list of pairs of id and hexadecimal digits, as given.
-    """
 
 def base64_lines(content: bytes, largest: int) -> tuple[tuple[bytes, bytes, bytes], list[int]]:
     """Read lines of a token in base64, a space and a number; `=` is an empty token.

@@ -17,9 +17,8 @@ from bpetite._constants import (
     SCHEMA_VERSION,
     UNICODE_VERSION,
 )
-from bpetite._engine import merges_json
 from bpetite._internal.files import write_whole
-from bpetite._internal.json import Json, object_bytes, parse_with_lists, refuse, type_name
+from bpetite._internal.json import Json, parse_with_lists, refuse, type_name, written
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
@@ -51,11 +50,11 @@ def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False)
 def artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of a vocabulary; equal vocabularies give equal bytes."""
     with collector_paused():
-        return object_bytes(_document(vocabulary), ascii_only=False)
+        return written(_document(vocabulary)).encode("utf-8")
 
 
 def _document(vocabulary: Vocabulary) -> Json:
-    """Return what an artifact holds; the long lists are JSON already."""
+    """Return what an artifact holds."""
     arrays = vocabulary.arrays
     optional = {
         "drops_missing": vocabulary.drops_missing,
@@ -69,13 +68,13 @@ def _document(vocabulary: Vocabulary) -> Json:
         "added_tokens": sorted(vocabulary.added_tokens),
         "decode_only": _to_hexadecimal(vocabulary.decode_only),
         "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": merges_json(arrays.merges, "results"),
-        "merges": merges_json(arrays.merges, "flat"),
+        "merge_ids": arrays.to_merge_ids(),
+        "merges": list(chain.from_iterable(arrays.to_pairs())),
         "normalization": vocabulary.normalization,
         "pattern": vocabulary.pattern,
         "schema_version": SCHEMA_VERSION,
         "special_tokens": dict(vocabulary.special_tokens),
-        "tokens": arrays.tokens_json("hexadecimal") if _lists_all(vocabulary) else _unmerged(vocabulary),
+        "tokens": _to_hexadecimal(vocabulary.tokens) if _lists_all(vocabulary) else _unmerged(vocabulary),
         "trained_with": dict(vocabulary.trained_with),
         "unicode_version": UNICODE_VERSION,
         "whole_pretoken_first": vocabulary.whole_pretoken_first,

@@ -35,7 +35,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VERSION, Pair
-from bpetite._engine import complete_tokens, merges_json, tokens_json
+from bpetite._engine import complete_tokens
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import integer
 from bpetite.dialect import Dialect
@@ -128,10 +128,6 @@ class Arrays:
     def merge_count(self) -> int:
         """The number of merges."""
         return len(self.merges) // 12
-
-    def tokens_json(self, form: Literal["hexadecimal", "rows"]) -> bytes:
-        """Return the tokens as JSON."""
-        return tokens_json(self.ids, self.tokens, self.ends, form)
 
     def to_tokens(self) -> Mapping[int, bytes]:
         """Return the bytes of every token, by id."""
@@ -429,10 +425,10 @@ class Vocabulary:
 
         arrays = self.arrays
         content: dict[str, object] = {
-            "merges": merges_json(arrays.merges, "pairs"),
+            "merges": arrays.to_pairs(),
             "pattern": self.pattern,
             "special_tokens": sorted(self.special_tokens.items()),
-            "tokens": arrays.tokens_json("rows"),
+            "tokens": [(token_id, token.hex()) for token_id, token in arrays.to_tokens().items()],
             "whole_pretoken_first": self.whole_pretoken_first,
         }
         optional = {

@@ -13,7 +13,7 @@ use super::{Id, NO_ID};
 use crate::error::{Error, Result};
 use crate::memory::{boxed_array, ensure, gathered};
 use crate::pretokenize::Pattern;
-use crate::recover::Keyed;
+use crate::token_numbers::Keyed;
 use crate::tokens::TokenBytes;
 
 /// Everything that decides the ids of a text.

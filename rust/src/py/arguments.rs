@@ -9,7 +9,6 @@ use pyo3::types::{PyBool, PyString};
 use super::columns::Undecodable;
 use super::decode::Drops;
 use crate::encode::{Special, Trim, Unit};
-use crate::json_lists::{MergeForm, TokenForm};
 use crate::merge::TieBreak;
 
 /// The type of the ids in an array.
@@ -43,8 +42,6 @@ words! {
     Trim, "trim": "no" => Self::No, "yes" => Self::Yes, "keep first" => Self::KeepFirst;
     Drops, "drops_space": "" => Self::Nothing, "one" => Self::One, "all" => Self::OfFirst;
     Undecodable, "errors": "strict" => Self::Strict, "replace" => Self::Replace, "ignore" => Self::Ignore;
-    MergeForm, "form": "pairs" => Self::Pairs, "flat" => Self::Flat, "results" => Self::Results;
-    TokenForm, "form": "hexadecimal" => Self::Hexadecimal, "rows" => Self::Rows;
     TieBreak, "tie_break": "smallest_ids" => Self::SmallestIds, "largest_bytes" => Self::LargestBytes,
         "smallest_bytes" => Self::SmallestBytes;
 }

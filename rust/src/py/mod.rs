@@ -51,7 +51,7 @@ mod _engine {
         streams::{DecodeStream, GrowingEncoding, PyEncodeStream},
         text_pairs::{cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},
         texts::{check_text, is_utf8},
-        vocabulary::{base64_lines, complete_tokens, merges_json, recover_merges, tokens_json},
+        vocabulary::{base64_lines, complete_tokens, recover_merges},
     };
 
     #[pymodule_init]

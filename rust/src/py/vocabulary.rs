@@ -6,7 +6,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::PyWatch;
-use crate::json_lists::{self, MergeForm, TokenForm};
 use crate::memory::cells::Plain;
 use crate::vocabulary::{self, TokenList};
 use crate::{base64, memory, recover};
@@ -40,28 +39,6 @@ fn viewed<T: Plain + Copy, U: Plain + Copy>(values: &[T]) -> Option<&[U]> {
         ([], values, []) => Some(values),
         _ => None,
     }
-}
-
-/// Write merges as JSON.
-#[pyfunction]
-pub fn merges_json<'py>(py: Python<'py>, merges: &[u8], form: MergeForm) -> PyResult<Bound<'py, PyBytes>> {
-    let merges = merge_rows(merges)?;
-    memory::ensure(2 * json_lists::BYTES_PER_MERGE * merges.len())?;
-    Ok(PyBytes::new(py, &json_lists::merges_json(merges, form)))
-}
-
-/// Write tokens as JSON.
-#[pyfunction]
-pub fn tokens_json<'py>(
-    py: Python<'py>,
-    ids: &[u8],
-    tokens: &[u8],
-    ends: &[u8],
-    form: TokenForm,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let (ids, listed) = tokens_of(ids, tokens, ends)?;
-    memory::ensure(2 * json_lists::BYTES_PER_BYTE * tokens.len())?;
-    Ok(PyBytes::new(py, &json_lists::tokens_json(ids, &listed, form)))
 }
 
 /// The memory of a token in the tables and the result, and of a byte of the longest token while it is merged or written.

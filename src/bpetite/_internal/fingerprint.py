@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from bpetite._internal.json import object_bytes
+from bpetite._internal.json import written
 
 
 def fingerprint(content: Mapping[str, object]) -> str:
-    """Hash the JSON of an object, with sorted keys and without spaces; bytes are JSON already.
+    """Hash the JSON of an object, with sorted keys and without spaces.
 
-    >>> fingerprint({"b": b"[1,2]", "a": [3]}) == hashlib.sha256(b'{"a":[3],"b":[1,2]}').hexdigest()
+    >>> fingerprint({"b": [1, 2], "a": [3]}) == hashlib.sha256(b'{"a":[3],"b":[1,2]}').hexdigest()
     True
     """
-    return hashlib.sha256(object_bytes(content)).hexdigest()
+    return hashlib.sha256(written(content, ascii_only=True).encode()).hexdigest()

@@ -49,19 +49,6 @@ def parse_with_lists(path: Path, content: bytes, what: str) -> Json:
     return document
 
 
-def object_bytes(content: Mapping[str, object], *, ascii_only: bool = True) -> bytes:
-    """Return the JSON of an object: sorted keys, no spaces; a value that is bytes is JSON already.
-
-    >>> object_bytes({"b": b"[1,2]", "a": {"y": None, "x": "é"}}, ascii_only=False).decode()
-    '{"a":{"x":"é","y":null},"b":[1,2]}'
-    """
-    parts = []
-    for name, value in sorted(content.items()):
-        json_of = value if isinstance(value, bytes) else written(value, ascii_only=ascii_only).encode("utf-8")
-        parts.append(written(name).encode("utf-8") + b":" + json_of)
-    return b"{" + b",".join(parts) + b"}"
-
-
 def written(value: object, *, ascii_only: bool = False) -> str:
     """Return the JSON of a value, with sorted keys and without spaces.
 
