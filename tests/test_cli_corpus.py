@@ -90,12 +90,10 @@ def test_an_option_that_is_given_again_adds_to_what_was_given(folder: Path) -> N
 
 
 def test_every_option_of_several_values_adds_to_them() -> None:
-    parser = cli.parser_of(cli.COMMANDS)[0]
-    commands = next(action.choices for action in parser._actions if isinstance(action.choices, dict))
     options = [
         (name, action)
-        for name, command in commands.items()
-        for action in command._actions
+        for name in cli.COMMANDS
+        for action in cli.parser_of(name)._actions
         if action.nargs in ("+", "*") and action.option_strings
     ]
     assert len(options) > 10

@@ -162,9 +162,7 @@ SLOW = {"ADDRESS"}
 
 def arguments_of(command: str) -> Iterator[tuple[argparse.Action, str]]:
     """Every argument of a command, with the name of its kind."""
-    parser = cli.parser_of(cli.COMMANDS)[0]
-    [commands] = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    for action in commands.choices[command]._actions:
+    for action in cli.parser_of(command)._actions:
         if isinstance(action.nargs, int) and action.nargs == 0:
             continue
         metavar = str(action.metavar or action.dest.upper())

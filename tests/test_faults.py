@@ -75,7 +75,8 @@ if fault == "memory":
     import bpetite.formats.gpt2, bpetite.formats.huggingface
     import bpetite.formats.loading, bpetite.formats.tiktoken
     from bpetite.cli import COMMANDS, parser_of
-    parser_of(COMMANDS)
+    for command in COMMANDS:
+        parser_of(command)
     used = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + limit, used + limit))
 main(arguments)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
 from bpetite._internal.types import Progress
@@ -20,11 +19,12 @@ class Shown:
     Merging is told in merges, the number of `documents` beside the other bars, and all other stages in bytes.
     """
 
-    def __init__(self, *first_lines: str | None, quiet: bool = False) -> None:
-        """`first_lines` are said at the first progress, when the inputs are found and not refused."""
+    def __init__(self, note: str | None = None, *, quiet: bool = False) -> None:
+        """`note` is said at the first progress, when the inputs are found and not refused."""
         self._quiet = quiet
-        self._first_lines = [line for line in first_lines if line is not None]
-        self._bars = _bars() if not quiet and _can_be_drawn() else None
+        self._note = note
+        drawn = not quiet and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+        self._bars = _bars() if drawn else None
         self._bar_of: dict[str, int] = {}
         self._documents = ""
         self._started = time.monotonic()
@@ -40,7 +40,7 @@ class Shown:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage has come."""
-        self._say_first_lines()
+        self._say_note()
         if stage == "documents":
             self._documents = f", {done:,} documents"
         elif self._bars is not None:
@@ -48,7 +48,7 @@ class Shown:
 
     def complete(self, what: str, size: int | None = None) -> None:
         """Say that the work is finished; of what was read, also its size in bytes and the speed."""
-        self._say_first_lines()
+        self._say_note()
         self.__exit__()
         if size is not None:
             elapsed = time.monotonic() - self._started
@@ -60,31 +60,20 @@ class Shown:
             self._bar_of[stage] = bars.add_task(stage, amount="")
         task = bars.tasks[self._bar_of[stage]]
         speed = task.speed or 0
+        amount = f"{done / 1e6:,.0f} MB{self._documents}, {speed / 1e6:,.0f} MB/s"
         if stage == "merging":
             amount = f"{done:,}, {speed:,.0f}/s"
-        else:
-            amount = f"{done / 1e6:,.0f} MB{self._documents}, {speed / 1e6:,.0f} MB/s"
         bars.update(task.id, completed=done, total=total or None, amount=amount)
 
-    def _say_first_lines(self) -> None:
-        while self._first_lines:
-            self._say(self._first_lines.pop(0))
+    def _say_note(self) -> None:
+        if self._note is not None:
+            self._say(self._note)
+            self._note = None
 
     def _say(self, line: str) -> None:
         if not self._quiet:
             with contextlib.suppress(OSError):  # Nobody can read it; the work goes on.
                 print(line, file=sys.stderr, flush=True)
-
-
-def _can_be_drawn() -> bool:
-    """Whether stderr is where bars can be drawn: a terminal or a notebook."""
-    if sys.stderr.isatty():
-        return True
-    if "IPython" not in sys.modules:
-        return False
-    from rich.console import Console
-
-    return Console(stderr=True).is_jupyter
 
 
 def _bars() -> Bars:
@@ -102,20 +91,17 @@ def _bars() -> Bars:
     )
 
 
-@contextlib.contextmanager
-def shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
-    """Yield what is called with the progress of some work; `True` means bars on a terminal or in a notebook.
+def shown(progress: Progress | bool | None) -> contextlib.AbstractContextManager[Progress | None]:
+    """Return a context with what is called with progress; `True` means bars on a terminal or in a notebook.
 
     >>> with shown(True) as report:
     ...     callable(report)
     True
     """
     if progress is True:
-        with Shown() as bars:
-            yield bars
-    elif progress is None or progress is False:
-        yield None
-    elif callable(progress):
-        yield progress
-    else:
-        raise TypeError(f"progress must be a function, True or None, not {progress!r:.100}")
+        return Shown()
+    if progress is None or progress is False:
+        return contextlib.nullcontext()
+    if callable(progress):
+        return contextlib.nullcontext(progress)
+    raise TypeError(f"progress must be a function, True or None, not {progress!r:.100}")

@@ -9,13 +9,12 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import re
 import signal
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from bpetite._internal.arguments import on_command_line
 from bpetite.cli.output import discard, tell, write
@@ -58,15 +57,6 @@ is imported only when the command is used."""
 _ABOUT = {name: about for commands in _GROUPS.values() for name, about in commands.items()}
 COMMANDS = list(_ABOUT)
 
-_EXAMPLES = """
-Examples
-  bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
-  bpetite encode --model tok.json --text "hello world" --show
-  bpetite view tok.json
-
-Each command explains itself: bpetite train --help
-"""
-
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit."""
@@ -91,11 +81,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    wanted = [word for word in arguments[:1] if word in COMMANDS]
-    name = " ".join(["bpetite", *wanted])
+    first, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    name = f"bpetite {first}" if first in COMMANDS else "bpetite"
     try:
-        options = parser_of(wanted)[0].parse_args(arguments or ["--help"])
+        if first not in COMMANDS:
+            write(_without_command(first))
+            return 0
+        options = parser_of(first, rest).parse_args(rest)
         if getattr(options, "no_color", False):
             os.environ["NO_COLOR"] = "1"
         with warnings.catch_warnings():
@@ -137,84 +129,68 @@ class _Parser(argparse.ArgumentParser):
         """Write the help to stdout; argparse itself takes no notice of a full disk."""
         write(self.format_help().encode())
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuse unknown options here, where the similar options of the command are known."""
-        self.given = args or ()
-        options, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return options, unknown
-
     def error(self, message: str) -> NoReturn:
-        """Report what is wrong, and which option or command was probably meant."""
-        from difflib import get_close_matches  # slow to import
-
-        def meant(word: str, names: Iterable[str]) -> str:
-            near = get_close_matches(word, names, n=1)
-            return f"; did you mean {near[0]}?" if near else ""
-
-        for word in re.findall(r"argument COMMAND: invalid choice: '(.*?)'", message):
-            message = f"there is no command {word!r}{meant(word, COMMANDS)} (bpetite --help lists them)"
-        words = {word.split("=")[0] for word in self.given if word.startswith("--")}
+        """Report what is wrong, and which option was probably meant."""
         known = list(self._option_string_actions)
-        for word in sorted(words if self.prog != "bpetite" else ()):
+        for word in sorted({word.split("=")[0] for word in self.given if word.startswith("--")}):
             if not any(option.startswith(word) for option in known):
-                message += f"\n  there is no {word}{meant(word, known)}"
+                message += f"\n  there is no {word}{_meant(word, known)}"
         super().error(message)
 
 
-class _MainParser(_Parser):
-    """A parser whose help lists the commands in groups."""
-
-    def format_help(self) -> str:
-        """Return the description, the groups, and examples."""
-        lines = [f"{self.description}", "", "Usage: bpetite COMMAND [options]"]
-        for title, commands in _GROUPS.items():
-            lines += ["", title, *(f"  {name:<14} {_first(about)}" for name, about in commands.items())]
-        return "\n".join(lines) + "\n" + _EXAMPLES
-
-
-def _first(about: str) -> str:
-    """Return the first sentence, without its full stop."""
-    return about.split(". ")[0].rstrip(".")
-
-
-class _Version(argparse.Action):
-    """Looks up and prints the version, and exits."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import version
-
-        write(f"bpetite {version('bpetite')}\n".encode())
-        parser.exit()
-
-
-def parser_of(wanted: Iterable[str]) -> tuple[_Parser, dict[str, _Parser]]:
-    """Return the parser, and that of each command; only those that are wanted have their options."""
-    parser = _MainParser(
-        prog="bpetite",
-        description="Train byte-level BPE tokenizers exactly; encode and decode with them fast.",
-        usage="bpetite COMMAND [options]",
+def parser_of(name: str, given: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return the parser of a command for the arguments that are given."""
+    module = import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
+    parser = _Parser(
+        prog=f"bpetite {name}",
+        description=_ABOUT[name],
+        epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES.strip().splitlines()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    wanted = set(wanted)
-    commands = parser.add_subparsers(
-        prog="bpetite", dest="command", required=True, metavar="COMMAND", parser_class=_Parser
+    parser.given = given
+    module.declare(parser)
+    parser.set_defaults(run=module.run)
+    return parser
+
+
+def _without_command(word: str) -> bytes:
+    """Answer an argument that is no command: the help of all, the version, or what was probably meant."""
+    if word == "--version":
+        from importlib.metadata import version  # slow to import
+
+        return f"bpetite {version('bpetite')}\n".encode()
+    if word not in ("-h", "--help"):
+        wrong = f"there is no command {word!r}{_meant(word, COMMANDS)} (bpetite --help lists them)"
+        _Parser(prog="bpetite", usage="bpetite COMMAND [options]").error(wrong)
+    return help_text().encode()
+
+
+def _meant(word: str, names: Iterable[str]) -> str:
+    from difflib import get_close_matches  # slow to import
+
+    near = get_close_matches(word, names, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def help_text() -> str:
+    """Return the description, the commands in groups, and examples."""
+    described = ["Train byte-level BPE tokenizers exactly; encode and decode with them fast."]
+    described += ["", "Usage: bpetite COMMAND [options]"]
+    for title, commands in _GROUPS.items():
+        firsts = {name: about.split(". ")[0].rstrip(".") for name, about in commands.items()}
+        described += ["", title, *(f"  {name:<14} {about}" for name, about in firsts.items())]
+    return (
+        "\n".join(described)
+        + """
+
+Examples
+  bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
+  bpetite encode --model tok.json --text "hello world" --show
+  bpetite view tok.json
+
+Each command explains itself: bpetite train --help
+"""
     )
-    for name in COMMANDS:
-        if name not in wanted:
-            commands.add_parser(name)
-            continue
-        module = import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
-        command = commands.add_parser(
-            name,
-            description=_ABOUT[name],
-            epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES.strip().splitlines()),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.declare(command)
-        command.set_defaults(run=module.run)
-    return parser, commands.choices
 
 
 _EXPECTED = (OSError, ValueError, OverflowError, MemoryError, ImportError, RuntimeError)

@@ -60,16 +60,20 @@ class Difference:
 
     def __str__(self) -> str:
         same = f"The first {self.rank:,} merges are the same. " if self.rank else ""
-        lines = [f"{same}Merge {self.rank:,} (from 0) differs:"]
-        for name, pair, count in (
-            ("yours", self.yours, self.your_count),
-            ("expected", self.expected, self.expected_count),
-        ):
-            shown = "nothing: there are no more merges" if pair is None else f"{pair[0]!r} + {pair[1]!r}"
-            lines.append(f"  {name:<9} {shown}{'' if pair is None else f'  (counted {count:,} times)'}")
-        lines.append(self.reason)
-        lines += [f"Your pair would be the best one {explanation}." for explanation in self.explanations]
+        lines = [
+            f"{same}Merge {self.rank:,} (from 0) differs:",
+            f"  yours     {_counted(self.yours, self.your_count)}",
+            f"  expected  {_counted(self.expected, self.expected_count)}",
+            self.reason,
+            *(f"Your pair would be the best one {explanation}." for explanation in self.explanations),
+        ]
         return "\n".join(lines)
+
+
+def _counted(pair: BytesPair | None, count: int) -> str:
+    if pair is None:
+        return "nothing: there are no more merges"
+    return f"{pair[0]!r} + {pair[1]!r}  (counted {count:,} times)"
 
 
 def merges_in(content: str) -> list[Merge]:

@@ -49,13 +49,12 @@ def run(options: argparse.Namespace) -> bytes:
 
 def words_after(line: str) -> list[str]:
     """Return what the last word of a line may become; without any, a shell offers files."""
-    from bpetite.cli import parser_of
+    from bpetite.cli import COMMANDS, parser_of
 
     *words, begun = re.split(r"\s+", line)
-    commands = parser_of(words[1:2])[1]
-    offered: Iterable[str] = [*commands, "--help", "--version"] if len(words) == 1 else ()
-    if len(words) > 1 and words[1] in commands:
-        actions = commands[words[1]]._actions  # argparse has no public name for them
+    offered: Iterable[str] = [*COMMANDS, "--help", "--version"] if len(words) == 1 else ()
+    if len(words) > 1 and words[1] in COMMANDS:
+        actions = parser_of(words[1])._actions  # argparse has no public name for them
         before = next((action for action in actions if words[-1] in action.option_strings), None)
         values = [] if before is None else _values(before)
         flags = [flag for action in actions for flag in action.option_strings or _values(action)]

@@ -59,11 +59,7 @@ class Viewer(ThreadingHTTPServer):
 
 
 class _Refused(Exception):
-    """A request that is answered with an error."""
-
-    def __init__(self, status: HTTPStatus, message: str) -> None:
-        super().__init__(message)
-        self.status = status
+    """A request that is answered with an error: its status and its message."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -92,7 +88,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, *find())
         except _Refused as refused:
             self.close_connection = True  # an unread body must not be taken for the next request
-            self._send(refused.status, "text/plain", str(refused).encode("utf-8"))
+            status, message = refused.args
+            self._send(status, "text/plain", message.encode("utf-8"))
 
     def _check_origin(self) -> None:
         hosts = self.headers.get_all("Host", [])
