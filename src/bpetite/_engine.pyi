@@ -25,7 +25,6 @@ __all__ = [
     "TextColumn",
     "Xxh3128",
     "base64_lines",
-    "check_text",
     "complete_tokens",
     "covers_all_text",
     "cut_json",
@@ -457,9 +456,6 @@ class Encoder:
     def encode(self, text: str, special: Special = ..., num_threads: int | None = ...) -> list[int]:
         """Encode a text."""
 
-    def encode_ordinary(self, text: str) -> list[int]:
-        """Encode a text, with special tokens as ordinary text."""
-
     def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> tuple[list[int], list[int]]:
         """Encode the joined text of parts; return the ids and the number of the part in which each begins."""
 
@@ -493,9 +489,9 @@ class Encoder:
         """
 
     def decode_lists(
-        self, ids: NDArray[np.uint32], ends: NDArray[np.uint64], errors: str
+        self, ids: NDArray[np.uint32], ends: NDArray[np.uint64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-        """Decode joined lists of ids to joined texts; the ends of both are behind a zero."""
+        """Decode joined lists of ids to joined bytes; the ends of both are behind a zero."""
 
     def encode_with_offsets(
         self, text: str, special: Special = ..., unit: Literal["characters", "bytes"] = ...
@@ -538,11 +534,6 @@ class Encoder:
     def count_batch(self, texts: Texts, special: Special = ..., num_threads: int | None = ...) -> list[int]:
         """Return the number of ids of each text."""
 
-    def count_batch_to_numpy(
-        self, texts: Texts, special: Special = ..., num_threads: int | None = ...
-    ) -> NDArray[np.uint64]:
-        """Return the number of ids of each text as an array."""
-
     def encode_stream(self, special: Special = ...) -> EncodeStream:
         """Begin a text that arrives in pieces."""
 
@@ -554,9 +545,6 @@ class Encoder:
 
     def decode_bytes(self, ids: Ids) -> bytes:
         """Return the joined bytes of ids."""
-
-    def decode_batch(self, batch: Iterable[Ids], errors: str = "strict") -> list[str]:
-        """Decode several lists of ids."""
 
     def decode_stream(self, errors: str = "strict") -> DecodeStream:
         """Begin a text whose ids arrive one by one, or a few at a time."""
@@ -586,7 +574,7 @@ class FramedEncoder:
         before: Sequence[tuple[int, int]],
         after: Sequence[tuple[int, int]],
         type_id: int,
-        truncation: tuple[int, int, bool] | None,
+        truncation: tuple[int, bool] | None,
         padding: tuple[tuple[int, int], bool, int | None, int | None] | None,
         refused: int | None,
         make: Callable[[str, int], object],
@@ -594,7 +582,7 @@ class FramedEncoder:
         """`before` and `after` are ids with their types, and `type_id` is the type of all tokens of a text.
 
         `trim` is that of `Encoder.places`; with None, tokens have no places. `truncation` is how many of a
-        text's own tokens are kept, its stride, and whether the last ones are kept. `padding` is the token and
+        text's own tokens are kept, and whether the last ones are. `padding` is the token and
         its type, whether it is put before the others, the length (None for the longest of a batch) and of
         what the length is a multiple. A text with the id `refused` is a `ValueError`. `make` makes the real
         encoding of a text, padded to a length.
@@ -613,16 +601,13 @@ class FramedEncoding(Sized):
     @property
     def ids(self) -> list[int]: ...
     @property
-    def type_ids(self) -> list[int]: ...
-    @property
-    def attention_mask(self) -> list[int]: ...
-    @property
-    def special_tokens_mask(self) -> list[int]: ...
-    @property
     def offsets(self) -> list[tuple[int, int]]: ...
     @property
     def real(self) -> Any:
         """The encoding of `tokenizers`."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return types or a mask (`type_ids`, `attention_mask`, `special_tokens_mask`), or ask the real one."""
 
     def __len__(self) -> int: ...
     def __reduce__(self) -> Any: ...
@@ -690,9 +675,6 @@ class DecodeStream:
 
     def __copy__(self) -> DecodeStream: ...
     def __deepcopy__(self, memo: object, /) -> DecodeStream: ...
-
-def check_text(text: str) -> None:
-    """Raise the `TypeError` of every function that takes one text, if this is none."""
 
 # Memory -----------------------------------------------------------------------------------------------
 

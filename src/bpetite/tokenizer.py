@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from weakref import ref
 
 from bpetite._constants import Pair
-from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way
+from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pattern_way
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal import columns
@@ -30,7 +30,6 @@ from bpetite._internal.types import (
     Nulls,
     Path,
     Progress,
-    ReadingOptions,
     Side,
     Special,
     SpecialTokens,
@@ -47,7 +46,14 @@ from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.shared.imported import Imported, Original, is_folder
 from bpetite.normalization import for_engine, steps_in
 from bpetite.patterns import pattern_name
-from bpetite.training import Training, extend_vocabulary, train_vocabulary
+from bpetite.training import (
+    FileTrainingOptions,
+    MergingOptions,
+    Training,
+    TrainingOptions,
+    extend_vocabulary,
+    train_vocabulary,
+)
 from bpetite.vocabulary import Vocabulary, collector_paused, flagged_tokens, spelled_otherwise
 
 if TYPE_CHECKING:
@@ -110,21 +116,12 @@ class Tokenizer:
 
     @classmethod
     def train_from_files(
-        cls,
-        paths: Path | Iterable[Path],
-        vocab_size: int,
-        *,
-        dialect: str | Dialect = "bpetite",
-        pattern: str = "gpt2",
-        special_tokens: Sequence[str] | None = None,
-        min_count: int = 1,
-        max_token_length: int | None = None,
-        num_threads: int | None = None,
-        memory_limit: int | str | None = None,
-        progress: Progress | bool | None = None,
-        **reading: Unpack[ReadingOptions],
+        cls, paths: Path | Iterable[Path], vocab_size: int, **options: Unpack[FileTrainingOptions]
     ) -> Tokenizer:
-        """Train on texts in files, folders, globs and URLs; `Counts.from_files` explains paths and options.
+        """Train on texts in files, folders, globs and URLs; `Counts.from_files` explains paths.
+
+        Keywords are those of `train_from_iterator`, and those of `Counts.from_files` that say how documents
+        are read.
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -133,108 +130,69 @@ class Tokenizer:
         ...     Tokenizer.train_from_files(path, 258).merges
         ((108, 111), (256, 119))
         """
-        training = Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
-        count = partial(
-            Counts.from_files,
-            paths,
-            **training.counting,
-            num_threads=num_threads,
-            memory_limit=memory_limit,
-            **reading,
-        )
-        return cls._trained(count, vocab_size, training, num_threads, progress)
+        return cls._trained(partial(Counts.from_files, paths), vocab_size, **options)
 
     @classmethod
     def train_from_iterator(
-        cls,
-        documents: Texts,
-        vocab_size: int,
-        *,
-        dialect: str | Dialect = "bpetite",
-        pattern: str = "gpt2",
-        special_tokens: Sequence[str] | None = None,
-        min_count: int = 1,
-        max_token_length: int | None = None,
-        num_threads: int | None = None,
-        memory_limit: int | str | None = None,
-        progress: Progress | bool | None = None,
+        cls, documents: Texts, vocab_size: int, **options: Unpack[TrainingOptions]
     ) -> Tokenizer:
         """Train on documents from any iterable of `str` or UTF-8 `bytes`, or from a column of Arrow.
+
+        Keywords are `dialect` (by default "bpetite"), `pattern` ("gpt2"), `special_tokens`, `min_count` (1),
+        `max_token_length`, `num_threads`, `memory_limit` and `progress`; the last six are by default None.
 
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
         """
-        training = Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
-        count = partial(
-            Counts.from_iterator,
-            documents,
-            **training.counting,
-            num_threads=num_threads,
-            memory_limit=memory_limit,
-        )
-        return cls._trained(count, vocab_size, training, num_threads, progress)
+        return cls._trained(partial(Counts.from_iterator, documents), vocab_size, **options)
 
     @classmethod
     def train_from_counts(
-        cls,
-        counts: Counts,
-        vocab_size: int,
-        *,
-        dialect: str | Dialect = "bpetite",
-        special_tokens: Sequence[str] | None = None,
-        min_count: int = 1,
-        max_token_length: int | None = None,
-        num_threads: int | None = None,
-        memory_limit: int | str | None = None,
-        progress: Progress | bool | None = None,
+        cls, counts: Counts, vocab_size: int, **options: Unpack[MergingOptions]
     ) -> Tokenizer:
         """Train on counts; their pattern becomes the tokenizer's.
 
-        If merging is expected to need more than `memory_limit`, in addition to the counts, a `MemoryError` is
-        raised at once; it proposes a `min_count` that fits.
+        Keywords are those of `train_from_iterator`, without `pattern`. If merging is expected to need more
+        than `memory_limit`, in addition to the counts, a `MemoryError` is raised at once; it proposes a
+        `min_count` that fits.
 
         >>> from bpetite import Counts
         >>> counts = Counts.from_iterator(["low lower"])
         >>> Tokenizer.train_from_counts(counts, 258) == Tokenizer.train("low lower", 258)
         True
         """
-        training = Training.of(dialect, None, special_tokens, min_count, max_token_length)
-        return cls._trained(
-            lambda progress: counts,
-            vocab_size,
-            training,
-            num_threads,
-            progress,
-            memory_limit,
-            keep_counts=True,
-        )
+        return cls._trained(counts, vocab_size, pattern=None, **options)
 
     @classmethod
     def _trained(
         cls,
-        count: Callable[..., Counts],
+        counts: Counts | Callable[..., Counts],
         vocab_size: int,
-        training: Training,
-        num_threads: int | None,
-        progress: Progress | bool | None,
-        memory_limit: int | str | None = None,
         *,
-        keep_counts: bool = False,
+        dialect: str | Dialect = "bpetite",
+        pattern: str | None = "gpt2",
+        special_tokens: Sequence[str] | None = None,
+        min_count: int = 1,
+        max_token_length: int | None = None,
+        num_threads: int | None = None,
+        memory_limit: int | str | None = None,
+        progress: Progress | bool | None = None,
+        **reading: Any,
     ) -> Tokenizer:
+        if isinstance(counts, Counts) and reading:
+            raise TypeError(f"train_from_counts: there is no option {next(iter(reading))!r}")
+        training = Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
         training.planned_tokens(vocab_size)  # checks the size before anything is counted
+        limits: dict[str, Any] = {"num_threads": num_threads, "memory_limit": memory_limit}
         with shown(progress) as report:
-            counts = count(progress=report)
-            return cls._just_trained(
-                train_vocabulary(
-                    counts,
-                    vocab_size,
-                    training,
-                    num_threads=num_threads,
-                    memory_limit=memory_limit,
-                    progress=report,
-                    keep_counts=keep_counts,
-                )
+            is_given = isinstance(counts, Counts)
+            if not isinstance(counts, Counts):
+                counts = counts(**training.counting, **limits, progress=report, **reading)
+                limits["memory_limit"] = None
+            learnt = train_vocabulary(
+                counts, vocab_size, training, **limits, progress=report, keep_counts=is_given
             )
+            return cls._just_trained(learnt)
 
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (`fit` shortens a text to a number of tokens).
@@ -344,7 +302,7 @@ class Tokenizer:
         >>> len(Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>"))
         13
         """
-        return self._encoder.encode_ordinary(text)
+        return self._encoder.encode(text, "text")
 
     def encode_batch(
         self, texts: Texts, *, special: Special = "parse", num_threads: int | None = None
@@ -582,8 +540,8 @@ class Tokenizer:
         return (Chunk(part := text[start:end], encode(part, special), start, end) for start, end in parts)
 
     def _fitting(self, text: str, special: Special) -> Fitting:
-        check_text(text)
-        self._encoder.count(text if special == "error" else "", special)
+        is_checked = special == "error" or not isinstance(text, str)
+        self._encoder.count(text if is_checked else "", special)
         places, specials = 0, []
         for segment, is_special in split_at_specials(
             text, self._vocabulary.added_tokens if special == "text" else self.special_tokens
@@ -630,7 +588,7 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256, 257], []])
         ['ab ab', '']
         """
-        return self._encoder.decode_batch(batch, errors)
+        return [self._encoder.decode(ids, errors) for ids in several("batch", "lists of ids", batch)]
 
     def decode_column(self, column: Column, *, errors: str = "strict", nulls: Nulls = "error") -> Any:
         """Decode a column of lists of ids to a column of strings; `errors` is strict, replace or ignore.
@@ -903,11 +861,7 @@ class Tokenizer:
         ['tokenizer.json', 'tokenizer_config.json']
         """
         if self._original is None or not self._original.files:
-            kind = (
-                "a GGUF file with a model's weights, which are not kept"
-                if self._original
-                else "no file of another library"
-            )
+            kind = "GGUF with a model's weights" if self._original else "no file of another library"
             raise ValueError(
                 f"{os.fspath(path)}: this tokenizer comes from {kind}; it cannot be written back"
             )

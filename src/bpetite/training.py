@@ -8,17 +8,39 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, TypedDict
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import pattern_way, train_merges
 from bpetite._internal.arguments import Name, worded
 from bpetite._internal.integers import integer
-from bpetite._internal.types import Progress
+from bpetite._internal.types import Progress, ReadingOptions
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary
+
+
+class MergingOptions(TypedDict, total=False):
+    """How counts become a vocabulary."""
+
+    dialect: str | Dialect
+    special_tokens: Sequence[str] | None
+    min_count: int
+    max_token_length: int | None
+    num_threads: int | None
+    memory_limit: int | str | None
+    progress: Progress | bool | None
+
+
+class TrainingOptions(MergingOptions, total=False):
+    """How texts become a vocabulary."""
+
+    pattern: str
+
+
+class FileTrainingOptions(TrainingOptions, ReadingOptions, total=False):
+    """How files become a vocabulary."""
 
 
 @dataclass(frozen=True)

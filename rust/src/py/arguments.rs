@@ -6,7 +6,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
-use super::columns::Undecodable;
 use super::decode::Drops;
 use crate::encode::{Special, Trim, Unit};
 use crate::merge::TieBreak;
@@ -41,7 +40,6 @@ words! {
     Unit, "unit": "characters" => Self::Characters, "bytes" => Self::Bytes;
     Trim, "trim": "no" => Self::No, "yes" => Self::Yes, "keep first" => Self::KeepFirst;
     Drops, "drops_space": "" => Self::Nothing, "one" => Self::One, "all" => Self::OfFirst;
-    Undecodable, "errors": "strict" => Self::Strict, "replace" => Self::Replace, "ignore" => Self::Ignore;
     TieBreak, "tie_break": "smallest_ids" => Self::SmallestIds, "largest_bytes" => Self::LargestBytes,
         "smallest_bytes" => Self::SmallestBytes;
 }

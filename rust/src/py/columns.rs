@@ -181,46 +181,25 @@ impl TextColumn {
     }
 }
 
-/// What happens to bytes that are not UTF-8.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Undecodable {
-    Strict,
-    Replace,
-    Ignore,
-}
-
-/// The joined texts of lists of ids and the end of each, behind a zero; `ends` has the ends of the lists in the same way.
+/// The joined bytes of lists of ids and the end of each, behind a zero; `ends` has the ends of the lists in the same way.
 pub fn decoded_lists(
     tokens: &TokenBytes,
     ids: &[u32],
     ends: &[u64],
     drops: Drops,
-    errors: Undecodable,
     pulse: &mut Pulse,
 ) -> Result<(Vec<u8>, Vec<u64>)> {
-    let (mut content, mut text_ends, mut bytes) = (Vec::new(), vec![], Vec::new());
+    let (mut content, mut text_ends) = (Vec::new(), Vec::new());
     memory::reserve(&mut text_ends, ends.len())?;
     text_ends.push(0);
     for (row, bounds) in ends.windows(2).enumerate() {
         let ids = ids.get(bounds[0] as usize..bounds[1] as usize).unwrap_or_default();
-        bytes.clear();
-        append(tokens, ids, drops, &mut bytes, pulse).map_err(|error| match error {
+        append(tokens, ids, drops, &mut content, pulse).map_err(|error| match error {
             Error::UnknownId(id) => {
                 raised(PyKeyError::new_err(format!("row {row}: no token has the id {id}")))
             }
             other => other,
         })?;
-        if errors == Undecodable::Strict {
-            let text = checked(&bytes, || format!("row {row}, decoded"))?;
-            memory::extend(&mut content, text.as_bytes())?;
-        } else {
-            for chunk in bytes.utf8_chunks() {
-                memory::extend(&mut content, chunk.valid().as_bytes())?;
-                if errors == Undecodable::Replace && !chunk.invalid().is_empty() {
-                    memory::extend(&mut content, "\u{fffd}".as_bytes())?;
-                }
-            }
-        }
         text_ends.push(content.len() as u64);
     }
     Ok((content, text_ends))

@@ -14,7 +14,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::arguments::{Threads, Width};
-use super::columns::{Undecodable, decoded_lists};
+use super::columns::decoded_lists;
 use super::decode::{Drops, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
 use super::streams::{DecodeStream, GrowingEncoding, PyEncodeStream};
@@ -133,10 +133,6 @@ impl PyEncoder {
             self.encoder.encode(text, special.into(), ids, workspace, &mut Pulse::of(&mut Unwatched))?;
             self.integers.list(py, ids)
         })
-    }
-
-    fn encode_ordinary<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
-        self.encode(text, Special::Text, Threads(None))
     }
 
     #[pyo3(signature = (text, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None)))]
@@ -289,19 +285,10 @@ impl PyEncoder {
         special: Special,
         num_threads: Threads,
     ) -> PyResult<Vec<u64>> {
-        let counts = self.counts(texts, special, num_threads)?;
+        let watch = &mut PyWatch::default();
+        let counts = self.encoder.count_all(&Texts::new(texts)?, special.into(), num_threads.0, watch)?;
         memory::ensure(counts.len() * BYTES_PER_COUNT)?;
         Ok(counts)
-    }
-
-    #[pyo3(signature = (texts, special=Special::Parse, num_threads=Threads(None)))]
-    fn count_batch_to_numpy<'py>(
-        &self,
-        texts: &Bound<'py, PyAny>,
-        special: Special,
-        num_threads: Threads,
-    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        Ok(self.counts(texts, special, num_threads)?.into_pyarray(texts.py()))
     }
 
     #[pyo3(signature = (special=Special::Parse))]
@@ -325,25 +312,14 @@ impl PyEncoder {
         Ok(PyBytes::new(ids.py(), &bytes))
     }
 
-    #[pyo3(signature = (batch, errors="strict"))]
-    fn decode_batch<'py>(&self, batch: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyList>> {
-        let texts = PyList::empty(batch.py());
-        for ids in items(batch, "batch must be several lists of ids")? {
-            batch.py().check_signals()?;
-            texts.append(self.decode(&ids?, errors)?)?;
-        }
-        Ok(texts)
-    }
-
     fn decode_lists<'py>(
         &self,
         py: Python<'py>,
         ids: PyReadonlyArray1<'_, u32>,
         ends: PyReadonlyArray1<'_, u64>,
-        errors: Undecodable,
     ) -> PyResult<Arrays<'py>> {
         let (ids, ends, tokens) = (ids.as_slice()?, ends.as_slice()?, self.encoder.tokens());
-        let work = |pulse: &mut Pulse| decoded_lists(tokens, ids, ends, self.drops, errors, pulse);
+        let work = |pulse: &mut Pulse| decoded_lists(tokens, ids, ends, self.drops, pulse);
         let (content, text_ends) = watched(py, usize::MAX, work)?;
         Ok((content.into_pyarray(py).into_any(), text_ends.into_pyarray(py)))
     }
@@ -411,11 +387,6 @@ impl PyEncoder {
             texts.py().detach(|| append_to_each(&mut encoded, T::from_id(id)));
         }
         Ok(encoded)
-    }
-
-    fn counts(&self, texts: &Bound<'_, PyAny>, special: Special, threads: Threads) -> PyResult<Vec<u64>> {
-        let watch = &mut PyWatch::default();
-        Ok(self.encoder.count_all(&Texts::new(texts)?, special.into(), threads.0, watch)?)
     }
 
     fn known_id(&self, id: &Bound<'_, PyAny>) -> PyResult<u32> {

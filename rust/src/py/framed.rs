@@ -12,7 +12,7 @@
 use std::iter::repeat_n;
 use std::ops::Range;
 
-use pyo3::exceptions::{PyAttributeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -26,7 +26,6 @@ use super::encode::{PyEncoder, each};
 use super::ids::pairs;
 use super::texts::OneText;
 use crate::encode::{Special, Trim};
-use crate::error::{Error, Result};
 use crate::memory;
 
 /// The memory of an encoding besides its ids.
@@ -54,10 +53,8 @@ pub struct FramedEncoder {
 /// The id and the type of a token.
 type Token = (u32, u32);
 
-/// How many of a text's own tokens are kept, how many of them the next part would have as well, and whether the last ones
-/// are kept.
-#[derive(FromPyObject)]
-struct Truncation(i64, usize, bool);
+/// How many of a text's own tokens are kept, and whether the last ones are.
+type Truncation = (usize, bool);
 
 /// With which token encodings are filled up, whether at their beginning, to which length (by default, that of the longest
 /// one), and to a multiple of which number.
@@ -120,24 +117,18 @@ impl FramedEncoder {
         PyList::new(slf.py(), encodings)
     }
 
-    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.make)
     }
 }
 
 impl FramedEncoder {
     /// The tokens of a text that are kept.
-    fn kept(&self, count: usize) -> Result<Range<usize>> {
+    fn kept(&self, count: usize) -> Range<usize> {
         match self.truncation {
-            Some(Truncation(room, stride, keeps_last)) if count as i64 > room => {
-                match usize::try_from(room) {
-                    Ok(room) if room == 0 || stride < room => {
-                        Ok(if keeps_last { count - room..count } else { 0..room })
-                    }
-                    _ => Err(Error::Value("the text cannot be truncated like this".to_owned())),
-                }
-            }
-            _ => Ok(0..count),
+            Some((room, true)) => count.saturating_sub(room)..count,
+            Some((room, false)) => 0..room.min(count),
+            None => 0..count,
         }
     }
 
@@ -174,29 +165,11 @@ pub struct FramedEncoding {
 impl FramedEncoding {
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(
-            py,
-            "ids",
-            |token| token.0,
-            self.own[self.kept.clone()].iter().copied(),
-            self.of.get().pad().0,
-        )
-    }
-
-    #[getter]
-    fn type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let of = self.of.get();
-        self.numbers(py, "type_ids", |token| token.1, repeat_n(of.type_id, self.kept.len()), of.pad().1)
-    }
-
-    #[getter]
-    fn attention_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(py, "attention_mask", |_| 1, repeat_n(1, self.kept.len()), 0)
-    }
-
-    #[getter]
-    fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(py, "special_tokens_mask", |_| 1, repeat_n(0, self.kept.len()), 1)
+        if let Some(real) = self.real.get(py) {
+            return real.bind(py).getattr(intern!(py, "ids"));
+        }
+        let own = self.own[self.kept.clone()].iter().copied();
+        self.list(py, self.row(|token| token.0, own, self.of.get().pad().0))
     }
 
     #[getter]
@@ -227,11 +200,16 @@ impl FramedEncoding {
         Ok(self.real.get_or_try_init(py, make)?.bind(py))
     }
 
-    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
-        if name.to_str()?.starts_with("__") {
-            return Err(PyAttributeError::new_err(name.clone().unbind()));
-        }
-        self.real(py)?.getattr(name)
+    /// Types and masks, and whatever only the real encoding has.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let of = self.of.get();
+        let (around, own, pad): (fn(Token) -> u32, u32, u32) = match (name, self.real.get(py)) {
+            ("type_ids", None) => (|token| token.1, of.type_id, of.pad().1),
+            ("attention_mask", None) => (|_| 1, 1, 0),
+            ("special_tokens_mask", None) => (|_| 1, 0, 1),
+            _ => return self.real(py)?.getattr(name),
+        };
+        self.list(py, self.row(around, repeat_n(own, self.kept.len()), pad))
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
@@ -250,7 +228,7 @@ impl FramedEncoding {
         if framed.refused.is_some_and(|id| own.contains(&id)) {
             return Err(PyValueError::new_err("a token stands for unknown bytes"));
         }
-        let kept = framed.kept(own.len())?;
+        let kept = framed.kept(own.len());
         let length = framed.before.len() + kept.len() + framed.after.len();
         let (of, text) = (of.clone().unbind(), text.clone().unbind());
         Ok(Self { of, text, own: own.into(), kept, length, real: PyOnceLock::new() })
@@ -270,20 +248,7 @@ impl FramedEncoding {
         row
     }
 
-    fn numbers<'py>(
-        &self,
-        py: Python<'py>,
-        name: &str,
-        around: fn(Token) -> u32,
-        own: impl Iterator<Item = u32>,
-        pad: u32,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        match self.real.get(py) {
-            Some(real) => real.bind(py).getattr(name),
-            None => {
-                let row = self.row(around, own, pad);
-                Ok(self.of.get().encoder.get().integers.list(py, &row)?.into_any())
-            }
-        }
+    fn list<'py>(&self, py: Python<'py>, row: Vec<u32>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.of.get().encoder.get().integers.list(py, &row)?.into_any())
     }
 }

@@ -50,7 +50,7 @@ mod _engine {
         resources::{thread_count, trim_memory},
         streams::{DecodeStream, GrowingEncoding, PyEncodeStream},
         text_pairs::{cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},
-        texts::{check_text, is_utf8},
+        texts::is_utf8,
         vocabulary::{base64_lines, complete_tokens, recover_merges},
     };
 

@@ -48,12 +48,6 @@ fn not_a_text(given: Borrowed<'_, '_, PyAny>) -> PyErr {
     })
 }
 
-/// Refuse what is not one text: for functions that are written in Python.
-#[pyfunction]
-pub fn check_text(text: OneText<'_, '_>) {
-    let _ = text;
-}
-
 /// Whether bytes are UTF-8, without a `str`, which may be four times as large.
 #[pyfunction]
 pub fn is_utf8(py: Python<'_>, content: PyBackedBytes) -> bool {

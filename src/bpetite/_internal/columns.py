@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 from bpetite._engine import Encoder, TextColumn
@@ -162,12 +163,13 @@ def encoded(
 def counted(encoder: Encoder, column: Column, special: Special, num_threads: int | None, nulls: Nulls) -> Any:
     """Return the number of ids of each text of a column."""
     texts, missing = _rows(column, texts_in(column), nulls, arrow.large_binary())
-    counts = encoder.count_batch_to_numpy(TextColumn(texts, nulls="empty"), special, num_threads)
-    return arrow.array(counts, mask=missing)
+    counts = encoder.count_batch(TextColumn(texts, nulls="empty"), special, num_threads)
+    return arrow.array(np.array(counts, np.uint64), mask=missing)
 
 
 def decoded(encoder: Encoder, column: Column, errors: str, nulls: Nulls) -> Any:
     """Decode the lists of ids of a column to texts."""
+    check_word("errors", errors, ("strict", "replace", "ignore"))
     lists, missing = _rows(column, arrays_in(column), nulls, arrow.list_(arrow.uint32()))
     if not arrow.types.is_list(lists.type) and not arrow.types.is_large_list(lists.type):
         raise TypeError(f"the column must hold lists of ids, not {lists.type}")
@@ -184,8 +186,22 @@ def decoded(encoder: Encoder, column: Column, errors: str, nulls: Nulls) -> Any:
     if len(wrong := np.flatnonzero((ids < 0) | (ids > _LARGEST_ID))):
         row = np.searchsorted(offsets, wrong[0], "right") - 1
         raise ValueError(f"row {row}: an id is negative or too large")
-    content, ends = encoder.decode_lists(ids.astype(np.uint32), offsets, errors)
-    return _column(arrow.string(), arrow.large_string(), ends, missing, [arrow.py_buffer(content)], [])
+    content, ends = encoder.decode_lists(ids.astype(np.uint32), offsets)
+    texts = _column(arrow.string(), arrow.large_string(), ends, missing, [arrow.py_buffer(content)], [])
+    try:
+        texts.validate(full=True)
+    except arrow.ArrowInvalid:  # some bytes are not UTF-8
+        joined, bounds = content.tobytes(), enumerate(pairwise(ends.tolist()))
+        decoded = [_text(row, joined[start:end], errors) for row, (start, end) in bounds]
+        texts = arrow.array(decoded, texts.type, mask=missing)
+    return texts
+
+
+def _text(row: int, content: bytes, errors: str) -> str:
+    try:
+        return content.decode("utf-8", errors)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"row {row}, decoded: not valid UTF-8 at byte {error.start}") from None
 
 
 def _rows(column: Column, arrays: Iterator[Any] | None, nulls: Nulls, kind: Any) -> tuple[Any, Any]:

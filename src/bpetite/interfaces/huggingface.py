@@ -7,7 +7,6 @@ words, and for what an encoding is asked beside ids, types, masks and offsets.
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 from bpetite._engine import FramedEncoder, FramedEncoding
 from bpetite.formats.shared.peers import tokenizers_library
-from bpetite.interfaces.huggingface_settings import ReadModel, Settings
+from bpetite.interfaces.huggingface_settings import ReadModel, Settings, flags_of
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
 """The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
@@ -37,13 +36,6 @@ _CHANGES = {*_LENGTHS, *_ADDS, "train", "train_from_iterator"}
 
 Lengths = tuple[dict[str, Any] | None, dict[str, Any] | None]
 """Truncation and padding, as tokenizers tells them."""
-
-
-def _in_a_thread(name: str) -> Callable[..., Any]:
-    async def awaited(self: HuggingFaceTokenizer, *args: Any, **kwargs: Any) -> Any:
-        return await asyncio.to_thread(getattr(self, name), *args, **kwargs)
-
-    return awaited
 
 
 class HuggingFaceTokenizer:
@@ -135,10 +127,6 @@ class HuggingFaceTokenizer:
         real = (one.real if type(one) is FramedEncoding else one for one in (encoding, pair))
         return self._real.post_process(*real, add_special_tokens)
 
-    async_encode, async_encode_batch, async_encode_batch_fast = map(
-        _in_a_thread, ("encode", "encode_batch", "encode_batch_fast")
-    )
-
     # Decoding ----------------------------------------------------------------------------------------
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
@@ -152,12 +140,6 @@ class HuggingFaceTokenizer:
         """Decode several rows of ids."""
         return [self.decode(ids, skip_special_tokens) for ids in sequences]
 
-    async def async_decode_batch(
-        self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True
-    ) -> list[str]:
-        """Decode several rows of ids in another thread."""
-        return await asyncio.to_thread(self.decode_batch, sequences, skip_special_tokens)
-
     # Settings ----------------------------------------------------------------------------------------
 
     def _now(self) -> Settings:
@@ -170,8 +152,6 @@ class HuggingFaceTokenizer:
             if self._model is None:
                 raise ValueError("the real tokenizer does everything")
             self._settings = Settings(self._real, self._model)
-            if self._handed_out:  # The real one may change at any moment.
-                self._settings.keep()
         return self._settings
 
     def _coder(self, add_special_tokens: bool, bare: bool = False) -> FramedEncoder:
@@ -190,8 +170,15 @@ class HuggingFaceTokenizer:
         self, settings: Settings, lengths: Lengths, adds: bool, bare: bool, text: str, length: int
     ) -> Any:
         """Return the real encoding of a text, with the settings with which the engine encoded it."""
-        is_as_before = settings is self._settings and lengths == (self._real.truncation, self._real.padding)
-        with nullcontext(self._real) if is_as_before else settings.as_before(*lengths) as real:
+        with suppress(ValueError):
+            self._now()
+        if settings is not self._settings:
+            raise RuntimeError(
+                "the tokenizer was changed after this text was encoded: ask for more than ids, types, masks "
+                "and offsets before"
+            )
+        is_as_before = lengths == (self._real.truncation, self._real.padding)
+        with nullcontext(self._real) if is_as_before else settings.with_lengths(*lengths) as real:
             if bare:
                 encoding = real.encode_batch_fast([text], add_special_tokens=adds)[0]
             else:
@@ -200,11 +187,6 @@ class HuggingFaceTokenizer:
             names = ("direction", "pad_id", "pad_type_id", "pad_token")
             encoding.pad(length, **{name: padding[name] for name in names})
         return encoding
-
-    def _keep(self) -> None:
-        """Keep what the real tokenizer is, before it is changed, for encodings that are asked later."""
-        if self._settings is not None and self._settings.has_coders:
-            self._settings.keep()
 
     def _changed(self, name: str) -> None:
         """Read again what depends on a part or setting: all but the post-processor is read with the model."""
@@ -225,18 +207,13 @@ class HuggingFaceTokenizer:
                 if self._settings is not None:
                     self._settings.coders.clear()
                 return result
-            self._keep()
             before = self._real.get_added_tokens_decoder() if name in _ADDS else {}
             result = change(*args, **kwargs)
             self._changed(name if name in _ADDS else "model")
             after = self._real.get_added_tokens_decoder() if before else {}
-            normalizes = self._real.normalizer is not None
-            for token_id, old in before.items():
-                new = after[token_id]
-                # A token that is added again with other flags is still searched as before, and still special.
-                is_other = normalizes and old.normalized != new.normalized
-                if is_other or (old.special and not new.special):
-                    self._model, self._remembers_more = None, True
+            # A token that is added again with other flags is still searched as before, and still special.
+            if any(flags_of(after[token_id]) != flags_of(old) for token_id, old in before.items()):
+                self._model, self._remembers_more = None, True
             return result
 
         return changed
@@ -254,7 +231,6 @@ class HuggingFaceTokenizer:
         if name.startswith("_"):
             object.__setattr__(self, name, value)
             return
-        self._keep()
         setattr(self._real, name, value)
         self._changed(name)
         if name in _PARTS:
@@ -262,7 +238,6 @@ class HuggingFaceTokenizer:
 
     def _hand_out(self, name: str) -> None:
         """From now on, somebody may change a part, so that each call looks at it."""
-        self._keep()
         self._handed_out[name] = _state_of(getattr(self._real, name))
         self._coders = [None, None]
 

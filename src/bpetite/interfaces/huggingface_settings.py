@@ -17,10 +17,9 @@ from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.imported import IN_TEXTS
 from bpetite.formats.shared.peers import tokenizers_library
-from bpetite.formats.shared.pieces import BYTE_NAMES
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.normalization import for_engine, steps_in
-from bpetite.vocabulary import MARK, Vocabulary
+from bpetite.vocabulary import Vocabulary
 
 Trim = Literal["no", "yes", "keep first"]
 
@@ -61,10 +60,7 @@ class ReadModel:
         """The id of unknown bytes, if the engine does not know where tokens stand in a text that has some."""
         self.is_of_pieces = not spells_bytes and bool(real.model.byte_fallback or vocabulary.provisional)
         decoders = [step.get("type") for step in _steps(real.decoder, "decoders")]
-        self.decodes = bool(self.is_of_pieces and decoders) or decoders == ["ByteLevel"]
-        self.writes_spaces = "Metaspace" in decoders or "Replace" in decoders
-        self.drops_first = "Metaspace" in decoders
-        """Whether a dropped space is removed from the first token, not from the text."""
+        self.decodes = decoders == ["ByteLevel"] and not self.is_of_pieces
 
     @classmethod
     def of(cls, real: Any) -> ReadModel:
@@ -104,30 +100,19 @@ class Settings:
         if is_unknown or (in_model and model.vocabulary.whole_pretoken_first):
             self._template = None
         self.coders: dict[tuple[bool, bool], FramedEncoder] = {}
-        self.has_coders = False
-        self._kept: str | None = None
         self._copy: Any = None
         self._lock = Lock()
 
-    # What the real tokenizer was ---------------------------------------------------------------------
-
-    def keep(self) -> None:
-        """Keep the text of the real tokenizer, which will be changed."""
-        self._kept = self._kept or self._real.to_str()
-
     @contextmanager
-    def as_before(self, truncation: Options, padding: Options) -> Iterator[Any]:
-        """Lend a real tokenizer with these settings, to one thread at a time."""
+    def with_lengths(self, truncation: Options, padding: Options) -> Iterator[Any]:
+        """Lend a copy of the real tokenizer that truncates and pads so, to one thread at a time."""
         with self._lock:
             if self._copy is None:
-                self.keep()
-                self._copy = tokenizers_library().Tokenizer.from_str(self._kept)
+                self._copy = tokenizers_library().Tokenizer.from_str(self._real.to_str())
                 self._copy.encode_special_tokens = self._special == "text"
             self._copy.enable_truncation(**truncation) if truncation else self._copy.no_truncation()
             self._copy.enable_padding(**padding) if padding else self._copy.no_padding()
             yield self._copy
-
-    # Encoding and decoding ---------------------------------------------------------------------------
 
     def coder(
         self,
@@ -142,16 +127,16 @@ class Settings:
         That only the real one can is a `ValueError`. `make` makes the real encoding of a text that is padded
         to a length.
         """
-        template, self.has_coders = self._template, True
+        template = self._template
         if template is None or (template.trim == "keep first" and truncation is not None):
             raise ValueError("the real tokenizer encodes")
         before, after = (template.before, template.after) if adds_special else ((), ())
         cut = filled = None
         if truncation is not None:
             room = truncation["max_length"] - len(before) - len(after)
-            is_impossible = truncation["strategy"] == "only_second"
-            stride = max(room, 0) if is_impossible else truncation["stride"]
-            cut = room, stride, truncation["direction"] == "left"
+            if room < 0 or truncation["strategy"] == "only_second" or truncation["stride"] >= max(room, 1):
+                raise ValueError("the real tokenizer refuses longer texts")
+            cut = room, truncation["direction"] == "left"
         if padding is not None:
             pad = padding["pad_id"], padding["pad_type_id"]
             filled = (pad, padding["direction"] == "left", padding["length"], padding["pad_to_multiple_of"])
@@ -170,38 +155,28 @@ class Settings:
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool) -> str:
         """Decode ids; what only the real tokenizer can is a `ValueError`, a `KeyError` or a `TypeError`."""
-        model = self._model
-        if not model.decodes or not isinstance(ids, list) or not self._spelled_otherwise.isdisjoint(ids):
+        is_ours = self._model.decodes and isinstance(ids, list)
+        if not is_ours or not self._spelled_otherwise.isdisjoint(ids):
             raise ValueError("the real tokenizer decodes")
         if skip_special_tokens and not self._skipped.isdisjoint(ids):
             ids = [token_id for token_id in ids if token_id not in self._skipped]
-        text = self._encoder.decode(ids, "strict" if model.is_of_pieces else "replace")
-        starts_added = bool(ids) and ids[0] in self._added
-        first = self._encoder.token_bytes(ids[0]) if model.drops_first and ids and not starts_added else b""
-        drops = model.vocabulary.drops_space and text.startswith(" ")
-        # It would leave out all spaces of the first token.
-        if first.count(b" ") > first.startswith(b" ") or (drops and model.drops_first and starts_added):
-            raise ValueError("the real tokenizer decodes")
-        return text[1:] if drops else text
+        return self._encoder.decode(ids, "replace")
 
     @cached_property
     def _spelled_otherwise(self) -> set[int]:
         """The tokens that the real tokenizer decodes to something else than the engine."""
+        decoded = {token_id: _decoded(self._real.id_to_token(token_id)) for token_id in self._added}
         spelled = self._encoder.token_bytes
-        others = {token_id for token_id in self._added if self._decoded(token_id) != spelled(token_id)}
+        others = {token_id for token_id, shown in decoded.items() if shown != spelled(token_id)}
         return others | (self._model.vocabulary.provisional - self._added.keys())
 
-    def _decoded(self, token_id: int) -> bytes:
-        """Return what the real tokenizer decodes an added token to."""
-        name = self._real.id_to_token(token_id)
-        if self._model.is_of_pieces:
-            byte = BYTE_NAMES.get(name)
-            shown = name.replace(MARK, " ") if self._model.writes_spaces else name
-            return shown.encode("utf-8") if byte is None else bytes([byte])
-        try:
-            return from_printable(name)  # its text is the printable form of bytes, and stands for them
-        except KeyError:
-            return bytes(name, "utf-8")
+
+def _decoded(name: str) -> bytes:
+    """Return what the real tokenizer decodes an added token to."""
+    try:
+        return from_printable(name)  # its text is the printable form of bytes, and stands for them
+    except KeyError:
+        return name.encode("utf-8")
 
 
 @dataclass(frozen=True)
