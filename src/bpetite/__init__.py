@@ -12,28 +12,17 @@ from typing import TYPE_CHECKING
 from bpetite._constants import END_OF_TEXT_TOKEN
 
 if TYPE_CHECKING:
-    from bpetite.counts import Counts
-    from bpetite.dialect import Dialect
-    from bpetite.interfaces.huggingface import accelerate
-    from bpetite.show.compare import Comparison, compare
-    from bpetite.show.difference import Difference, explain_difference
-    from bpetite.tokenizer import TextColumn, Tokenizer, trim_memory
-    from bpetite.vocabulary import Vocabulary
-
-__all__ = [
-    "END_OF_TEXT_TOKEN",
-    "Comparison",
-    "Counts",
-    "Dialect",
-    "Difference",
-    "TextColumn",
-    "Tokenizer",
-    "Vocabulary",
-    "accelerate",
-    "compare",
-    "explain_difference",
-    "trim_memory",
-]
+    from bpetite.counts import Counts as Counts
+    from bpetite.dialect import Dialect as Dialect
+    from bpetite.interfaces.huggingface import accelerate as accelerate
+    from bpetite.show.compare import Comparison as Comparison
+    from bpetite.show.compare import compare as compare
+    from bpetite.show.difference import Difference as Difference
+    from bpetite.show.difference import explain_difference as explain_difference
+    from bpetite.tokenizer import TextColumn as TextColumn
+    from bpetite.tokenizer import Tokenizer as Tokenizer
+    from bpetite.tokenizer import trim_memory as trim_memory
+    from bpetite.vocabulary import Vocabulary as Vocabulary
 
 _MODULES = {
     "Comparison": "bpetite.show.compare",
@@ -49,6 +38,8 @@ _MODULES = {
     "trim_memory": "bpetite.tokenizer",
 }
 """The module of each public name; it is imported when the name is first used."""
+
+__all__ = ["END_OF_TEXT_TOKEN", *_MODULES]
 
 
 def __getattr__(name: str) -> object:

@@ -607,7 +607,7 @@ class FramedEncoding(Sized):
         """The encoding of `tokenizers`."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return types or a mask (`type_ids`, `attention_mask`, `special_tokens_mask`), or ask the real one."""
+        """Return `type_ids`, `attention_mask` or `special_tokens_mask`, or ask the real one."""
 
     def __len__(self) -> int: ...
     def __reduce__(self) -> Any: ...
