@@ -18,7 +18,7 @@ from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal import columns
 from bpetite._internal.arguments import check_type, several
-from bpetite._internal.files import write_all, write_whole
+from bpetite._internal.files import write_all
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import import_numpy
 from bpetite._internal.progress import shown
@@ -41,10 +41,10 @@ from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoded_parts import EncodedParts
+from bpetite.encoding.encoder import encoder_of
 from bpetite.encoding.fitting import Chunk, Fitting, split_at_specials
 from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.shared.imported import Imported, Original, is_folder
-from bpetite.normalization import for_engine, steps_in
 from bpetite.patterns import pattern_name
 from bpetite.training import (
     FileTrainingOptions,
@@ -54,7 +54,7 @@ from bpetite.training import (
     extend_vocabulary,
     train_vocabulary,
 )
-from bpetite.vocabulary import Vocabulary, collector_paused, flagged_tokens, spelled_otherwise
+from bpetite.vocabulary import Vocabulary, collector_paused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +87,7 @@ class Tokenizer:
 
     def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
         """Create the tokenizer of a vocabulary; a pattern that the engine cannot run is refused."""
-        encoder, assumptions = _encoder_of(vocabulary), tuple(assumptions)
+        encoder, assumptions = encoder_of(vocabulary), tuple(assumptions)
         self._set(_vocabulary=vocabulary, _encoder=encoder, _assumptions=assumptions)
         self._set(_memory=None, _original=None)
 
@@ -110,8 +110,7 @@ class Tokenizer:
         >>> Tokenizer.train("low lower", 258).encode("low")
         [257]
         """
-        if not isinstance(corpus, str):
-            raise TypeError(f"corpus must be a str, not {type(corpus).__name__}")
+        check_type("corpus", corpus, str)
         return cls.train_from_iterator([corpus], vocab_size)
 
     @classmethod
@@ -930,8 +929,7 @@ class Tokenizer:
             path, content, self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
         )
         self._check_export(again.vocabulary, path)
-        with write_whole(path, overwrite=overwrite) as file:
-            file.write(content)
+        write_all({path: content}, overwrite=overwrite)
 
     def as_tiktoken(self, name: str = "bpetite") -> Encoding:
         """Return this tokenizer with the interface of `tiktoken.Encoding`; tiktoken need not be installed.
@@ -1132,22 +1130,6 @@ def _import_numpy() -> None:
     _numpy_is_imported = True
 
 
-def _encoder_of(vocabulary: Vocabulary) -> Encoder:
-    return Encoder(
-        pattern=vocabulary.pattern,
-        **vars(vocabulary.arrays),
-        added_tokens=flagged_tokens(vocabulary),
-        normalization=for_engine(steps_in(vocabulary.normalization)),
-        whole_pretoken_first=vocabulary.whole_pretoken_first,
-        decode_only=[*vocabulary.decode_only.items(), *spelled_otherwise(vocabulary)],
-        provisional=list(vocabulary.provisional),
-        equal_ranks=vocabulary.equal_ranks,
-        unknown=vocabulary.unknown,
-        drops_unknown=vocabulary.drops_missing,
-        drops_space=_DROPPED[vocabulary.drops_space],
-    )
-
-
 class _LaterEncoder:
     """Makes the encoder of what was just trained, which is perhaps only saved, at its first use.
 
@@ -1159,11 +1141,7 @@ class _LaterEncoder:
         self._tokenizer = ref(tokenizer)
 
     def __getattr__(self, name: str) -> Any:
-        encoder = _encoder_of(self._vocabulary)
+        encoder = encoder_of(self._vocabulary)
         if tokenizer := self._tokenizer():
             tokenizer._set(_encoder=encoder)
         return getattr(encoder, name)
-
-
-_DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}
-"""How the engine calls the spaces that decoding leaves out."""

@@ -11,14 +11,14 @@ from itertools import chain
 from threading import Lock
 from typing import Any, Literal
 
-from bpetite._engine import Encoder, FramedEncoder
+from bpetite._engine import FramedEncoder
 from bpetite._internal.types import Special
+from bpetite.encoding.encoder import encoder_of
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.imported import IN_TEXTS
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.shared.printable import from_printable, to_printable
-from bpetite.normalization import for_engine, steps_in
 from bpetite.vocabulary import Vocabulary
 
 Trim = Literal["no", "yes", "keep first"]
@@ -45,16 +45,7 @@ class ReadModel:
         id_of, drops_unknown = real.model.token_to_id, False
         if is_plain and lacking and real.model.unk_token is None:
             drops_unknown = all(id_of(to_printable(bytes([byte]))) is None for byte in lacking)
-        self.encoder = Encoder(
-            pattern=vocabulary.pattern,
-            **vars(arrays),
-            normalization=for_engine(steps_in(vocabulary.normalization)),
-            whole_pretoken_first=vocabulary.whole_pretoken_first,
-            decode_only=list(vocabulary.decode_only.items()),
-            provisional=list(vocabulary.provisional),
-            unknown=unknown,
-            drops_unknown=drops_unknown,
-        )
+        self.encoder = encoder_of(vocabulary, drops_unknown=drops_unknown)
         is_placed = unknown is None or (is_plain and arrays.token_of(unknown[0]) is None)
         self.unplaced = None if unknown is None or is_placed else unknown[0]
         """The id of unknown bytes, if the engine does not know where tokens stand in a text that has some."""

@@ -1,0 +1,33 @@
+"""A vocabulary in, the engine's encoder for it out."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from bpetite._engine import Encoder
+from bpetite.normalization import for_engine, steps_in
+from bpetite.vocabulary import Vocabulary, flagged_tokens, spelled_otherwise
+
+_DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}
+"""How the engine calls the spaces that decoding leaves out."""
+
+
+def encoder_of(vocabulary: Vocabulary, *, drops_unknown: bool = False) -> Encoder:
+    """Return the encoder of a vocabulary; one that drops bytes without a token does so silently.
+
+    >>> encoder_of(Vocabulary({byte: bytes([byte]) for byte in range(256)}, [])).encode("ab")
+    [97, 98]
+    """
+    return Encoder(
+        pattern=vocabulary.pattern,
+        **vars(vocabulary.arrays),
+        added_tokens=flagged_tokens(vocabulary),
+        normalization=for_engine(steps_in(vocabulary.normalization)),
+        whole_pretoken_first=vocabulary.whole_pretoken_first,
+        decode_only=[*vocabulary.decode_only.items(), *spelled_otherwise(vocabulary)],
+        provisional=list(vocabulary.provisional),
+        equal_ranks=vocabulary.equal_ranks,
+        unknown=vocabulary.unknown,
+        drops_unknown=drops_unknown or vocabulary.drops_missing,
+        drops_space=_DROPPED[vocabulary.drops_space],
+    )
