@@ -57,9 +57,9 @@ impl FieldTexts {
         Ok(passed)
     }
 
-    /// Give away the texts so far.
-    pub fn take(&mut self) -> JoinedTexts {
-        (mem::take(&mut self.bytes), mem::take(&mut self.places))
+    /// Give away the texts so far; the next ones go to another vector.
+    pub fn take(&mut self, bytes: Vec<u8>) -> JoinedTexts {
+        (mem::replace(&mut self.bytes, bytes), mem::take(&mut self.places))
     }
 
     /// The number of bytes of the incomplete line.
@@ -323,7 +323,7 @@ mod tests {
                 block = &block[passed.bytes..];
             }
         }
-        let (bytes, places) = texts.take();
+        let (bytes, places) = texts.take(Vec::new());
         let text = |place: std::ops::Range<usize>| String::from_utf8(bytes[place].to_vec()).unwrap();
         (places.into_iter().map(text).collect(), left)
     }

@@ -13,8 +13,7 @@ pub mod json_lines;
 pub mod small_files;
 pub mod split;
 
-/// The memory that texts of a batch usually need. It is asked for at once: growing would touch new pages, which takes longer
-/// than reading what is written to them.
+/// The memory that texts of a batch usually need. It is asked for at once: growing would touch new pages.
 const ROOM: usize = 4 << 20;
 
 /// Make room for `more` bytes of texts.

@@ -48,13 +48,10 @@ impl SplitTexts {
         Ok(())
     }
 
-    /// Give away the texts that have an end.
-    pub fn take(&mut self) -> Result<JoinedTexts> {
-        let mut rest = Vec::new();
-        if !self.rest().is_empty() {
-            room_for(&mut rest, self.rest().len())?;
-            rest.extend_from_slice(self.rest());
-        }
+    /// Give away the texts that have an end; what is behind them goes on in another vector.
+    pub fn take(&mut self, mut rest: Vec<u8>) -> Result<JoinedTexts> {
+        room_for(&mut rest, self.rest().len())?;
+        rest.extend_from_slice(self.rest());
         self.start = 0;
         Ok((mem::replace(&mut self.bytes, rest), mem::take(&mut self.places)))
     }
