@@ -160,7 +160,7 @@ class Tokenizer:
         >>> Tokenizer.train_from_counts(counts, 258) == Tokenizer.train("low lower", 258)
         True
         """
-        check_type("counts", counts, Counts)
+        check_type("counts", counts, Counts, "Counts")
         return cls._trained(counts, vocab_size, pattern=None, **options)
 
     @classmethod
