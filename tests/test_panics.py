@@ -114,13 +114,10 @@ CALLS = {
     "bpetite.interfaces.huggingface.HuggingFaceTokenizer.decode_batch sequences": (
         "TOKENIZER.as_huggingface().decode_batch(source([range(99)] * 9))"
     ),
-    "bpetite.interfaces.huggingface.HuggingFaceTokenizer.async_decode_batch sequences": (
-        "asyncio.run(TOKENIZER.as_huggingface().async_decode_batch(source([range(99)] * 9)))"
-    ),
 }
 
 SETUP = """
-import asyncio, faulthandler, pathlib, sys, tempfile
+import faulthandler, pathlib, sys, tempfile
 import pyarrow.parquet
 from bpetite import Counts, Dialect, Tokenizer, Vocabulary, corpus, cs336, explain_difference, symbols
 

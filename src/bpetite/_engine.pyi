@@ -596,7 +596,7 @@ class FramedEncoder:
 
 @final
 class FramedEncoding(Sized):
-    """The encoding of one text. For what is not named here, and from then on, there is the real one."""
+    """The encoding of one text. It has types and masks, too; for all else there is the real one."""
 
     @property
     def ids(self) -> list[int]: ...
@@ -605,9 +605,6 @@ class FramedEncoding(Sized):
     @property
     def real(self) -> Any:
         """The encoding of `tokenizers`."""
-
-    def __getattr__(self, name: str) -> Any:
-        """Return `type_ids`, `attention_mask` or `special_tokens_mask`, or ask the real one."""
 
     def __len__(self) -> int: ...
     def __reduce__(self) -> Any: ...
