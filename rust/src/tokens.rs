@@ -64,14 +64,10 @@ impl TokenBytes {
             return if known == token { Ok(()) } else { Err(other()) };
         }
         let record = self.make_record(token)?;
-        let place = match self.records.get_mut(id as usize) {
-            Some(place) => place,
-            None => self.far.entry(id).or_insert(NO_RECORD),
-        };
-        if place.0[INLINE] != ABSENT {
-            return Err(Error::Value(format!("id {id} is given to two tokens")));
+        match self.records.get_mut(id as usize) {
+            Some(place) => *place = record,
+            None => drop(self.far.insert(id, record)),
         }
-        *place = record;
         self.longest = self.longest.max(token.len());
         Ok(())
     }

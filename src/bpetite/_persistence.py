@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Any, cast
 
 from bpetite._constants import (
     BASE_VOCAB_SIZE,
@@ -111,39 +111,36 @@ def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
 def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
     """Return the vocabulary of an artifact's object; errors name `path`."""
     _check_keys(path, document)
-    _check_rules(path, document)
-    tokens = _from_hexadecimal(path, document, "tokens")
-    decode_only = _from_hexadecimal(path, document, "decode_only")
-    merges = _merge_rows(path, document)
-    provisional = _integers(path, "provisional", document.get("provisional", []), LARGEST_ID)
-    equal = _integers(path, "equal_ranks", document.get("equal_ranks", []), LARGEST_ID)
+    _check_values(path, document)
+    tokens, decode_only = (_from_hexadecimal(path, key, document[key]) for key in ("tokens", "decode_only"))
+    merges, made = _merge_rows(path, document)
+    equal, provisional = document.get("equal_ranks", []), document.get("provisional", [])
     if len(equal) % 2:
         refuse(path, f"equal_ranks must hold two places for each rank, not {len(equal)} in all")
-    unknown = _unknown(path, document["unknown"]) if "unknown" in document else None
-    made = memoryview(merges).cast("I")[2::3].tolist()
+    unknown = tuple(document["unknown"]) if "unknown" in document else None
     lists_all = bool(not made or not tokens.keys().isdisjoint(made) or provisional or equal or unknown)
     if lists_all and not tokens.keys() >= set(made):
         rank = next(rank for rank, token_id in enumerate(made) if token_id not in tokens)
         refuse(path, f"merge {rank} makes id {made[rank]}, which tokens lacks")
+    if unknown and unknown[0] not in {*tokens, *decode_only, *document["special_tokens"].values()}:
+        refuse(path, f"unknown: no token has id {unknown[0]}")
+    alike = (
+        "special_tokens",
+        "pattern",
+        "whole_pretoken_first",
+        "normalization",
+        "added_tokens",
+        "trained_with",
+    )
+    optional = ("token_flags", "drops_space", "drops_missing")
     try:
-        known = {*tokens, *decode_only, *document["special_tokens"].values()}
-        if unknown is not None and unknown[0] not in known:
-            raise ValueError(f"unknown: no token has id {unknown[0]}")
         return Vocabulary.of_arrays(
             replace(Arrays.of(tokens), merges=merges),
-            special_tokens=document["special_tokens"],
-            pattern=document["pattern"],
-            dialect=_dialect(path, document),
-            whole_pretoken_first=document["whole_pretoken_first"],
-            normalization=document["normalization"],
-            token_flags=document.get("token_flags", {}),
-            added_tokens=document["added_tokens"],
-            trained_with=document["trained_with"],
+            **{key: document[key] for key in (*alike, *optional) if key in document},
+            dialect=Dialect(**document["dialect"]),
             irregular=lists_all,
             decode_only=decode_only,
             provisional=provisional,
-            drops_space=document.get("drops_space", False),
-            drops_missing=document.get("drops_missing", False),
             unknown=unknown,
             equal_ranks=list(zip(equal[::2], equal[1::2], strict=True)),
         )
@@ -151,7 +148,7 @@ def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
         refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
 
-# Reading JSON ------------------------------------------------------------------------------------------
+# Checking JSON -----------------------------------------------------------------------------------------
 
 
 def _check_keys(path: Path, document: Json) -> None:
@@ -165,129 +162,107 @@ def _check_keys(path: Path, document: Json) -> None:
     for key in ("schema_version", *_KEYS):
         if key not in document:
             refuse(path, f"{key} is missing")
-
-
-def _object(path: Path, document: Json, key: str) -> Json:
-    value = document[key]
-    if not isinstance(value, dict):
-        refuse(path, f"{key} must be an object, not {type_name(value)}")
-    return value
-
-
-def _integers(path: Path, field: str, value: object, largest: int) -> list[int]:
-    """Check a list of integers between 0 and `largest`."""
-    if not isinstance(value, list):
-        refuse(path, f"{field} must be a list, not {type_name(value)}")
-    if not set(map(type, value)) <= {int}:
-        place, wrong = next((place, item) for place, item in enumerate(value) if type(item) is not int)
-        refuse(path, f"{field}[{place}] must be an integer, not {type_name(wrong)}")
-    if value and (min(value) < 0 or max(value) > largest):
-        place = next(place for place, item in enumerate(value) if not 0 <= item <= largest)
-        refuse(path, f"{field}[{place}]: {value[place]} is not between 0 and {largest}")
-    return value
-
-
-def _integer_array(path: Path, field: str, value: object) -> array[int]:
-    """Check a list of ids, or take those that the engine has read."""
-    return array("I", value if isinstance(value, bytes) else _integers(path, field, value, LARGEST_ID))
-
-
-def _rows(pairs: array[int], merge_ids: array[int]) -> bytes:
-    """Return rows of left, right and resulting id, as the engine takes them."""
-    rows = array("I", bytes(12 * len(merge_ids)))
-    rows[::3], rows[1::3], rows[2::3] = pairs[::2], pairs[1::2], merge_ids
-    return rows.tobytes()
-
-
-def _ids(path: Path, field: str, keys: Mapping[str, Any]) -> list[int]:
-    """Read ids that are the keys of an object; each must be written in canonical form."""
-    import re
-
-    is_canonical = re.compile(r"0|[1-9][0-9]{0,9}").fullmatch
-    for key in keys:
-        if not is_canonical(key):
-            refuse(path, f"{field}: {key!r:.80} is not an id")
-    return list(map(int, keys))
-
-
-def _refuse_unicode_version(path: Path, found: object) -> NoReturn:
-    """Say how an artifact of another version of Unicode can be used all the same."""
-    if not isinstance(found, str):
-        refuse(path, f"unicode_version must be a string, not {type_name(found)}")
-    refuse(
-        path,
-        f"unicode_version: {found!r:.20} made it, but this is Unicode {UNICODE_VERSION}, which may class "
-        "some characters differently and so give other ids; use the version of bpetite that made it, or, to "
-        f'take the new classes, write "unicode_version":"{UNICODE_VERSION}" into the file',
-    )
-
-
-def _check_rules(path: Path, document: Json) -> None:
-    """Check all but tokens and merges."""
-    if document.get("drops_space", True) is not True and document["drops_space"] != "all":
-        refuse(path, 'drops_space must be true or "all", or be left out')
-    if document.get("drops_missing", True) is not True:
-        refuse(path, "drops_missing must be true, or be left out")
-    if document["unicode_version"] != UNICODE_VERSION:
-        _refuse_unicode_version(path, document["unicode_version"])
-    if not isinstance(document["pattern"], str):
-        refuse(path, f"pattern must be a string, not {type_name(document['pattern'])}")
-    if not isinstance(document["whole_pretoken_first"], bool):
-        refuse(path, "whole_pretoken_first must be true or false")
-    added_tokens = document["added_tokens"]
-    if not isinstance(added_tokens, list) or not all(isinstance(token, str) for token in added_tokens):
-        refuse(path, "added_tokens must be a list of strings")
-    specials = _object(path, document, "special_tokens")
-    _integers(path, "special_tokens", list(specials.values()), LARGEST_ID)
-    flags = _object(path, document, "token_flags") if "token_flags" in document else {}
-    for text, names in flags.items():
-        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            refuse(path, f"token_flags[{text!r:.80}] must be a list of strings")
-    trained_with = _object(path, document, "trained_with")
-    _integers(path, "trained_with", list(trained_with.values()), 2**64 - 1)
-    if not set(trained_with) <= {"min_count", "max_token_length"}:
+    version = document["unicode_version"]
+    if version != UNICODE_VERSION:
         refuse(
-            path, f"trained_with: {', '.join(trained_with)}: only min_count and max_token_length are known"
+            path,
+            f"unicode_version: {version!r:.20} made it, but this is Unicode {UNICODE_VERSION}, which may "
+            "class some characters differently and so give other ids; use the version of bpetite that made "
+            f'it, or, to take the new classes, write "unicode_version":"{UNICODE_VERSION}" into the file',
         )
 
 
-def _unknown(path: Path, value: object) -> tuple[int, bool]:
-    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[1], bool):
-        refuse(path, "unknown must be a list of an id and true or false")
-    return _integers(path, "unknown", value[:1], LARGEST_ID)[0], value[1]
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
-def _dialect(path: Path, document: Json) -> Dialect:
-    axes = _object(path, document, "dialect")
-    if set(axes) != set(Dialect().to_dict()):
-        refuse(path, f"dialect must have the axes {', '.join(Dialect().to_dict())}")
-    if not all(isinstance(choice, str) for choice in axes.values()):
-        refuse(path, "dialect: every choice must be a string")
-    return Dialect(**axes)
+def _is_id(value: object) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST_ID
 
 
-def _merge_rows(path: Path, document: Json) -> bytes:
-    """Read merges as rows of left, right and resulting id."""
-    flat = _integer_array(path, "merges", document["merges"])
-    if len(flat) % 2:
-        refuse(path, f"merges must hold two ids for each merge, not {len(flat)} ids")
-    merge_ids = _integer_array(path, "merge_ids", document["merge_ids"])
-    if len(merge_ids) != len(flat) // 2:
-        refuse(path, f"merge_ids must have {len(flat) // 2} values, not {len(merge_ids)}")
-    return _rows(flat, merge_ids)
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**64
 
 
-def _from_hexadecimal(path: Path, document: Json, field: str) -> dict[int, bytes]:
-    """Read the bytes of tokens, in the order of their ids."""
-    spelled = _object(path, document, field)
-    ids = _ids(path, field, spelled)
-    _integers(path, field, ids, LARGEST_ID)
-    import re
+def _is_flags(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_text, value))
 
-    is_hexadecimal = re.compile(r"(?:[0-9a-f]{2})*").fullmatch
+
+def _is_hexadecimal(value: object) -> bool:
+    try:
+        return bytes.fromhex(cast(str, value)).hex() == value
+    except (TypeError, ValueError):
+        return False
+
+
+_AN_ID = f"an id from 0 to {LARGEST_ID}"
+_AXES = Dialect().to_dict()
+
+_SEVERAL: Mapping[str, tuple[type, Callable[[object], bool], str]] = {
+    "added_tokens": (list, _is_text, "a string"),
+    "decode_only": (dict, _is_hexadecimal, "bytes in hexadecimal"),
+    "dialect": (dict, _is_text, "a string"),
+    "equal_ranks": (list, _is_id, _AN_ID),
+    "merge_ids": (list, _is_id, _AN_ID),
+    "merges": (list, _is_id, _AN_ID),
+    "provisional": (list, _is_id, _AN_ID),
+    "special_tokens": (dict, _is_id, _AN_ID),
+    "token_flags": (dict, _is_flags, "a list of strings"),
+    "tokens": (dict, _is_hexadecimal, "bytes in hexadecimal"),
+    "trained_with": (dict, _is_count, "a number of 64 bits"),
+}
+"""The lists and objects of an artifact, and what they hold."""
+
+_SINGLE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "dialect": (lambda value: value.keys() == _AXES.keys(), f"an object with the axes {', '.join(_AXES)}"),
+    "drops_missing": (lambda value: value is True, "true, or left out"),
+    "drops_space": (lambda value: value is True or value == "all", 'true or "all", or left out'),
+    "pattern": (_is_text, "a string"),
+    "trained_with": (lambda value: value.keys() <= {"min_count", "max_token_length"}, "of known options"),
+    "unknown": (
+        lambda value: isinstance(value, list) and [*map(type, value)] == [int, bool] and _is_id(value[0]),
+        "a list of an id and true or false",
+    ),
+    "whole_pretoken_first": (lambda value: isinstance(value, bool), "true or false"),
+}
+"""What else the values of an artifact are."""
+
+
+def _check_values(path: Path, document: Json) -> None:
+    """Check the type of every value, and of what lists and objects hold."""
+    for key, (kind, is_right, what) in _SEVERAL.items():
+        value = document.get(key, kind())
+        if isinstance(value, bytes):
+            continue  # The engine has read and checked it.
+        if not isinstance(value, kind):
+            refuse(path, f"{key} must be {type_name(kind())}, not {type_name(value)}")
+        items = value.items() if isinstance(value, dict) else enumerate(cast("list[Any]", value))
+        for place, item in items:
+            if not is_right(item):
+                refuse(path, f"{key}[{place!r:.80}] must be {what}, not {item!r:.80}")
+    for key, (is_right, what) in _SINGLE.items():
+        if key in document and not is_right(document[key]):
+            refuse(path, f"{key} must be {what}, not {document[key]!r:.80}")
+
+
+def _merge_rows(path: Path, document: Json) -> tuple[bytes, list[int]]:
+    """Return merges as rows of left, right and resulting id, and the resulting ids."""
+    flat, merge_ids = array("I", document["merges"]), array("I", document["merge_ids"])
+    if len(flat) != 2 * len(merge_ids):
+        refuse(
+            path, f"merges must hold two ids for each of {len(merge_ids)} merge_ids, not {len(flat)} in all"
+        )
+    rows = array("I", bytes(12 * len(merge_ids)))
+    rows[::3], rows[1::3], rows[2::3] = flat[::2], flat[1::2], merge_ids
+    return rows.tobytes(), merge_ids.tolist()
+
+
+def _from_hexadecimal(path: Path, field: str, spelled: Mapping[str, str]) -> dict[int, bytes]:
+    """Read the bytes of tokens, in the order of their ids, which must be written in canonical form."""
     tokens: dict[int, bytes] = {}
-    for token_id, digits in zip(ids, spelled.values(), strict=True):
-        if not isinstance(digits, str) or not is_hexadecimal(digits):
-            refuse(path, f"{field}[{token_id}] must be bytes in hexadecimal, not {digits!r:.80}")
-        tokens[token_id] = bytes.fromhex(digits)
+    for key, digits in spelled.items():
+        is_id = key.isdecimal() and len(key) <= 10 and str(int(key)) == key and int(key) <= LARGEST_ID
+        if not is_id:
+            refuse(path, f"{field}: {key!r:.80} is not {_AN_ID}")
+        tokens[int(key)] = bytes.fromhex(digits)
     return dict(sorted(tokens.items()))

@@ -184,10 +184,8 @@ def peer_encode(opened: Opened) -> tuple[str, Encodes] | None:
     from bpetite.formats.shared import peers
 
     vocabulary = opened.tokenizer.vocabulary
-    if opened.kind == "tiktoken":
+    if opened.kind in ("tiktoken", "js-tiktoken"):
         return "tiktoken", peers.tiktoken_encode(opened.files[0], vocabulary)
-    if opened.kind == "js-tiktoken":
-        return "tiktoken", peers.js_tiktoken_encode(opened.files[0], vocabulary)
     if opened.kind == "huggingface":
         return "tokenizers", peers.huggingface_encode(opened.files[0])
     if opened.kind == "gpt2":

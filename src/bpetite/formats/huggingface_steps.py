@@ -195,22 +195,9 @@ def pre_tokenizer_of(pattern: str) -> Json:
     return written[0] if len(written) == 1 else {"type": "Sequence", "pretokenizers": written}
 
 
-_BEHAVIORS = {
-    "Contiguous": r"(?s)\(\?:\(\?>(?P<once>.+)\)\)\+\+",
-    "MergedWithNext": r"(?s)\(\?>(?P<once>.+)\)\(\?:\(\?!(?P=once)\)\[\\s\\S\]\)\*\+",
-    "MergedWithPrevious": r"(?s)\(\?:\(\?!(?P<once>.+)\)\[\\s\\S\]\)\*\+\(\?>(?P=once)\)",
-}
-"""The patterns that `_cutting` returns, by which behaviours are recognised."""
-
-
 def _written_split(expression: str) -> Json:
-    behavior = "Isolated"
-    for name, form in _BEHAVIORS.items():
-        if found := re.fullmatch(form, expression):
-            behavior, expression = name, found["once"]
-            break
     pattern = {"Regex": to_oniguruma(expression)}
-    return {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": False}
+    return {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
 
 
 def _byte_level(*, use_regex: bool = False, add_prefix_space: bool = False) -> Json:

@@ -269,6 +269,8 @@ def _fields(path: Path, message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 def _varint(path: Path, message: bytes, at: int) -> tuple[int, int]:
     """Read the number at a place; return it and its end."""
+    if at < len(message) and message[at] < 0x80:  # as most are
+        return message[at], at + 1
     value = 0
     for place, byte in enumerate(message[at : at + 10]):
         value |= (byte & 0x7F) << 7 * place

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, cast
 
 from bpetite._internal.json import Json, parse_object, refuse, type_name
 from bpetite._internal.types import Path
@@ -107,12 +109,15 @@ def read_configuration(folder: Path) -> Configuration:
     kind = _kind_of_model(folder) if is_of_model else re.sub(r"Tokenizer(?:Fast)?$", "", str(named))
     path = os.path.join(folder, CONFIGURATION)
     decoder = settings.get("added_tokens_decoder")
-    tokens: dict[str, NamedToken] = {}
     if isinstance(decoder, dict):
-        tokens.update(_decoder(path, decoder))
+        listed = [(_content(token), _number(key), token) for key, token in decoder.items()]
+        tokens = _tokens(path, listed)
     else:
-        settings = {**settings, **_document(folder, _MAP)}
-        tokens.update(_added(folder, settings))
+        settings |= _document(folder, _MAP)
+        special = dict(_special(path, settings))
+        added = _document(folder, _ADDED).items()
+        listed = [(text, token_id, {"special": text in special}) for text, token_id in added]
+        tokens = _tokens(os.path.join(folder, _ADDED), listed)
     for text, flags in _special(path, {**_DEFAULTS.get(kind or "", {}), **settings}):
         tokens.setdefault(text, NamedToken(None, flags))
     puts_space = settings.get("add_prefix_space", kind == "Blenderbot")
@@ -144,32 +149,27 @@ def _document(folder: Path, name: str) -> Json:
         return parse_object(path, file.read(), f"a {name}")
 
 
-def _decoder(path: Path, listed: Json) -> Iterator[tuple[str, NamedToken]]:
-    """Yield the tokens of `added_tokens_decoder`, in the order of their ids."""
-    ids: dict[int, Json] = {}
-    for key, value in listed.items():
-        text = value.get("content") if isinstance(value, dict) else None
-        is_id = key.isascii() and key.isdecimal() and len(key) < 11 and int(key) <= LARGEST_ID
-        if not isinstance(text, str) or not text or not is_id or int(key) in ids:
-            refuse(path, f"added_tokens_decoder[{key!r:.40}] is not a token with an id")
-        ids[int(key)] = value
-    for token_id, value in sorted(ids.items()):
-        yield (
-            _checked(path, value["content"]),
-            NamedToken(token_id, _flags(value), value.get("special") is True),
-        )
+def _content(token: object) -> object:
+    """Return the text of a token, which may be an object."""
+    return token.get("content") if isinstance(token, dict) else token
 
 
-def _added(folder: Path, settings: Json) -> Iterator[tuple[str, NamedToken]]:
-    """Yield the tokens of `added_tokens.json`, in the order of their ids."""
-    path = os.path.join(folder, _ADDED)
-    listed = _document(folder, _ADDED)
-    special = {text for text, _ in _special(os.path.join(folder, CONFIGURATION), settings)}
-    for text, token_id in listed.items():
-        if type(token_id) is not int or not 0 <= token_id <= LARGEST_ID or not text:
-            refuse(path, f"{text!r:.40} has no id, but {token_id!r:.40}")
-    for text, token_id in sorted(listed.items(), key=lambda item: item[1]):
-        yield _checked(path, text), NamedToken(token_id, (), text in special)
+def _number(key: str) -> int | None:
+    return int(key) if key.isascii() and key.isdecimal() and len(key) < 11 else None
+
+
+def _tokens(path: Path, listed: Sequence[tuple[object, object, Any]]) -> dict[str, NamedToken]:
+    """Return the tokens of a file, of texts, ids and flags, in the order of their ids."""
+    ids: dict[int, tuple[str, Any]] = {}
+    for text, token_id, token in listed:
+        is_id = type(token_id) is int and 0 <= token_id <= LARGEST_ID and token_id not in ids
+        if not is_id or not text or not isinstance(text, str) or not isinstance(token, dict):
+            refuse(path, f"{text!r:.40} with the id {token_id!r:.40} is not a token with an id of its own")
+        ids[cast(int, token_id)] = _checked(path, text), token
+    return {
+        text: NamedToken(token_id, _flags(token), token.get("special") is True)
+        for token_id, (text, token) in sorted(ids.items(), key=itemgetter(0))
+    }
 
 
 def _special(path: Path, settings: Json) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -181,7 +181,7 @@ def _special(path: Path, settings: Json) -> Iterator[tuple[str, tuple[str, ...]]
             refuse(path, f"{name} must be a list of tokens, not {type_name(several)}")
         named += [(name, one) for one in (several.values() if isinstance(several, dict) else several)]
     for name, one in named:
-        text = one.get("content") if isinstance(one, dict) else one
+        text = _content(one)
         if one is None or text == "":
             continue
         if not isinstance(text, str):

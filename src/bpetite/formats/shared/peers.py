@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import os
-from collections.abc import Mapping
 from typing import Any
 
 from bpetite._internal.types import Path
@@ -17,34 +16,28 @@ from bpetite.vocabulary import Vocabulary
 
 
 def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
-    """Load a file's ranks into tiktoken itself, with the pattern and special tokens of the vocabulary.
+    """Load the ranks of a file, or of JS-tiktoken's JSON, into tiktoken itself, with the pattern and special
+    tokens of the vocabulary.
 
     tiktoken's own reader of files is not used, as it caches them by name.
     """
-    lines = (line.split() for line in _content(path).splitlines() if line.strip())
-    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
-    return _encode_by_ranks(path, vocabulary, ranks)
-
-
-def js_tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
-    """Load the ranks of JS-tiktoken's JSON into tiktoken itself."""
-    ranks: dict[bytes, int] = {}
-    for line in json.loads(_content(path))["bpe_ranks"].split("\n"):
-        _, first, *spelled = line.split(" ") if line else ("!", "0")
-        ranks.update((base64.b64decode(token), rank) for rank, token in enumerate(spelled, int(first)))
-    return _encode_by_ranks(path, vocabulary, ranks)
-
-
-def _encode_by_ranks(path: Path, vocabulary: Vocabulary, ranks: Mapping[bytes, int]) -> Encodes:
     import tiktoken
 
+    content = _content(path)
+    ranks: dict[bytes, int] = {}
+    if content.startswith(b"{"):
+        for line in filter(None, json.loads(content)["bpe_ranks"].split("\n")):
+            _, first, *spelled = line.split(" ")
+            ranks |= {base64.b64decode(token): rank for rank, token in enumerate(spelled, int(first))}
+    else:
+        lines = (line.split() for line in content.splitlines() if line.strip())
+        ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
     encoding = tiktoken.Encoding(
         os.fspath(path),
         pat_str=covering_pattern(vocabulary.pattern),
-        mergeable_ranks=dict(ranks),
+        mergeable_ranks=ranks,
         special_tokens=dict(vocabulary.special_tokens),
     )
-
     normalizer = normalizing(steps_in(vocabulary.normalization))
     return lambda text: encoding.encode(normalizer(text), allowed_special="all")
 
