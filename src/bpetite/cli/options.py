@@ -20,14 +20,12 @@ SHARED: dict[str, dict[str, Any]] = {
     "--num-threads": {"type": int, "metavar": "N", "help": "threads to use (default: all cores)"},
     "--cluster": {
         "metavar": "ADDRESS",
-        "help": "run on the Ray cluster at this address; `local` starts one on this machine",
+        "help": "run on this Ray cluster; `local` starts one here",
     },
+    "--force": {"action": "store_true", "help": "overwrite the output if it exists"},
     "--json": {"action": "store_true", "help": "print JSON instead of text for people"},
     "--quiet": {"action": "store_true", "help": "print only errors on stderr"},
-    "--no-color": {
-        "action": "store_true",
-        "help": "no colours (as if NO_COLOR were set in the environment)",
-    },
+    "--no-color": {"action": "store_true", "help": "no colours (as if NO_COLOR were set)"},
 }
 
 
@@ -40,7 +38,7 @@ def add_shared(command: argparse.ArgumentParser, *flags: str) -> None:
 def add_output(command: argparse.ArgumentParser, what: str) -> None:
     """Declare the output file."""
     command.add_argument("--output", required=True, metavar="FILE", help=what)
-    command.add_argument("--force", action="store_true", help="overwrite the output if it exists")
+    add_shared(command, "--force")
 
 
 def check_output(path: str, *, force: bool) -> None:

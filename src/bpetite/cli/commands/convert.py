@@ -45,14 +45,13 @@ def declare(command: argparse.ArgumentParser) -> None:
         "is a folder, or else GPT-2's files); anything else is an artifact",
     )
     add("--to", dest="target_format", choices=READ, help="the format of OUT (default: by its name)")
-    add("--force", action="store_true", help="overwrite the output if it exists")
     add(
         "--tokenizer-config",
         action="store_true",
         help="also write a tokenizer_config.json to the same folder, for transformers' AutoTokenizer",
     )
     add("--check", action="store_true", help="compare ids with the libraries of the two formats")
-    add_shared(command, "--quiet", "--no-color")
+    add_shared(command, "--force", "--quiet", "--no-color")
     add_what_files_lack(command)
 
 
@@ -94,12 +93,6 @@ def run(options: argparse.Namespace) -> bytes:
     return json_line(summary)
 
 
-_WRITTEN_AS = {
-    "bpetite": "an artifact of bpetite",
-    "gpt2": "a folder with GPT-2's vocab.json and merges.txt",
-}
-
-
 def _target_format(opened: Opened, path: str, *, quiet: bool) -> str:
     """Choose the format by the name of the output; print it if the name does not show it."""
     name = last_part(path)
@@ -119,7 +112,9 @@ def _target_format(opened: Opened, path: str, *, quiet: bool) -> str:
     if kind == "gpt2" and original and original.is_folder:
         return original.kind
     if not quiet and not is_folder_name(path):
-        tell(f"{path} will be {_WRITTEN_AS[kind]}; choose another format with --to")
+        gpt2 = "a folder with GPT-2's vocab.json and merges.txt"
+        what = gpt2 if kind == "gpt2" else "an artifact of bpetite"
+        tell(f"{path} will be {what}; choose another format with --to")
     return kind
 
 

@@ -102,18 +102,13 @@ def _text(facts: dict[str, Any]) -> list[str]:
     ]
     longest = [(str(one["id"]), str(one["length"]), _quoted(one)) for one in facts["longest_tokens"]]
     merges = [
-        (
-            str(merge["rank"]),
-            str(merge["made"]["id"]),
-            f"{_quoted(merge['left'])} + {_quoted(merge['right'])}",
-            _quoted(merge["made"]),
-        )
-        for merge in facts["first_merges"] + facts["last_merges"]
+        (str(one["rank"]), str(one["made"]["id"]), f"{_quoted(one['left'])} + {_quoted(one['right'])}")
+        for one in facts["first_merges"] + facts["last_merges"]
     ]
     return [
         *(f"  {name:<12} {fact}" for name, fact in said if fact),
         *("", "Longest tokens", *columns([("id", "bytes", "token"), *longest], left=[2])),
-        *("", "First and last merges", *columns([("rank", "id", "merge", "token"), *merges], left=[2, 3])),
+        *("", "First and last merges", *columns([("rank", "id", "merge"), *merges], left=[2])),
     ]
 
 

@@ -8,7 +8,7 @@ from bpetite._internal.files import write_whole
 from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, name_of, read_models, unique_names
 from bpetite.cli.options import add_output, add_shared, check_output
-from bpetite.cli.output import columns, json_line, lines
+from bpetite.cli.output import json_line, lines, table
 from bpetite.cli.reading import add_reading, add_sources, reading_of
 from bpetite.corpus.statistics import sources_of, tally
 
@@ -44,8 +44,7 @@ def run(options: argparse.Namespace) -> bytes:
         file.write(document(made))
     rows = made["sources"]
     if options.json:
-        beside = {"compared": made["compared"]} if made["compared"] else {}
-        return json_line({"sources": rows, "unused_tokens": made["unused"], **beside})
+        return json_line({"sources": rows, "unused_tokens": made["unused"], "compared": made["compared"]})
     cells = [(row["name"], f"{row['tokens']:,}", f"{row['bytes_per_token']:.3f}") for row in rows]
-    measured = columns([("source", "tokens", "bytes per token"), *cells], left=[0])
-    return lines([*measured, f"{made['unused']:,} tokens were not used"])
+    measured = table([("source", "tokens", "bytes per token"), *cells])
+    return measured + lines([f"{made['unused']:,} tokens were not used"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -72,7 +73,11 @@ class Model:
         pretokens: Sequence[bytes] = self.tokenizer.pretokens(text)
         if token is not None:
             before = self.tokenizer.encode(text)[:token]
-            pretokens = [_at(pretokens, sum(len(self.explainer.token(token_id)) for token_id in before))]
+            offset = sum(len(self.explainer.token(token_id)) for token_id in before)
+            place = bisect_right(list(accumulate(map(len, pretokens))), offset)
+            if place == len(pretokens):
+                raise ValueError("the text has no such token")
+            pretokens = [pretokens[place]]
         replayed = [self._replayed(pretoken) for pretoken in pretokens]
         used = {token_id for one in replayed for state in one["states"] for token_id in state}
         return {"pretokens": replayed, "tokens": self._drawn(used)}
@@ -111,14 +116,6 @@ class Model:
         return {"total": len(found), "rows": list(map(self._described, found[first : first + ROWS]))}
 
 
-def _at(pretokens: Sequence[bytes], offset: int) -> bytes:
-    """Return the pretoken that contains the byte at an offset."""
-    for pretoken, end in zip(pretokens, accumulate(map(len, pretokens)), strict=True):
-        if offset < end:
-            return pretoken
-    raise ValueError("the text has no such token")
-
-
 def _matcher(by: str, query: str) -> Callable[[int, bytes], bool]:
     if by == "id" and query:
         found = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", query, re.ASCII)
@@ -135,12 +132,6 @@ def _matcher(by: str, query: str) -> Callable[[int, bytes], bool]:
     return lambda token_id, token: sought in token
 
 
-def about(models: Sequence[Model]) -> Answer:
-    """What the page shows first."""
-    rules = [model.rules() for model in models]
-    return {"models": rules, "patterns": list(PATTERNS), "dialects": list(DIALECTS)}
-
-
 _ABOUT_A_MODEL = ("encode", "token", "steps", "vocabulary")
 _ABOUT_A_CORPUS: dict[str, Callable[..., Answer]] = {"lessons": lessons, "difference": difference}
 
@@ -151,7 +142,8 @@ def answer(models: Sequence[Model], asked: Any) -> Answer:
         raise ValueError("a question must be a JSON object with its name")
     question = asked.pop("question")
     if question == "about":
-        return about(models)
+        rules = [model.rules() for model in models]
+        return {"models": rules, "patterns": list(PATTERNS), "dialects": list(DIALECTS)}
     function = _ABOUT_A_CORPUS.get(question)
     if question in _ABOUT_A_MODEL:
         number = asked.pop("model", None)

@@ -13,19 +13,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
-from bpetite.corpus.statistics import Fit, Tallied, rows_of
+from bpetite.corpus.statistics import Tallied, rows_of
 from bpetite.encoding.display import bytes_per_token
 from bpetite.patterns import pattern_name
 from bpetite.show.explain import Explainer
 from bpetite.show.viewer.page import drawn
 from bpetite.tokenizer import Tokenizer
 
-Row = TypeVar("Row")
 Uses = Mapping[int, int]
 """How often each id was used; an id that never was may be missing."""
 
+_OF_SOURCE = ("name", "bytes", "characters", "tokens", "bytes_per_token")
 _UNUSED_SHOWN = 200
 _MOST_USED_SHOWN = 12
 _POINTS = 200
@@ -38,42 +38,28 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied) -> dict[str, Any]:
     uses = {token_id: count for token_id, count in enumerate(tallied.uses[0].tolist()) if count}
     by_use = sorted(uses.items(), key=lambda item: -item[1])
     never = unused(tokenizer, uses)
-    whole = fits[-1]
-    sizes = tokens_by_size(tokenizer, uses)
+    size = fits[-1].bytes
     return {
         "name": name,
-        "facts": _facts(tokenizer, whole),
-        "sources": [source_numbers(fit) for fit in fits],
+        "facts": [
+            ("Tokens", f"{tokenizer.vocab_size:,}, of which {len(tokenizer.special_tokens)} special"),
+            ("Dialect", tokenizer.dialect.name),
+            ("Pattern", pattern_name(tokenizer.pattern) or tokenizer.pattern),
+            ("Fingerprint", tokenizer.fingerprint),
+        ],
+        "sources": [{number: getattr(fit, number) for number in _OF_SOURCE} for fit in fits],
         "compared": rows_of(models, tallied) if len(models) > 1 else [],
-        "sizes": [(size, tokens, bytes_per_token(whole.bytes, tokens)) for size, tokens in _thinned(sizes)],
+        "sizes": [
+            (tokens_there, needed, bytes_per_token(size, needed))
+            for tokens_there, needed in _thinned(tokens_by_size(tokenizer, uses))
+        ],
         "lengths": lengths(tokenizer, uses),
         "frequencies": _thinned([(place, count) for place, (_, count) in enumerate(by_use, 1)]),
-        "most_used": [
-            (drawn(tokenizer.token_bytes(token_id)), token_id, count)
-            for token_id, count in by_use[:_MOST_USED_SHOWN]
-        ],
+        "most_used": [(drawn(tokenizer.token_bytes(i)), i, uses[i]) for i, _ in by_use[:_MOST_USED_SHOWN]],
         "unused": len(never),
         "unused_share": len(never) / tokenizer.vocab_size,
         "unused_shown": [(drawn(tokenizer.token_bytes(i)), i) for i in never[:_UNUSED_SHOWN]],
     }
-
-
-def _facts(tokenizer: Tokenizer, whole: Fit) -> list[tuple[str, str]]:
-    encoded = f"{whole.tokens:,} tokens, {whole.bytes_per_token:.3f} bytes per token"
-    return [
-        ("Tokens", f"{tokenizer.vocab_size:,}, of which {len(tokenizer.special_tokens)} special"),
-        ("Dialect", tokenizer.dialect.name),
-        ("Pattern", pattern_name(tokenizer.pattern) or tokenizer.pattern),
-        ("Fingerprint", tokenizer.fingerprint),
-        ("Text", f"{whole.bytes:,} bytes"),
-        ("Encoded", encoded),
-    ]
-
-
-def source_numbers(fit: Fit) -> dict[str, Any]:
-    """Return the numbers of one source, or of all of them."""
-    names = ("name", "bytes", "characters", "tokens", "bytes_per_token")
-    return {name: getattr(fit, name) for name in names}
 
 
 def unused(tokenizer: Tokenizer, uses: Uses) -> list[int]:
@@ -129,7 +115,7 @@ def tokens_by_size(tokenizer: Tokenizer, uses: Uses) -> list[tuple[int, int]]:
     return rows
 
 
-def _thinned(rows: Sequence[Row]) -> list[Row]:
+def _thinned(rows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Keep some rows, evenly spaced on a logarithmic scale, including the first and the last."""
     if len(rows) <= _POINTS:
         return list(rows)

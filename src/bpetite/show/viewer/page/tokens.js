@@ -6,7 +6,7 @@ naïve café, 東京へ行く, привет 👋🏽
 <|endoftext|>`;
 
 const LARGE = 100_000;
-const COLOURS = 6;
+const COLOURS = 4;
 const BATCH = 3000;
 
 /** `watch(model, text, token)` shows the merging of the pretoken that holds a token. */
