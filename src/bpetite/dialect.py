@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 from bpetite._constants import BASE_VOCAB_SIZE
 from bpetite._internal.arguments import check_type, worded
@@ -169,13 +169,7 @@ class Dialect:
 
 
 AXES: dict[str, tuple[str, ...]] = {
-    "tie_break": ("smallest_ids", "largest_bytes", "smallest_bytes"),
-    "base_ids": ("byte_value", "gpt2_printable"),
-    "special_ids": ("first", "after_bytes", "last"),
-    "vocab_size_counts": ("bytes_and_merges", "everything"),
-    "specials_in_corpus": ("text", "boundary"),
-    "equal_tokens": ("distinct", "shared"),
-    "unmatched_text": ("counted", "skipped"),
+    axis: get_args(choices) for axis, choices in get_type_hints(Dialect).items()
 }
 """The choices on every axis."""
 

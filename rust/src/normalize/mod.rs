@@ -90,15 +90,11 @@ impl Normalizer {
     /// Whether a text may be cut before this character, whatever stands before it and follows: both parts are normalized
     /// on their own, the second one as [`Beginning::Within`].
     pub fn starts(&self, character: char) -> bool {
-        let mut first = character;
-        for step in self.steps.iter().filter(|step| !step.prepends()) {
-            if !step.is_of_characters() {
-                return self.can_cut && step.starts(first);
-            }
-            let Some(image) = step.first_of(first) else { return false };
-            first = image;
-        }
-        self.can_cut
+        let deciding = self.steps.iter().position(NormalizerStep::decides);
+        let (before, from) = self.steps.split_at(deciding.unwrap_or(self.steps.len()));
+        let starts =
+            |step: &NormalizerStep| before.iter().all(|step| step.keeps(character)) && step.starts(character);
+        self.can_cut && from.first().is_none_or(starts)
     }
 
     /// Whether a character starts, and becomes itself when what follows starts.
@@ -119,7 +115,7 @@ impl Normalizer {
 fn can_cut(steps: &[NormalizerStep]) -> bool {
     let (mut deciding, mut drops) = (0, false);
     steps.iter().all(|step| {
-        deciding += usize::from(!step.prepends() && !step.is_of_characters());
+        deciding += usize::from(step.decides());
         let fits = deciding <= 1 && step.is_local() && !(step.prepends() && drops);
         drops |= step.may_drop();
         fits

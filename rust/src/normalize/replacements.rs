@@ -36,19 +36,9 @@ impl Replacements {
 
     /// Whether a character starts, and stays if what follows starts.
     pub fn keeps(&self, character: char) -> bool {
-        self.starts(character) && self.new_of(character).is_none()
-    }
-
-    /// How what becomes of a character that stands alone begins, if something is left of it.
-    pub fn first_of(&self, character: char) -> Option<char> {
-        self.new_of(character).map_or(Some(character), |new| new.chars().next())
-    }
-
-    fn new_of(&self, character: char) -> Option<&str> {
-        if !self.begins.contains(character) {
-            return None;
-        }
-        self.longest(character.encode_utf8(&mut [0; 4])).map(|(_, new)| &**new)
+        let is_replaced =
+            self.begins.contains(character) && self.longest(character.encode_utf8(&mut [0; 4])).is_some();
+        self.starts(character) && !is_replaced
     }
 
     /// Whether each character is replaced, or not, whatever stands beside it.

@@ -74,22 +74,12 @@ impl NormalizerStep {
         !matches!(self, Self::StripLeft | Self::StripRight | Self::ReplaceMatches { .. })
     }
 
-    /// Whether what a character becomes depends on nothing else, so that a text may be cut anywhere.
-    pub fn is_of_characters(&self) -> bool {
+    /// Whether what a character becomes depends on those beside it, so that this step decides where a text may be cut.
+    pub fn decides(&self) -> bool {
         match self {
-            Self::Lowercase | Self::StripAccents => true,
-            Self::Replace(replacements) => replacements.are_of_characters(),
-            _ => false,
-        }
-    }
-
-    /// How what becomes of a character begins, if something is left of it.
-    pub fn first_of(&self, character: char) -> Option<char> {
-        match self {
-            Self::Lowercase => lower(character).next(),
-            Self::StripAccents if marks().contains(character) => None,
-            Self::Replace(replacements) => replacements.first_of(character),
-            _ => Some(character),
+            Self::Lowercase | Self::StripAccents | Self::Prepend { .. } => false,
+            Self::Replace(replacements) => !replacements.are_of_characters(),
+            _ => true,
         }
     }
 

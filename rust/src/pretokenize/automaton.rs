@@ -274,18 +274,25 @@ fn may_fail(moves: &[Vec<Move>]) -> Vec<bool> {
 
 impl Net {
     /// Add to `list` the nodes other than splits that are reachable from a node, in the order of preference, up to a
-    /// match.
-    fn close(&self, node: usize, list: &mut Vec<usize>, seen: &mut [bool]) -> bool {
+    /// match; or past those that are empty, at the start of a match that must not be.
+    fn close(&self, node: usize, is_empty: bool, list: &mut Vec<usize>, seen: &mut [bool]) -> bool {
         if std::mem::replace(&mut seen[node], true) {
             return false;
         }
         match &self.nodes[node] {
-            NetNode::Split(ways) => ways.iter().any(|&way| self.close(way, list, seen)),
+            NetNode::Split(ways) => ways.iter().any(|&way| self.close(way, is_empty, list, seen)),
+            NetNode::Match if is_empty && !self.is_atomic => false,
             kind => {
                 list.push(node);
                 matches!(kind, NetNode::Match)
             }
         }
+    }
+
+    fn closed(&self, node: usize, is_empty: bool) -> Vec<usize> {
+        let (mut list, mut seen) = (Vec::new(), vec![false; self.nodes.len()]);
+        self.close(node, is_empty, &mut list, &mut seen);
+        list
     }
 
     /// Build all states and their transitions (the subset construction).
@@ -296,7 +303,7 @@ impl Net {
         let mut number: HashMap<Vec<usize>, u16> = HashMap::from([(Vec::new(), DEAD)]);
         let dead = Move { matched: false, next: DEAD };
         let mut moves = vec![vec![dead; atoms]];
-        let mut lists: Vec<Vec<usize>> = vec![Vec::new(), self.start()];
+        let mut lists: Vec<Vec<usize>> = vec![Vec::new(), self.closed(self.entry, true)];
         let mut visits = 0;
         while let Some(list) = lists.get(moves.len()).cloned() {
             let at_start = moves.len() == usize::from(START);
@@ -317,16 +324,11 @@ impl Net {
                 if visits > MAX_VISITS {
                     return None;
                 }
-                let NetStep { next, .. } = way;
-                let next = match number.get(&next) {
-                    Some(&known) => known,
-                    None => {
-                        let new = lists.len() as u16;
-                        lists.push(next.clone());
-                        number.insert(next, new);
-                        new
-                    }
-                };
+                let new = lists.len() as u16;
+                let next = *number.entry(way.next).or_insert_with_key(|list| {
+                    lists.push(list.clone());
+                    new
+                });
                 row.push(Move { matched, next });
             }
             moves.push(row);
@@ -335,34 +337,6 @@ impl Net {
             }
         }
         Some(moves)
-    }
-
-    /// The nodes of the start state. An empty match does not count.
-    fn start(&self) -> Vec<usize> {
-        self.closed(self.entry, true)
-    }
-
-    /// The nodes other than splits that are reachable from a node: at the start, a match is not empty, so those after an
-    /// empty one are reachable, too.
-    fn closed(&self, node: usize, at_start: bool) -> Vec<usize> {
-        let (mut list, mut seen) = (Vec::new(), vec![false; self.nodes.len()]);
-        if at_start && !self.is_atomic {
-            self.close_past_matches(node, &mut list, &mut seen);
-        } else {
-            self.close(node, &mut list, &mut seen);
-        }
-        list
-    }
-
-    fn close_past_matches(&self, node: usize, list: &mut Vec<usize>, seen: &mut [bool]) {
-        if std::mem::replace(&mut seen[node], true) {
-            return;
-        }
-        match &self.nodes[node] {
-            NetNode::Split(ways) => ways.iter().for_each(|&way| self.close_past_matches(way, list, seen)),
-            NetNode::Match => {}
-            NetNode::Take(..) | NetNode::Look(..) | NetNode::Ahead { .. } => list.push(node),
-        }
     }
 }
 
@@ -391,7 +365,7 @@ impl NetStep<'_> {
             NetNode::Take(atoms, next) => {
                 if atoms & self.atom != 0 && !self.ended {
                     let before = self.next.len();
-                    self.ended = self.net.close(next, &mut self.next, &mut self.taken);
+                    self.ended = self.net.close(next, false, &mut self.next, &mut self.taken);
                     self.visits += self.next.len() - before;
                 }
                 false
