@@ -288,19 +288,6 @@ def test_what_was_read_must_be_as_it_was(tmp_path: Path, monkeypatch: pytest.Mon
     assert resumed(paths, tmp_path / "out") == undisturbed(paths, tmp_path / "whole")
 
 
-def test_a_full_disk_is_told_with_the_file_and_how_to_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths = files(tmp_path / "in", 4)
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(tmp_path / "out" / "shard-000003.npy"))
-    raised = stopped(paths, tmp_path / "out", monkeypatch, 3, full)
-    assert isinstance(raised, OSError)
-    assert raised.errno == errno.ENOSPC
-    assert raised.filename == str(tmp_path / "out" / "shard-000003.npy")
-    assert "resume=True continues" in str(raised)
-    assert resumed(paths, tmp_path / "out") == undisturbed(paths, tmp_path / "whole")
-
-
 def test_a_size_of_shards_may_have_a_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     TOKENIZER.save(tmp_path / "t.json")
     (tmp_path / "c.txt").write_text("a " * 3000)

@@ -115,9 +115,8 @@ class Counts:
         limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
         counts._table.add_documents([], **limits)
         with shown(progress) as told:
-            report = None if told is None else ProgressOfAll(told, size_of(inputs))
-            if report is not None:
-                report.tell("counting", 0, 0)
+            report = ProgressOfAll(told, size_of(inputs))
+            report.tell("counting", 0, 0)
             weighted: list[Counts] = []
             for (weight, source), group in groupby(inputs, key=weight_of):
                 part = counts if weight == 1 else counts.empty()

@@ -12,7 +12,7 @@ from bpetite.cli.output import json_line
 from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import ProgressOfAll, Tally
 from bpetite.reading.memory_limit import room_within
-from bpetite.reading.sources import Input, find_inputs, size_of
+from bpetite.reading.sources import find_inputs, size_of
 
 
 @contextlib.contextmanager
@@ -44,21 +44,17 @@ def load_counts(
     """
     inputs = find_inputs(arguments)
     least = min_count if len(inputs) == 1 and inputs[0].weight == 1 else 1
-    loading = None if progress is None else ProgressOfAll(progress, size_of(inputs))
-    parts = (_weighted_counts(found, memory_limit, least, loading) for found in inputs)
-    if len(inputs) == 1:
-        return next(parts)
-    return Counts.merge(parts, memory_limit=memory_limit)
+    loading = ProgressOfAll(progress, size_of(inputs))
 
+    def parts() -> Iterator[Counts]:
+        for found in inputs:
+            counts = Counts.load(
+                found.name, min_count=least, memory_limit=memory_limit, progress=loading.tell
+            )
+            loading.next()
+            yield counts if found.weight == 1 else counts.weighted(found.weight, found.name)
 
-def _weighted_counts(
-    found: Input, memory_limit: int | None, min_count: int, loading: ProgressOfAll | None
-) -> Counts:
-    progress = None if loading is None else loading.tell
-    counts = Counts.load(found.name, min_count=min_count, memory_limit=memory_limit, progress=progress)
-    if loading is not None:
-        loading.next()
-    return counts if found.weight == 1 else counts.weighted(found.weight, found.name)
+    return next(parts()) if len(inputs) == 1 else Counts.merge(parts(), memory_limit=memory_limit)
 
 
 def summary_of(counts: Counts) -> bytes:

@@ -38,7 +38,7 @@ from bpetite.corpus.manifest import Manifest, Reached
 from bpetite.corpus.run import Part, Stretch, run, stretches_of
 from bpetite.corpus.shards import Ids
 from bpetite.counts import Counts
-from bpetite.reading.counting import Tally, count_inputs
+from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
@@ -148,7 +148,7 @@ def _count_group(empty: Counts, group: list[Input], reading: Reading, splitters:
     """Return what was read of a group of parts, and the rows of each range of pretokens."""
     counts, weighted = empty.empty(), empty.empty()
     limits: Limits = {"num_threads": 1, "memory_limit": None}
-    counts.beside += count_inputs(counts._table, group, reading, limits)
+    counts.beside += count_inputs(counts._table, group, reading, limits, ProgressOfAll(None, 0))
     weighted._accumulate(counts, int(group[0].weight * empty.scale))
     return [(weighted._read(), weighted.total), *weighted._table.ranges(splitters)]
 

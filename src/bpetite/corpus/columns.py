@@ -65,7 +65,9 @@ def encode_column(
         opened(raw, column) as file,
         write_whole(output, overwrite=overwrite) as written,
     ):
-        _refuse_known(raw.name, file.schema_arrow, ids_column)
+        if ids_column in file.schema_arrow.names:
+            known = f"{raw.name} has a column {ids_column!r} already; "
+            raise ValueError(worded(lambda name: f"{known}{name('ids_column')} names another"))
         schema = file.schema_arrow.append(arrow.field(ids_column, kind))
         with pyarrow.parquet.ParquetWriter(written, schema, compression="zstd") as writer:
             for group in range(file.num_row_groups):
@@ -82,13 +84,6 @@ def encode_column(
                     report("encoding", raw.expected * (group + 1) // file.num_row_groups, raw.expected)
                     report("documents", rows, 0)
     return rows, ids
-
-
-def _refuse_known(path: str, schema: Any, ids_column: str) -> None:
-    """Refuse the name of a column that the file has already."""
-    if ids_column in schema.names:
-        known = f"{path} has a column {ids_column!r} already; "
-        raise ValueError(worded(lambda name: f"{known}{name('ids_column')} names another"))
 
 
 def _refuse_null(path: str, table: Any, column: str, rows: int) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,6 @@ from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manif
 from bpetite.corpus.shards import remove_parts
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-"""The errors of a full disk and of a used up quota."""
 
 
 def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
@@ -42,19 +37,6 @@ def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     if (folder / JOURNAL).exists():  # A read-only file system refuses to remove even what is not there.
         (folder / JOURNAL).unlink(missing_ok=True)
     return manifest
-
-
-@contextlib.contextmanager
-def proposing_resume(folder: Path) -> Iterator[None]:
-    """Let the error of a full disk name a file and say how to go on."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        full = error.strerror
-        why = worded(lambda name: f"{full}; {name('resume', True)} continues after the last whole shard")
-        raise OSError(error.errno, why, error.filename or str(folder)) from error
 
 
 def begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> Reached:

@@ -28,7 +28,7 @@ from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
 from bpetite.corpus.job import Corpus, Job, Options, Read, read_sources
 from bpetite.corpus.manifest import Journal, Manifest, Reached, ReadInput
-from bpetite.corpus.resume import begin_run, finished, proposing_resume
+from bpetite.corpus.resume import begin_run, finished
 from bpetite.corpus.shards import Ids, Shard, ShardWriter
 from bpetite.reading.batches import Batch, Ended
 from bpetite.reading.sources import size_of
@@ -104,7 +104,7 @@ def run(job: Job, folder: Path, work: Work, resume: bool, progress: Progress | b
     done = finished(folder, job, resume)
     if done is not None:
         return done
-    with closing(Journal(folder)) as journal, proposing_resume(folder), shown(progress) as report:
+    with closing(Journal(folder)) as journal, shown(progress) as report:
         reached = begin_run(folder, journal, job, resume)
         with closing(work(reached)) as parts, closing(_Run(folder, journal, job, reached, report)) as shards:
             shards.write(parts)

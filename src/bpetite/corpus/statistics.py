@@ -22,6 +22,11 @@ from bpetite.reading.sources import find_inputs, size_of
 from bpetite.reading.threads import threads_of
 from bpetite.tokenizer import Tokenizer
 
+_NUMBERS = (
+    *("documents", "bytes", "words", "tokens", "bytes_per_token", "tokens_per_word"),
+    *("distinct_tokens", "vocabulary_used"),
+)
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -56,16 +61,7 @@ class Fit:
 
     def to_dict(self) -> dict[str, int | float]:
         """Return everything but the name."""
-        return {
-            "documents": self.documents,
-            "bytes": self.bytes,
-            "words": self.words,
-            "tokens": self.tokens,
-            "bytes_per_token": self.bytes_per_token,
-            "tokens_per_word": self.tokens_per_word,
-            "distinct_tokens": self.distinct_tokens,
-            "vocabulary_used": self.vocabulary_used,
-        }
+        return {name: getattr(self, name) for name in _NUMBERS}
 
 
 class Measuring(TypedDict, total=False):

@@ -39,9 +39,9 @@ class Tally:
 
 
 class ProgressOfAll:
-    """Progress over all inputs, from calls that each report only their own."""
+    """Progress over all inputs, from calls that each report only their own; perhaps to nobody."""
 
-    def __init__(self, progress: Progress, total: int) -> None:
+    def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress = progress
         self._total = total
         self._before = self._now = 0
@@ -50,12 +50,14 @@ class ProgressOfAll:
     def tell(self, stage: str, done: int, total: int) -> None:
         """Report the progress of the current call."""
         self._now = done
-        self._progress(stage, self._before + done, self._total)
+        if self._progress is not None:
+            self._progress(stage, self._before + done, self._total)
 
     def tell_documents(self, so_far: int) -> None:
         """Report the minimum number of documents that the current call has counted."""
         self._documents = max(self._documents, so_far)
-        self._progress("documents", self._documents_before + self._documents, 0)
+        if self._progress is not None:
+            self._progress("documents", self._documents_before + self._documents, 0)
 
     def next(self) -> None:
         """Go on to the next call."""
@@ -70,37 +72,22 @@ def printable(name: str) -> str:
 
 
 def count_inputs(
-    table: CountTable,
-    inputs: Iterable[Input],
-    reading: Reading,
-    limits: Limits,
-    progress: ProgressOfAll | None = None,
+    table: CountTable, inputs: Iterable[Input], reading: Reading, limits: Limits, progress: ProgressOfAll
 ) -> Tally:
     """Add the documents of inputs to a table; return what was read in addition to what the table knows."""
     beside = Tally()
     for plain, group in groupby(inputs, key=lambda found: is_plain_text(found, reading)):
         while plain and (names := [found.name for found in islice(group, _FILES)]):
-            table.add_files(
-                names,
-                progress=None if progress is None else progress.tell,
-                on_documents=None if progress is None else progress.tell_documents,
-                **limits,
-            )
-            if progress is not None:
-                progress.next()
+            table.add_files(names, progress=progress.tell, on_documents=progress.tell_documents, **limits)
+            progress.next()
         if not plain:
             beside += _count_documents(table, group, reading, limits, progress)
-            if progress is not None:
-                progress.next()
+            progress.next()
     return beside
 
 
 def _count_documents(
-    table: CountTable,
-    inputs: Iterable[Input],
-    reading: Reading,
-    limits: Limits,
-    progress: ProgressOfAll | None,
+    table: CountTable, inputs: Iterable[Input], reading: Reading, limits: Limits, progress: ProgressOfAll
 ) -> Tally:
     """Let the engine count batches in any order, while more are read."""
     pieces = affected = read = 0
@@ -113,12 +100,7 @@ def _count_documents(
             pieces += batch.goes_on
             affected += batch.affected
             yield printable(source.name), batch.first, batch.begun, batch.texts
-            if progress is not None:
-                progress.tell("counting", read, 0)
+            progress.tell("counting", read, 0)
 
-    table.add_batches(
-        batches(),
-        on_documents=None if progress is None else lambda done: progress.tell_documents(done - pieces),
-        **limits,
-    )
+    table.add_batches(batches(), on_documents=lambda done: progress.tell_documents(done - pieces), **limits)
     return Tally(-pieces, 0, *((affected, 0) if reading.invalid == "replace" else (0, affected)))

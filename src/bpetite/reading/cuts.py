@@ -7,14 +7,16 @@ patterns, there is no such place, and each document is held in memory as a whole
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle, islice
 
 from bpetite._engine import safe_cut
 
-_WINDOW = 1 << 14
-_WINDOWS = 16
+_WINDOW, _WINDOWS = 1 << 12, 64
+"""The bytes of the windows that are searched one after the other, from the end, and their number."""
+
 _TRIES = 16
+"""How often each pattern may propose another place in a window."""
 
 Cut = Callable[[bytes], int | None]
 
@@ -31,21 +33,14 @@ def cutter(patterns: Sequence[str], special_tokens: Iterable[str]) -> Cut:
             start = end - _WINDOW
             if start < 0:
                 break
-            for place in islice(_places(text, start, end, patterns), _TRIES):
-                around = text[place - margin : place + margin]
-                if not any(_touches(around, special, margin) for special in specials):
-                    return place
+            place = _agreed(text, start, end, patterns)
+            around = b"" if place is None else text[place - margin : place + margin]
+            if place is not None and not any(_touches(around, special, margin) for special in specials):
+                return place
             end = start
         return None
 
     return cut
-
-
-def _places(text: bytes, start: int, end: int, patterns: Sequence[str]) -> Iterator[int]:
-    """Yield the places between two positions that are safe for all patterns."""
-    while (place := _agreed(text, start, end, patterns)) is not None:
-        yield place
-        start = place + 1
 
 
 def _agreed(text: bytes, start: int, end: int, patterns: Sequence[str]) -> int | None:

@@ -9,18 +9,19 @@ pattern allows documents to be cut (`Reading.cut`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 
-from bpetite._engine import Gunzip
+from bpetite._engine import Gunzip, SplitTexts
 from bpetite._internal.lazy import needed_pyarrow
-from bpetite.reading.batches import Batch, one_side
+from bpetite.reading import batches
+from bpetite.reading.batches import PIECE, Batch, is_text, one_side, repaired
 from bpetite.reading.json_lines import read_json_lines, text_or_lines
+from bpetite.reading.memory_limit import check_whole
 from bpetite.reading.options import Reading
 from bpetite.reading.parquet import read_rows
 from bpetite.reading.raw import Raw
 from bpetite.reading.recognition import recognise
 from bpetite.reading.sources import Input, naming_remote
-from bpetite.reading.text import read_text
 
 PACKED = 1 << 16
 """The number of compressed bytes that are unpacked at a time, for about one block of content."""
@@ -42,7 +43,7 @@ def _all_batches(source: Input, raw: Raw, reading: Reading) -> Generator[Batch, 
             read = _unpacked(raw, compression)
             if form == "json":
                 form, read = text_or_lines(raw.name, read)
-            documents_of = read_json_lines if form == "jsonl" else read_text
+            documents_of = read_json_lines if form == "jsonl" else _read_text
             yield from documents_of(read, raw, reading)
             if source.is_part:
                 status = os.stat(source.name)
@@ -92,3 +93,58 @@ def _decompressed(raw: Raw, compression: str, broken: str) -> Callable[[int], by
         return block
 
     return read
+
+
+def _read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
+    """Yield the whole text, or the texts that separators end; an empty rest is not a document.
+
+    A long document comes in pieces, cut where this changes no pretoken, unless it may be skipped. If there is
+    no place to cut, twice as much is gathered before the next search.
+    """
+    cut = None if reading.invalid == "skip" else reading.cut
+    found = SplitTexts((reading.separator or "").encode("utf-8"))
+    pieces, longest = _Pieces(raw, reading), 2 * batches.BLOCK
+    while block := read(min(PIECE, batches.BLOCK)):
+        found.take_block(block)
+        if not len(found):
+            check_whole(raw.name, found.size, int(reading.max_document))
+        if found.size < batches.BLOCK:
+            continue
+        if len(found):
+            longest = 2 * batches.BLOCK
+            yield pieces.batch(found.take())
+        elif cut is not None and found.size >= longest:
+            rest = found.take_rest()
+            place = cut(rest)
+            found.take_block(rest[place or 0 :])
+            longest = 2 * (len(rest) if place is None else batches.BLOCK)
+            if place is not None:
+                yield pieces.batch([rest[:place]], goes_on=True)
+    if len(found):
+        yield pieces.batch(found.take())
+    rest = found.take_rest()
+    yield pieces.batch([rest] if rest or pieces.goes_on or reading.separator is None else [])
+
+
+class _Pieces:
+    """Makes batches of documents and of pieces of long ones, which have the number of their document."""
+
+    def __init__(self, raw: Raw, reading: Reading) -> None:
+        self._raw = raw
+        self._invalid = reading.invalid
+        self._number = self._begun = 0
+        self._is_repaired = False
+        """Whether an earlier piece of the first document was repaired: it is told once."""
+        self.goes_on = False
+
+    def batch(self, texts: Sequence[bytes], *, goes_on: bool = False) -> Batch:
+        """Return the next batch; if the last text `goes_on`, it is the only one."""
+        kept, affected = repaired(texts, self._invalid)
+        is_first = bool(affected) and not is_text(texts[0])
+        affected -= self._is_repaired and is_first
+        batch = Batch(kept, self._number, self._begun, goes_on, affected, self._raw.size)
+        self._is_repaired = goes_on and (self._is_repaired or is_first)
+        self._begun = self._begun + len(texts[0]) if goes_on else 0
+        self._number += len(texts) - goes_on
+        self.goes_on = goes_on
+        return batch

@@ -71,14 +71,11 @@ def room_within(limit: int | None, num_threads: int | None) -> Limits:
     set_limit(limit)
     if limit is None:
         return {"memory_limit": None, "num_threads": num_threads}
-    used = _in_use_before()
-    room = limit - used - _BESIDE
+    least = _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS)
+    room = _left(limit, _BESIDE, least, "counted")
     threads = _threads(num_threads, room // 2 // _OF_THREAD)
     # The table stays within its part while each thread doubles a shard of it.
     table = (room - threads * _OF_THREAD) * 2 * _SHARDS // (2 * _SHARDS + min(threads, _SHARDS))
-    if table < _LEAST:
-        least = used + _BESIDE + _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS)
-        raise _too_small(limit, used, least, "counted")
     return {"memory_limit": table, "num_threads": threads}
 
 
@@ -90,10 +87,7 @@ def threads_within(limit: int | None, num_threads: int | None) -> int | None:
     set_limit(limit)
     if limit is None:
         return num_threads
-    used = _in_use_before()
-    room = limit - used - _BESIDE - _CACHES
-    if room < _OF_ENCODING:
-        raise _too_small(limit, used, limit - room + _OF_ENCODING, "encoded")
+    room = _left(limit, _BESIDE + _CACHES, _OF_ENCODING, "encoded")
     return _threads(num_threads, room // _OF_ENCODING)
 
 
@@ -103,11 +97,16 @@ def _threads(num_threads: int | None, most: int) -> int:
     return max(1, min(threads_of(num_threads), most))
 
 
-def _too_small(limit: int, used: int, least: int, done: str) -> ValueError:
-    return ValueError(
-        f"a memory limit of {limit:,} bytes is too small: before anything is {done}, this process takes "
-        f"{megabytes(used)}MB; the smallest limit that works is {megabytes(least + _VARIES)}MB"
-    )
+def _left(limit: int, beside: int, least: int, done: str) -> int:
+    """Return what is left of a limit; refuse one that leaves less than the least."""
+    used = _in_use_before()
+    if limit - used - beside < least:
+        raise ValueError(
+            f"a memory limit of {limit:,} bytes is too small: before anything is {done}, this process takes "
+            f"{megabytes(used)}MB; the smallest limit that works is "
+            f"{megabytes(used + beside + least + _VARIES)}MB"
+        )
+    return limit - used - beside
 
 
 def _in_use_before() -> int:

@@ -53,16 +53,26 @@ class _Outbox:
 
     def __init__(self, room: int) -> None:
         self.items: SimpleQueue[Any] = SimpleQueue()
-        self.room = threading.Semaphore(room)
+        self._room = threading.Semaphore(room)
+
+    def put(self, item: Any, has_left: threading.Event) -> None:
+        """Add an item as soon as there is room, or forget it if the caller has left."""
+        while not has_left.is_set():
+            if self._room.acquire(timeout=_LOOK):
+                self.items.put(item)
+                return
 
     def take(self, process: int) -> Any:
-        """Return the next item, as soon as there is one."""
+        """Return the next item, or the part, as soon as there is one."""
         while True:
             check_process(process)
             try:
-                return self.items.get(timeout=_LOOK)
+                item = self.items.get(timeout=_LOOK)
             except Empty:
                 continue
+            if not isinstance(item, _Part):
+                self._room.release()
+            return item
 
 
 @dataclass(eq=False)
@@ -120,26 +130,21 @@ def in_threads(
             return
         for _ in range(threads + 1):
             begin()
-        is_well = True
         while begun:
             item = begun[0].outbox.take(process)
             if not isinstance(item, _Part):
-                begun[0].outbox.room.release()
                 yield item
                 continue
             item.is_done = True
-            is_well = is_well and item.error is None
+            if all(part.error is None for part in begun):
+                begin()
             while begun and begun[0].is_done:
                 error = begun.popleft().error
                 if error is not None:
                     raise error
-            if is_well:
-                begin()
     finally:
         if os.getpid() == process:
             has_left.set()
-            for left in begun:
-                left.outbox.room.release(threads)
             for _ in started:
                 given.put(None)
             for thread in started:
@@ -150,23 +155,17 @@ def _work(
     given: SimpleQueue[_Part[P] | None], work: Callable[[P], Iterable[T]], has_left: threading.Event
 ) -> None:
     """Make items of parts, in a thread."""
-    while (part := given.get()) is not None:
+    while (part := given.get()) is not None and not has_left.is_set():
         try:
-            if part.work is not None and not has_left.is_set():
-                _make(work(part.work), part.outbox, has_left)
+            for item in work(part.work) if part.work is not None else ():
+                part.outbox.put(item, has_left)
+                del item
+                if has_left.is_set():
+                    break
         except BaseException as error:
             part.error = error
         part.work = None  # While it waits, its content is forgotten.
         part.outbox.items.put(part)
-
-
-def _make(items: Iterable[T], outbox: _Outbox, has_left: threading.Event) -> None:
-    for item in items:
-        outbox.room.acquire()
-        if has_left.is_set():
-            return
-        outbox.items.put(item)
-        del item
 
 
 def _started(thread: threading.Thread) -> bool:

@@ -9,7 +9,7 @@ from bpetite._internal.progress import Shown
 from bpetite.cli.counts import proposing_limit, room_of, summary_line, summary_of
 from bpetite.cli.options import add_inputs, add_memory_limit, add_output, add_rules, add_shared, check_output
 from bpetite.cli.output import way_note
-from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of, refuse_limit_on_cluster
 from bpetite.counts import Counts
 from bpetite.training import Training
 
@@ -58,8 +58,7 @@ def run(options: argparse.Namespace) -> bytes:
 
 
 def _count_on_cluster(options: argparse.Namespace, rules: Counts, progress: Shown) -> bytes:
-    if options.memory_limit is not None:
-        raise ValueError("--memory-limit is for one process; with --cluster, a task counts up to 256 MiB")
+    refuse_limit_on_cluster(options)
     from bpetite.corpus import cluster
 
     made = cluster.count(

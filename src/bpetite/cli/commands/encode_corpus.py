@@ -12,7 +12,7 @@ from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_inputs, add_shared, text_argument
 from bpetite.cli.output import json_line, tell, way_note
-from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of, refuse_limit_on_cluster
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
 
@@ -24,10 +24,6 @@ bpetite encode-corpus --model tok.json --input corpus.txt --separator '<|x|>' --
 a shard in Python:
   ids = numpy.load("ids/shard-000000.npy", mmap_mode="r")
 """
-
-_NO_LIMIT = (
-    "--memory-limit is for one process; with --cluster, a task holds the ids of up to 256 MiB of input"
-)
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -90,12 +86,11 @@ def run(options: argparse.Namespace) -> bytes:
     limit = memory_bytes(options.memory_limit)
     if options.cluster is None:
         encode = partial(corpus.encode, num_threads=threads_within(limit, options.num_threads))
-    elif limit is None:
+    else:
+        refuse_limit_on_cluster(options)
         from bpetite.corpus import cluster
 
         encode = partial(cluster.encode, address=options.cluster)
-    else:
-        raise ValueError(_NO_LIMIT)
     with Shown(way_note(tokenizer.pattern_way), quiet=options.quiet) as progress:
         manifest = encode(
             tokenizer,
@@ -109,12 +104,13 @@ def run(options: argparse.Namespace) -> bytes:
         progress.complete(
             f"encoding complete: {manifest.documents:,} documents, {manifest.tokens:,} tokens", read
         )
-    summary = {
-        "documents": manifest.documents,
-        "tokens": manifest.tokens,
-        "bytes": read,
-        "dtype": manifest.options["dtype"],
-        "shards": len(manifest.shards),
-        "affected_documents": sum(source.affected for source in manifest.inputs),
-    }
-    return json_line(summary)
+    return json_line(
+        {
+            "documents": manifest.documents,
+            "tokens": manifest.tokens,
+            "bytes": read,
+            "dtype": manifest.options["dtype"],
+            "shards": len(manifest.shards),
+            "affected_documents": sum(source.affected for source in manifest.inputs),
+        }
+    )
