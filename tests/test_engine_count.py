@@ -354,26 +354,6 @@ def test_what_is_moved_to_temporary_files_stays_part_of_the_counts(limit: int | 
     assert counted(table) == expected(documents * 2)
 
 
-def test_ranges_hold_what_lies_between_their_splitters() -> None:
-    documents = [f"w{number} {'y' * (number % 40)}" for number in range(2000)]
-    whole = expected(documents)
-    table = _engine.CountTable(GPT2)
-    table.add_documents(documents)
-    for splitters in ([], [b"w"], sorted(whole)[::300], [b"", b"w7", b"w7", b"zzz"]):
-        ranges = table.ranges(splitters)
-        assert len(ranges) == len(splitters) + 1
-        bounds = [b"", *splitters, b"\xff"]
-        found: Counter[bytes] = Counter()
-        for (content, ends, counts), first, after in zip(ranges, bounds, bounds[1:], strict=False):
-            parts = np.split(content, ends[:-1].astype(np.int64)) if len(ends) else []
-            for part, count in zip(parts, counts.tolist(), strict=True):
-                assert first <= part.tobytes() < after
-                found[part.tobytes()] += count
-        assert found == whole
-    with pytest.raises(ValueError, match="splitters must ascend"):
-        table.ranges([b"b", b"a"])
-
-
 @pytest.mark.parametrize("limit", [-1, 2**64])
 def test_a_memory_limit_that_is_no_number_of_bytes_is_an_error(limit: int) -> None:
     with pytest.raises((ValueError, OverflowError)):

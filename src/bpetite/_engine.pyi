@@ -36,7 +36,6 @@ __all__ = [
     "read_pattern",
     "read_pieces",
     "read_printed",
-    "read_small_files",
     "recover_merges",
     "safe_cut",
     "same_pattern",
@@ -102,12 +101,6 @@ class Normalizer:
         """Return the last place where a text may be cut, whatever follows, or 0."""
 
 # Inputs: bytes → texts --------------------------------------------------------------------------------
-
-def read_small_files(paths: Sequence[str], most: int, hashed: bool) -> list[tuple[bytes, str]] | None:
-    """Return the content of each file and its XXH3 of 128 bits (`""` unless asked for).
-
-    `None` if one of them has more than `most` bytes, changes meanwhile, or cannot be read.
-    """
 
 @final
 class Gunzip:
@@ -261,11 +254,6 @@ class CountTable:
         self, min_count: int = 1, *, num_threads: int | None = ...
     ) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
         """Return the joined pretokens in the order of bytes, the end of each, and the counts."""
-
-    def ranges(
-        self, splitters: Sequence[bytes]
-    ) -> list[tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]]:
-        """Return the rows of each range between ascending pretokens; within a range they are not sorted."""
 
     def sizes(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """Return how many pretokens have at least each of these (ascending) counts, and their total size."""

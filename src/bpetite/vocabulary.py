@@ -512,11 +512,14 @@ def _rows_of_ids(rows: Iterable[tuple[int, int, int]] | bytes, ids: list[int], n
     """
     numbers = array("I", rows if isinstance(rows, bytes) else chain.from_iterable(rows))
     made, known = numbers[2::3], len(ids)
-    new = array("I", range(known, max(made, default=known - 1) + 1))
-    ids.extend(range(next_id, next_id + len(new)))
-    is_same = ids == list(range(len(ids)))  # as in most dialects
-    found = numbers if is_same else array("I", map(ids.__getitem__, numbers))
-    if made == new:  # so no pair occurs again
+    are_new = made == array("I", range(known, known + len(made)))  # so no pair occurs again
+    new = len(made) if are_new else max(made) + 1 - known
+    ids.extend(range(next_id, next_id + new))
+    if next_id == known and ids[:known] == list(range(known)):  # as in most dialects
+        found = numbers
+    else:
+        found = array("I", map(ids.__getitem__, numbers))
+    if are_new:
         return found.tobytes()
     first: dict[Pair, int] = {}
     for left, right, token_id in zip(found[::3], found[1::3], found[2::3], strict=True):

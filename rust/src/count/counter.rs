@@ -30,7 +30,7 @@ pub struct Counter<'a, 's> {
     front: Box<[Short; FRONT_SLOTS]>,
     buffers: ShardBuffers<'a, 's>,
     stopped: &'a AtomicBool,
-    tally: Tally,
+    counted: Amount,
 }
 
 /// The slots of a worker's own table. The place of a slot is its number.
@@ -51,13 +51,13 @@ impl KeyTable for FrontSlots<'_> {
 
 /// The amount of text that was counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub struct Amount {
     pub pretokens: u64,
     pub documents: u64,
     pub bytes: u64,
 }
 
-impl Tally {
+impl Amount {
     pub fn add(&mut self, other: &Self) {
         self.pretokens += other.pretokens;
         self.documents += other.documents;
@@ -82,14 +82,14 @@ impl<'a, 's> Counter<'a, 's> {
             front: boxed_array(Short::default)?,
             buffers,
             stopped,
-            tally: Tally::default(),
+            counted: Amount::default(),
         })
     }
 
     /// Count a part of a corpus: one document, or several with boundaries between them. `continues` tells that the first
     /// document began in an earlier part.
     pub fn count(&mut self, text: &str, continues: bool) -> Result<()> {
-        self.tally.bytes += text.len() as u64;
+        self.counted.bytes += text.len() as u64;
         let counted = match self.cutter.boundaries {
             None => self.count_segment(text, continues),
             Some(boundaries) => {
@@ -104,7 +104,7 @@ impl<'a, 's> Counter<'a, 's> {
     }
 
     fn count_segment(&mut self, text: &str, continues: bool) -> Result<()> {
-        self.tally.documents += u64::from(!text.is_empty() && !continues);
+        self.counted.documents += u64::from(!text.is_empty() && !continues);
         let mut pulse = Pulse::until(self.stopped);
         let text = self.cutter.pattern.prepare(text, &mut pulse)?;
         let mut scanner = self.cutter.pattern.scan(&text);
@@ -174,13 +174,13 @@ impl<'a, 's> Counter<'a, 's> {
                 buffers.add_long(key, block.pretoken(index), 1)?;
             }
         }
-        self.tally.pretokens += counted;
+        self.counted.pretokens += counted;
         Ok(())
     }
 
     /// The amount that was counted since the last call.
-    pub fn take_tally(&mut self) -> Tally {
-        std::mem::take(&mut self.tally)
+    pub fn take_amount(&mut self) -> Amount {
+        std::mem::take(&mut self.counted)
     }
 
     /// Flush the table and all buffers to the shards.

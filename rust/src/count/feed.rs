@@ -1,4 +1,4 @@
-//! Counts batches of documents, from memory or from files, while more arrive.
+//! Counts batches of documents while more arrive.
 //!
 //! Each batch is divided into parts that can be counted independently: several small documents, or a chunk of a large
 //! one. The leading thread asks for batches until enough bytes are waiting; workers take parts of any batch. No worker
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::boundary::Cutter;
-use super::counter::{Counter, Tally};
+use super::counter::{Amount, Counter};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::Pulse;
@@ -23,9 +23,16 @@ use crate::workers::{self, Queue, Team, Worker, lock};
 /// tests it is tiny, so that there are many parts.
 const PART: usize = if cfg!(test) { 48 } else { 1 << 18 };
 
-/// No further batch is requested while so many parts for each thread wait to be counted, or at least this many bytes.
+/// No document is divided into more parts: those of a very large one are larger.
+const MOST_PARTS: usize = 1 << 18;
+
+/// The number of bytes behind a part in which its end is searched first.
+const AHEAD: usize = if cfg!(test) { 1 } else { 1 << 12 };
+
+/// No further batch is requested while so many parts for each thread wait to be counted, or at least this many bytes: few
+/// enough for a near cache.
 const WAITING_PARTS: usize = 2;
-const LEAST_WAITING: usize = 4 << 20;
+const LEAST_WAITING: usize = 1 << 20;
 
 /// The overhead of a document in bytes.
 const DOCUMENT_OVERHEAD: usize = 64;
@@ -37,7 +44,11 @@ const SMALL: usize = 1 << 16;
 pub trait Documents: Send + Sync {
     fn count(&self) -> usize;
 
-    fn document(&self, index: usize) -> &[u8];
+    /// The size of a document in bytes.
+    fn length(&self, index: usize) -> usize;
+
+    /// A range of a document's bytes; they may be put into `buffer`.
+    fn read<'b>(&'b self, index: usize, range: Range<usize>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]>;
 
     /// A document's name, for error messages.
     fn name(&self, index: usize) -> String;
@@ -45,11 +56,6 @@ pub trait Documents: Send + Sync {
     /// The offset of a document's first byte, if it continues an earlier one.
     fn offset(&self, _index: usize) -> u64 {
         0
-    }
-
-    /// Whether it is not counted as a document, as it continues one.
-    fn continues(&self, _index: usize) -> bool {
-        false
     }
 }
 
@@ -62,7 +68,7 @@ pub struct Feed<'a, D> {
 
 /// What was counted so far.
 struct Counted<D> {
-    tally: Tally,
+    amount: Amount,
     /// Batches whose parts are all counted.
     batches: Vec<D>,
     /// The size of the other batches in bytes.
@@ -84,7 +90,7 @@ pub struct Part<D> {
 
 impl<'a, D: Documents> Feed<'a, D> {
     pub fn new(cutter: Cutter<'a>) -> Self {
-        let counted = Counted { tally: Tally::default(), batches: Vec::new(), waiting: 0 };
+        let counted = Counted { amount: Amount::default(), batches: Vec::new(), waiting: 0 };
         Self { cutter, queue: Queue::default(), counted: Mutex::new(counted) }
     }
 
@@ -99,9 +105,9 @@ impl<'a, D: Documents> Feed<'a, D> {
         counter: impl Fn() -> Result<Counter<'a, 's>> + Sync,
         pulse: &mut Pulse,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
-    ) -> Result<Tally> {
+    ) -> Result<Amount> {
         memory::ensure_spare()?;
-        let worker = || Ok(PartWorker { feed: self, counter: counter()? });
+        let worker = || Ok(PartWorker { feed: self, counter: counter()?, buffer: Vec::new() });
         workers::lead(&self.queue, &worker, pulse, |team, pulse| {
             let offered = self.offer_all(threads, team, pulse, next);
             team.check()?;
@@ -117,7 +123,7 @@ impl<'a, D: Documents> Feed<'a, D> {
         })?;
         self.update(pulse);
         pulse.report()?;
-        Ok(lock(&self.counted).tally)
+        Ok(lock(&self.counted).amount)
     }
 
     fn offer_all<W: Worker<Part<D>>>(
@@ -154,7 +160,7 @@ impl<'a, D: Documents> Feed<'a, D> {
 
     /// Offer the parts of a batch; returns its size in bytes.
     fn offer(&self, documents: D) -> usize {
-        let bytes: usize = (0..documents.count()).map(|index| documents.document(index).len()).sum();
+        let bytes: usize = (0..documents.count()).map(|index| documents.length(index)).sum();
         let size = bytes + documents.count() * DOCUMENT_OVERHEAD;
         lock(&self.counted).waiting += size;
         let batch = Arc::new(Batch { documents, size });
@@ -182,7 +188,7 @@ impl<'a, D: Documents> Feed<'a, D> {
 
     /// Pass the progress to the pulse.
     fn update(&self, pulse: &mut Pulse) {
-        let Tally { bytes, documents, .. } = lock(&self.counted).tally;
+        let Amount { bytes, documents, .. } = lock(&self.counted).amount;
         pulse.finished = bytes;
         pulse.finished_documents = documents;
     }
@@ -194,7 +200,7 @@ fn parts<D: Documents>(batch: &Arc<Batch<D>>, can_cut: bool) -> Vec<Part<D>> {
     let part = |documents, chunk| Part { batch: batch.clone(), documents, chunk };
     let count = batch.documents.count();
     for index in 0..count {
-        let length = batch.documents.document(index).len();
+        let length = batch.documents.length(index);
         let is_divided = length > PART && can_cut;
         size += length;
         let end = if is_divided { index } else { index + 1 };
@@ -203,7 +209,8 @@ fn parts<D: Documents>(batch: &Arc<Batch<D>>, can_cut: bool) -> Vec<Part<D>> {
             (first, size) = (end, 0);
         }
         if is_divided {
-            let chunks = (0..length).step_by(PART).map(|start| start..start + PART);
+            let step = PART.max(length / MOST_PARTS);
+            let chunks = (0..length).step_by(step).map(|start| start..length.min(start + step));
             parts.extend(chunks.map(|chunk| part(index..index + 1, Some(chunk))));
             (first, size) = (index + 1, 0);
         }
@@ -215,18 +222,21 @@ fn parts<D: Documents>(batch: &Arc<Batch<D>>, can_cut: bool) -> Vec<Part<D>> {
 struct PartWorker<'f, 'a, 's, D> {
     feed: &'f Feed<'a, D>,
     counter: Counter<'a, 's>,
+    /// What documents are read into.
+    buffer: Vec<u8>,
 }
 
 impl<D: Documents> Worker<Part<D>> for PartWorker<'_, '_, '_, D> {
     fn work(&mut self, _: usize, part: Part<D>, _: &mut Pulse) -> Result<()> {
         let documents = &part.batch.documents;
         let counted = part.documents.clone().try_for_each(|index| match &part.chunk {
-            None => self.count(documents, index, 0..documents.document(index).len()),
+            None => self.count_chunk(documents, index, &(0..documents.length(index))),
             Some(chunk) => self.count_chunk(documents, index, chunk),
         });
         self.feed.close(part.batch);
         counted?;
-        lock(&self.feed.counted).tally.add(&self.counter.take_tally());
+        lock(&self.feed.counted).amount.add(&self.counter.take_amount());
+        self.feed.queue.notify();
         Ok(())
     }
 
@@ -239,21 +249,30 @@ impl<D: Documents> PartWorker<'_, '_, '_, D> {
     /// Count a chunk: from the first cut at or after its nominal start to the first one at or after its nominal end. Both
     /// neighbours find the same cut, so every byte is in exactly one chunk.
     fn count_chunk(&mut self, documents: &D, index: usize, chunk: &Range<usize>) -> Result<()> {
-        let (cutter, document) = (self.feed.cutter, documents.document(index));
-        let last = chunk.end.min(document.len());
-        let visible = &document[..document.len().min(chunk.end + cutter.context())];
-        let from = if chunk.start == 0 { Some(0) } else { cutter.next(visible, chunk.start) };
-        let Some(from) = from.filter(|from| *from < last) else { return Ok(()) };
-        let to = if chunk.end >= document.len() { None } else { cutter.next(document, chunk.end) };
-        self.count(documents, index, from..to.unwrap_or(document.len()))
-    }
-
-    fn count(&mut self, documents: &D, index: usize, range: Range<usize>) -> Result<()> {
-        let text = simdutf8::compat::from_utf8(&documents.document(index)[range.clone()]).map_err(|bad| {
-            let offset = documents.offset(index) + (range.start + bad.valid_up_to()) as u64;
+        let (cutter, length) = (self.feed.cutter, documents.length(index));
+        let context = cutter.context();
+        let (begin, mut ahead) = (chunk.start.saturating_sub(context), context.max(AHEAD));
+        let (text, range) = loop {
+            let end = chunk.end.saturating_add(ahead).min(length);
+            let text = documents.read(index, begin..end, &mut self.buffer)?;
+            // A cut is certain if all bytes are seen that decide on it.
+            let certain = if end == length { text.len() } else { text.len() - context };
+            let cut = |from: usize| cutter.next(text, from - begin).filter(|&cut| cut <= certain);
+            let from = if chunk.start == 0 { Some(0) } else { cut(chunk.start) };
+            let Some(from) = from.filter(|from| chunk.start == 0 || begin + from < chunk.end) else {
+                return Ok(());
+            };
+            let to = if chunk.end == length { Some(text.len()) } else { cut(chunk.end) };
+            if let Some(to) = to.or((end == length).then_some(text.len())) {
+                break (text, from..to);
+            }
+            ahead = ahead.saturating_mul(4);
+        };
+        let start = begin + range.start;
+        let text = simdutf8::compat::from_utf8(&text[range]).map_err(|bad| {
+            let offset = documents.offset(index) + (start + bad.valid_up_to()) as u64;
             Error::NotUtf8 { input: documents.name(index), offset }
         })?;
-        let is_cut = range.start > 0 || documents.continues(index);
-        self.counter.count(text, is_cut && self.feed.cutter.cuts_inside_documents())
+        self.counter.count(text, start > 0 && cutter.cuts_inside_documents())
     }
 }

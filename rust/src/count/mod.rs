@@ -1,6 +1,6 @@
 //! The first stage of training: counts how often each pretoken occurs in files and documents.
 //!
-//! Texts come in batches, from memory or from files ([`files`]), and are divided at places where a cut changes no pretoken
+//! Documents come in batches, in memory or as files ([`files`]), and are divided at places where a cut changes no pretoken
 //! ([`boundary`]) into parts, which a queue hands to workers ([`feed`]). Each worker counts into a small table of its own
 //! ([`counter`]) and from there into shards that all workers share ([`shard`]). What does not fit the memory
 //! limit is spilled to sorted runs in temporary files ([`spill`]).
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 
 use boundary::{Boundaries, Cutter};
 use buffers::ShardBuffers;
-use counter::{Counter, Tally};
+use counter::Counter;
 use feed::Feed;
 use files::Files;
 use shard::{SHARDS, Shard};
@@ -101,15 +101,11 @@ impl CountTable {
 
     /// Count files. After an error the table is incomplete and must not be used.
     pub fn add_files(&mut self, paths: &[PathBuf], limits: Limits, watch: &mut dyn Watch) -> Result<()> {
-        self.limit_memory(limits.memory);
-        let cutter = Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() };
-        let mut files = Files::new(paths, cutter)?;
-        let mut pulse = Pulse::of_stage(watch, Stage::Counting, files.size);
+        let files = Files::new(paths)?;
+        let mut pulse = Pulse::of_stage(watch, Stage::Counting, files.size());
         pulse.report()?;
-        let next = &mut |counted| files.next(counted);
-        let tally = count(cutter, self.count_unmatched, &mut self.shards, limits, &mut pulse, next)?;
-        self.add_tally(tally);
-        Ok(())
+        let mut files = Some(files);
+        self.add(limits, &mut pulse, &mut |_| Ok(files.take()))
     }
 
     /// Count documents, batch by batch, until `next` returns none. `next` receives the batches that were counted.
@@ -119,23 +115,30 @@ impl CountTable {
         watch: &mut dyn Watch,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
+        self.add(limits, &mut Pulse::of_stage(watch, Stage::Counting, 0), next)
+    }
+
+    /// Count batches into the shards, on threads that each have a counter.
+    fn add<D: Documents>(
+        &mut self,
+        limits: Limits,
+        pulse: &mut Pulse,
+        next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
+    ) -> Result<()> {
         self.limit_memory(limits.memory);
         let cutter = Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() };
-        let mut pulse = Pulse::of_stage(watch, Stage::Counting, 0);
-        let tally = count(cutter, self.count_unmatched, &mut self.shards, limits, &mut pulse, next)?;
-        self.add_tally(tally);
+        let (feed, shards) = (Feed::new(cutter), self.shards.each_mut().map(Mutex::new));
+        let counter = || Counter::new(cutter, self.count_unmatched, &shards, &feed.queue.stop);
+        let amount = feed.count(thread_count(limits.threads, usize::MAX), counter, pulse, next)?;
+        self.total += u128::from(amount.pretokens);
+        self.documents += amount.documents;
+        self.bytes += amount.bytes;
         Ok(())
     }
 
-    fn add_tally(&mut self, tally: Tally) {
-        self.total += u128::from(tally.pretokens);
-        self.documents += tally.documents;
-        self.bytes += tally.bytes;
-    }
-
     /// The pretokens, to be taken over part by part; how much was counted stays known.
-    pub fn taken(&mut self) -> TakenPretokens<'_> {
-        TakenPretokens { shards: self.shards.each_mut().map(Mutex::new) }
+    pub fn taken(&mut self) -> TakenPretokens {
+        TakenPretokens { shards: std::mem::take(&mut self.shards).map(Mutex::new) }
     }
 
     /// Prepare for being read: if anything was moved to temporary files, the rest is, too.
@@ -238,17 +241,6 @@ impl CountTable {
         Ok(sorted)
     }
 
-    /// The rows of each range of pretokens: below the first splitter, from each one to the next, and from the last on.
-    /// Within a range they are in no particular order. The splitters ascend.
-    pub fn ranges(&self, splitters: &[Vec<u8>]) -> Result<Vec<CountRows>> {
-        let mut ranges = vec![CountRows::default(); splitters.len() + 1];
-        self.visit(1, &mut |pretoken, count| {
-            let place = splitters.partition_point(|first| first.as_slice() <= pretoken);
-            ranges[place].push(pretoken, count)
-        })?;
-        Ok(ranges)
-    }
-
     /// Set the memory limit of the shards.
     fn limit_memory(&mut self, limit: Option<u64>) {
         if let Some(limit) = limit {
@@ -281,11 +273,11 @@ fn frequent(
 }
 
 /// The pretokens of a table that nobody needs any more: the memory of each shard is given back when it was visited.
-pub struct TakenPretokens<'t> {
-    shards: [Mutex<&'t mut Shard>; SHARDS],
+pub struct TakenPretokens {
+    shards: [Mutex<Shard>; SHARDS],
 }
 
-impl TakenPretokens<'_> {
+impl TakenPretokens {
     /// Visit a part, as `CountTable::visit_part` does.
     pub fn visit_part(
         &self,
@@ -297,24 +289,10 @@ impl TakenPretokens<'_> {
         for shard in self.shards.iter().skip(nth).step_by(of) {
             let mut shard = lock(shard);
             shard.visit(&mut frequent(min_count, visitor))?;
-            **shard = Shard::default();
+            *shard = Shard::default();
         }
         Ok(())
     }
-}
-
-/// Count batches into shards, on threads that each have a counter.
-fn count<D: Documents>(
-    cutter: Cutter,
-    count_unmatched: bool,
-    shards: &mut [Shard; SHARDS],
-    limits: Limits,
-    pulse: &mut Pulse,
-    next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
-) -> Result<Tally> {
-    let (feed, shards) = (Feed::new(cutter), shards.each_mut().map(Mutex::new));
-    let counter = || Counter::new(cutter, count_unmatched, &shards, &feed.queue.stop);
-    feed.count(thread_count(limits.threads, usize::MAX), counter, pulse, next)
 }
 
 #[cfg(test)]

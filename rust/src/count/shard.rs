@@ -6,7 +6,7 @@
 use std::mem::take;
 
 use super::sorted::{Entries, Merged};
-use super::spill::{Run, Spill, overflow};
+use super::spill::{SortedRun, Spill, overflow};
 use crate::error::Result;
 use crate::key::table::{HashTable, TableSlot};
 use crate::key::{HashSeed, Key};
@@ -228,7 +228,7 @@ impl Shard {
     }
 
     /// The runs that were spilled.
-    pub fn runs(&self) -> Vec<Run> {
+    pub fn runs(&self) -> Vec<SortedRun> {
         self.spill.runs()
     }
 

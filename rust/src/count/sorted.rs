@@ -1,11 +1,11 @@
 //! Counts in the order of their pretokens' bytes: several sorted sources are merged into one.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use super::shard::Short;
-use super::spill::{Run, RunReader, overflow};
+use super::spill::{RunReader, SortedRun, overflow};
 use crate::error::Result;
 use crate::memory;
 
@@ -29,63 +29,8 @@ impl CountRows {
     }
 }
 
-/// Pretokens and counts that were sorted, at one of them.
-struct Source<'a> {
-    pretoken: Vec<u8>,
-    count: u64,
-    rest: Rest<'a>,
-}
-
-/// What comes after it.
-enum Rest<'a> {
-    Run(RunReader),
-    Short(std::vec::IntoIter<Short>),
-    Long(std::vec::IntoIter<(&'a [u8], u64)>),
-}
-
-impl Source<'_> {
-    /// Go to the next pretoken; `false` at the end.
-    fn advance(&mut self) -> Result<bool> {
-        let mut bytes = [0; 16];
-        let next = match &mut self.rest {
-            Rest::Run(reader) => {
-                let count = reader.next(&mut self.pretoken)?;
-                self.count = count.unwrap_or(0);
-                return Ok(count.is_some());
-            }
-            Rest::Short(entries) => entries.next().map(|entry| {
-                bytes = entry.key.bytes();
-                (&bytes[..entry.key.length()], entry.count)
-            }),
-            Rest::Long(entries) => entries.next(),
-        };
-        let Some((pretoken, count)) = next else { return Ok(false) };
-        self.pretoken.clear();
-        memory::extend(&mut self.pretoken, pretoken)?;
-        self.count = count;
-        Ok(true)
-    }
-}
-
-impl Ord for Source<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.pretoken.cmp(&self.pretoken)
-    }
-}
-
-impl PartialOrd for Source<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Source<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Source<'_> {}
+/// A sorted source: changes a pretoken into the next one and returns its count; `None` at the end.
+type Source<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<Option<u64>> + 'a>;
 
 /// The entries of a table in memory, sorted: short pretokens, and long ones.
 #[derive(Default)]
@@ -96,31 +41,44 @@ pub struct Entries<'a> {
 
 /// The pretokens of several sources, sorted, each once.
 pub struct Merged<'a> {
-    /// The source with the first pretoken is on top.
-    sources: BinaryHeap<Source<'a>>,
+    /// The sources, each with the count of its current pretoken.
+    sources: Vec<(u64, Source<'a>)>,
+    /// The current pretoken of each source, and the source's number; the first pretoken is on top.
+    current: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
     pretoken: Vec<u8>,
 }
 
 impl<'a> Merged<'a> {
     /// The pretokens of runs in files, and of tables in memory.
-    pub fn of(runs: &[Run], entries: Vec<Entries<'a>>) -> Result<Self> {
+    pub fn of(runs: &[SortedRun], entries: Vec<Entries<'a>>) -> Result<Self> {
         let capacity = (READ / runs.len().max(1)).max(READ_OF_EACH);
         memory::ensure(runs.len() * capacity)?;
-        let mut merged = Self { sources: BinaryHeap::new(), pretoken: Vec::new() };
+        let mut merged = Self { sources: Vec::new(), current: BinaryHeap::new(), pretoken: Vec::new() };
         for run in runs {
-            merged.add(Rest::Run(RunReader::new(run, capacity)))?;
+            let mut reader = RunReader::new(run, capacity);
+            merged.add(Box::new(move |pretoken| reader.next(pretoken)))?;
         }
         for Entries { short, long } in entries {
-            merged.add(Rest::Short(short.into_iter()))?;
-            merged.add(Rest::Long(long.into_iter()))?;
+            let (mut short, mut long) = (short.into_iter(), long.into_iter());
+            merged.add(Box::new(move |pretoken| {
+                let Some(Short { key, count }) = short.next() else { return Ok(None) };
+                pretoken.clear();
+                memory::extend(pretoken, &key.bytes()[..key.length()]).map(|()| Some(count))
+            }))?;
+            merged.add(Box::new(move |pretoken| {
+                let Some((bytes, count)) = long.next() else { return Ok(None) };
+                pretoken.clear();
+                memory::extend(pretoken, bytes).map(|()| Some(count))
+            }))?;
         }
         Ok(merged)
     }
 
-    fn add(&mut self, rest: Rest<'a>) -> Result<()> {
-        let mut source = Source { pretoken: Vec::new(), count: 0, rest };
-        if source.advance()? {
-            self.sources.push(source);
+    fn add(&mut self, mut source: Source<'a>) -> Result<()> {
+        let mut first = Vec::new();
+        if let Some(count) = source(&mut first)? {
+            self.current.push(Reverse((first, self.sources.len())));
+            self.sources.push((count, source));
         }
         Ok(())
     }
@@ -136,23 +94,26 @@ impl<'a> Merged<'a> {
     /// The next pretoken and the sum of its counts.
     pub fn next(&mut self) -> Result<Option<(&[u8], u64)>> {
         let Some(mut sum) = self.take_first()? else { return Ok(None) };
-        while self.sources.peek().is_some_and(|source| source.pretoken == self.pretoken) {
+        while self.current.peek().is_some_and(|Reverse((next, _))| *next == self.pretoken) {
             let more = self.take_first()?.unwrap_or(0);
             sum = sum.checked_add(more).ok_or_else(|| overflow(&self.pretoken))?;
         }
         Ok(Some((&self.pretoken, sum)))
     }
 
-    /// Take the first pretoken of the source on top, and return its count.
+    /// Take the pretoken on top, and return its count.
     fn take_first(&mut self) -> Result<Option<u64>> {
-        let Some(mut top) = self.sources.peek_mut() else { return Ok(None) };
+        let Some(mut top) = self.current.peek_mut() else { return Ok(None) };
+        let Reverse((pretoken, number)) = &mut *top;
+        let (count, source) = &mut self.sources[*number];
         self.pretoken.clear();
-        memory::extend(&mut self.pretoken, &top.pretoken)?;
-        let count = top.count;
-        if !top.advance()? {
-            PeekMut::pop(top);
+        memory::extend(&mut self.pretoken, pretoken)?;
+        let taken = *count;
+        match source(pretoken)? {
+            Some(next) => *count = next,
+            None => drop(PeekMut::pop(top)),
         }
-        Ok(Some(count))
+        Ok(Some(taken))
     }
 }
 

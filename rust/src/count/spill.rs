@@ -37,13 +37,13 @@ pub struct Spill {
 /// Runs, and the place for the next one in a file, which disappears with the last of them.
 #[derive(Default)]
 struct Generation {
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     end: Option<Place>,
 }
 
 /// Sorted pretokens: so many bytes from a place on.
 #[derive(Clone)]
-pub struct Run {
+pub struct SortedRun {
     start: Place,
     length: u64,
 }
@@ -127,7 +127,7 @@ impl Spill {
     }
 
     /// The runs that were written so far.
-    pub fn runs(&self) -> Vec<Run> {
+    pub fn runs(&self) -> Vec<SortedRun> {
         self.generations.iter().flat_map(|generation| &generation.runs).cloned().collect()
     }
 
@@ -158,7 +158,7 @@ impl Spill {
             RunWriter { writer: BufWriter::with_capacity(WRITTEN, start.clone()), last: Vec::new() };
         pretokens.visit(&mut |pretoken, count| run.push(pretoken, count))?;
         let written = run.writer.into_inner().map_err(|error| start.file.error(error.into_error()))?;
-        memory::push(runs, Run { length: written.at - start.at, start })?;
+        memory::push(runs, SortedRun { length: written.at - start.at, start })?;
         *end = Some(written);
         Ok(())
     }
@@ -203,8 +203,8 @@ pub struct RunReader {
 }
 
 impl RunReader {
-    pub fn new(run: &Run, capacity: usize) -> Self {
-        let Run { start, length } = run.clone();
+    pub fn new(run: &SortedRun, capacity: usize) -> Self {
+        let SortedRun { start, length } = run.clone();
         Self { file: start.file.clone(), reader: BufReader::with_capacity(capacity, start.take(length)) }
     }
 
@@ -332,18 +332,18 @@ mod tests {
         let mut spill = Spill::default();
         let pretokens: Vec<_> = (0..100u8).map(|byte| [byte; 3]).collect();
         spill.write(merged(pretokens.iter().map(|bytes| (&bytes[..], u64::MAX)).collect())).unwrap();
-        let Run { start, length } = spill.runs()[0].clone();
-        let error = |runs: &[Run]| match Merged::of(runs, vec![])
+        let SortedRun { start, length } = spill.runs()[0].clone();
+        let error = |runs: &[SortedRun]| match Merged::of(runs, vec![])
             .and_then(|mut merged| merged.visit(&mut |_, _| Ok(())))
         {
             Err(Error::Io { source, .. }) => source.kind(),
             other => panic!("{other:?}"),
         };
-        let cut = Run { start: start.clone(), length: length - 1 };
+        let cut = SortedRun { start: start.clone(), length: length - 1 };
         assert_eq!(error(&[cut]), ErrorKind::UnexpectedEof);
         Place { at: 20, ..start.clone() }.write_all(&[0xFF; 40]).unwrap();
         assert_eq!(error(&spill.runs()), ErrorKind::InvalidData);
         start.file.file.set_len(25).unwrap();
-        assert_eq!(error(&[Run { start, length: 100 }]), ErrorKind::UnexpectedEof);
+        assert_eq!(error(&[SortedRun { start, length: 100 }]), ErrorKind::UnexpectedEof);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -98,8 +99,12 @@ impl Documents for Numbered {
         self.1.len()
     }
 
-    fn document(&self, index: usize) -> &[u8] {
-        &self.1[index]
+    fn length(&self, index: usize) -> usize {
+        self.1[index].len()
+    }
+
+    fn read<'b>(&'b self, index: usize, range: Range<usize>, _: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+        Ok(&self.1[index][range])
     }
 
     fn name(&self, index: usize) -> String {
@@ -216,14 +221,14 @@ fn the_first_bad_byte_of_a_file_is_told_whatever_the_threads_do() {
 #[test]
 fn a_file_that_changes_while_it_is_read_is_an_error() {
     let folder = Folder::new("changed");
-    let pattern = Pattern::new(GPT2).unwrap();
-    let cutter = Cutter { pattern: &pattern, boundaries: None };
     for changed in ["short", "a text that is much longer than the one that was here when it all began"] {
         let path = folder.write("changing.txt", "a text of some length");
-        let mut files = Files::new(std::slice::from_ref(&path), cutter).unwrap();
+        let files = Files::new(std::slice::from_ref(&path)).unwrap();
         fs::write(&path, changed).unwrap();
-        let error = files.next(vec![]).err().unwrap();
-        assert!(error.to_string().contains("changed while it was read"), "{error}");
+        for range in [0..files.length(0), 2..4] {
+            let error = files.read(0, range, &mut vec![]).unwrap_err();
+            assert!(error.to_string().contains("changed while it was read"), "{error}");
+        }
     }
 }
 

@@ -59,17 +59,6 @@ impl<T: Plain + Copy> Rows<T> {
         Ok(())
     }
 
-    /// Keeps the values for which `keeps` holds; do not lengthen it afterwards.
-    pub fn retain(&mut self, keeps: impl Fn(&T) -> bool) {
-        let mut kept = 0;
-        for at in 0..self.len {
-            let value = self[at];
-            self[kept] = value;
-            kept += usize::from(keeps(&value));
-        }
-        self.len = kept;
-    }
-
     /// Makes it at least `len` values long. The new ones are zeros.
     pub fn lengthen(&mut self, len: usize) -> Result<()> {
         self.reserve(len.saturating_sub(self.len))?;

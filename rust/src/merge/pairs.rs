@@ -6,17 +6,10 @@ use crate::key::HashSeed;
 use crate::key::table::{HashTable, TableSlot};
 use crate::memory::cells::Plain;
 
-/// A pair and its count; no pair has key 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pair {
-    pub key: u64,
-    pub count: u64,
-}
-
-/// A followed pair, and the number of its list.
+/// A followed pair: its key (no pair has key 0), its count, and the number of its list.
 #[derive(Clone, Copy, Default)]
 pub struct Followed {
-    key: u64,
+    pub key: u64,
     pub count: u64,
     pub list: u32,
 }
@@ -36,17 +29,6 @@ impl TableSlot for Followed {
     }
 }
 
-impl Followed {
-    #[inline(always)]
-    pub fn key(&self) -> u64 {
-        self.key
-    }
-
-    pub fn pair(&self) -> Pair {
-        Pair { key: self.key, count: self.count }
-    }
-}
-
 /// The list number of a pair without a list of positions; its count is then an upper bound.
 pub const UNLISTED: u32 = u32::MAX;
 
@@ -61,49 +43,29 @@ pub fn codes_of(key: u64) -> (Code, Code) {
 }
 
 /// A table of followed pairs, which are never removed.
-pub struct PairTable {
-    pairs: HashTable<Followed>,
-}
+pub type PairTable = HashTable<Followed>;
 
 impl PairTable {
-    /// A table that holds so many pairs without growing.
-    pub fn with_capacity(pairs: usize) -> Result<Self> {
-        Ok(Self { pairs: HashTable::with_capacity(pairs)? })
-    }
-
-    /// The size of the table.
-    pub fn size(&self) -> usize {
-        self.pairs.size()
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &Followed> {
-        self.pairs.iter()
-    }
-
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Followed> {
-        self.pairs.iter_mut()
-    }
-
     /// Prefetches the entry of a pair.
-    pub fn prefetch(&self, key: u64) {
-        self.pairs.prefetch(&Followed { key, ..Followed::default() });
+    pub fn prefetch_pair(&self, key: u64) {
+        self.prefetch(&Followed { key, ..Followed::default() });
     }
 
     #[inline(always)]
-    pub fn find(&self, key: u64) -> Option<&Followed> {
-        self.pairs.find(&Followed { key, ..Followed::default() }, |pair| pair.key == key)
+    pub fn pair(&self, key: u64) -> Option<&Followed> {
+        self.find(&Followed { key, ..Followed::default() }, |pair| pair.key == key)
     }
 
     #[inline(always)]
-    pub fn find_mut(&mut self, key: u64) -> Option<&mut Followed> {
-        self.pairs.find_mut(&Followed { key, ..Followed::default() }, |pair| pair.key == key)
+    pub fn pair_mut(&mut self, key: u64) -> Option<&mut Followed> {
+        self.find_mut(&Followed { key, ..Followed::default() }, |pair| pair.key == key)
     }
 
-    /// The entry of a pair, and whether it is new: then its count is 0.
+    /// The entry of a pair, and whether it is new: then it is `pair` itself.
     #[inline(always)]
-    pub fn insert(&mut self, key: u64) -> Result<(&mut Followed, bool)> {
-        self.pairs.make_room()?;
-        self.pairs.insert(Followed { key, ..Followed::default() }, |pair| pair.key == key)
+    pub fn add(&mut self, pair: Followed) -> Result<(&mut Followed, bool)> {
+        self.make_room()?;
+        self.insert(pair, |known| known.key == pair.key)
     }
 }
 

@@ -13,7 +13,7 @@
 
 use std::cmp::Ordering;
 
-use super::pairs::{Followed, Pair, PairTable, codes_of};
+use super::pairs::{Followed, PairTable, codes_of};
 use super::tokens::{Code, Tokens};
 
 /// The rule that picks among the pairs with the highest count.
@@ -99,7 +99,7 @@ impl PairQueue {
         let bucket = self.bucket_of(pair.count);
         let comes_last = |last: &Followed| self.order(tokens, pair, last).is_lt();
         if bucket < self.floor || self.sorted.first().is_none_or(comes_last) {
-            self.buckets[bucket].push(pair.key());
+            self.buckets[bucket].push(pair.key);
             self.floor = self.floor.max(bucket);
         } else {
             let place = self.sorted.partition_point(|other| self.order(tokens, other, pair).is_lt());
@@ -109,7 +109,7 @@ impl PairQueue {
 
     /// Removes and returns the best pair. Pairs of the bucket that is reached whose count has fallen are moved to their
     /// bucket, or dropped if their count is below `threshold`.
-    pub fn pop(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) -> Option<Pair> {
+    pub fn pop(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) -> Option<Followed> {
         while self.sorted.is_empty() {
             if self.buckets[self.floor].is_empty() {
                 self.floor = self.floor.checked_sub(1)?;
@@ -117,7 +117,7 @@ impl PairQueue {
                 self.sort_some(tokens, pairs, threshold);
             }
         }
-        self.sorted.pop().map(|best| best.pair())
+        self.sorted.pop()
     }
 
     /// The pair `places` places after the best, provided that nothing better is pushed before.
@@ -127,7 +127,7 @@ impl PairQueue {
 
     /// The order in `sorted`: the worst pair is the least.
     fn order(&self, tokens: &Tokens, a: &Followed, b: &Followed) -> Ordering {
-        a.count.cmp(&b.count).then_with(|| self.rule.compare(tokens, b.key(), a.key()))
+        a.count.cmp(&b.count).then_with(|| self.rule.compare(tokens, b.key, a.key))
     }
 
     /// Moves the best pairs of the bucket that is reached to `sorted`.
@@ -156,9 +156,9 @@ impl PairQueue {
         let best = bucket.split_off(some);
         for (nth, &key) in best.iter().enumerate() {
             if let Some(&later) = best.get(nth + AHEAD) {
-                pairs.prefetch(later);
+                pairs.prefetch_pair(later);
             }
-            let Some(pair) = pairs.find(key).filter(|pair| pair.count >= threshold) else { continue };
+            let Some(pair) = pairs.pair(key).filter(|pair| pair.count >= threshold) else { continue };
             let bucket = self.bucket_of(pair.count);
             if bucket == self.floor {
                 self.sorted.push(*pair);
@@ -166,7 +166,6 @@ impl PairQueue {
                 self.buckets[bucket].push(key);
             }
         }
-        self.sorted
-            .sort_unstable_by(|a, b| a.count.cmp(&b.count).then_with(|| worst_first(a.key(), b.key())));
+        self.sorted.sort_unstable_by(|a, b| a.count.cmp(&b.count).then_with(|| worst_first(a.key, b.key)));
     }
 }

@@ -12,9 +12,11 @@
 //! second range (a,b) 1   (a,b) 3   (a,b) 7       sorted: (a,b) 1 3 7, whose count is that of the words at 1, 3 and 7
 //! ```
 
+use std::sync::atomic::Ordering;
+
 use super::Rules;
-use super::lists::{Cursor, Lists};
-use super::pairs::{Pair, PairTable, add, codes_of, key_of};
+use super::lists::Lists;
+use super::pairs::{Followed, PairTable, add, codes_of, key_of};
 use super::slots::{Group, PairAt, SlotWidth, Slots};
 use super::tokens::{Code, Tokens};
 use super::tuning::{FEW_PAIRS_PER_MERGE, FREQUENT, Tuning};
@@ -70,11 +72,12 @@ pub struct Recount {
     pub lists: Lists,
 }
 
-/// A pair that was found, and the units that its positions take.
+/// A pair that was found, and how often it occurs in the words.
 #[derive(Clone, Copy)]
 struct Found {
-    pair: Pair,
-    units: u32,
+    key: u64,
+    count: u64,
+    occurrences: u32,
 }
 
 impl Recount {
@@ -99,32 +102,29 @@ impl Recount {
         occurrences: usize,
         tuning: &Tuning,
     ) -> Result<Self> {
-        let (mut pairs, mut units) = (0, 0);
+        let (mut pairs, mut positions) = (0, 0);
         for found in found {
             pairs += 1;
-            units += found.units as usize;
+            positions += found.occurrences as usize;
         }
         let followed = PairTable::with_capacity(pairs + pairs / 2)?;
-        let lists = Lists::with_room(pairs, units, occurrences / 100 * tuning.growth_percent)?;
+        let lists = Lists::with_room(pairs, positions, occurrences / 100 * tuning.growth_percent)?;
         Ok(Self { threshold, followed, lists })
     }
 
-    /// Follows a pair, which has the last list.
-    fn follow(&mut self, pair: Pair) -> Result<()> {
-        let (followed, _) = self.followed.insert(pair.key)?;
-        (followed.count, followed.list) = (pair.count, self.lists.last());
-        Ok(())
+    fn follow(&mut self, &Found { key, count, .. }: &Found, list: u32) -> Result<()> {
+        self.followed.add(Followed { key, count, list }).map(drop)
     }
 }
 
-/// The count of a pair in a section, and what its positions there take; then whether and where they are written.
+/// The count of a pair in a section and the number of its occurrences; then whether and where they are listed.
 #[derive(Clone, Copy, Default)]
 struct Counter {
     count: u64,
-    cursor: Cursor,
+    occurrences: u32,
 }
 
-// SAFETY: it consists of integers, for which any bytes are valid.
+// SAFETY: it consists of integers and padding, for which any bytes are valid.
 unsafe impl Plain for Counter {}
 
 fn directly<S: SlotWidth>(
@@ -142,49 +142,49 @@ fn directly<S: SlotWidth>(
         let mut counters = Cells::<Counter>::new(codes * codes, Content::LateZeros)?;
         slots.each_pair(section, plan.spans, pulse, |pair| {
             let counter = &mut counters[place_of(pair.key)];
-            counter.cursor.pass(pair.at);
+            counter.occurrences += 1;
             add(&mut counter.count, pair.count)
         })?;
         Ok(counters)
     })?;
-    let (mut found, mut total, mut occurrences, mut highest) = (Vec::new(), 0u64, 0, 0);
+    let (mut found, mut total, mut all, mut highest) = (Vec::new(), 0u64, 0, 0);
     for key in (0..codes * codes).map(|place| key_of((place / codes) as Code, (place % codes) as Code)) {
-        let (mut count, mut units) = (0, 0);
+        let (mut count, mut occurrences) = (0, 0);
         for counters in &counted {
             add(&mut count, counters[place_of(key)].count)?;
-            units += counters[place_of(key)].cursor.place;
+            occurrences += counters[place_of(key)].occurrences;
         }
         total = total.saturating_add(count);
-        occurrences += units as usize;
+        all += occurrences as usize;
         if count > 0 && plan.allows(key) {
             highest = highest.max(count);
-            memory::push(&mut found, Found { pair: Pair { key, count }, units })?;
+            memory::push(&mut found, Found { key, count, occurrences })?;
         }
     }
     if found.is_empty() {
         return Ok(None);
     }
-    let threshold = plan.threshold(total, occurrences).clamp(1, highest);
-    found.retain(|found| found.pair.count >= threshold);
-    let mut recount = Recount::of(threshold, found.iter(), occurrences, plan.tuning)?;
+    let threshold = plan.threshold(total, all).clamp(1, highest);
+    found.retain(|found| found.count >= threshold);
+    let mut recount = Recount::of(threshold, found.iter(), all, plan.tuning)?;
     // A pair with a count is listed.
     counted.iter_mut().flat_map(|counters| counters.iter_mut()).for_each(|counter| counter.count = 0);
-    for Found { pair, units } in found {
-        let mut start = recount.lists.add(units)?;
+    for found in &found {
+        let (list, mut start) = recount.lists.add(found.occurrences)?;
         for counters in &mut counted {
-            let counter = &mut counters[place_of(pair.key)];
-            let next = start + counter.cursor.place;
-            *counter = Counter { count: 1, cursor: Cursor::at(start) };
-            start = next;
+            let counter = &mut counters[place_of(found.key)];
+            counter.count = 1;
+            start += std::mem::replace(&mut counter.occurrences, start);
         }
-        recount.follow(pair)?;
+        recount.follow(found, list)?;
     }
-    let units = recount.lists.shared_units();
+    let positions = recount.lists.shared();
     workers::each(sections.into_iter().zip(counted), pulse, |(section, mut counters), pulse| {
         slots.each_pair(section, plan.spans, pulse, |pair| {
             let counter = &mut counters[place_of(pair.key)];
             if counter.count > 0 {
-                counter.cursor.write_shared(pair.at, units);
+                positions[counter.occurrences as usize].store(pair.at, Ordering::Relaxed);
+                counter.occurrences += 1;
             }
             Ok(())
         })
@@ -217,18 +217,18 @@ fn by_sorting<S: SlotWidth>(
             continue;
         }
         let threshold = reached_by(plan.merges, &parts).clamp(least, highest);
-        let frequent = |found: &&Found| found.pair.count >= threshold;
+        let frequent = |found: &&Found| found.count >= threshold;
         let all = parts.iter().flat_map(|part| &part.found).filter(frequent);
         let mut recount = Recount::of(threshold, all, occurrences, plan.tuning)?;
-        for Part { found, units, .. } in parts {
-            let mut start = 0;
-            for found in found {
-                let end = start + found.units as usize;
-                if frequent(&&found) {
-                    recount.lists.append(&units[start..end])?;
-                    recount.follow(found.pair)?;
+        for Part { found, positions, .. } in parts {
+            let mut rest = &positions[..];
+            for found in &found {
+                let (own, others) = rest.split_at(found.occurrences as usize);
+                if frequent(&found) {
+                    let list = recount.lists.append(own)?;
+                    recount.follow(found, list)?;
                 }
-                start = end;
+                rest = others;
             }
         }
         return Ok(Some(recount));
@@ -314,9 +314,9 @@ fn sorted<S: SlotWidth>(
 
 /// The pairs of a range.
 struct Part {
-    /// Those that are frequent enough, and the units of their positions.
+    /// Those that are frequent enough, and their positions.
     found: Vec<Found>,
-    units: Rows<u16>,
+    positions: Rows<u32>,
     /// The highest count of all.
     highest: u64,
     /// How many have each count; those above the last one are added to it.
@@ -333,27 +333,24 @@ fn count<S: SlotWidth>(
 ) -> Result<Part> {
     let most = plan.max_threshold.min(MOST_TOLD_APART);
     let by_count = memory::filled(0, most as usize + 1)?;
-    let mut part = Part { found: Vec::new(), units: Rows::default(), highest: 0, by_count };
+    let mut part = Part { found: Vec::new(), positions: Rows::default(), highest: 0, by_count };
     let mut group = Group::default();
     for occurrences in sorted.chunk_by(|one, next| one.key() == next.key()) {
         pulse.beat(occurrences.len())?;
-        let (mut count, mut measure) = (0, Cursor::default());
+        let mut count = 0;
         for &Occurrence { at, .. } in occurrences {
             if !group.contains(at) {
                 group = slots.group(at as usize);
             }
             add(&mut count, group.count)?;
-            measure.pass(at);
         }
         part.highest = part.highest.max(count);
         part.by_count[count.min(most) as usize] += 1;
         if count >= least {
-            let (start, units) = (part.units.len(), measure.place);
-            part.units.lengthen(start + units as usize)?;
-            let (room, mut cursor) = (&mut part.units[start..], Cursor::default());
-            occurrences.iter().for_each(|occurrence| cursor.write(occurrence.at, room));
-            let pair = Pair { key: occurrences[0].key(), count };
-            memory::push(&mut part.found, Found { pair, units })?;
+            part.positions.reserve(occurrences.len())?;
+            occurrences.iter().try_for_each(|occurrence| part.positions.push(occurrence.at))?;
+            let (key, occurrences) = (occurrences[0].key(), occurrences.len() as u32);
+            memory::push(&mut part.found, Found { key, count, occurrences })?;
         }
     }
     Ok(part)

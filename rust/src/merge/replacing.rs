@@ -1,13 +1,10 @@
 //! Replaces a pair in the words, and sums up what changed for each neighbouring token.
 //!
-//! A tally per token says how often it was next to the merged pair, weighted by the words' counts, and how many units
-//! the positions of these occurrences take. When it is known which neighbouring pairs are followed, the positions are
-//! written to their lists.
+//! A tally per token says how often it was next to the merged pair, and the sum of those words' counts. When it is known
+//! which neighbouring pairs are followed, the positions are written to their lists.
 
-use std::iter::zip;
-use std::sync::atomic::AtomicU16;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::lists::Cursor;
 use super::pairs::key_of;
 use super::slots::{Group, SlotWidth, Slots, replace};
 use super::tokens::Code;
@@ -54,37 +51,32 @@ impl Side {
 
 /// The occurrences of a merged pair that have a certain token on one side.
 #[derive(Clone, Copy, Default)]
-pub struct Tally {
+pub struct Neighbour {
+    pub occurrences: u32,
+    /// Just after the place where the next position is written; 0 if the pair with this token is not followed.
+    end: u32,
     /// The sum of their words' counts.
     pub weight: u64,
-    /// First measures their positions; then writes them, if it is marked: the pair with this token is followed.
-    cursor: Cursor,
 }
 
 // SAFETY: it consists of integers, for which any bytes are valid.
-unsafe impl Plain for Tally {}
+unsafe impl Plain for Neighbour {}
 
-impl Tally {
-    /// The units that the positions of the occurrences take.
-    pub fn units(&self) -> u32 {
-        self.cursor.place
-    }
-}
-
-/// A tally for every token, and the list of those in use, so that clearing them costs as much as the merge did.
+/// All neighbours on one side, by their codes, and the list of those that there are, so that clearing them costs as much as
+/// the merge did.
 #[derive(Default)]
-pub struct Tallies {
-    tallies: Rows<Tally>,
-    /// The tokens whose tallies are in use, and room for more.
+pub struct Neighbours {
+    of_codes: Rows<Neighbour>,
+    /// The codes of those that there are, and room for more.
     touched: Vec<Code>,
     used: usize,
 }
 
-impl Tallies {
+impl Neighbours {
     /// Makes room for codes below `codes`, and for so many occurrences.
     fn make_room(&mut self, codes: usize, occurrences: usize) -> Result<()> {
-        if codes > self.tallies.len() {
-            self.tallies.lengthen(codes.next_power_of_two())?;
+        if codes > self.of_codes.len() {
+            self.of_codes.lengthen(codes.next_power_of_two())?;
         }
         // One more than are in use: a place is written whether or not it is needed.
         let most = occurrences.min(codes) + 1;
@@ -95,48 +87,48 @@ impl Tallies {
         Ok(())
     }
 
-    /// Adds an occurrence at a position, in a word with this count.
+    /// Adds an occurrence, in a word with this count.
     #[inline(always)]
-    fn add(&mut self, code: Code, weight: u64, at: u32) {
-        let tally = &mut self.tallies[code as usize];
-        // Without a branch, which would wait for the tally.
+    fn add(&mut self, code: Code, weight: u64) {
+        let neighbour = &mut self.of_codes[code as usize];
+        // Without a branch, which would wait for the neighbour.
         self.touched[self.used] = code;
-        self.used += usize::from(tally.weight == 0);
+        self.used += usize::from(neighbour.occurrences == 0);
         // No overflow: the merged pair's own count is the sum over all its neighbours, and it fits.
-        tally.weight += weight;
-        tally.cursor.pass(at);
+        neighbour.weight += weight;
+        neighbour.occurrences += 1;
     }
 
-    /// The tokens whose tallies are in use.
+    /// The codes of the neighbours that there are.
     pub fn touched(&self) -> &[Code] {
         &self.touched[..self.used]
     }
 
-    pub fn get(&self, code: Code) -> Tally {
-        self.tallies[code as usize]
+    pub fn get(&self, code: Code) -> Neighbour {
+        self.of_codes[code as usize]
     }
 
-    /// Sets where the positions of a token's occurrences are written. One without any is not in use, and would not be
-    /// cleared.
+    /// Sets where the positions of a neighbour's occurrences are written. One without any would not be cleared.
     pub fn set_place(&mut self, code: Code, place: u32) {
-        let tally = &mut self.tallies[code as usize];
-        if tally.weight > 0 {
-            tally.cursor = Cursor::at(place).marked();
+        let neighbour = &mut self.of_codes[code as usize];
+        if neighbour.occurrences > 0 {
+            neighbour.end = place + 1;
         }
     }
 
     /// Writes the next position, if positions are wanted.
     #[inline(always)]
-    fn write(&mut self, code: Code, at: impl FnOnce() -> u32, units: &[AtomicU16]) {
-        let tally = &mut self.tallies[code as usize];
-        if tally.cursor.is_marked() {
-            tally.cursor.write_shared(at(), units);
+    fn write(&mut self, code: Code, at: impl FnOnce() -> u32, positions: &[AtomicU32]) {
+        let neighbour = &mut self.of_codes[code as usize];
+        if neighbour.end > 0 {
+            positions[neighbour.end as usize - 1].store(at(), Ordering::Relaxed);
+            neighbour.end += 1;
         }
     }
 
     fn clear(&mut self) {
         for &code in &self.touched[..self.used] {
-            self.tallies[code as usize] = Tally::default();
+            self.of_codes[code as usize] = Neighbour::default();
         }
         self.used = 0;
     }
@@ -153,8 +145,8 @@ struct Event {
 /// The occurrences of the last merge.
 #[derive(Default)]
 pub struct Replaced {
-    /// Tallies of the tokens on both sides of the merged pair.
-    sides: [Tallies; 2],
+    /// The tokens on both sides of the merged pair.
+    sides: [Neighbours; 2],
     events: Vec<Event>,
 }
 
@@ -166,113 +158,74 @@ const EVENTS_FACTOR: usize = 8;
 const MIN_EVENTS: usize = 1 << 10;
 
 impl Replaced {
-    /// With room for so many codes, so that tallies need not be moved. Room that is not used takes no memory.
+    /// With room for so many codes, so that neighbours need not be moved. Room that is not used takes no memory.
     pub fn with_capacity(codes: usize) -> Result<Self> {
-        let tallies =
-            || Ok(Tallies { tallies: Rows::with_capacity(codes.next_power_of_two())?, ..Tallies::default() });
-        Ok(Self { sides: [tallies()?, tallies()?], events: Vec::new() })
+        let mut new = Self::default();
+        for side in &mut new.sides {
+            side.of_codes = Rows::with_capacity(codes.next_power_of_two())?;
+        }
+        Ok(new)
     }
 
-    pub fn side(&mut self, side: Side) -> &mut Tallies {
+    pub fn side(&mut self, side: Side) -> &mut Neighbours {
         &mut self.sides[side as usize]
     }
 
-    /// Makes room for codes below `codes`, and for so many occurrences.
-    pub fn make_room(&mut self, codes: usize, occurrences: usize) -> Result<()> {
-        self.sides.iter_mut().try_for_each(|side| side.make_room(codes, occurrences))?;
-        self.events.shrink_to(EVENTS_FACTOR * occurrences.max(MIN_EVENTS));
-        memory::reserve(&mut self.events, occurrences)
+    /// Prefetches what is known of two neighbours.
+    pub fn prefetch(&self, before: Code, after: Code) {
+        prefetch(&self.sides[0].of_codes, before as usize);
+        prefetch(&self.sides[1].of_codes, after as usize);
     }
 
-    /// Prefetches the tallies of two neighbours.
-    pub fn prefetch(&self, before: Code, after: Code) {
-        prefetch(&self.sides[0].tallies, before as usize);
-        prefetch(&self.sides[1].tallies, after as usize);
+    /// Replaces a pair at all positions where it still is, from left to right; `codes` is the number of codes.
+    ///
+    /// Each replacement changes four counts, as the words are at that moment: (before, left) and (right, after) fall,
+    /// (before, joined) and (joined, after) rise. The sums therefore equal those of a recount, even for adjacent
+    /// occurrences.
+    pub fn replace_all<S: SlotWidth>(
+        &mut self,
+        slots: &mut Slots<S>,
+        positions: &[u32],
+        task: Task,
+        codes: usize,
+    ) -> Result<()> {
+        self.sides.iter_mut().try_for_each(|side| side.make_room(codes, positions.len()))?;
+        self.events.shrink_to(EVENTS_FACTOR * positions.len().max(MIN_EVENTS));
+        memory::reserve(&mut self.events, positions.len())?;
+        let (middle, span) = (1 + task.left_span as usize, task.span as usize);
+        let (left, right, mut group) = (S::of(task.left), S::of(task.right), Group::default());
+        positions.iter().take(AHEAD).for_each(|&at| slots.prefetch(at as usize));
+        for (nth, &at) in positions.iter().enumerate() {
+            if let Some(&later) = positions.get(nth + AHEAD) {
+                slots.prefetch(later as usize);
+            }
+            let Some(around) = slots.around_mut(at as usize, span) else { continue };
+            if around[1] != left || around[middle] != right {
+                continue;
+            }
+            let (before, after) = (around[0].code(), around[span + 1].code());
+            replace(&mut around[1..=span], middle - 1, task.joined);
+            if !group.contains(at) {
+                group = slots.group(at as usize);
+            }
+            let [all_before, all_after] = &mut self.sides;
+            all_before.add(before, group.count);
+            all_after.add(after, group.count);
+            self.events.push(Event { at, before, after });
+        }
+        Ok(())
     }
 
     /// Writes the positions of the occurrences to the lists of the neighbouring pairs, and forgets them.
-    pub fn list_positions(&mut self, spans: &[u32], units: &[AtomicU16]) {
+    pub fn list_positions(&mut self, spans: &[u32], positions: &[AtomicU32]) {
         let [before, after] = &mut self.sides;
         for event in &self.events {
-            before.write(event.before, || event.at - spans[event.before as usize], units);
-            after.write(event.after, || event.at, units);
+            before.write(event.before, || event.at - spans[event.before as usize], positions);
+            after.write(event.after, || event.at, positions);
         }
         self.events.clear();
-        self.sides.iter_mut().for_each(Tallies::clear);
+        self.sides.iter_mut().for_each(Neighbours::clear);
     }
-}
-
-/// Replaces a pair at positions where it still is, one after the other.
-struct Replacer<'s, S> {
-    slots: &'s mut Slots<S>,
-    task: Task,
-    replaced: &'s mut Replaced,
-    /// The group of the last word.
-    group: Group,
-}
-
-impl<S: SlotWidth> Replacer<'_, S> {
-    #[inline(always)]
-    fn replace_at(&mut self, at: u32) {
-        let (middle, span) = (1 + self.task.left_span as usize, self.task.span as usize);
-        let Some(around) = self.slots.around_mut(at as usize, span) else { return };
-        if around[1] != S::of(self.task.left) || around[middle] != S::of(self.task.right) {
-            return;
-        }
-        let (before, after) = (around[0].code(), around[span + 1].code());
-        replace(&mut around[1..=span], middle - 1, self.task.joined);
-        if !self.group.contains(at) {
-            self.group = self.slots.group(at as usize);
-        }
-        let [tallies_before, tallies_after] = &mut self.replaced.sides;
-        tallies_before.add(before, self.group.count, at);
-        tallies_after.add(after, self.group.count, at);
-        self.replaced.events.push(Event { at, before, after });
-    }
-}
-
-/// Replaces a pair at all positions where it still is, from left to right.
-///
-/// Each replacement changes four counts, as the words are at that moment: (before, left) and (right, after) fall,
-/// (before, joined) and (joined, after) rise. The sums therefore equal those of a recount, even for adjacent occurrences.
-pub fn replace_all<S: SlotWidth>(
-    slots: &mut Slots<S>,
-    mut positions: impl Iterator<Item = u32>,
-    task: Task,
-    replaced: &mut Replaced,
-) {
-    let mut replacer = Replacer { slots, task, replaced, group: Group::default() };
-    // The next positions, whose slots are on their way; a ring once it is full.
-    let mut window = [0; AHEAD];
-    let (mut place, mut left_over) = (0, 0);
-    for (at, position) in zip(&mut window, positions.by_ref()) {
-        replacer.slots.prefetch(position as usize);
-        *at = position;
-        left_over += 1;
-    }
-    while left_over > 0 {
-        let at = window[place];
-        match positions.next() {
-            Some(later) => {
-                replacer.slots.prefetch(later as usize);
-                window[place] = later;
-            }
-            None => left_over -= 1,
-        }
-        place = (place + 1) % AHEAD;
-        replacer.replace_at(at);
-    }
-}
-
-/// The same for a few positions, whose slots were prefetched before.
-pub fn replace_few<S: SlotWidth>(
-    slots: &mut Slots<S>,
-    positions: impl Iterator<Item = u32>,
-    task: Task,
-    replaced: &mut Replaced,
-) {
-    let mut replacer = Replacer { slots, task, replaced, group: Group::default() };
-    positions.for_each(|at| replacer.replace_at(at));
 }
 
 #[cfg(test)]
@@ -281,12 +234,12 @@ mod tests {
 
     #[test]
     fn a_token_without_occurrences_gets_no_place_that_the_next_merge_would_find() {
-        let mut tallies = Tallies::default();
-        tallies.make_room(8, 8).unwrap();
-        tallies.add(3, 2, 100);
-        tallies.set_place(3, 50);
-        tallies.set_place(4, 60);
-        tallies.clear();
-        assert_eq!([3, 4].map(|code| tallies.get(code).units()), [0, 0]);
+        let mut neighbours = Neighbours::default();
+        neighbours.make_room(8, 8).unwrap();
+        neighbours.add(3, 2);
+        neighbours.set_place(3, 50);
+        neighbours.set_place(4, 60);
+        neighbours.clear();
+        assert_eq!([3, 4].map(|code| neighbours.get(code).end), [0, 0]);
     }
 }

@@ -5,11 +5,11 @@
 //! none is left, a recount starts afresh with a lower threshold.
 
 use super::lists::Lists;
-use super::pairs::{PairTable, UNLISTED, add, codes_of, key_of};
+use super::pairs::{Followed, PairTable, UNLISTED, add, codes_of, key_of};
 use super::prior::Prior;
 use super::queue::{PairQueue, TieBreak};
 use super::recount::{Plan, Recount};
-use super::replacing::{Replaced, SIDES, Side, Task, replace_all, replace_few};
+use super::replacing::{Replaced, SIDES, Side, Task};
 use super::slots::{Layout, SlotWidth, Slots};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use super::tuning::{
@@ -26,19 +26,6 @@ use crate::workers;
 
 // SAFETY: it consists of integers, for which any bytes are valid.
 unsafe impl Plain for MergeRow {}
-
-/// The reason for a recount.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reason {
-    /// Nothing was counted yet.
-    Start,
-    /// No followed pair reaches the threshold any more.
-    Exhausted,
-    /// The best pair has only an upper bound. The threshold falls by a factor, so that this is rare.
-    Unsure,
-    /// The lists of positions have reached their limit.
-    Full,
-}
 
 /// A training whose words are measured: the memory that it takes is known, and the words can be taken over.
 pub struct Planned<'r> {
@@ -175,7 +162,7 @@ struct Trainer<'r> {
     /// The span of every token.
     spans: Vec<u32>,
     merges: Rows<MergeRow>,
-    /// A pair that is not in `pairs` has a lower count.
+    /// A pair that is not in `pairs` has a lower count; before the first count, the largest number.
     threshold: u64,
     pairs: PairTable,
     /// Every pair at or above the threshold, with at least its count.
@@ -193,21 +180,20 @@ impl Trainer<'_> {
                 return Ok(false);
             }
             let Some(best) = self.queue.pop(&self.tokens, &self.pairs, self.threshold) else {
-                let reason = if self.threshold == u64::MAX { Reason::Start } else { Reason::Exhausted };
-                if self.threshold == 1 || !self.recount(reason, slots, pulse)? {
+                if self.threshold == 1 || !self.recount(true, slots, pulse)? {
                     break;
                 }
                 continue;
             };
             self.look_ahead(slots);
-            let Some(pair) = self.pairs.find_mut(best.key) else { continue };
+            let Some(pair) = self.pairs.pair_mut(best.key) else { continue };
             if pair.count < self.threshold {
                 continue;
             }
             if pair.count != best.count {
                 self.queue.push(&self.tokens, pair);
             } else if pair.list == UNLISTED {
-                self.recount(Reason::Unsure, slots, pulse)?;
+                self.recount(true, slots, pulse)?;
             } else {
                 // All of its occurrences are merged now.
                 pair.count = 0;
@@ -221,19 +207,21 @@ impl Trainer<'_> {
     /// Prefetches the memory of the next merges, one step further for each merge that is nearer.
     fn look_ahead<S: SlotWidth>(&self, slots: &Slots<S>) {
         if let Some(pair) = self.queue.ahead(3 * STEP) {
-            let (left, right) = codes_of(pair.key());
-            self.pairs.prefetch(pair.key());
+            let (left, right) = codes_of(pair.key);
+            self.pairs.prefetch_pair(pair.key);
             self.tokens.prefetch(left, right);
             self.lists.prefetch(pair.list);
         }
         if let Some(pair) = self.queue.ahead(2 * STEP) {
+            let (left, right) = codes_of(pair.key);
+            self.tokens.prefetch_bytes(left, right);
             self.lists.prefetch_positions(pair.list);
         }
         if let Some(pair) = self.queue.ahead(STEP) {
             self.first_positions(pair.list).for_each(|at| slots.prefetch(at as usize));
         }
         if let Some(pair) = self.queue.ahead(1) {
-            let (left, right) = codes_of(pair.key());
+            let (left, right) = codes_of(pair.key);
             let [left_span, right_span] = [left, right].map(|code| self.spans[code as usize] as usize);
             for at in self.first_positions(pair.list) {
                 let Some(around) = slots.around(at as usize, left_span + right_span) else { continue };
@@ -241,15 +229,15 @@ impl Trainer<'_> {
                     let (before, after) = (around[0].code(), around[1 + left_span + right_span].code());
                     slots.prefetch_group(at as usize);
                     self.replaced.prefetch(before, after);
-                    self.pairs.prefetch(Side::Before.pair(before, left));
-                    self.pairs.prefetch(Side::After.pair(after, right));
+                    self.pairs.prefetch_pair(Side::Before.pair(before, left));
+                    self.pairs.prefetch_pair(Side::After.pair(after, right));
                 }
             }
         }
     }
 
     fn first_positions(&self, list: u32) -> impl Iterator<Item = u32> {
-        self.lists.positions(self.lists.block(list)).take(PREFETCHED_SLOTS)
+        self.lists.of(list).iter().copied().take(PREFETCHED_SLOTS)
     }
 
     fn remaining(&self) -> Option<u64> {
@@ -273,7 +261,7 @@ impl Trainer<'_> {
         let positions = self.replace(task, list, slots)?;
         self.prefetch_neighbours(task);
         self.update(task, is_new)?;
-        self.replaced.list_positions(&self.spans, self.lists.shared_units());
+        self.replaced.list_positions(&self.spans, self.lists.shared());
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST])?;
         pulse.finished = self.merges.len() as u64;
         pulse.beat(positions + 1)?;
@@ -281,37 +269,33 @@ impl Trainer<'_> {
             self.drop_lists();
         }
         if self.lists.is_full() {
-            self.recount(Reason::Full, slots, pulse)?;
+            self.recount(false, slots, pulse)?;
         }
         Ok(())
     }
 
-    /// Replaces a pair in the words, and tallies its neighbours; returns an upper bound of the positions of its list.
+    /// Replaces a pair in the words; returns an upper bound of the positions of its list.
     fn replace<S: SlotWidth>(&mut self, task: Task, list: u32, slots: &mut Slots<S>) -> Result<usize> {
-        let block = self.lists.take(list);
-        let most = block.len as usize;
-        self.replaced.make_room(self.spans.len(), most)?;
-        let positions = self.lists.positions(block);
+        let (extent, codes) = (self.lists.take(list), self.spans.len());
+        let positions = self.lists.at(extent);
         // Positions that were added after a list was made are at its end, but adjacent occurrences must be replaced
         // from left to right.
-        if block.is_mixed != 0 && !positions.clone().is_sorted() {
-            let mut sorted = memory::gathered(positions)?;
-            sorted.sort_unstable();
-            replace_all(slots, sorted.into_iter(), task, &mut self.replaced);
-        } else if most <= PREFETCHED_SLOTS {
-            replace_few(slots, positions, task, &mut self.replaced);
+        if positions.is_sorted() {
+            self.replaced.replace_all(slots, positions, task, codes)?;
         } else {
-            replace_all(slots, positions, task, &mut self.replaced);
+            let mut sorted = memory::gathered(positions.iter().copied())?;
+            sorted.sort_unstable();
+            self.replaced.replace_all(slots, &sorted, task, codes)?;
         }
-        self.lists.free(block);
-        Ok(most)
+        self.lists.free(extent);
+        Ok(extent.len as usize)
     }
 
     /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
     fn drop_lists(&mut self) {
         for pair in self.pairs.iter_mut().filter(|pair| pair.count < self.threshold) {
-            let block = self.lists.take(std::mem::replace(&mut pair.list, UNLISTED));
-            self.lists.free(block);
+            let extent = self.lists.take(std::mem::replace(&mut pair.list, UNLISTED));
+            self.lists.free(extent);
         }
         self.lists.note_size();
     }
@@ -319,11 +303,11 @@ impl Trainer<'_> {
     /// Prefetches the neighbouring pairs of a merge, which are looked up next.
     fn prefetch_neighbours(&mut self, task: Task) {
         for side in SIDES {
-            let tallies = self.replaced.side(side);
-            for &code in tallies.touched() {
-                self.pairs.prefetch(side.old_pair(code, &task));
-                if tallies.get(code).weight >= self.threshold {
-                    self.pairs.prefetch(side.pair(code, task.joined));
+            let neighbours = self.replaced.side(side);
+            for &code in neighbours.touched() {
+                self.pairs.prefetch_pair(side.old_pair(code, &task));
+                if neighbours.get(code).weight >= self.threshold {
+                    self.pairs.prefetch_pair(side.pair(code, task.joined));
                 }
             }
         }
@@ -339,10 +323,10 @@ impl Trainer<'_> {
                 if code == BOUNDARY || code == joined {
                     continue;
                 }
-                let tally = self.replaced.side(side).get(code);
-                self.lower(side, code, task, tally.weight);
-                if let Some(list) = self.raise(side.pair(code, joined), tally.weight, is_new)? {
-                    let place = self.lists.lengthen(list, tally.units())?;
+                let neighbour = self.replaced.side(side).get(code);
+                self.lower(side, code, task, neighbour.weight);
+                if let Some(list) = self.raise(side.pair(code, joined), neighbour.weight, is_new)? {
+                    let place = self.lists.lengthen(list, neighbour.occurrences)?;
                     self.replaced.side(side).set_place(code, place);
                 }
             }
@@ -360,7 +344,7 @@ impl Trainer<'_> {
         let old = side.old_pair(neighbour, &task);
         if weight > 0
             && old != key_of(task.left, task.right)
-            && let Some(pair) = self.pairs.find_mut(old)
+            && let Some(pair) = self.pairs.pair_mut(old)
         {
             pair.count -= weight;
         }
@@ -374,10 +358,9 @@ impl Trainer<'_> {
         if weight > 0
             && let Some(list) = self.raise(Side::Before.pair(joined, joined), weight, is_new)?
         {
-            let place = self.lists.lengthen(list, before.units() + after.units())?;
-            self.lists.mix(list);
+            let place = self.lists.lengthen(list, before.occurrences + after.occurrences)?;
             self.replaced.side(Side::Before).set_place(joined, place);
-            self.replaced.side(Side::After).set_place(joined, place + before.units());
+            self.replaced.side(Side::After).set_place(joined, place + before.occurrences);
         }
         Ok(())
     }
@@ -389,11 +372,11 @@ impl Trainer<'_> {
         if (is_new && weight < self.threshold) || !self.rules.allow(&self.tokens, left, right) {
             return Ok(None);
         }
-        let (pair, is_new_pair) = self.pairs.insert(key)?;
-        if is_new_pair {
-            let is_exact = is_new || self.threshold == 1;
-            pair.count = if is_exact { 0 } else { self.threshold - 1 };
-            pair.list = if is_exact { self.lists.add_empty()? } else { UNLISTED };
+        let is_exact = is_new || self.threshold == 1;
+        let most = if is_exact { 0 } else { self.threshold - 1 };
+        let (pair, is_new_pair) = self.pairs.add(Followed { key, count: most, list: UNLISTED })?;
+        if is_new_pair && is_exact {
+            pair.list = self.lists.add(0)?.0;
         }
         if pair.list == UNLISTED {
             pair.count = pair.count.saturating_add(weight);
@@ -406,21 +389,21 @@ impl Trainer<'_> {
         Ok((pair.list != UNLISTED).then_some(pair.list))
     }
 
-    /// Counts all pairs again and follows the frequent ones; false when no pair is left.
+    /// Counts all pairs again and follows the frequent ones; false when no pair is left. If it `lowers` the threshold, that
+    /// falls by a factor, so that this is rare.
     fn recount<S: SlotWidth>(
         &mut self,
-        reason: Reason,
+        lowers: bool,
         slots: &mut Slots<S>,
         pulse: &mut Pulse<'_>,
     ) -> Result<bool> {
         self.lists = Lists::default();
         self.pairs = PairTable::with_capacity(0)?;
         self.queue.clear();
-        let lower = (self.threshold / self.tuning.divisor.max(2)).max(1);
-        let (threshold, max_threshold) = match reason {
-            Reason::Start => (None, 1),
-            Reason::Exhausted | Reason::Unsure => (Some(lower), self.threshold / 2),
-            Reason::Full => (Some(self.threshold), self.threshold),
+        let (threshold, max_threshold) = match self.threshold {
+            u64::MAX => (None, 1),
+            last if lowers => (Some((last / self.tuning.divisor.max(2)).max(1)), last / 2),
+            last => (Some(last), last),
         };
         let plan = Plan {
             tokens: &self.tokens,

@@ -25,9 +25,9 @@ pub struct Tuning {
     pub sorted: usize,
 
     // The growth of position lists.
-    /// The units of positions that may be added before a recount, in percent of the pairs in the words.
+    /// The positions that may be added before a recount, in percent of the pairs in the words.
     pub growth_percent: usize,
-    /// The units of positions that may be added before unused lists are dropped, per entry of the pair table.
+    /// The positions that may be added before unused lists are dropped, per entry of the pair table.
     pub growth_per_entry: usize,
 
     // The queue.
@@ -96,5 +96,5 @@ pub const MAX_SLOTS: u64 = 1 << 31;
 
 /// The measured memory of merging: bytes per slot for positions and lists, and bytes for tables that depend only on
 /// the vocabulary.
-pub const LIST_BYTES_PER_SLOT: u64 = 4;
+pub const LIST_BYTES_PER_SLOT: u64 = 6;
 pub const TABLE_BYTES: u64 = 16 << 20;

@@ -1,5 +1,6 @@
 //! The Python class `CountTable`.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use crate::memory;
 use crate::watch::Pulse;
 
 /// The size in bytes of a batch of documents from Python.
-const BATCH_BYTES: usize = 4 << 20;
+const BATCH_BYTES: usize = 1 << 20;
 
 /// The maximum number of documents in a batch: they may all be empty.
 const BATCH_DOCUMENTS: usize = 1 << 16;
@@ -30,9 +31,6 @@ const BATCH_TIME: Duration = Duration::from_millis(100);
 const ROWS: usize = 1 << 16;
 
 type Array = Py<PyArray1<u64>>;
-
-/// The bytes of pretokens, the end of each, and its count.
-type ArrayRows = (Py<PyArray1<u8>>, Array, Array);
 
 /// Pretokens and their counts.
 #[pyclass(name = "CountTable", module = "bpetite._engine")]
@@ -146,19 +144,6 @@ impl PyCountTable {
         Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
     }
 
-    /// The rows of each range between ascending pretokens, as arrays.
-    fn ranges(&self, py: Python<'_>, splitters: Vec<Vec<u8>>) -> PyResult<Vec<ArrayRows>> {
-        if !splitters.is_sorted() {
-            return Err(PyValueError::new_err("splitters must ascend"));
-        }
-        let ranges = py.detach(|| self.table.ranges(&splitters))?;
-        let arrays = |rows: CountRows| {
-            let pretokens = rows.pretokens.into_pyarray(py).unbind();
-            (pretokens, rows.ends.into_pyarray(py).unbind(), rows.counts.into_pyarray(py).unbind())
-        };
-        Ok(ranges.into_iter().map(arrays).collect())
-    }
-
     /// Call `visitor(pretokens, ends, counts)` with the rows of `sorted`, in batches.
     #[pyo3(signature = (visitor, *, num_threads=Threads(None)))]
     fn visit_sorted(&self, py: Python<'_>, visitor: &Bound<'_, PyAny>, num_threads: Threads) -> PyResult<()> {
@@ -257,8 +242,12 @@ impl Documents for NamedTexts {
         self.texts.get().count()
     }
 
-    fn document(&self, index: usize) -> &[u8] {
-        self.texts.get().bytes(index)
+    fn length(&self, index: usize) -> usize {
+        self.texts.get().bytes(index).len()
+    }
+
+    fn read<'b>(&'b self, index: usize, range: Range<usize>, _: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+        Ok(&self.texts.get().bytes(index)[range])
     }
 
     fn name(&self, index: usize) -> String {

@@ -1,15 +1,12 @@
-//! The Python classes `Gunzip` and `Xxh3128` and the function `read_small_files`: the bytes of files.
-
-use std::path::PathBuf;
+//! The Python classes `Gunzip` and `Xxh3128`: the bytes of files.
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::memory;
 use crate::read::gunzip;
-use crate::read::small_files::SmallFiles;
 
 /// Unpacks gzip that arrives in blocks.
 #[pyclass(name = "Gunzip", module = "bpetite._engine")]
@@ -70,30 +67,4 @@ impl Xxh3128 {
     fn hexdigest(&self) -> String {
         format!("{:032x}", self.hash.digest128())
     }
-}
-
-/// A file's content and its hash, if asked for.
-type HashedContent<'py> = (Bound<'py, PyBytes>, String);
-
-/// Return the content of each file with its hash; `None` if one is larger than `most` or cannot be read.
-#[pyfunction]
-pub fn read_small_files<'py>(
-    py: Python<'py>,
-    paths: Vec<PathBuf>,
-    most: usize,
-    hashed: bool,
-) -> PyResult<Option<Vec<HashedContent<'py>>>> {
-    let read = py.detach(|| {
-        SmallFiles::read(&paths, most).map(|files| {
-            files.map(|files| {
-                let hash =
-                    |content| if hashed { format!("{:032x}", xxh3_128(content)) } else { String::new() };
-                let hashes: Vec<String> = files.contents().map(hash).collect();
-                (files, hashes)
-            })
-        })
-    })?;
-    let Some((files, hashes)) = read else { return Ok(None) };
-    memory::ensure(files.contents().map(<[u8]>::len).sum())?;
-    Ok(Some(files.contents().map(|content| PyBytes::new(py, content)).zip(hashes).collect()))
 }

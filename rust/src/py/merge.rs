@@ -115,24 +115,23 @@ pub fn train_merges<'py>(
         let changed = || PyValueError::new_err("counts: changed while they were read");
         (table.total() == total).then_some(()).ok_or_else(changed)
     };
-    let fill = |visit: Visitor<'_>| {
-        let words = Pretokens { visit, symbol_of };
-        py.detach(|| planned.fill(&words, &mut watch))
-    };
     // Counts that another thread is using are kept; emptying them would only save memory.
-    let taken = if keep_counts { None } else { counts.try_borrow_mut().ok() };
-    let trainer = match taken {
-        Some(mut counts) => {
+    let taken = match counts.try_borrow_mut() {
+        Ok(mut counts) if !keep_counts => {
             check_unchanged(&counts.table)?;
-            let table = counts.table.taken();
-            fill(&|nth, of, each| table.visit_part(nth, of, min_count, each))?
+            Some(counts.table.taken())
         }
+        _ => None,
+    };
+    let fill = |visit: Visitor<'_>| planned.fill(&Pretokens { visit, symbol_of }, &mut watch);
+    let trainer = match taken {
+        Some(table) => py.detach(|| fill(&|nth, of, each| table.visit_part(nth, of, min_count, each))),
         None => {
             let table = &counts.try_borrow()?.table;
             check_unchanged(table)?;
-            fill(&|nth, of, each| table.visit_part(nth, of, min_count, each))?
+            py.detach(|| fill(&|nth, of, each| table.visit_part(nth, of, min_count, each)))
         }
-    };
+    }?;
     let merges = py.detach(|| trainer.train(&mut watch))?;
     bytes_of(py, merges.as_flattened())
 }

@@ -41,7 +41,7 @@ mod _engine {
         columns::TextColumn,
         count::PyCountTable,
         encode::PyEncoder,
-        files::{PyGunzip, Xxh3128, read_small_files},
+        files::{PyGunzip, Xxh3128},
         framed::{FramedEncoder, FramedEncoding},
         gathered::{PyFieldTexts, PySplitTexts},
         merge::{train_merges, train_symbol_merges},

@@ -31,7 +31,7 @@ pub struct FieldTexts {
 
 /// The part of a block that was read.
 #[derive(Debug, Default, PartialEq)]
-pub struct Passed {
+pub struct LinesRead {
     pub bytes: usize,
     pub lines: usize,
     /// The last of these lines, if it is left to Python.
@@ -46,8 +46,8 @@ impl FieldTexts {
 
     /// Take the texts of lines, up to a line that is left to Python. Lines of only white space have no text. The beginning of
     /// an incomplete line is kept for the next block.
-    pub fn take_block(&mut self, block: &[u8]) -> Result<Passed> {
-        let mut passed = Passed::default();
+    pub fn take_block(&mut self, block: &[u8]) -> Result<LinesRead> {
+        let mut passed = LinesRead::default();
         if !self.rest.is_empty() {
             passed = self.take_rest(block)?;
         }
@@ -68,22 +68,22 @@ impl FieldTexts {
     }
 
     /// Complete the incomplete line with the next block, if it ends there.
-    fn take_rest(&mut self, block: &[u8]) -> Result<Passed> {
+    fn take_rest(&mut self, block: &[u8]) -> Result<LinesRead> {
         let end = memchr(b'\n', block).map(|end| end + 1);
         let bytes = end.unwrap_or(block.len());
         memory::extend(&mut self.rest, &block[..bytes])?;
-        let mut passed = Passed::default();
+        let mut passed = LinesRead::default();
         if end.is_some() {
             let mut line = mem::take(&mut self.rest);
             self.take_lines(&line, &mut passed)?;
             line.clear();
             self.rest = line;
         }
-        Ok(Passed { bytes, ..passed })
+        Ok(LinesRead { bytes, ..passed })
     }
 
     /// Take the texts of the lines after those that were read.
-    fn take_lines(&mut self, lines: &[u8], passed: &mut Passed) -> Result<()> {
+    fn take_lines(&mut self, lines: &[u8], passed: &mut LinesRead) -> Result<()> {
         // A text, like a key before it, is never longer than its JSON.
         room_for(&mut self.bytes, lines.len() - passed.bytes)?;
         while let Some(length) = memchr(b'\n', &lines[passed.bytes..]) {

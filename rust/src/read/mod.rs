@@ -1,6 +1,6 @@
 //! Readers of file formats: text with separators ([`split`]), lines of JSON ([`json_lines`]), and gzip
-//! ([`gunzip`]). Python opens the files and passes blocks, except for small files ([`small_files`]). Input that a reader
-//! here does not fully understand is left to the readers in Python.
+//! ([`gunzip`]). Python opens the files and passes blocks. Input that a reader here does not fully understand is left to the
+//! readers in Python.
 
 use std::ops::Range;
 
@@ -10,7 +10,6 @@ use crate::memory;
 pub mod cut_json;
 pub mod gunzip;
 pub mod json_lines;
-pub mod small_files;
 pub mod split;
 
 /// The memory that texts of a batch usually need. It is asked for at once: growing would touch new pages.

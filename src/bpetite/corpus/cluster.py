@@ -19,10 +19,11 @@ import contextlib
 import functools
 import logging
 import os
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -150,7 +151,25 @@ def _count_group(empty: Counts, group: list[Input], reading: Reading, splitters:
     limits: Limits = {"num_threads": 1, "memory_limit": None}
     counts.beside += count_inputs(counts._table, group, reading, limits, ProgressOfAll(None, 0))
     weighted._accumulate(counts, int(group[0].weight * empty.scale))
-    return [(weighted._read(), weighted.total), *weighted._table.ranges(splitters)]
+    return [(weighted._read(), weighted.total), *_ranges(weighted._table.sorted(num_threads=1), splitters)]
+
+
+def _ranges(rows: Rows, splitters: list[bytes]) -> list[tuple[NDArray[Any], ...]]:
+    """Divide sorted rows: below the first splitter, from each one to the next, and from the last on.
+
+    >>> rows = Counts.from_iterator(["a b c"])._table.sorted()
+    >>> [joined.tobytes() for joined, _, _ in _ranges(rows, [b" c", b"a"])]
+    [b' b', b' c', b'a']
+    """
+    joined, ends, counts = rows
+    starts = np.insert(ends, 0, 0)
+    order = range(len(ends))
+    cuts = [bisect_left(order, first, key=lambda row: joined[starts[row] : ends[row]]) for first in splitters]
+    content = np.frombuffer(joined, np.uint8)
+    return [
+        (content[starts[first] : starts[after]], ends[first:after] - starts[first], counts[first:after])
+        for first, after in pairwise([0, *cuts, len(ends)])
+    ]
 
 
 def _add_up(empty: Counts, parts: list[Any]) -> Rows:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from typing import Any
 
-from bpetite._engine import read_small_files
+from bpetite._engine import Xxh3128
 from bpetite.reading.batches import Batch, Ended, refuse_invalid
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
@@ -141,27 +141,33 @@ class _Reader:
 
     def _together(self, sources: Sequence[Input]) -> Batch | None:
         """Read small files together, unless one of them is not what its name and size promise."""
-        contents = read_small_files([source.name for source in sources], _SMALL, self.is_hashed)
-        if contents is None or any(is_marked(content) for content, _ in contents):
+        contents = [content for source in sources if (content := _small_content(source)) is not None]
+        if len(contents) < len(sources) or any(map(is_marked, contents)):
             return None
         texts: Sequence[Any]
         if named_format(sources[0].name, self.reading.input_format) == "jsonl":
             lines, counts = JsonLines("", self.reading), []
-            for content, _ in contents:
+            for content in contents:
                 before = lines.number
                 lines.add(content)
                 lines.add(b"\n")  # The last line may have no end.
                 counts.append(lines.number - before)
             texts = lines.take(0).texts
         else:
-            split = [self._split(content) for content, _ in contents]
+            split = list(map(self._split, contents))
             counts = list(map(len, split))
             texts = list(chain.from_iterable(split))
         read = zip(sources, contents, counts, strict=True)
-        ended = [Ended(source.name, len(content), digest, n) for source, (content, digest), n in read]
+        ended = [Ended(source.name, len(content), self._hash(content), n) for source, content, n in read]
         batch = Batch(texts, ended=ended)
         refuse_invalid("", batch)
         return batch
+
+    def _hash(self, content: bytes) -> str:
+        """Return the hash of a file's content, if it is asked for."""
+        digest = Xxh3128()
+        digest.update(content)
+        return digest.hexdigest() if self.is_hashed else ""
 
     def _split(self, content: bytes) -> list[bytes]:
         """Return the documents of a text file."""
@@ -170,3 +176,12 @@ class _Reader:
         if separator and not texts[-1]:
             texts.pop()
         return texts
+
+
+def _small_content(source: Input) -> bytes | None:
+    """Return the content of a small file; None if it is larger now or cannot be read."""
+    with contextlib.suppress(OSError), open(source.name, "rb", buffering=0) as file:
+        content = file.read(_SMALL + 1)
+        if len(content) <= _SMALL:
+            return content
+    return None
