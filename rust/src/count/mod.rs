@@ -31,7 +31,7 @@ use sorted::Merged;
 use crate::error::{Error, Result};
 use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Stage, Watch};
-use crate::workers::{each_on, lock, thread_count};
+use crate::workers::{each_on, thread_count};
 
 pub use feed::Documents;
 pub use sorted::CountRows;
@@ -136,9 +136,9 @@ impl CountTable {
         Ok(())
     }
 
-    /// The pretokens, to be taken over part by part; how much was counted stays known.
-    pub fn taken(&mut self) -> TakenPretokens {
-        TakenPretokens { shards: std::mem::take(&mut self.shards).map(Mutex::new) }
+    /// Empty the table; how much was counted stays known.
+    pub fn give_up(&mut self) {
+        *self.shards = Default::default();
     }
 
     /// Prepare for being read: if anything was moved to temporary files, the rest is, too.
@@ -270,29 +270,6 @@ fn frequent(
     visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
 ) -> impl FnMut(&[u8], u64) -> Result<()> {
     move |pretoken, count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) }
-}
-
-/// The pretokens of a table that nobody needs any more: the memory of each shard is given back when it was visited.
-pub struct TakenPretokens {
-    shards: [Mutex<Shard>; SHARDS],
-}
-
-impl TakenPretokens {
-    /// Visit a part, as `CountTable::visit_part` does.
-    pub fn visit_part(
-        &self,
-        nth: usize,
-        of: usize,
-        min_count: u64,
-        visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
-    ) -> Result<()> {
-        for shard in self.shards.iter().skip(nth).step_by(of) {
-            let mut shard = lock(shard);
-            shard.visit(&mut frequent(min_count, visitor))?;
-            *shard = Shard::default();
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

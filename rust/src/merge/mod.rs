@@ -50,7 +50,7 @@ use crate::error::Result;
 use tokens::{Code, Tokens};
 
 pub use queue::TieBreak;
-pub use trainer::Planned;
+pub use trainer::Training;
 pub use tuning::Tuning;
 
 /// One merge: left symbol, right symbol, result symbol.
@@ -106,7 +106,7 @@ pub trait Words: Sync {
     fn symbol(&self, unit: Self::Unit) -> u32;
     /// Calls `each` with every word of a share and its count, and returns its first error. Every word belongs to exactly
     /// one share; the order is the same in every visit; equal words may occur several times. Words are visited twice:
-    /// to measure them, and to take them over, after which their memory may be given back.
+    /// to measure them, and to take them over.
     fn visit(&self, share: Share, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
 }
 

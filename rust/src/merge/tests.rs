@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::prior::Prior;
 use super::slots::{Layout, Slots};
 use super::tokens::{BOUNDARY, FIRST, HOLE, Tokens};
-use super::trainer::Planned;
+use super::trainer::Training;
 use super::tuning::Tuning;
 use super::{MergeRow, Rules, Share, SymbolWords, TieBreak};
 use crate::error::{Error, Result};
@@ -201,8 +201,7 @@ fn train_engine(
 ) -> Result<Vec<MergeRow>> {
     let (words, counts): (Vec<Vec<u32>>, Vec<u64>) = corpus.iter().cloned().unzip();
     let words = SymbolWords { words: &words, counts: &counts };
-    Planned::new(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)?
-        .fill(&words, &mut Unwatched)?
+    Training::new(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)?
         .train(&mut Unwatched)
         .map(|merges| merges.to_vec())
 }
@@ -448,8 +447,7 @@ fn a_watcher_stops_training() {
     let words = SymbolWords { words: &[vec![0; 4]], counts: &[1] };
     let all = rules(TieBreak::SmallestIds, false);
     let mut watch = Impatient(HashMap::new());
-    let stopped = Planned::new(AB.into_iter(), &words, &all, &[], DEFAULT, &mut watch)
-        .and_then(|planned| planned.fill(&words, &mut watch))
-        .and_then(|filled| filled.train(&mut watch));
+    let stopped = Training::new(AB.into_iter(), &words, &all, &[], DEFAULT, &mut watch)
+        .and_then(|training| training.train(&mut watch));
     assert!(matches!(stopped, Err(Error::Value(message)) if message == "enough"));
 }

@@ -27,21 +27,21 @@ use crate::workers;
 // SAFETY: it consists of integers, for which any bytes are valid.
 unsafe impl Plain for MergeRow {}
 
-/// A training whose words are measured: the memory that it takes is known, and the words can be taken over.
-pub struct Planned<'r> {
-    rules: &'r Rules,
-    tuning: Tuning,
-    tokens: Tokens,
-    prior: Prior,
-    layouts: Vec<Layout>,
-    /// The number of codes that training may need, as far as room is made for them.
-    codes: usize,
-    /// Whether narrow slots may become wide.
-    may_widen: bool,
+/// A training whose words are all taken over: it needs nothing else to learn merges.
+pub struct Training<'r> {
+    slots: AnySlots,
+    /// Moved often, and large.
+    trainer: Box<Trainer<'r>>,
 }
 
-impl<'r> Planned<'r> {
-    /// Measures the words. Every unit of a word must be the number of a symbol.
+/// While all codes fit 16 bits, slots have so many, which is half the memory.
+enum AnySlots {
+    Narrow(Slots<u16>),
+    Wide(Slots<u32>),
+}
+
+impl<'r> Training<'r> {
+    /// Takes over the words. Every unit of a word must be the number of a symbol.
     pub fn new<'a, W: Words>(
         symbols: impl Iterator<Item = &'a [u8]> + Clone,
         words: &W,
@@ -57,78 +57,49 @@ impl<'r> Planned<'r> {
         let prior = Prior::new(prior, &mut tokens)?;
         let of = tuning.threads;
         let shares = (0..of).map(|nth| Share { nth, of });
-        let spans = &tokens.spans()[..];
+        let spans = tokens.spans();
         let layouts =
-            workers::each(shares, &mut pulse, |share, pulse| Layout::measure(words, share, spans, pulse))?;
+            workers::each(shares, &mut pulse, |share, pulse| Layout::measure(words, share, &spans, pulse))?;
         let slots: u64 = layouts.iter().map(Layout::slots).sum();
         if slots > MAX_SLOTS {
             return Err(Error::Memory(format!(
                 "the distinct pretokens hold {slots} bytes, more than the limit of {MAX_SLOTS}; raise min_count"
             )));
         }
-        let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
-        let may_widen = tokens.len() as u64 + new_tokens >= tuning.narrow_codes as u64;
+        let most_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
         // Slots become wide when so few pairs are left that their lists take less than before.
         let is_narrow = tokens.len() < tuning.narrow_codes;
+        let may_widen = tokens.len() as u64 + most_tokens >= tuning.narrow_codes as u64;
         let slot = if is_narrow { size_of::<u16>() } else { size_of::<u32>() };
         let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
         pulse.expect(expected)?;
         memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
         let tuning = Tuning { sorted: tuning.sorted.max((slots / SLOTS_PER_SORTED) as usize), ..tuning };
-        let new_tokens = new_tokens.min(MAX_EXPECTED_TOKENS) as usize;
-        tokens.make_room(new_tokens)?;
-        let codes = tokens.len() + new_tokens;
-        Ok(Self { rules, tuning, tokens, prior, layouts, codes, may_widen })
-    }
-
-    /// Takes over the words, which must be those that were measured.
-    pub fn fill<W: Words>(self, words: &W, watch: &mut dyn Watch) -> Result<Filled<'r>> {
-        let mut pulse = pulse_of(watch, self.rules);
-        let slots = if self.tokens.len() < self.tuning.narrow_codes {
-            AnySlots::Narrow(self.filled(words, &mut pulse)?)
+        let base_tokens = tokens.len();
+        let expected_tokens = most_tokens.min(MAX_EXPECTED_TOKENS) as usize;
+        tokens.make_room(expected_tokens)?;
+        let slots = if is_narrow {
+            AnySlots::Narrow(filled(&layouts, words, &spans, may_widen, &prior, of, &mut pulse)?)
         } else {
-            AnySlots::Wide(self.filled(words, &mut pulse)?)
+            AnySlots::Wide(filled(&layouts, words, &spans, may_widen, &prior, of, &mut pulse)?)
         };
-        let Self { rules, tuning, tokens, codes, .. } = self;
         let trainer = Box::new(Trainer {
             rules,
             tuning,
-            base_tokens: tokens.len(),
-            spans: tokens.spans(),
+            base_tokens,
+            spans,
             // Some merges result in known tokens.
-            merges: Rows::with_capacity((codes - tokens.len()) / 8 * 9)?,
+            merges: Rows::with_capacity(expected_tokens / 8 * 9)?,
             tokens,
             threshold: u64::MAX,
             pairs: PairTable::with_capacity(0)?,
             queue: PairQueue::new(rules.tie_break, tuning.buckets, tuning.sort_batch),
             lists: Lists::default(),
-            replaced: Replaced::with_capacity(codes)?,
+            replaced: Replaced::with_capacity(base_tokens + expected_tokens)?,
         });
-        Ok(Filled { slots, trainer })
+        Ok(Self { slots, trainer })
     }
 
-    fn filled<W: Words, S: SlotWidth>(&self, words: &W, pulse: &mut Pulse<'_>) -> Result<Slots<S>> {
-        let spans = &self.tokens.spans()[..];
-        let mut slots = Slots::fill(&self.layouts, words, spans, self.may_widen, pulse)?;
-        self.prior.apply(&mut slots, spans, self.tuning.threads, pulse)?;
-        Ok(slots)
-    }
-}
-
-/// A training whose words are all taken over: it needs nothing else to learn merges.
-pub struct Filled<'r> {
-    slots: AnySlots,
-    /// Moved often, and large.
-    trainer: Box<Trainer<'r>>,
-}
-
-/// While all codes fit 16 bits, slots have so many, which is half the memory.
-enum AnySlots {
-    Narrow(Slots<u16>),
-    Wide(Slots<u32>),
-}
-
-impl Filled<'_> {
     /// Learns the merges.
     pub fn train(self, watch: &mut dyn Watch) -> Result<Rows<MergeRow>> {
         let Self { slots, mut trainer } = self;
@@ -151,6 +122,21 @@ impl Filled<'_> {
         pulse.report()?;
         Ok(trainer.merges)
     }
+}
+
+/// The words in slots, with the prior merges applied.
+fn filled<W: Words, S: SlotWidth>(
+    layouts: &[Layout],
+    words: &W,
+    spans: &[u32],
+    may_widen: bool,
+    prior: &Prior,
+    threads: usize,
+    pulse: &mut Pulse<'_>,
+) -> Result<Slots<S>> {
+    let mut slots = Slots::fill(layouts, words, spans, may_widen, pulse)?;
+    prior.apply(&mut slots, spans, threads, pulse)?;
+    Ok(slots)
 }
 
 /// All that is known of a training, except the words.

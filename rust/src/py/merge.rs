@@ -10,9 +10,9 @@ use super::count::PyCountTable;
 use super::vocabulary::{bytes_of, merge_rows};
 use super::{PyWatch, call_with};
 use crate::count::CountTable;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory;
-use crate::merge::{Planned, Rules, Share, SymbolWords, TieBreak, Tuning, Visit, Words};
+use crate::merge::{Rules, Share, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
 use crate::watch::{Stage, Watch};
 use crate::workers::thread_count;
 
@@ -42,8 +42,7 @@ pub fn train_symbol_merges<'py>(
     let merges = py.detach(|| {
         let (mut watch, tuning) = (PyWatch::default(), Tuning::with_threads(1));
         let symbols = symbols.iter().map(|symbol| &symbol[..]);
-        let planned = Planned::new(symbols, &words, &rules, &[], tuning, &mut watch)?;
-        planned.fill(&words, &mut watch)?.train(&mut watch)
+        Training::new(symbols, &words, &rules, &[], tuning, &mut watch)?.train(&mut watch)
     })?;
     bytes_of(py, merges.as_flattened())
 }
@@ -101,38 +100,19 @@ pub fn train_merges<'py>(
     let symbol_of = &symbols_of_bytes(base)?;
     let threads = thread_count(num_threads.0, usize::MAX);
     let mut watch = ExpectingWatch { watch: PyWatch::of(progress.as_ref()), expect: expect.as_ref() };
-    let (planned, total) = {
+    let training = {
         let table = &counts.try_borrow()?.table;
+        let words = Pretokens { table, min_count, symbol_of };
         py.detach(|| {
-            let visit: Visitor<'_> = &|nth, of, each| table.visit_part(nth, of, min_count, each);
-            let words = Pretokens { visit, symbol_of };
             let tuning = Tuning::for_words(table.distinct()?, threads);
-            let planned = Planned::new(base.chunks(1), &words, &rules, prior, tuning, &mut watch)?;
-            Ok::<_, Error>((planned, table.total()))
+            Training::new(base.chunks(1), &words, &rules, prior, tuning, &mut watch)
         })?
     };
-    let check_unchanged = |table: &CountTable| {
-        let changed = || PyValueError::new_err("counts: changed while they were read");
-        (table.total() == total).then_some(()).ok_or_else(changed)
-    };
     // Counts that another thread is using are kept; emptying them would only save memory.
-    let taken = match counts.try_borrow_mut() {
-        Ok(mut counts) if !keep_counts => {
-            check_unchanged(&counts.table)?;
-            Some(counts.table.taken())
-        }
-        _ => None,
-    };
-    let fill = |visit: Visitor<'_>| planned.fill(&Pretokens { visit, symbol_of }, &mut watch);
-    let trainer = match taken {
-        Some(table) => py.detach(|| fill(&|nth, of, each| table.visit_part(nth, of, min_count, each))),
-        None => {
-            let table = &counts.try_borrow()?.table;
-            check_unchanged(table)?;
-            py.detach(|| fill(&|nth, of, each| table.visit_part(nth, of, min_count, each)))
-        }
-    }?;
-    let merges = py.detach(|| trainer.train(&mut watch))?;
+    if !keep_counts && let Ok(mut counts) = counts.try_borrow_mut() {
+        counts.table.give_up();
+    }
+    let merges = py.detach(|| training.train(&mut watch))?;
     bytes_of(py, merges.as_flattened())
 }
 
@@ -153,12 +133,10 @@ impl Watch for ExpectingWatch<'_> {
     }
 }
 
-/// Visits part `nth` of `of` parts of the pretokens that are frequent enough.
-type Visitor<'a> = &'a (dyn Fn(usize, usize, &mut Visit<'_, u8>) -> Result<()> + Sync);
-
-/// The pretokens of a table as words whose symbols are bytes.
+/// The frequent pretokens of a table as words whose symbols are bytes.
 struct Pretokens<'a> {
-    visit: Visitor<'a>,
+    table: &'a CountTable,
+    min_count: u64,
     symbol_of: &'a [u32],
 }
 
@@ -170,7 +148,7 @@ impl Words for Pretokens<'_> {
     }
 
     fn visit(&self, share: Share, each: &mut Visit<'_, u8>) -> Result<()> {
-        (self.visit)(share.nth, share.of, each)
+        self.table.visit_part(share.nth, share.of, self.min_count, each)
     }
 }
 
