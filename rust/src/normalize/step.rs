@@ -9,7 +9,7 @@ use super::forms::Form;
 use super::output::{Output, Written};
 use super::replacements::Replacements;
 use crate::error::{Error, Result};
-use crate::pretokenize::{Compiled, Run};
+use crate::pretokenize::{Compiled, Search};
 use crate::watch::Pulse;
 
 /// All steps.
@@ -145,7 +145,7 @@ impl NormalizerStep {
             }
             Self::Replace(replacements) => replacements.apply(text, &mut out, pulse)?,
             Self::ReplaceMatches { expression, content } => {
-                let (mut run, mut start) = (Run::default(), 0);
+                let (mut run, mut start) = (Search::default(), 0);
                 while start < text.len() {
                     let (end, is_gap) = expression.piece_end(text, start, &mut run, pulse)?;
                     pulse.beat(end - start)?;

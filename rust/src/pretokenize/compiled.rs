@@ -46,7 +46,7 @@ pub struct Compiled {
 
 /// What the search for matches in one text remembers.
 #[derive(Default)]
-pub struct Run {
+pub struct Search {
     machine: MachineRun,
     /// How many bytes the automaton may be said to have looked at in vain.
     in_vain: usize,
@@ -104,7 +104,13 @@ impl Compiled {
 
     /// The end of the match that begins at a place and is not empty, if there is one.
     #[inline]
-    fn match_end(&self, text: &str, start: usize, run: &mut Run, pulse: &mut Pulse) -> Result<Option<usize>> {
+    fn match_end(
+        &self,
+        text: &str,
+        start: usize,
+        run: &mut Search,
+        pulse: &mut Pulse,
+    ) -> Result<Option<usize>> {
         let Some(automaton) = self.automaton.as_ref().filter(|_| !run.is_slow) else {
             return self.machine.match_end(text, start, &mut run.machine, pulse);
         };
@@ -121,7 +127,7 @@ impl Compiled {
         &self,
         text: &str,
         start: usize,
-        run: &mut Run,
+        run: &mut Search,
         pulse: &mut Pulse,
     ) -> Result<(usize, bool)> {
         let mut place = start;
@@ -140,7 +146,7 @@ impl Compiled {
     }
 
     /// Whether a match begins at a place.
-    pub fn begins(&self, text: &str, start: usize, run: &mut Run, pulse: &mut Pulse) -> Result<bool> {
+    pub fn begins(&self, text: &str, start: usize, run: &mut Search, pulse: &mut Pulse) -> Result<bool> {
         let told = self.automaton.as_ref().and_then(|automaton| automaton.begins(text.as_bytes(), start));
         told.map_or_else(|| Ok(self.match_end(text, start, run, pulse)?.is_some()), Ok)
     }
@@ -160,7 +166,7 @@ impl Compiled {
         mut position: usize,
         scan: Option<&mut JointScan>,
         batch: &mut Batch,
-        run: &mut Option<Box<Run>>,
+        run: &mut Option<Box<Search>>,
         pulse: &mut Pulse,
     ) -> Result<()> {
         let Some(scan) = scan else {
@@ -182,7 +188,7 @@ impl Compiled {
         place: &mut usize,
         end: usize,
         batch: &mut Batch,
-        run: &mut Option<Box<Run>>,
+        run: &mut Option<Box<Search>>,
         pulse: &mut Pulse,
     ) -> Result<()> {
         let run = run.get_or_insert_default();

@@ -38,7 +38,7 @@ mod vectors;
 mod views;
 
 use automaton::CutEffect;
-pub use compiled::{Compiled, Run, Way};
+pub use compiled::{Compiled, Search, Way};
 use masks::JointScan;
 pub use sequence::Prepared;
 use sequence::{Sequence, Steps};
@@ -247,7 +247,7 @@ pub struct Scanner<'a> {
 #[allow(clippy::large_enum_variant, reason = "to allocate takes longer than a short text")]
 enum State<'a> {
     /// By masks, if there are any; the run is that of the other ways, where they are needed.
-    Once(&'a Compiled, Option<JointScan<'a>>, Option<Box<Run>>),
+    Once(&'a Compiled, Option<JointScan<'a>>, Option<Box<Search>>),
     Steps(Box<Steps<'a>>),
 }
 

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use super::automaton::CutEffect;
-use super::compiled::{Compiled, Run, Way};
+use super::compiled::{Compiled, Search, Way};
 use super::masks::{Joint, JointScan, Needs, USUAL_PIECES};
 use super::{Batch, Scanner};
 use crate::error::{Error, Result};
@@ -215,7 +215,7 @@ fn cut_each(
     for &end in ends {
         if Compiled::is_short(end - start) {
             memory::reserve(cut, end - start)?;
-            let mut run = Run::default();
+            let mut run = Search::default();
             while start < end {
                 start = pattern.piece_end(&text[..end], start, &mut run, pulse)?.0;
                 cut.push(start);
@@ -294,7 +294,7 @@ pub struct Steps<'a> {
 enum PieceScan<'a> {
     /// The piece begins here.
     First(usize, Box<Scanner<'a>>),
-    Joint(Box<JointScan<'a>>, Run),
+    Joint(Box<JointScan<'a>>, Search),
 }
 
 impl Steps<'_> {
@@ -369,7 +369,7 @@ impl Steps<'_> {
             let Some(first) = patterns(&self.sequence.last).next() else { return Ok(Some((vec![end], 0))) };
             self.scan = Some(match &self.sequence.joint {
                 Some(joint) => {
-                    PieceScan::Joint(Box::new(joint.scan(&self.text[..end], start)), Run::default())
+                    PieceScan::Joint(Box::new(joint.scan(&self.text[..end], start)), Search::default())
                 }
                 None => PieceScan::First(start, Box::new(first.scan(&self.text[start..end]))),
             });

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 
-use super::compiled::{Compiled, Run};
+use super::compiled::{Compiled, Search};
 use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
 use super::masks::{Joint, MaskRules};
@@ -245,12 +245,12 @@ impl Ways {
     }
 
     fn by_automaton(&self, text: &str) -> ExpectedPieces {
-        let (mut run, mut pulse) = (Run::default(), Pulse::until(&STOPPED));
+        let (mut run, mut pulse) = (Search::default(), Pulse::until(&STOPPED));
         let pieces =
             pieces(text, |start| self.compiled.piece_end(text, start, &mut run, &mut pulse).unwrap());
         let mut start = 0;
         for (end, is_gap) in &pieces {
-            let begins = self.compiled.begins(text, start, &mut Run::default(), &mut pulse).unwrap();
+            let begins = self.compiled.begins(text, start, &mut Search::default(), &mut pulse).unwrap();
             assert_eq!(begins, !is_gap, "{:?} {text:?} at {start}", self.source);
             start = *end;
         }
@@ -613,7 +613,7 @@ fn what_is_remembered_changes_no_piece() {
             let length = random.below(if ways.is_some() { 900 } else { 150 });
             let text: String = (0..length).map(|_| random.of(letters)).chain([last]).collect();
             let expected = pieces(&text, |start| {
-                let (mut run, mut pulse) = (Run::default(), Pulse::until(&STOPPED));
+                let (mut run, mut pulse) = (Search::default(), Pulse::until(&STOPPED));
                 compiled.piece_end(&text, start, &mut run, &mut pulse).unwrap()
             });
             assert_eq!(by(&machine, &text), expected, "{source} {text:?}");

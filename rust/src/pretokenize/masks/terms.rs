@@ -11,7 +11,7 @@ use crate::pretokenize::vectors::Vectors;
 
 /// Eight terms, one bit each: three neighbouring atoms fulfil a term if the entries of all three have its bit.
 #[derive(Clone, Default)]
-pub struct Tables {
+pub struct TermTables {
     /// For each atom, the terms that allow it before the place.
     pub before: [u8; MOST_ATOMS],
     /// For each atom, the terms that allow it at the place.
@@ -20,7 +20,7 @@ pub struct Tables {
     pub behind: [u8; MOST_ATOMS],
 }
 
-impl Tables {
+impl TermTables {
     /// Find which terms are fulfilled at the places of some words, and return those that are fulfilled anywhere. The atom at
     /// the first place is the second one; what is behind each place is given, as it may be the end of a piece. Only the first
     /// `ATOMS` entries of the tables are used.
@@ -66,7 +66,7 @@ struct Term {
 /// Up to eight terms, and the relations that they are for.
 #[derive(Clone)]
 pub struct Eight {
-    pub tables: Tables,
+    pub tables: TermTables,
     count: usize,
     pub uses: Vec<Use>,
 }
@@ -95,7 +95,7 @@ pub fn eights(relations: &[Relation], atoms: u8, among: Set) -> Vec<Eight> {
     for (relation, terms) in &parts {
         let place = eights.iter().position(|eight| eight.count + terms.len() <= 8);
         let place = place.unwrap_or_else(|| {
-            eights.push(Eight { tables: Tables::default(), count: 0, uses: Vec::new() });
+            eights.push(Eight { tables: TermTables::default(), count: 0, uses: Vec::new() });
             eights.len() - 1
         });
         eights[place].add(*relation, terms);
