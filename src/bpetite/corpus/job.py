@@ -18,6 +18,7 @@ from bpetite._engine import TextColumn
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_whole
 from bpetite._internal.integers import integer
+from bpetite._internal.names import recorded
 from bpetite._internal.types import Column, Progress, Special, Texts
 from bpetite._internal.types import Path as AnyPath
 from bpetite._persistence import artifact_bytes
@@ -220,8 +221,8 @@ def cutter_for(tokenizers: Sequence[Tokenizer]) -> Cut | None:
 
 
 def named_stamp(source: Source) -> list[Any]:
-    """Return an input's name, size and, of a local file, the times that change when it is written to."""
+    """Return an input's recorded name, its size and, of a local file, the times that change when it does."""
     status = source.status()
     if status is None:
-        return [source.name, source.size(), None]
-    return [source.name, status.st_size, [status.st_mtime_ns, status.st_ctime_ns]]
+        return [recorded(source.name), source.size(), None]
+    return [recorded(source.name), status.st_size, [status.st_mtime_ns, status.st_ctime_ns]]
