@@ -110,7 +110,7 @@ impl Shard {
 
     /// The number of distinct pretokens in memory.
     fn len(&self) -> usize {
-        self.short.len() + self.long.len()
+        self.short.entries() + self.long.entries()
     }
 
     /// The size of the tables and the arena in bytes.

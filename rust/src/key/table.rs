@@ -42,7 +42,8 @@ impl<S: TableSlot> HashTable<S> {
         Ok(Self { slots: Cells::new(slots, Content::LateZeros)?, ..Self::default() })
     }
 
-    pub fn len(&self) -> usize {
+    /// The number of entries.
+    pub fn entries(&self) -> usize {
         self.len
     }
 
@@ -210,7 +211,7 @@ mod tests {
         let table = HashTable::with(seed, &numbers);
         assert_ne!(table.seed, seed);
         assert!(table.steps() < 4 * numbers.len(), "{} steps", table.steps());
-        assert_eq!(table.len(), numbers.len());
+        assert_eq!(table.entries(), numbers.len());
         let mut entries: Vec<u64> = table.iter().map(|slot| slot.0).collect();
         entries.sort_unstable();
         assert_eq!(entries, numbers);
