@@ -11,9 +11,15 @@ use crate::vocabulary::{TokenList, shown};
 /// Read lines of a token in base64, spelled in the one canonical way, a space and a number; `=` is an empty token.
 /// Returns the tokens in the order of their numbers, and the numbers of empty ones.
 pub fn numbered_lines(content: &[u8], largest: u32) -> Result<(TokenList, Vec<u32>)> {
+    if u32::try_from(content.len()).is_err() {
+        return Err(Error::Value(format!("{} bytes are too many for a file of ranks", content.len())));
+    }
     let mut decoded = Vec::with_capacity(content.len() / 2);
-    let mut found: Vec<(u32, usize, Range<usize>)> = Vec::new();
-    for (line, text) in (1..).zip(content.split(|&byte| byte == b'\n')).filter(|(_, text)| !text.is_empty()) {
+    // The number, the line, and the place among the decoded bytes.
+    let mut found: Vec<(u32, u32, Range<u32>)> = Vec::new();
+    for (line, text) in
+        (1_u32..).zip(content.split(|&byte| byte == b'\n')).filter(|(_, text)| !text.is_empty())
+    {
         let wrong =
             |part: &[u8], what: &str| Error::Value(format!("line {line}: {} is not {what}", shown(part)));
         let end = text.iter().rposition(|&byte| byte != b'\r').map_or(0, |last| last + 1);
@@ -24,9 +30,9 @@ pub fn numbered_lines(content: &[u8], largest: u32) -> Result<(TokenList, Vec<u3
         decode(spelled, &mut decoded).ok_or_else(|| wrong(spelled, "the base64 of a token"))?;
         let number = number(written, largest);
         let number = number.ok_or_else(|| wrong(written, &format!("a rank from 0 to {largest}")))?;
-        found.push((number, line, start..decoded.len()));
+        found.push((number, line, start as u32..decoded.len() as u32));
     }
-    found.sort_by_key(|&(number, ..)| number);
+    found.sort_unstable_by_key(|&(number, line, _)| (number, line));
     let (mut read, mut empty) = (TokenList::default(), Vec::new());
     let mut last = None;
     for (number, line, place) in found {
@@ -36,7 +42,7 @@ pub fn numbered_lines(content: &[u8], largest: u32) -> Result<(TokenList, Vec<u3
         if place.is_empty() {
             empty.push(number);
         } else {
-            read.push(number, &decoded[place]);
+            read.push(number, &decoded[place.start as usize..place.end as usize]);
         }
     }
     Ok((read, empty))

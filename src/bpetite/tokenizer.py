@@ -861,7 +861,11 @@ class Tokenizer:
         ['tokenizer.json', 'tokenizer_config.json']
         """
         if self._original is None or not self._original.files:
-            kind = "GGUF with a model's weights" if self._original else "no file of another library"
+            kind = (
+                "GGUF with a model's weights, which are not kept"
+                if self._original
+                else "no file of another library"
+            )
             raise ValueError(
                 f"{os.fspath(path)}: this tokenizer comes from {kind}; it cannot be written back"
             )
