@@ -35,10 +35,9 @@ const SMALLEST: usize = 1 << 13;
 const LARGEST_FIRST: usize = 1 << 19;
 /// Entries of a new table for each token: growing would cost a first pass more than it costs to begin so large.
 const PER_TOKEN: usize = 6;
-/// Words of an arena for each entry.
-const WORDS: usize = 8;
-/// The words of an arena are at most this many. Memory takes nothing before it is used, except on Windows, which sets it aside
+/// The words of an arena are at least and at most this many. Memory takes nothing before it is used, except on Windows, which sets it aside
 /// at once.
+const LEAST_WORDS: usize = 1 << 16;
 const MOST_WORDS: usize = if cfg!(windows) { 1 << 21 } else { u32::MAX as usize };
 /// The entries of a table are at most this many: their places are counted in bytes, by 32 bits.
 const MOST_ENTRIES: usize = 1 << 27;
@@ -99,7 +98,7 @@ impl Bound {
         let entries = 1 << (memory / 4 * 3 / size_of::<Entry>()).max(1).ilog2();
         let entries = entries.clamp(SMALLEST, MOST_ENTRIES);
         let words = memory.saturating_sub(entries * size_of::<Entry>()) / size_of::<u32>();
-        Self { entries, words: words.clamp(WORDS * SMALLEST, MOST_WORDS) }
+        Self { entries, words: words.clamp(LEAST_WORDS, MOST_WORDS) }
     }
 }
 
@@ -107,7 +106,8 @@ impl Bound {
 pub struct Table {
     pub hasher: KeyHasher,
     entries: Cells<Entry>,
-    arena: Arena,
+    /// The next table has the same, unless this is the largest.
+    arena: Arc<Arena>,
     bound: Bound,
     /// The number of used entries, which every new pretoken changes, away from the fields that all threads read constantly.
     used: CachePadded<AtomicUsize>,
@@ -194,8 +194,9 @@ unsafe impl Sync for Table {}
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    fn new(words: usize) -> Result<Self> {
-        Ok(Self { words: Cells::new(words, Content::LateZeros)?, used: CachePadded(AtomicUsize::new(0)) })
+    fn of(bound: Bound) -> Result<Arc<Self>> {
+        let words = Cells::new(bound.words, Content::LateZeros)?;
+        Ok(Arc::new(Self { words, used: CachePadded(AtomicUsize::new(0)) }))
     }
 
     /// The words that a published entry refers to.
@@ -231,11 +232,11 @@ impl Arena {
 
 impl Table {
     /// One without entries.
-    fn new(entries: usize, bound: Bound) -> Result<Self> {
+    fn new(entries: usize, bound: Bound, arena: Arc<Arena>) -> Result<Self> {
         Ok(Self {
             hasher: KeyHasher::of_process(),
             entries: Cells::new(entries, Content::Zeros)?,
-            arena: Arena::new(bound.words.min(WORDS * entries))?,
+            arena,
             bound,
             used: CachePadded(AtomicUsize::new(0)),
         })
@@ -383,7 +384,8 @@ impl Table {
 
     /// The successor of this table: larger, with the same entries; after the largest, one with those that were used.
     fn successor(&self) -> Result<Self> {
-        let table = Self::new(self.bound.entries.min(4 * self.entries.len()), self.bound)?;
+        let arena = if self.is_largest() { Arena::of(self.bound)? } else { Arc::clone(&self.arena) };
+        let table = Self::new(self.bound.entries.min(4 * self.entries.len()), self.bound, arena)?;
         self.copy_to(&table);
         Ok(table)
     }
@@ -396,7 +398,7 @@ impl Table {
         let copied = entries().filter_map(|entry| {
             if let Some((key, held)) = ahead.next().flatten() {
                 table.entries().prefetch(table.place(key));
-                if held.count == 0 {
+                if held.count == 0 && is_largest {
                     prefetch(&self.arena.words, held.ids[0] as usize);
                 }
             }
@@ -411,8 +413,8 @@ impl Table {
     fn copy(&self, key: Key, held: CachedIds, table: &Self) -> Option<()> {
         let entry = table.entries().probes(table.place(key)).find(|entry| entry.is_empty())?;
         let mut ids = *held.ids;
-        if held.count == 0 {
-            if self.is_largest() && table.arena.used.0.load(Ordering::Relaxed) > table.arena.words.len() / 2 {
+        if held.count == 0 && self.is_largest() {
+            if table.arena.used.0.load(Ordering::Relaxed) > table.arena.words.len() / 2 {
                 return None;
             }
             let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
@@ -526,7 +528,7 @@ impl Cache {
     /// A cache of the first tokens of a vocabulary with so many, which grows with its content.
     pub fn new(first: &[(u32, &[u8])], tokens: usize, bound: Bound) -> Result<Self> {
         let size = (PER_TOKEN * tokens).next_power_of_two().clamp(SMALLEST, LARGEST_FIRST);
-        let table = Table::new(size.min(bound.entries), bound)?;
+        let table = Table::new(size.min(bound.entries), bound, Arena::of(bound)?)?;
         table.add_unused(first);
         Ok(Self { bound, table: RwLock::new(Arc::new(table)), being_replaced: AtomicBool::new(false) })
     }
@@ -572,6 +574,10 @@ mod tests {
     use std::ops::Range;
 
     use super::*;
+
+    fn table(entries: usize, bound: Bound) -> Table {
+        Table::new(entries, bound, Arena::of(bound).unwrap()).unwrap()
+    }
     use crate::key::{HashSeed, LONGEST as SHORT};
 
     /// A short pretoken or a long one, with few ids or many.
@@ -623,7 +629,7 @@ mod tests {
     #[test]
     fn a_larger_table_has_all_entries_and_learns_others() {
         for size in [SMALLEST, 1 << 16] {
-            let table = Table::new(size, Bound::default()).unwrap();
+            let table = table(size, Bound::default());
             let (first, second) = (1000..1000 + size / 4, 1000 + size / 4..1000 + size);
             let first = learn(&table, first);
             let larger = table.successor().unwrap();
@@ -641,7 +647,7 @@ mod tests {
 
     /// A table with tokens that no text had yet.
     fn with_tokens(size: usize, tokens: &[(u32, &[u8])]) -> Table {
-        let table = Table::new(size, Bound::default()).unwrap();
+        let table = table(size, Bound::default());
         table.add_unused(tokens);
         table
     }
@@ -683,8 +689,7 @@ mod tests {
     fn unused_tokens_take_no_place_from_pretokens() {
         let tokens = tokens_of(100_000..102_000);
         let tokens: Vec<_> = tokens.iter().map(|(id, token)| (*id, &token[..])).collect();
-        let (table, without) =
-            (with_tokens(SMALLEST, &tokens), Table::new(SMALLEST, Bound::default()).unwrap());
+        let (table, without) = (with_tokens(SMALLEST, &tokens), table(SMALLEST, Bound::default()));
         let numbers = 1000..1000 + SMALLEST / 2;
         assert_eq!(learn(&table, numbers.clone()), learn(&without, numbers.clone()));
         let place_of = |table: &Table, number| {
@@ -704,7 +709,7 @@ mod tests {
 
     #[test]
     fn no_pretoken_is_taken_for_an_unused_token() {
-        let table = Table::new(SMALLEST, Bound::default()).unwrap();
+        let table = table(SMALLEST, Bound::default());
         for last in 0..=255 {
             let pretoken = [&[b'a'; SHORT - 1][..], &[last]].concat();
             let key = key_of(&pretoken);
@@ -728,7 +733,7 @@ mod tests {
         for halves in
             [|number| (0xA076_1D64_78BD_642F, number), |number| (number << 40, 0), |number| (0, number)]
         {
-            let table = Table::new(SMALLEST, Bound::default()).unwrap();
+            let table = table(SMALLEST, Bound::default());
             let kept = (0..SMALLEST as u64 / 2).filter(|&number| {
                 let (low, high) = halves(number);
                 let pretoken = of_halves(low, high);
@@ -742,7 +747,7 @@ mod tests {
     /// A table that cannot grow.
     fn largest_table() -> Table {
         let bound = Bound::of(4 << 20);
-        Table::new(bound.entries, bound).unwrap()
+        table(bound.entries, bound)
     }
 
     fn mark(table: &Table, number: usize) {
