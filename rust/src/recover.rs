@@ -75,6 +75,8 @@ pub trait Rule {
 
 struct Ranks<'a> {
     spellings: Spellings<'a>,
+    /// The token of every byte.
+    bytes: [u32; 256],
     /// The rank of every token by its number.
     ranks: Vec<u32>,
 }
@@ -91,14 +93,15 @@ impl<'a> Ranks<'a> {
                 )));
             }
         }
-        Ok(Self { spellings, ranks })
+        let bytes = std::array::from_fn(|byte| spellings.find(&[byte as u8]));
+        Ok(Self { spellings, bytes, ranks })
     }
 }
 
 /// A token's number is its place in the order of ranks.
 impl Rule for Ranks<'_> {
     fn byte(&self, byte: u8) -> u32 {
-        self.spellings.find(&[byte])
+        self.bytes[usize::from(byte)]
     }
 
     fn merge(&self, left: u32, right: u32, bytes: &[u8]) -> Option<(u32, u32)> {

@@ -58,21 +58,31 @@ impl BuildHasher for Keyed {
 }
 
 impl Hasher for Keyed {
+    /// Words of eight bytes, the last of which may overlap the one before it; of fewer bytes, those that tell them apart.
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
+        let number = |bytes: [u8; 4]| u64::from(u32::from_le_bytes(bytes));
+        if let Some(last) = bytes.last_chunk() {
+            for word in bytes[..bytes.len() - 1].as_chunks().0 {
+                self.write_u64(u64::from_le_bytes(*word));
+            }
+            self.write_u64(u64::from_le_bytes(*last));
+        } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            self.write_u64(number(*first) | number(*last) << 32);
+        } else if let (Some(first), Some(last)) = (bytes.first(), bytes.last()) {
+            self.write_u64(number([*first, bytes[bytes.len() / 2], *last, 0]));
         }
     }
 
+    #[inline]
     fn write_u64(&mut self, word: u64) {
         let product = u128::from(self.state ^ word) * u128::from(self.key);
         self.state = (product as u64) ^ (product >> 64) as u64 ^ self.key;
     }
 
+    #[inline]
     fn write_usize(&mut self, length: usize) {
-        self.write_u64(length as u64);
+        self.state = self.state.wrapping_add(length as u64);
     }
 
     fn finish(&self) -> u64 {
