@@ -9,8 +9,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
-from weakref import ref
+from sys import modules
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pattern_way
@@ -42,7 +42,7 @@ from bpetite.dialect import Dialect
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoded_parts import EncodedParts
 from bpetite.encoding.encoder import encoder_of
-from bpetite.encoding.fitting import Chunk, Fitting, split_at_specials
+from bpetite.encoding.fitting import Chunk, Fitting, any_of
 from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.shared.imported import Imported, Original, is_folder
 from bpetite.patterns import pattern_name
@@ -80,7 +80,7 @@ class Tokenizer:
     __slots__ = ("__weakref__", "_assumptions", "_encoder", "_memory", "_original", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder  # of what was just trained, a `_LaterEncoder`
+    _encoder: Encoder
     _assumptions: tuple[str, ...]
     _memory: int | None  # what `with_memory` was given
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
@@ -90,11 +90,6 @@ class Tokenizer:
         encoder, assumptions = encoder_of(vocabulary), tuple(assumptions)
         self._set(_vocabulary=vocabulary, _encoder=encoder, _assumptions=assumptions)
         self._set(_memory=None, _original=None)
-
-    @classmethod
-    def _just_trained(cls, vocabulary: Vocabulary) -> Self:
-        tokenizer = cls.__new__(cls)._set(_vocabulary=vocabulary, _assumptions=())
-        return tokenizer._set(_encoder=_LaterEncoder(tokenizer), _memory=None, _original=None)
 
     def _set(self, **values: object) -> Self:
         for name, value in values.items():
@@ -192,7 +187,7 @@ class Tokenizer:
             learnt = train_vocabulary(
                 counts, vocab_size, training, **limits, progress=report, keep_counts=is_given
             )
-            return cls._just_trained(learnt)
+            return cls(learnt)
 
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (`fit` shortens a text to a number of tokens).
@@ -357,8 +352,8 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab", dtype="uint16")
         array([256, 257], dtype=uint16)
         """
-        if _numpy_is_imported is None:
-            _import_numpy()
+        if "numpy" not in modules:  # calling the function costs a short text half its time
+            import_numpy()
         return self._encoder.encode_to_numpy(text, special, dtype, num_threads)
 
     def encode_batch_to_numpy(
@@ -542,19 +537,9 @@ class Tokenizer:
     def _fitting(self, text: str, special: Special) -> Fitting:
         is_checked = special == "error" or not isinstance(text, str)
         self._encoder.count(text if is_checked else "", special)
-        places, specials = 0, []
-        for segment, is_special in split_at_specials(
-            text, self._vocabulary.added_tokens if special == "text" else self.special_tokens
-        ):
-            if is_special:
-                specials.append((places, places + len(segment)))
-            places += len(segment)
-        return Fitting(
-            text,
-            lambda piece: self._encoder.count(piece, special),
-            self._dividing_pattern,
-            specials,
-        )
+        specials = frozenset(self._vocabulary.added_tokens if special == "text" else self.special_tokens)
+        edges = [edge for found in any_of(specials).finditer(text) for edge in found.span()]
+        return Fitting(text, lambda piece: self._encoder.count(piece, special), self._dividing_pattern, edges)
 
     @property
     def _dividing_pattern(self) -> str | None:
@@ -1123,30 +1108,3 @@ def _from_packed(kind: type[Tokenizer], packed: bytes) -> Tokenizer:
     artifact, assumptions, original, memory = pickle.loads(zlib.decompress(packed))
     same = kind(vocabulary_of(artifact, "pickle"), assumptions)._set(_original=original)
     return same if memory is None else same.with_memory(memory)
-
-
-_numpy_is_imported: Literal[True] | None = None
-"""Not `False`: Python asks for `None` in 3 ns, and for anything else in 20, a fifteenth of a short text."""
-
-
-def _import_numpy() -> None:
-    global _numpy_is_imported
-    import_numpy()
-    _numpy_is_imported = True
-
-
-class _LaterEncoder:
-    """Makes the encoder of what was just trained, which is perhaps only saved, at its first use.
-
-    A `__getattr__` of the tokenizer could do the same, but every call of every tokenizer would pay for it.
-    """
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._vocabulary = tokenizer._vocabulary
-        self._tokenizer = ref(tokenizer)
-
-    def __getattr__(self, name: str) -> Any:
-        encoder = encoder_of(self._vocabulary)
-        if tokenizer := self._tokenizer():
-            tokenizer._set(_encoder=encoder)
-        return getattr(encoder, name)

@@ -8,9 +8,10 @@ because a longer text may have fewer tokens ("hell" may be two tokens, and "hell
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import merge
 from typing import NamedTuple
 
@@ -26,16 +27,15 @@ _NEAR = 128
 """That distance in characters: longer than almost all tokens."""
 
 
-def split_at_specials(text: str, special_tokens: Iterable[str]) -> list[tuple[str, bool]]:
-    """Cut a text into segments and special tokens (marked True): the leftmost, and there the longest.
+@lru_cache(maxsize=128)
+def any_of(texts: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern that finds texts: the leftmost, and there the longest.
 
-    >>> split_at_specials("a<x>b", ["<x>"])
-    [('a', False), ('<x>', True), ('b', False)]
+    >>> any_of(frozenset(["<x>", "<x><y>"])).findall("a<x>b<x><y>")
+    ['<x>', '<x><y>']
     """
-    longest_first = sorted(special_tokens, key=len, reverse=True)
-    pattern = "|".join(map(re.escape, longest_first))
-    segments = re.split(f"({pattern})", text) if pattern else [text]
-    return [(segment, place % 2 == 1) for place, segment in enumerate(segments) if segment]
+    longest_first = sorted(texts, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)) if texts else "(?!)")
 
 
 class Chunk(NamedTuple):
@@ -58,16 +58,16 @@ class Fitting:
     """Counts the tokens of a part, special tokens included."""
     pattern: str | None
     """The pattern that decides on cuts, or None if counts of parts do not add up."""
-    specials: Sequence[tuple[int, int]]
-    """The ranges of special tokens, in order; no part begins or ends within one."""
+    edges: Sequence[int]
+    """The starts and ends of special tokens, in order; no part begins or ends within one."""
 
     def end(self, start: int, most: int) -> int:
         """Return the largest end such that there are at most `most` tokens from `start` on."""
-        return start + Reach(self, start, len(self.text), False).longest(most)
+        return self._furthest(start, len(self.text), most)
 
     def start(self, end: int, most: int) -> int:
         """Return the smallest start such that there are at most `most` tokens up to `end`."""
-        return end - Reach(self, 0, end, True).longest(most)
+        return self._furthest(end, 0, most)
 
     def spans(self, size: int, overlap: int) -> Iterator[tuple[int, int]]:
         """Divide the text into parts of at most `size` tokens; neighbours share up to `overlap` tokens."""
@@ -103,8 +103,7 @@ class Fitting:
             return
         for first in range(start, stop, _LOOK):
             end = min(first + _LOOK, stop)
-            near = self.specials[max(self._after(first) - 1, 0) : self._after(end)]
-            edges = [edge for span in near for edge in span if first <= edge < end]
+            edges = self.edges[bisect_left(self.edges, first) : bisect_left(self.edges, end)]
             found = filter(self.may_end, pattern_cuts(self.text, self.pattern, first, end))
             yield from merge(edges, found)
 
@@ -115,93 +114,68 @@ class Fitting:
                 return cuts[-1]
         return None
 
-    def _after(self, position: int) -> int:
-        """Return the number of special tokens that begin before a position."""
-        return bisect_right(self.specials, (position, 0))
-
     def may_end(self, position: int) -> bool:
         """Whether a position is outside all special tokens."""
-        before = self._after(position)
-        return not before or self.specials[before - 1][1] <= position
+        place = bisect_left(self.edges, position)
+        return place % 2 == 0 or self.edges[place] == position
 
+    def _count(self, one: int, other: int) -> int:
+        """Count the tokens of the text between two positions."""
+        return self.count(self.text[min(one, other) : max(one, other)])
 
-@dataclass(frozen=True)
-class Reach:
-    """Finds how far one can go from one end of a range; distances are measured from that end."""
+    def _furthest(self, start: int, limit: int, most: int) -> int:
+        """Return the position furthest from `start`, and not beyond `limit`, with at most `most` tokens.
 
-    fitting: Fitting
-    first: int
-    last: int
-    backward: bool
-
-    def position(self, distance: int) -> int:
-        """Return the position in the text at a distance, or the distance of a position."""
-        return self.last - distance if self.backward else self.first + distance
-
-    def count(self, near: int, far: int) -> int:
-        """Count the tokens of the text between two distances."""
-        start, end = sorted((self.position(near), self.position(far)))
-        return self.fitting.count(self.fitting.text[start:end])
-
-    def longest(self, most: int) -> int:
-        """Return the largest distance with at most `most` tokens."""
-        near, tokens, far = self._bracket(most)
-        if far is None:
-            return near
-        while (middle := self._cut_between(near, far)) is not None:
-            reached = tokens + self.count(near, middle)
-            if reached > most:
-                far = middle
+        Counts go from cut to cut: in steps until too many tokens are reached, then by bisection.
+        """
+        toward = 1 if start <= limit else -1
+        near, step = start, 4 * most + _LOOK
+        far: int | None = None
+        while True:
+            if far is not None:
+                place = self._cut_between(near, far)
+                if place is None:
+                    return self._furthest_without_cut(near, far, most)
+            elif abs(limit - near) <= step:
+                place = limit
             else:
-                near, tokens = middle, reached
-        return self._longest_without_cut(near, far, most - tokens)
-
-    def _bracket(self, most: int) -> tuple[int, int, int | None]:
-        """Return a distance that fits, its number of tokens, and a larger one that does not fit, if any."""
-        near = tokens = 0
-        whole = self.last - self.first
-        step = 4 * most + _LOOK
-        while near + step < whole:
-            place = self._cut_between(near + step // 2, near + step)
-            if place is None and step <= _TRIED:
-                step *= 2
-                continue
-            far = near + step if place is None else place
-            reached = tokens + self.count(near, far)
-            if reached > most:
-                return near, tokens, far
-            if place is None:
-                step *= 2
+                end = near + toward * step
+                place = self._cut_between(near + toward * (step // 2), end)
+                if place is None:
+                    far = end if step > _TRIED and self._count(near, end) > most else None
+                    step *= 2
+                    continue
+            tokens = self._count(near, place)
+            if tokens > most:
+                far = place
+            elif place == limit:
+                return limit
             else:
-                near, tokens = place, reached
-        reached = tokens + self.count(near, whole)
-        return (near, tokens, whole) if reached > most else (whole, reached, None)
+                near, most = place, most - tokens
 
-    def _longest_without_cut(self, near: int, far: int, most: int) -> int:
-        """Return the largest distance below `far` that fits, in a range without cuts."""
-        may_end = self.fitting.may_end
+    def _furthest_without_cut(self, near: int, far: int, most: int) -> int:
+        """Return the position furthest from `near`, before `far`, that fits, in a range without cuts."""
+        toward = 1 if near <= far else -1
         lowest = near
-        if far - near > _TRIED:
-            short, long = near, far
-            while long - short > 1:
-                middle = (short + long) // 2
-                short, long = (middle, long) if self.count(near, middle) <= most else (short, middle)
-            lowest, far = short, min(far, long + _NEAR)
-        for distance in range(far - 1, lowest, -1):
-            if may_end(self.position(distance)) and self.count(near, distance) <= most:
-                return distance
-        while not may_end(self.position(lowest)):
-            lowest -= 1
+        if abs(far - near) > _TRIED:
+            bad = far
+            while abs(bad - lowest) > 1:
+                middle = (lowest + bad) // 2
+                lowest, bad = (middle, bad) if self._count(near, middle) <= most else (lowest, middle)
+            far = bad + toward * min(_NEAR, abs(far - bad))
+        for place in range(far - toward, lowest, -toward):
+            if self.may_end(place) and self._count(near, place) <= most:
+                return place
+        while not self.may_end(lowest):
+            lowest -= toward
         return lowest
 
-    def _cut_between(self, near: int, far: int) -> int | None:
-        """Return a cut strictly between two distances, near the middle, as a distance."""
-        low, high = sorted((self.position(near), self.position(far)))
+    def _cut_between(self, one: int, other: int) -> int | None:
+        """Return a cut strictly between two positions, near the middle."""
+        low, high = sorted((one, other))
         middle = max((low + high) // 2, low + 1)
-        place = next(self.fitting.cuts(middle, high), None)
-        if place is None:
-            place = self.fitting.last_cut(low + 1, middle)
-        return None if place is None else abs(place - self.position(0))
+        place = next(self.cuts(middle, high), None)
+        return self.last_cut(low + 1, middle) if place is None else place
 
 
 def pattern_cuts(text: str, pattern: str, start: int, end: int) -> Iterator[int]:

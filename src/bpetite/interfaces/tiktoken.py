@@ -11,39 +11,30 @@ import operator
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex
+from functools import cached_property
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from bpetite._internal.lazy import numpy as np
+from bpetite._internal.types import Special
+from bpetite.encoding.fitting import any_of
 from bpetite.formats.tiktoken import check_expressible, covering_pattern
-from bpetite.vocabulary import LARGEST_ID, Vocabulary
+from bpetite.vocabulary import LARGEST_ID
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_Special = Literal["parse", "text"]
+    from bpetite.tokenizer import Tokenizer
+
 _Specials = Literal["all"] | AbstractSet[str]
 _Disallowed = Literal["all"] | Collection[str]
 _END_OF_TEXT = "<|endoftext|>"
 
 
-class EncodesAndDecodes(Protocol):
-    """The methods of the underlying tokenizer that are used."""
-
-    @property
-    def vocabulary(self) -> Vocabulary: ...  # noqa: D102
-    def encode(self, text: str, *, special: _Special) -> list[int]: ...  # noqa: D102
-    def encode_batch(  # noqa: D102
-        self, texts: Iterable[str], *, special: _Special, num_threads: int | None
-    ) -> list[list[int]]: ...
-    def encode_to_numpy(self, text: str, *, special: _Special) -> NDArray[Any]: ...  # noqa: D102
-    def decode_bytes(self, ids: Iterable[int]) -> bytes: ...  # noqa: D102
-
-
 class Encoding:
     """A tokenizer with the interface of `tiktoken.Encoding`."""
 
-    def __init__(self, name: str, tokenizer: EncodesAndDecodes) -> None:
+    def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         self.name = name
         self._tokenizer = tokenizer
         self._special_tokens = dict(tokenizer.vocabulary.special_tokens)
@@ -59,7 +50,7 @@ class Encoding:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text; special tokens are ordinary text."""
-        return self._tokenizer.encode(_checked(text), special="text")
+        return self._tokenizer.encode(_checked(text), "text")
 
     def encode(
         self,
@@ -70,7 +61,7 @@ class Encoding:
     ) -> list[int]:
         """Encode text; of the special tokens, the allowed become ids and the disallowed are an error."""
         allowed = self._allowed([text], allowed_special, disallowed_special)
-        return self._encode_allowed(_checked(text), allowed)
+        return self._encode(_checked(text), allowed)
 
     def encode_to_numpy(
         self,
@@ -82,14 +73,13 @@ class Encoding:
         """Encode text into an array."""
         allowed = self._allowed([text], allowed_special, disallowed_special)
         text.encode("utf-8")
-        whole = self._whole(allowed)
-        if whole is None:
-            return np.array(self._encode_allowed(text, allowed), np.uint32)
-        return self._tokenizer.encode_to_numpy(text, special=whole)
+        if whole := self._whole(allowed):
+            return self._tokenizer.encode_to_numpy(text, whole)
+        return np.array(self._encode(text, allowed), np.uint32)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encode texts; special tokens are ordinary text."""
-        return self._encode_batch(text, "text", num_threads)
+        return self._encode_batch(text, frozenset(), num_threads)
 
     def encode_batch(
         self,
@@ -100,13 +90,9 @@ class Encoding:
         disallowed_special: _Disallowed = "all",
     ) -> list[list[int]]:
         """Encode texts."""
-        _check_workers(num_threads)
         texts = list(text)
         allowed = self._allowed(texts, allowed_special, disallowed_special)
-        whole = self._whole(allowed)
-        if whole is None:
-            return [self._encode_allowed(_checked(one), allowed) for one in texts]
-        return self._encode_batch(texts, whole, num_threads)
+        return self._encode_batch(texts, allowed, num_threads)
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """Return the id of a token, special ones included."""
@@ -115,10 +101,22 @@ class Encoding:
             raise TypeError(f"{type(token).__name__!r} object is not an instance of 'bytes'")
         return self._ids[token]
 
-    def _encode_batch(self, texts: Iterable[str], special: _Special, num_threads: int) -> list[list[int]]:
+    def _encode(self, text: str, allowed: AbstractSet[str]) -> list[int]:
+        if whole := self._whole(allowed):
+            return self._tokenizer.encode(text, whole)
+        # Splitting by a group keeps the matches, as every second item.
+        segments = re.split(f"({any_of(frozenset(allowed)).pattern})", text)
+        kinds: cycle[Special] = cycle(("text", "parse"))
+        return self._tokenizer.encode_parts(zip(segments, kinds, strict=False)).ids
+
+    def _encode_batch(
+        self, texts: Iterable[str], allowed: AbstractSet[str], num_threads: int
+    ) -> list[list[int]]:
         _check_workers(num_threads)
         checked = [_checked(text) for text in texts]
-        return self._tokenizer.encode_batch(checked, special=special, num_threads=num_threads)
+        if whole := self._whole(allowed):
+            return self._tokenizer.encode_batch(checked, special=whole, num_threads=num_threads)
+        return [self._encode(text, allowed) for text in checked]
 
     def _allowed(
         self, texts: list[str], allowed_special: _Specials, disallowed_special: _Disallowed
@@ -135,7 +133,7 @@ class Encoding:
         for text in texts:
             if not isinstance(text, str):
                 raise TypeError(f"text must be a string, not {type(text).__name__}")
-            if disallowed and (found := _any_of(disallowed).search(text)):
+            if disallowed and (found := any_of(disallowed).search(text)):
                 special = found.group()
                 raise ValueError(
                     f"Encountered text corresponding to disallowed special token {special!r}.\n"
@@ -145,24 +143,11 @@ class Encoding:
                 )
         return allowed
 
-    def _whole(self, allowed: AbstractSet[str]) -> _Special | None:
+    def _whole(self, allowed: AbstractSet[str]) -> Special | None:
         """Return how the tokenizer treats special tokens, if it treats all of them alike."""
         if not allowed:
             return "text"
         return "parse" if len(allowed) == len(self.special_tokens_set) else None
-
-    def _encode_allowed(self, text: str, allowed: AbstractSet[str]) -> list[int]:
-        whole = self._whole(allowed)
-        if whole is not None:
-            return self._tokenizer.encode(text, special=whole)
-        ids: list[int] = []
-        # Splitting by a group keeps the matches, as every second item.
-        for place, segment in enumerate(re.split(f"({_any_of(frozenset(allowed)).pattern})", text)):
-            if place % 2:
-                ids.append(self._special_tokens[segment])
-            else:
-                ids += self._tokenizer.encode(segment, special="text")
-        return ids
 
     # Decoding ----------------------------------------------------------------------------------------
 
@@ -181,10 +166,10 @@ class Encoding:
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of an id."""
         token_id = _checked_id(token)
-        spelled = self._tokenizer.vocabulary.tokens.get(token_id, self._special_bytes.get(token_id))
-        if spelled is None:
-            raise KeyError(str(token_id))
-        return spelled
+        try:
+            return self._tokenizer.token_bytes(token_id)
+        except KeyError:
+            raise KeyError(str(token_id)) from None
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """Return the bytes of every id."""
@@ -236,7 +221,7 @@ class Encoding:
         """Whether an id is that of a special token."""
         if not isinstance(token, int):
             raise AssertionError(f"a token is an integer, not {token!r}")
-        return self._special_bytes.get(token, b"").decode() in self.special_tokens_set
+        return token in map(self._special_tokens.get, self.special_tokens_set)
 
     @property
     def n_vocab(self) -> int:
@@ -261,16 +246,6 @@ class Encoding:
     def _ids(self) -> Mapping[bytes, int]:
         specials = {text.encode("utf-8"): token_id for text, token_id in self._special_tokens.items()}
         return {**specials, **self._tokenizer.vocabulary.id_of}
-
-    @cached_property
-    def _special_bytes(self) -> Mapping[int, bytes]:
-        return {token_id: text.encode("utf-8") for text, token_id in self._special_tokens.items()}
-
-
-@lru_cache(maxsize=128)
-def _any_of(texts: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern that matches any of the texts; of several at one place, the longest."""
-    return re.compile("|".join(map(re.escape, sorted(texts, key=len, reverse=True))))
 
 
 def _checked(text: str) -> str:
