@@ -10,8 +10,9 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Unpack
+from itertools import groupby, pairwise
+from math import lcm
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
@@ -67,16 +68,20 @@ class Counts:
     ) -> None:
         """Create empty counts; the dialect decides whether special tokens are boundaries in the corpus."""
         rules = Dialect.named(dialect)
-        self.pattern = named_pattern(pattern)
-        self.boundaries = rules.boundaries(default_specials(special_tokens))
-        self.unmatched_text = rules.unmatched_text
+        boundaries = rules.boundaries(default_specials(special_tokens))
+        self._begin(named_pattern(pattern), boundaries, rules.unmatched_text)
+
+    def _begin(self, pattern: str, boundaries: tuple[str, ...], unmatched_text: str) -> Self:
+        """Begin with these rules, and without counts."""
+        self.pattern, self.boundaries, self.unmatched_text = pattern, boundaries, unmatched_text
         self.scale = 1
         """The factor by which all counts are multiplied (more than 1 after weights such as 3/2)."""
         self.weights: dict[str, str] = {}
         """The weights of sources, where they are not 1."""
         self.beside = Tally()
         """Documents and bytes that were read, but that the engine's table does not know of."""
-        self._table = CountTable(self.pattern, self.boundaries, rules.unmatched_text == "counted")
+        self._table = CountTable(pattern, boundaries, unmatched_text == "counted")
+        return self
 
     @classmethod
     def from_files(
@@ -144,9 +149,6 @@ class Counts:
         >>> Counts.from_iterator(["ab ab", b"ab"]).total
         3
         """
-        if isinstance(documents, str | bytes):
-            kind = type(documents).__name__
-            raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
         columns = batching.columns_in(documents)
         with shown(progress) as report:
@@ -190,39 +192,35 @@ class Counts:
         >>> Counts.from_iterator(["ab", "ab"]).weighted(Fraction(3, 2)).scale
         2
         """
-        from fractions import Fraction
-
         factor = Fraction(weight)
         if factor <= 0:
             raise ValueError(f"weight must be above 0, not {weight}")
-        result = self.empty()
-        result.limit_memory(self._table.memory_limit)
-        self._leave_memory(_LITTLE)
-        result.scale = self.scale * factor.denominator
         try:
-            result._accumulate(self, factor.numerator)
+            result = self._times(factor.numerator)
         except OverflowError as error:
             named = "" if source is None else f"{source}: "
             raise OverflowError(f"{named}weight {weight}: {error}") from None
-        result.weights = dict(self.weights)
+        result.scale, result.weights = self.scale * factor.denominator, dict(self.weights)
         if source is not None and factor != 1:
             result.weights[source] = str(factor)
         return result
 
     def _add(self, other: Counts) -> None:
         """Add counts, after bringing both to a common scale."""
-        from math import lcm
-
         common = lcm(self.scale, other.scale)
         if common != self.scale:
-            raised = self.empty()
-            raised.limit_memory(self._table.memory_limit)
-            self._leave_memory(_LITTLE)
-            raised._accumulate(self, common // self.scale)
-            self._table, self.scale = raised._table, common
-            self.beside = raised.beside
+            raised = self._times(common // self.scale)
+            self._table, self.beside, self.scale = raised._table, raised.beside, common
         self._accumulate(other, common // other.scale)
         self.weights = {**self.weights, **other.weights}
+
+    def _times(self, factor: int) -> Counts:
+        """Return the counts multiplied, with the documents and bytes of these."""
+        result = self.empty()
+        result.limit_memory(self._table.memory_limit)
+        self._leave_memory(_LITTLE)
+        result._accumulate(self, factor)
+        return result
 
     def _accumulate(self, other: Counts, factor: int) -> None:
         """Add the counts of another value `factor` times, but its documents and bytes once."""
@@ -258,13 +256,7 @@ class Counts:
         >>> len(Counts.from_iterator(["ab ab"]).empty())
         0
         """
-        empty = object.__new__(Counts)
-        empty.pattern, empty.boundaries = self.pattern, self.boundaries
-        empty.unmatched_text = self.unmatched_text
-        empty.scale, empty.weights = 1, {}
-        empty.beside = Tally()
-        empty._table = CountTable(self.pattern, self.boundaries, self.unmatched_text == "counted")
-        return empty
+        return object.__new__(Counts)._begin(self.pattern, self.boundaries, self.unmatched_text)
 
     def _check_same_rules(self, other: Counts) -> None:
         for rule in ("pattern", "boundaries", "unmatched_text"):
@@ -294,15 +286,12 @@ class Counts:
         """Return what a file says of its counts, with so much read and so many pretokens in all."""
         return counts_file.Rules(
             pattern=self.pattern,
-            boundaries=self.boundaries,
+            boundaries=list(self.boundaries),
             unmatched_text=self.unmatched_text,
-            documents=read.documents,
-            bytes=read.bytes,
-            replaced=read.replaced,
-            skipped=read.skipped,
             total=total,
             scale=self.scale,
-            weights=dict(self.weights),
+            weights=self.weights,
+            **vars(read),
         )
 
     def _read(self) -> Tally:
@@ -330,15 +319,12 @@ class Counts:
         """
         min_count = integer("min_count", min_count, least=1)
         rules, parts = counts_file.read_counts(path)
-        counts = object.__new__(cls)
-        counts.pattern, counts.boundaries = rules.pattern, rules.boundaries
-        counts.unmatched_text = rules.unmatched_text
-        counts.scale, counts.weights = rules.scale, rules.weights
-        counts.beside = Tally(rules.documents, rules.bytes, rules.replaced, rules.skipped)
         try:
-            counts._table = CountTable(rules.pattern, rules.boundaries, rules.unmatched_text == "counted")
+            counts = object.__new__(cls)._begin(rules.pattern, tuple(rules.boundaries), rules.unmatched_text)
         except ValueError as refused:  # a pattern that the engine cannot scan
             raise ValueError(f"{os.fspath(path)}: {refused}") from None
+        counts.scale, counts.weights = rules.scale, rules.weights
+        counts.beside = Tally(rules.documents, rules.bytes, rules.replaced, rules.skipped)
         counts.limit_memory(memory_limit)
         least = 1 if min_count == 1 else min_count * rules.scale
         with shown(progress) as report:
@@ -359,17 +345,15 @@ class Counts:
         {b' a': 1, b' b': 1, b'b': 1}
         """
         joined, ends, counts = self._table.sorted()
-        start = 0
-        for end, count in zip(ends.tolist(), counts.tolist(), strict=True):
+        for (start, end), count in zip(pairwise([0, *ends.tolist()]), counts.tolist(), strict=True):
             yield joined[start:end], count
-            start = end
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "beside": self._read(), "_table": self._table.sorted()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._table = CountTable(self.pattern, self.boundaries, self.unmatched_text == "counted")
+        self._table = self.empty()._table
         self._table.add_counts(*state["_table"])
 
     def __eq__(self, other: object) -> bool:
@@ -400,7 +384,7 @@ class Counts:
         >>> Counts.from_iterator(["ab ab", "ab"]).documents
         2
         """
-        return self._table.documents + self.beside.documents
+        return self._read().documents
 
     @property
     def bytes(self) -> int:
@@ -409,7 +393,7 @@ class Counts:
         >>> Counts.from_iterator(["ab ab", "ab"]).bytes
         7
         """
-        return self._table.bytes + self.beside.bytes
+        return self._read().bytes
 
     def __repr__(self) -> str:
         return (

@@ -20,7 +20,7 @@ import os
 import struct
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, get_origin, get_type_hints
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._engine import Xxh3128
@@ -52,8 +52,8 @@ class Rules:
     """The rules of counting, and the totals."""
 
     pattern: str
-    boundaries: tuple[str, ...]
-    unmatched_text: Literal["counted", "skipped"]
+    boundaries: list[str]
+    unmatched_text: str
     documents: int
     bytes: int
     replaced: int
@@ -84,7 +84,8 @@ class CountsWriter:
         self._file = file
         self._digest = Xxh3128()
         self._joined = b""
-        self._ends = np.zeros(0, np.uint64)
+        self._bounds = np.zeros(1, np.uint64)
+        """Where pretokens begin and end."""
         self._counts = np.zeros(0, np.uint64)
 
     def put(self, content: bytes) -> None:
@@ -94,27 +95,32 @@ class CountsWriter:
 
     def add(self, joined: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
         """Add the next rows."""
-        self._ends = np.concatenate((self._ends, ends + np.uint64(len(self._joined))))
+        self._bounds = np.concatenate((self._bounds, ends + self._bounds[-1]))
         self._counts = np.concatenate((self._counts, counts))
         self._joined += joined
         first = 0
-        while (after := _block_end(self._ends, first)) is not None:
+        while (after := self._block_end(first)) < len(self._bounds):
             self._write(first, after)
             first = after
-        start = _start(self._ends, first)
-        self._joined = self._joined[start:]
-        self._ends, self._counts = self._ends[first:] - np.uint64(start), self._counts[first:]
+        start = self._bounds[first]
+        self._joined = self._joined[int(start) :]
+        self._bounds, self._counts = self._bounds[first:] - start, self._counts[first:]
 
     def finish(self) -> None:
         """Write the rows that are left, and the end."""
-        if len(self._ends):
-            self._write(0, len(self._ends))
+        if len(self._counts):
+            self._write(0, len(self._counts))
         self.put(_HEAD.pack(0, 0, 0, 0))
         self._file.write(bytes.fromhex(self._digest.hexdigest()))
 
+    def _block_end(self, first: int) -> int:
+        """Return the row after the block that begins with row `first`, if so many rows have come."""
+        full = self._bounds[first] + np.uint64(BLOCK_BYTES)
+        return first + min(ROWS, int(np.searchsorted(self._bounds[first + 1 : first + 1 + ROWS], full)) + 1)
+
     def _write(self, first: int, after: int) -> None:
-        start, stop = _start(self._ends, first), _start(self._ends, after)
-        lengths = _narrow(np.diff(self._ends[first:after], prepend=np.uint64(start)))
+        start, stop = int(self._bounds[first]), int(self._bounds[after])
+        lengths = _narrow(np.diff(self._bounds[first : after + 1]))
         counts = _narrow(self._counts[first:after])
         self.put(_HEAD.pack(after - first, stop - start, lengths.itemsize, counts.itemsize))
         self.put(lengths.tobytes())
@@ -125,17 +131,6 @@ class CountsWriter:
 def _narrow(numbers: NDArray[np.uint64]) -> NDArray[Any]:
     """Return numbers in as few bytes each as the largest needs."""
     return numbers.astype(np.min_scalar_type(numbers.max()).newbyteorder("<"))
-
-
-def _start(ends: NDArray[np.uint64], row: int) -> int:
-    return int(ends[row - 1]) if row else 0
-
-
-def _block_end(ends: NDArray[np.uint64], first: int) -> int | None:
-    """Return the row after the block that begins with row `first`, if the block is complete."""
-    full = np.uint64(_start(ends, first) + BLOCK_BYTES)
-    after = first + min(ROWS, int(np.searchsorted(ends[first : first + ROWS], full)) + 1)
-    return after if after <= len(ends) else None
 
 
 class _Block(NamedTuple):
@@ -168,20 +163,7 @@ def _read_rules(path: Path, file: BinaryIO) -> Rules:
         document = json.loads(line)
     except (ValueError, RecursionError) as error:
         refuse(path, f"rules: not JSON: {error}")
-    expected = {
-        "pattern": str,
-        "boundaries": list,
-        "unmatched_text": str,
-        "documents": int,
-        "bytes": int,
-        "replaced": int,
-        "skipped": int,
-        "total": int,
-        "scale": int,
-        "weights": dict,
-        "unicode_version": str,
-        "format_version": int,
-    }
+    expected = {name: get_origin(kind) or kind for name, kind in get_type_hints(Rules).items()}
     if type(document) is not dict or sorted(document) != sorted(expected):
         refuse(path, f"rules: must hold exactly {', '.join(sorted(expected))}")
     for name, kind in expected.items():
@@ -199,7 +181,7 @@ def _read_rules(path: Path, file: BinaryIO) -> Rules:
         refuse(path, f"rules: unmatched_text is {document['unmatched_text']!r:.80}")
     if not all(type(text) is str and text for text in document["boundaries"]) or document["scale"] < 1:
         refuse(path, "rules: boundaries must be strings, and scale above 0")
-    return Rules(**document | {"boundaries": tuple(document["boundaries"])})
+    return Rules(**document)
 
 
 def _checked_rows(path: Path, rules: Rules, start: int) -> Iterator[Rows]:

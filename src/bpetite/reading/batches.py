@@ -65,6 +65,9 @@ class Batch:
 
 def columns_in(documents: Any) -> Iterator[TextColumn] | None:
     """Return the texts of a column, in parts of about the size of a batch; None for what is no column."""
+    if isinstance(documents, str | bytes):
+        kind = type(documents).__name__
+        raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
     if isinstance(documents, TextColumn):
         return _parts([documents])
     arrays = texts_in(documents)
@@ -80,9 +83,6 @@ def _parts(columns: Iterable[TextColumn]) -> Iterator[TextColumn]:
 
 def batches_of(documents: Texts, invalid: Invalid = "error") -> Generator[Batch, None, None]:
     """Yield the documents of an iterable."""
-    if isinstance(documents, str | bytes):
-        kind = type(documents).__name__
-        raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
     columns = columns_in(documents)
     first = read = 0
     for texts in _lists_of(documents) if columns is None else columns:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
+from operator import add
 
 from bpetite._engine import CountTable
 from bpetite._internal.types import Limits, Progress
@@ -30,12 +31,7 @@ class Tally:
     """The number of documents with invalid text that were skipped, as asked for."""
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.documents + other.documents,
-            self.bytes + other.bytes,
-            self.replaced + other.replaced,
-            self.skipped + other.skipped,
-        )
+        return Tally(*map(add, vars(self).values(), vars(other).values()))
 
 
 class ProgressOfAll:
