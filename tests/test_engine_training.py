@@ -83,7 +83,7 @@ def check_against_the_specification(
         max_token_length=max_token_length,
     )
     counts = Counts.from_iterator([corpus], pattern=pattern, dialect=rules, special_tokens=specials)
-    training = Training.of(rules, pattern, specials, max_token_length=max_token_length)
+    training = Training(rules, pattern, specials, max_token_length=max_token_length)
     learned = train_vocabulary(counts, vocab_size, training)
     assert learned.merges == expected.merges
     assert {**learned.tokens, **{i: text.encode() for text, i in learned.special_tokens.items()}} == dict(

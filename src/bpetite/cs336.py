@@ -41,7 +41,7 @@ def train_bpe(
     >>> vocab[0], merges
     (b'<|endoftext|>', [(b'o', b'w'), (b'l', b'ow')])
     """
-    training = Training.of(_DIALECT, pattern, special_tokens)
+    training = Training(_DIALECT, pattern, special_tokens)
     training.planned_tokens(vocab_size)  # checks the size before the file is read
     counts = Counts.from_files(input_path, **training.counting, num_threads=num_threads)
     trained = train_vocabulary(counts, vocab_size, training, num_threads=num_threads, keep_counts=False)

@@ -176,7 +176,7 @@ class Tokenizer:
     ) -> Tokenizer:
         if isinstance(counts, Counts) and reading:
             raise TypeError(f"train_from_counts: there is no option {next(iter(reading))!r}")
-        training = Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
+        training = Training(dialect, pattern, special_tokens, min_count, max_token_length)
         training.planned_tokens(vocab_size)  # checks the size before anything is counted
         limits: dict[str, Any] = {"num_threads": num_threads, "memory_limit": memory_limit}
         with shown(progress) as report:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from array import array
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, TypedDict
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import pattern_way, train_merges
-from bpetite._internal.arguments import Name, worded
+from bpetite._internal.arguments import Message, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.types import Progress, ReadingOptions
 from bpetite.counts import Counts, default_specials, memory_bytes
@@ -43,39 +43,31 @@ class FileTrainingOptions(TrainingOptions, ReadingOptions, total=False):
     """How files become a vocabulary."""
 
 
-@dataclass(frozen=True)
 class Training:
-    """The options of a training, except the corpus and the size; `of` creates and checks them."""
+    """The options of a training, except the corpus and the size.
 
-    dialect: Dialect
-    pattern: str | None
-    """None means the pattern of the counts."""
-    special_tokens: tuple[str, ...]
-    min_count: int
-    max_token_length: int | None
+    They are checked when this is made, so that errors are raised before a corpus is read.
 
-    @staticmethod
-    def of(
+    >>> Training("cs336").planned_tokens(500)
+    243
+    """
+
+    def __init__(
+        self,
         dialect: str | Dialect = "bpetite",
         pattern: str | None = None,
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
         max_token_length: int | None = None,
-    ) -> Training:
-        """Check the options, so that errors are raised before a corpus is read.
-
-        >>> Training.of("cs336").planned_tokens(500)
-        243
-        """
+    ) -> None:
         if max_token_length is not None:
             max_token_length = integer("max_token_length", max_token_length, least=1)
-        return Training(
-            Dialect.named(dialect),
-            None if pattern is None else named_pattern(pattern),
-            default_specials(special_tokens),
-            integer("min_count", min_count, least=1),
-            max_token_length,
-        )
+        self.dialect = Dialect.named(dialect)
+        self.pattern = None if pattern is None else named_pattern(pattern)
+        """None means the pattern of the counts."""
+        self.special_tokens = default_specials(special_tokens)
+        self.min_count = integer("min_count", min_count, least=1)
+        self.max_token_length = max_token_length
 
     def planned_tokens(self, vocab_size: int) -> int:
         """Return the number of tokens to learn."""
@@ -95,12 +87,10 @@ class Training:
     @property
     def trained_with(self) -> dict[str, int]:
         """The options that artifacts record besides the dialect and the pattern."""
-        options = {"min_count": self.min_count, "max_token_length": self.max_token_length}
-        return {
-            name: value
-            for name, value in options.items()
-            if value is not None and (name, value) != ("min_count", 1)
-        }
+        options = {} if self.min_count == 1 else {"min_count": self.min_count}
+        if self.max_token_length is not None:
+            options["max_token_length"] = self.max_token_length
+        return options
 
 
 def train_vocabulary(
@@ -121,22 +111,13 @@ def train_vocabulary(
     >>> train_vocabulary(Counts.from_iterator(["ab ab ab"]), 258).merges
     ((97, 98), (32, 256))
     """
-    training = training or Training.of()
-    rules, specials = training.dialect, training.special_tokens
+    training = training or Training()
+    rules = training.dialect
     planned = training.planned_tokens(vocab_size)
     _check_counted_by(counts, training)
-    limit = memory_bytes(memory_limit)
-    rows = _learn(
-        counts,
-        training,
-        rules.base_bytes(),
-        planned,
-        num_threads,
-        progress,
-        memory_limit=limit,
-        keep_counts=keep_counts,
-    )
-    return Vocabulary.from_merges(rows, rules, specials, counts.pattern, training.trained_with)
+    how: dict[str, Any] = {"num_threads": num_threads, "progress": progress, "keep_counts": keep_counts}
+    rows = _learn(counts, training, rules.base_bytes(), planned, memory_bytes(memory_limit), **how)
+    return Vocabulary.from_merges(rows, rules, training.special_tokens, counts.pattern, training.trained_with)
 
 
 def extend_vocabulary(
@@ -166,7 +147,7 @@ def extend_vocabulary(
     if set(vocabulary.tokens) != {*base, *vocabulary.merge_ids}:
         raise ValueError("this vocabulary cannot be extended: it has tokens that no merge makes")
     specials = list(vocabulary.special_tokens)
-    training = Training.of(rules, vocabulary.pattern, specials, min_count, max_token_length)
+    training = Training(rules, vocabulary.pattern, specials, min_count, max_token_length)
     _check_counted_by(counts, training)
     add = integer("add", add, least=0)
     bytes_by_id = sorted(range(BASE_VOCAB_SIZE), key=lambda byte: base[byte])
@@ -178,23 +159,16 @@ def extend_vocabulary(
             symbol_of[token_id] = len(ids)
             ids.append(token_id)
         rows.append((symbol_of[left], symbol_of[right], symbol_of[token_id]))
-    prior_merges = array("I", chain.from_iterable(rows)).tobytes()
-    learned = _learn(counts, training, bytes(bytes_by_id), add, num_threads, progress, prior_merges)
+    how: dict[str, Any] = {"num_threads": num_threads, "progress": progress}
+    how["prior_merges"] = array("I", chain.from_iterable(rows)).tobytes()
+    learned = _learn(counts, training, bytes(bytes_by_id), add, None, **how)
     return vocabulary.extended(ids, learned)
 
 
 def _learn(
-    counts: Counts,
-    training: Training,
-    base: bytes,
-    most: int,
-    num_threads: int | None,
-    progress: Progress | None,
-    prior_merges: bytes | None = None,
-    memory_limit: int | None = None,
-    keep_counts: bool = True,
+    counts: Counts, training: Training, base: bytes, most: int, memory_limit: int | None, **how: Any
 ) -> bytes:
-    """Learn up to `most` tokens."""
+    """Learn up to `most` tokens; `how` goes to the engine."""
     longest = training.max_token_length
     return train_merges(
         counts._table,
@@ -205,11 +179,8 @@ def _learn(
         max_merges=None,
         min_count=_least_count(training.min_count, counts),
         max_token_length=None if longest is None else min(longest, LARGEST_COUNT),
-        prior_merges=prior_merges,
-        num_threads=num_threads,
-        progress=progress,
         expect=partial(_check_memory, counts, training.min_count, memory_limit),
-        keep_counts=keep_counts,
+        **how,
     )
 
 
@@ -231,21 +202,17 @@ _TABLES = 1 << 24
 def _check_memory(counts: Counts, min_count: int, limit: int | None, expected: int) -> None:
     """Raise an error if merging would probably exceed the limit; warn if it exceeds the free memory."""
     available = available_memory()
+    takes = f"merging is expected to take {_gigabytes(expected)}"
     if limit is not None and expected > limit:
-        fits = _what_fits(counts, min_count, expected, limit)
-        takes = f"merging is expected to take {_gigabytes(expected)}, but the limit is {_gigabytes(limit)}"
-        raise MemoryError(worded(lambda name: f"{takes}; {fits(name)}"))
+        takes += f", but the limit is {_gigabytes(limit)}"
+        raise MemoryError(_proposing(takes, counts, min_count, expected, limit))
     if available is not None and expected > available:
-        import warnings
-
-        fits = _what_fits(counts, min_count, expected, available)
-        takes = (
-            f"merging is expected to take {_gigabytes(expected)} of memory, but only {_gigabytes(available)}"
-        )
-        warnings.warn(worded(lambda name: f"{takes} are free; {fits(name)}"), RuntimeWarning, stacklevel=6)
+        takes += f" of memory, but only {_gigabytes(available)} are free"
+        message = _proposing(takes, counts, min_count, expected, available)
+        warnings.warn(message, RuntimeWarning, stacklevel=6)
 
 
-def _what_fits(counts: Counts, min_count: int, expected: int, room: int) -> Callable[[Name], str]:
+def _proposing(takes: str, counts: Counts, min_count: int, expected: int, room: int) -> Message:
     """Propose a `min_count` that fits, with the number of pretokens that it leaves and their memory.
 
     The memory of merging is proportional to the pretokens' bytes.
@@ -253,12 +220,13 @@ def _what_fits(counts: Counts, min_count: int, expected: int, room: int) -> Call
     tried = [min_count, *(count for count in _MIN_COUNTS if count > min_count)]
     sizes = counts._table.sizes([_least_count(count, counts) for count in tried])
     of_all, whole = f"of {sizes[0][0]:,} distinct pretokens", max(sum(sizes[0]), 1)
+    no, leaves = "no ", f"up to {_MIN_COUNTS[-1]:,} leaves few enough {of_all}"
     for least, (left, length) in list(zip(tried, sizes, strict=True))[1:]:
         needed = _TABLES + (expected - _TABLES) * (left + length) // whole
         if needed <= room:
-            leaves = f"{least} leaves {left:,} {of_all}, which need about {_gigabytes(needed)}"
-            return lambda name: f"{name('min_count')} {leaves}"
-    return lambda name: f"no {name('min_count')} up to {_MIN_COUNTS[-1]:,} leaves few enough {of_all}"
+            no, leaves = "", f"{least} leaves {left:,} {of_all}, which need about {_gigabytes(needed)}"
+            break
+    return worded(lambda name: f"{takes}; {no}{name('min_count')} {leaves}")
 
 
 def _gigabytes(size: int) -> str:
@@ -292,17 +260,4 @@ def _check_counted_by(counts: Counts, training: Training) -> None:
         raise TypeError(
             f"counts must be Counts, not {type(counts).__name__}; Counts.load reads them from a file"
         )
-    rules = training.dialect
-    if training.pattern not in (None, counts.pattern):
-        raise ValueError(f"the counts were made with the pattern {counts.pattern}, not {training.pattern}")
-    boundaries = rules.boundaries(training.special_tokens)
-    if set(counts.boundaries) != set(boundaries):
-        raise ValueError(
-            f"the counts were made with boundaries {list(counts.boundaries)}, "
-            f"but this training needs {list(boundaries)}"
-        )
-    if counts.unmatched_text != rules.unmatched_text:
-        raise ValueError(
-            f"the counts were made with unmatched text {counts.unmatched_text}, "
-            f"but this training needs it {rules.unmatched_text}"
-        )
+    Counts(**training.counting | {"pattern": training.pattern or counts.pattern})._check_same_rules(counts)

@@ -9,7 +9,7 @@ import ast
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -116,13 +116,13 @@ def explain_difference(
     Your pair would be the best one if a tie went to the smallest pair of bytes.
     Your pair would be the best one if a tie went to the pair that is met first in the corpus.
     """
-    training = Training.of(dialect, pattern, special_tokens)
+    training = Training(dialect, pattern, special_tokens)
     counts = corpus
     if not isinstance(counts, Counts):
         documents = [counts] if isinstance(counts, str) else counts
         counts = Counts.from_iterator(documents, **training.counting)
     given = list(merges)
-    vocabulary = train_merges(counts, len(given) + 1, replace(training, pattern=counts.pattern))
+    vocabulary = train_merges(counts, len(given) + 1, Training(dialect, counts.pattern, special_tokens))
     tokens = vocabulary.tokens
     expected = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
     yours = _as_bytes(given, vocabulary)

@@ -35,7 +35,7 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> bytes:
     """Count, save, and return a line of JSON."""
     check_output(options.output, force=options.force)
-    note = way_note(Training.of(options.dialect, options.pattern, options.special_token).pattern_way)
+    note = way_note(Training(options.dialect, options.pattern, options.special_token).pattern_way)
     rules: dict[str, Any] = {
         "pattern": options.pattern or "gpt2",
         "dialect": options.dialect,

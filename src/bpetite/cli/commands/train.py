@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> bytes:
     """Train, save, and return the line of JSON."""
     started = time.perf_counter()
     check_output(options.output, force=options.force)
-    training = Training.of(
+    training = Training(
         options.dialect, options.pattern, options.special_token, options.min_count, options.max_token_length
     )
     planned = training.planned_tokens(options.vocab_size)

@@ -60,7 +60,7 @@ def _check_size(corpus: str) -> None:
 
 
 def _lesson(name: str, corpus: str, pattern: str, specials: Sequence[str], most: int) -> Answer:
-    training = Training.of(name, pattern, specials)
+    training = Training(name, pattern, specials)
     counts = Counts.from_iterator([corpus], **training.counting)
     learned = train_merges(counts, most, training)
     words = {tuple(learned.id_of_byte[byte] for byte in word): count for word, count in counts.items()}
