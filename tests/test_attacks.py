@@ -394,7 +394,7 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
         lambda: tokenizer_json(long_added(), []),
         TAKEN,
     ),
-    "gzip of zeros": ("any", lambda: gzip.compress(b"\0" * 200_000_000), "unpacked, it is more than"),
+    "gzip of zeros": ("any", lambda: gzip.compress(b"\0" * 200_000_000), "it is compressed by gzip"),
     "strings without end": (
         "any",
         lambda: b"GGUF" + struct.pack("<IQQQBIIQ", 3, 0, 1, 1, 97, 9, 8, 900_000) + b"\0" * 7_200_000,
@@ -422,18 +422,17 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
         lambda: tekken(9, special_tokens=[{"rank": 3, "token_str": "<x>"}] * 100_000),
         "special_tokens[1]",
     ),
-    "packed ranks, one again and again": (
+    "ranks, one again and again": (
         "ranks",
-        lambda: gzip.compress(b"AA== 0\n" * 2_000_000),
+        lambda: b"AA== 0\n" * 2_000_000,
         "line 2: rank 0 appears twice",
     ),
-    "packed ranks, one token again and again": (
+    "ranks, one token again and again": (
         "ranks",
-        lambda: gzip.compress(b"".join(b"AA== %d\n" % rank for rank in range(500_000))),
+        lambda: b"".join(b"AA== %d\n" % rank for rank in range(500_000)),
         "appears twice",
     ),
-    "packed again": ("ranks", lambda: gzip.compress(gzip.compress(b"\0" * 10_000_000)), "not valid UTF-8"),
-    "ranks of a packed line": ("ranks", lambda: gzip.compress(b"A" * 16_000_000), "not valid JSON"),
+    "ranks of one line": ("ranks", lambda: b"A" * 16_000_000, "not valid JSON"),
     "pieces of equal scores": ("any", lambda: sentencepiece(runs(20_000, 2, 3)), TAKEN),
     "runs of pieces of equal scores": (
         "any",

@@ -1,6 +1,5 @@
 """Small whole files of every kind, cut off or changed anywhere: each is read, or refused by name."""
 
-import gzip
 import json
 import random
 import re
@@ -56,7 +55,6 @@ WHOLE: dict[str, tuple[str, Callable[[], dict[str, bytes]]]] = {
     "tekken.json": ("a.json", lambda: {"a.json": as_json(tekken_json(small()))}),
     "js-tiktoken": ("a.json", lambda: {"a.json": as_json(js_json(small()))}),
     "ranks": ("a", lambda: {"a": ranks_files.to_bytes(small().vocabulary)}),
-    "packed ranks": ("a", lambda: {"a": gzip.compress(ranks_files.to_bytes(small().vocabulary), mtime=0)}),
     "GGUF": ("a", lambda: {"a": gguf_file(list(gguf_fields(small()).values()))}),
     "SentencePiece": ("a", lambda: {"a": of_characters()}),
     "vocab.json": ("vocab.json", lambda: dict(zip(("vocab.json", "merges.txt"), of_gpt2(), strict=True))),
@@ -74,7 +72,7 @@ WHOLE: dict[str, tuple[str, Callable[[], dict[str, bytes]]]] = {
 
 def given_pattern(kind: str) -> str | None:
     """The pattern, where files do not hold it."""
-    return PATTERN if kind in ("ranks", "packed ranks", "folder") else None
+    return PATTERN if kind in ("ranks", "folder") else None
 
 
 def load(path: Path, kind: str) -> bool:
@@ -170,7 +168,7 @@ def test_a_file_that_an_editor_or_a_download_spoiled_is_refused_in_one_sentence(
         path.mkdir()
     else:
         path.write_bytes(SPOILED[how](files[name]))
-    if how == "other line breaks" and kind not in ("packed ranks", "GGUF", "SentencePiece"):
+    if how == "other line breaks" and kind not in ("GGUF", "SentencePiece"):
         assert (
             Tokenizer.load(path.parent if kind == "folder" else path, pattern=given_pattern(kind)) == expected
         )

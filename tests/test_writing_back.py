@@ -1,6 +1,5 @@
 """What was read from a file or a folder is written again byte for byte; what is left behind is told."""
 
-import gzip
 import json
 import pickle
 import subprocess
@@ -28,13 +27,12 @@ FORMATS = {
     "tekken.json": ("tekken", ["tekken.json"]),
     "js-tiktoken": ("js-tiktoken", ["a.json"]),
     "ranks": ("tiktoken", ["tokenizer.model"]),
-    "packed ranks": ("tiktoken", ["a.tiktoken.gz"]),
     "SentencePiece": ("sentencepiece", ["tokenizer.model"]),
     "GGUF": ("gguf", ["vocabulary.gguf"]),
     "vocab.json": ("gpt2", ["vocab.json", "merges.txt"]),
     "vocab.bpe": ("gpt2", ["encoder.json", "vocab.bpe"]),
 }
-IN_FOLDERS = [kind for kind in FORMATS if kind not in ("js-tiktoken", "packed ranks")]
+IN_FOLDERS = [kind for kind in FORMATS if kind != "js-tiktoken"]
 
 
 def bpetite(*arguments: object) -> subprocess.CompletedProcess[bytes]:
@@ -136,15 +134,6 @@ def test_a_trained_tokenizer_is_written_to_a_folder_with_its_config(tmp_path: Pa
     with pytest.raises(ValueError, match=r"comes from no file of another library; it cannot be written back"):
         tok.save_original(tmp_path / "none")
     assert not (tmp_path / "none").exists()
-
-
-def test_ranks_are_packed_as_the_name_says(tmp_path: Path) -> None:
-    plain = files_of("ranks")["tokenizer.model"]
-    put(tmp_path, {"a.tiktoken": plain, "b.tiktoken.gz": gzip.compress(plain, mtime=0)})
-    for source, target in (("a.tiktoken", "c.tiktoken.gz"), ("b.tiktoken.gz", "c.tiktoken")):
-        Tokenizer.load(tmp_path / source, pattern=PATTERN).to_tiktoken(tmp_path / target)
-    assert (tmp_path / "c.tiktoken").read_bytes() == plain
-    assert (tmp_path / "c.tiktoken.gz").read_bytes() == (tmp_path / "b.tiktoken.gz").read_bytes()
 
 
 def test_nothing_is_left_of_a_folder_that_could_not_be_written(tmp_path: Path) -> None:

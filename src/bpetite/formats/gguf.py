@@ -31,7 +31,6 @@ _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
 _GPT2, _QWEN2, _O200K = PATTERNS["gpt2"], PATTERNS["qwen2"], PATTERNS["o200k"]
-_CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _STEPS = "(?then)".join
 _NO_STOPS = " ?[^(\\s|.,!?…。，、।۔،)]+"
 _CHINESE = "[一-龥ࠀ-一가-퟿]+"
@@ -51,40 +50,6 @@ _LETTERS = (
 )
 """The letters that DeepSeek's first models list: those of alphabets with capitals."""
 
-_BAILING = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*"
-    r"|\s*[\r\n]|\s+(?!\S)|\s+"
-)
-
-_SEED = (
-    _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-
-_EXAONE_MOE = (
-    _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?"
-    r"|\s*[\r\n]|\s+(?!\S)|\s+"
-)
-
-_JAIS2 = (
-    PATTERNS["llama3"].removesuffix(r"|\s+(?!\S)|\s+")
-    + "".join(rf"|\s{{{count}}}(?!\S)" for count in ("512", "256", "128", "64", "32", "16", "8", "4", "1,2"))
-    + r"|\s"
-)
-
-_THREES = r"{digit}{{1,3}}(?=(?:{digit}{{3}})*(?!{word}))".format
-"""Digits in groups of three, counted from the end of a number."""
-
-_YOUTU = (
-    "[\uac00-\ud7a3\u3131-\u318e]+|[\uff01\u2026\u201c\u201d\u2018\u2019\u2014\uff1a\uff1b\uff0c"
-    "\u3001-\u303f\ufe30-\ufe4f]+|[\u3105-\u312f]+|[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
-)
-
-_AFMOE = (
-    "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u3040-\u309f\u30a0-\u30ff\uff65-\uff9f\u2f00-\u2fdf"
-    "\u0e40-\u0e7f\u0e80-\u0eff\u1780-\u17ff\u1000-\u109f\uaa60-\uaa7f\ua9e0-\ua9ff\uac00-\ud7af\u1100-\u11ff]+"
-)
-
 _NAMES: tuple[tuple[str, str], ...] = (
     (_GPT2, "gpt-2 gpt2 mpt olmo jais phi-2 roberta-bpe jina-es jina-de jina-v1-en jina-v2-es jina-v2-de"),
     (_GPT2, "jina-v2-code gigachat a.x-4.0 mellum modern-bert exaone4 trillion granite-docling"),
@@ -92,8 +57,6 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (PATTERNS["llama3"], "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"),
     (PATTERNS["llama3"], "dbrx smaug-bpe glm4 chatglm-bpe"),
     (_QWEN2, "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2"),
-    (_QWEN2.removeprefix(f"{_CONTRACTIONS}|"), "ufakzeka"),
-    (_STEPS([r"[^\n]+|[\n]+", _QWEN2]), "laguna"),
     (PATTERNS["qwen3.5"], "qwen35"),
     (_O200K, "gpt-4o llama4 kanana2 talkie minimax-m2 granite-embed-multi-97m"),
     (PATTERNS["tekken"], "tekken"),
@@ -117,39 +80,6 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (_STEPS([r"[\p{P}$+<=>^~|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"]), "default"),
     (_NO_STOPS, "poro-chat bloom gpt3-finnish"),
     (_STEPS([_NO_STOPS, r"\p{N}"]), "viking"),
-    (_BAILING, "bailingmoe bailingmoe2 llada-moe"),
-    (_SEED, "seed-coder"),
-    (_EXAONE_MOE, "exaone-moe"),
-    (_JAIS2, "jais-2"),
-    (_STEPS([_YOUTU, _O200K.replace(r"\p{N}{1,3}", r"\p{N}")]), "youtu"),
-    (
-        _STEPS(
-            [
-                _THREES(digit=r"\p{N}", word=r"\p{N}"),
-                _AFMOE,
-                r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
-                r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-            ]
-        ),
-        "afmoe",
-    ),
-    (
-        _STEPS(
-            [_THREES(digit=r"\d", word=r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\xb2\xb3\xb9\xbc-\xbe]"), _O200K]
-        ),
-        "tiny_aya cohere2moe",
-    ),
-    (_STEPS([r"\p{N}+", r"\p{N}(?:(?!(?:\d{3})+(?!\d))\p{N})*"]), "superbpe"),
-    (
-        _STEPS(
-            [
-                *("<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", r"[\t\n]|    |  ", r"\p{N}"),
-                *(r"[\p{P}!-/:-@\[-`{-~]", _GPT2),
-            ]
-        ),
-        "chameleon",
-    ),
-    (_STEPS([r"\p{N}{1,3}", _QWEN2.replace(r"|\p{N}|", r"|\p{N}+|")]), "minicpm5"),
 )
 _PATTERNS = {name: pattern for pattern, names in _NAMES for name in names.split()}
 """The patterns by the names that GGUF files have for them, as llama.cpp publishes them."""

@@ -45,9 +45,6 @@ _SINGLE = {chr(byte) for byte in range(0x21, 0x7F)}
 _FLAGS = ("single_word", "lstrip", "rstrip")
 """How added tokens may be matched, beside `normalized`."""
 
-_MOST_COMPARED = 10_000_000
-"""The total length of beginnings that are searched for overlaps; beyond it, one is assumed."""
-
 _BESIDE_IDS = {
     "post_processor": "the template that puts tokens around a text",
     "truncation": "how texts are truncated",
@@ -340,24 +337,14 @@ def _check_normalized_apart(second: Sequence[str], normalization: Sequence[Step]
 
 
 def _may_overlap(first: Collection[str], second: Collection[str]) -> bool:
-    """Whether a text of one list may overlap with a text of the other; of very many, one is assumed to.
+    """Whether a text of one list may overlap with a text of the other: one then begins within the other.
 
-    >>> _may_overlap(["<a>"], ["<b>"]), _may_overlap(["<a>"], [">x"])
+    >>> _may_overlap(["<a>"], ["  "]), _may_overlap(["<a>"], [">x"])
     (False, True)
     """
-    if sum(len(text) ** 2 for text in (*first, *second)) > _MOST_COMPARED:
-        return True
-    return _begins_within(first, second) or _begins_within(second, first)
-
-
-def _begins_within(texts: Collection[str], others: Collection[str]) -> bool:
-    """Whether one of the texts lies within one of the others, or begins there and reaches past its end."""
-    whole, beginnings = set(texts), {text[:end] for text in texts for end in range(1, len(text))}
-    lengths = {len(text) for text in texts}
     return any(
-        other[start:] in beginnings or any(other[start : start + length] in whole for length in lengths)
-        for other in others
-        for start in range(len(other))
+        {text[0] for text in begun} & set("".join(others))
+        for begun, others in ((first, second), (second, first))
     )
 
 

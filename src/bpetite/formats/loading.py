@@ -47,13 +47,9 @@ _OF_TOKENIZERS = (
 )
 """The names of files that belong to a tokenizer, not to its model."""
 
-_MOST_UNPACKED, _MOST_UNPACKED_PER_BYTE = 1 << 24, 32
-"""The maximum size of an unpacked file: a number of bytes, and a number for each compressed byte."""
-
 _MOST_READ = 1 << 30
 """The maximum size of a file in bytes: tokenizers take tens of megabytes, weights and corpora gigabytes."""
 
-_GZIP = b"\x1f\x8b"
 _RANKS = rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)"
 _OTHER_FORMATS = (
     (rb"\[(?:PAD|UNK|unused0)\]\r?\n", "a WordPiece vocabulary cannot be read; only byte-level BPE can"),
@@ -73,6 +69,7 @@ _OTHER_FORMATS = (
         rb"(?s:......\0\0\{)",
         "safetensors are the weights of a model; give the folder, or the tokenizer.json in it",
     ),
+    (rb"\x1f\x8b", "it is compressed by gzip; uncompress it first"),
     (rb"PK\x03\x04", "an archive (zip), such as the weights of PyTorch; give the file of the tokenizer"),
     (
         rb"version https://git-lfs",
@@ -284,19 +281,16 @@ def _of_file(path: str, given: _Given) -> Imported:
             return gguf.read(path, given.pattern)
         _refuse_known(path, beginning)
         size = os.fstat(file.fileno()).st_size
-        is_binary = b"\0" in beginning and not beginning.startswith((b"{", _GZIP))
+        is_binary = b"\0" in beginning and not beginning.startswith(b"{")
         if is_binary and not sentencepiece.may_begin(beginning):
             parse_object(path, beginning, "a tokenizer's JSON")  # says what is wrong
         if size > _MOST_READ:
             refuse(path, f"it has {size} bytes, but the file of a tokenizer at most {_MOST_READ}")
-        content = raw = beginning + file.read()
-    if content.startswith(_GZIP):
-        content = _unpacked(path, content)
-        _refuse_known(path, content[:1024])
+        content = beginning + file.read()
     if content[:1] != b"{":
         if re.match(_RANKS, content):
             ranks = tiktoken.parse_published(path, content, given.pattern, given.special_tokens)
-            return ranks.read_from("tiktoken", {path: raw})
+            return ranks.read_from("tiktoken", {path: content})
         if content.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
             return _of_one_of_two(path, "merges", "ids", given)
         if sentencepiece.is_model(content):
@@ -336,23 +330,6 @@ def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Importe
         other = os.path.basename(paths[lacking])
         refuse(path, f"it holds {held}, but no {lacking}, and {other} is not beside it")
     return _of_two_files(paths["ids"], paths["merges"], given)
-
-
-def _unpacked(path: str, content: bytes) -> bytes:
-    """Unpack gzip."""
-    import gzip  # Imported here, because few files are packed.
-    import io
-    import zlib
-
-    most = _MOST_UNPACKED + _MOST_UNPACKED_PER_BYTE * len(content)
-    try:
-        with gzip.open(io.BytesIO(content)) as file:
-            unpacked = file.read(most + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        refuse(path, f"broken gzip: {error}")
-    if len(unpacked) > most:
-        refuse(path, f"unpacked, it is more than {most} bytes, for {len(content)} packed ones")
-    return unpacked
 
 
 def _refuse_known(path: str, beginning: bytes) -> None:

@@ -97,7 +97,7 @@ def _target_format(opened: Opened, path: str, *, quiet: bool) -> str:
     """Choose the format by the name of the output; print it if the name does not show it."""
     name = last_part(path)
     original = opened.tokenizer._original
-    if name == "tekken.json" or name.endswith((".gguf", ".model", ".gz")):
+    if name == "tekken.json" or name.endswith((".gguf", ".model")):
         if original and original.files and _ending(name) == _ending(next(iter(original.files))):
             return original.kind
         unless = "unless IN is such a file" + (" without weights" if name.endswith(".gguf") else "")

@@ -55,15 +55,10 @@ class Original:
         return self.is_folder and _ending(path) != _ending(next(iter(self.files)))
 
     def at(self, path: Path) -> dict[Path, bytes]:
-        """Return the files to write, by path; they are compressed if their names say so."""
+        """Return the files to write, by path."""
         if self.is_written_to_folder(path):
             return {os.path.join(path, name): content for name, content in self.files.items()}
-        was_packed = _ending(next(iter(self.files))) == ".gz"
-        if was_packed == (_ending(path) == ".gz"):
-            return {path: self.content}
-        import gzip  # slow to import
-
-        return {path: gzip.decompress(self.content) if was_packed else gzip.compress(self.content, mtime=0)}
+        return {path: self.content}
 
 
 def is_folder(path: Path) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 import os
 from typing import Any
@@ -23,7 +22,8 @@ def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
     """
     import tiktoken
 
-    content = _content(path)
+    with open(path, "rb") as file:
+        content = file.read()
     ranks: dict[bytes, int] = {}
     if content.startswith(b"{"):
         for line in filter(None, json.loads(content)["bpe_ranks"].split("\n")):
@@ -42,13 +42,6 @@ def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
     return lambda text: encoding.encode(normalizer(text), allowed_special="all")
 
 
-def _content(path: Path) -> bytes:
-    """Read a file, which may be packed."""
-    with open(path, "rb") as file:
-        content = file.read()
-    return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-
-
 def tokenizers_library() -> Any:
     """Return tokenizers; a version with another interface than the one that is imitated here is refused."""
     import tokenizers
@@ -63,7 +56,7 @@ def tokenizers_library() -> Any:
 
 def huggingface_encode(path: Path) -> Encodes:
     """Load a `tokenizer.json` with tokenizers itself."""
-    return _encode_with(tokenizers_library().Tokenizer.from_str(_content(path).decode("utf-8")))
+    return _encode_with(tokenizers_library().Tokenizer.from_file(os.fspath(path)))
 
 
 def gpt2_encode(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> Encodes:
