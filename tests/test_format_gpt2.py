@@ -2,7 +2,7 @@
 
 import json
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,19 @@ from bpetite.dialect import DIALECTS
 from bpetite.formats import gpt2
 from bpetite.formats.shared import printable
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
-from bpetite.formats.shared.peers import gpt2_encode
+from bpetite.formats.shared.imported import Original
+from bpetite.formats.shared.peers import peer_encode
 from known_characters import known_text
 
 TEXTS = [*DIFFICULT_TEXTS, *(path.read_text("utf-8") for path in standard_library_files()[::200])]
 BASE = {byte: bytes([byte]) for byte in range(256)}
+
+
+def gpt2_encode(vocab: Path, merges: Path, vocabulary: Vocabulary) -> Callable[[str], Sequence[int]]:
+    original = Original("gpt2", {path.name: path.read_bytes() for path in (vocab, merges)})
+    found = peer_encode(original, vocabulary)
+    assert found is not None
+    return found[1]
 
 
 @pytest.fixture(scope="module", params=list(DIALECTS))

@@ -16,13 +16,13 @@ import bpetite
 from bpetite import Tokenizer
 from bpetite._internal.names import is_folder_name, last_part
 from bpetite.cli.commands.convert import _target_format
-from bpetite.cli.formats import Opened, name_of
+from bpetite.cli.formats import name_of
 from bpetite.formats.shared.imported import Original, is_folder
 from bpetite.reading.listing import has_wildcards
 from bpetite.reading.recognition import named_format
 from bpetite.reading.sources import Input, _weighted
 
-TOK = Opened(Tokenizer.train("a", 256), "bpetite", ("tok.json",))
+TOK = Tokenizer.train("a", 256)
 GZIPPED = Original("tekken", {"tekken.json": b"{}"})
 
 TAKEN_APART: list[tuple[Callable[[str], Any], dict[str, Any]]] = [

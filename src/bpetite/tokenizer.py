@@ -826,7 +826,7 @@ class Tokenizer:
             from bpetite.formats import loading
 
             found = loading.load(path_or_object, pattern, special_tokens, missing)
-        name = path_or_object if isinstance(path_or_object, str | os.PathLike) else found.kind
+        name = path_or_object if isinstance(path_or_object, str | os.PathLike) else "object"
         return cls._of_file(name, found)
 
     def save_original(self, path: Path, *, overwrite: bool = False) -> None:

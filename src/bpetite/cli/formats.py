@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bpetite._internal.files import created
 from bpetite._internal.names import last_part, recorded
@@ -20,7 +19,7 @@ from bpetite.tokenizer import Tokenizer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bpetite.formats.shared.difficult import Encodes
+    from bpetite._internal.types import SpecialTokens
 
 FORMATS = ("bpetite", "tiktoken", "huggingface", "gpt2")
 """The formats that any tokenizer can be written in."""
@@ -54,49 +53,36 @@ def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")
 
 
-class Opened(NamedTuple):
-    """A tokenizer, its format and its files."""
-
-    tokenizer: Tokenizer
-    kind: str
-    """The format."""
-    files: tuple[str, ...]
-    """The files that were read."""
+def _given(options: argparse.Namespace) -> tuple[str | None, SpecialTokens | None]:
+    """Return the given pattern and special tokens."""
+    return options.pattern, _with_ids(_specials(options)) or None
 
 
-def open_tokenizer(path: str, options: argparse.Namespace) -> Opened:
-    """Read a tokenizer, and print the assumptions."""
+def read_model(options: argparse.Namespace, path: str | None = None, *, must_agree: bool = True) -> Tokenizer:
+    """Read the tokenizer of a command, and print the assumptions.
+
+    A given pattern, special token or id that differs from the file's is an error, if it `must_agree`.
+    """
     from bpetite.formats import loading
 
-    found = loading.find(path, options.pattern, _with_ids(_specials(options)) or None, options.missing)
+    path = options.model if path is None else path
+    found = loading.load(path, *_given(options), options.missing, must_agree=must_agree)
     tokenizer = Tokenizer._of_file(path, found)
     if not getattr(options, "quiet", False):
         for assumption in tokenizer.assumptions:
             tell(f"{path}: assumed: {assumption}")
-    return Opened(tokenizer, found.kind, found.files)
-
-
-def check_given(tokenizer: Tokenizer, path: str, options: argparse.Namespace) -> None:
-    """Raise an error if a given pattern, special token or id differs from the file's."""
-    from bpetite.formats import loading
-
-    loading.check_given(path, tokenizer.vocabulary, options.pattern, _with_ids(_specials(options)))
-
-
-def read_model(options: argparse.Namespace) -> Tokenizer:
-    """Read the tokenizer of a command, and check the given pattern and special tokens against it."""
-    tokenizer = open_tokenizer(options.model, options).tokenizer
-    check_given(tokenizer, options.model, options)
     return tokenizer
 
 
 def read_models(options: argparse.Namespace) -> list[tuple[str, Tokenizer]]:
     """Read the tokenizers of a command; given options must agree with at least one of them."""
-    read = [(path, open_tokenizer(path, options).tokenizer) for path in options.models]
+    from bpetite.formats import loading
+
+    read = [(path, read_model(options, path, must_agree=False)) for path in options.models]
     refused: list[ValueError] = []
     for path, tokenizer in read:
         try:
-            check_given(tokenizer, path, options)
+            loading.check_given(path, tokenizer.vocabulary, *_given(options))
         except ValueError as error:
             refused.append(error)
     if len(refused) == len(read):
@@ -137,57 +123,42 @@ def _with_ids(specials: dict[str, int | None]) -> dict[str, int] | list[str]:
     return ids or list(specials)
 
 
+def kind_of(tokenizer: Tokenizer) -> str:
+    """Return the format that a tokenizer was read from."""
+    return "bpetite" if tokenizer._original is None else tokenizer._original.kind
+
+
 def write_tokenizer(
-    opened: Opened, path: str, kind: str, *, overwrite: bool, config: bool = False
-) -> tuple[str, ...]:
-    """Write a tokenizer in any format, and return the files that hold it.
+    tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool, config: bool = False
+) -> None:
+    """Write a tokenizer in any format.
 
     In the format that it was read from, it is written as it was; `config` applies to Hugging Face's.
     """
-    tokenizer, original = opened.tokenizer, opened.tokenizer._original
     if kind == "bpetite":
         tokenizer.save(path, overwrite=overwrite)
     elif kind == "huggingface":
         tokenizer.to_huggingface(path, overwrite=overwrite, config=config)
-        if is_folder(opened, path, kind):
-            return (os.path.join(path, "tokenizer.json"),)
-    elif original is not None and original.kind == kind:
+    elif kind == kind_of(tokenizer):
         tokenizer.save_original(path, overwrite=overwrite)
-        return tuple(os.fspath(written) for written in original.at(path))[: len(opened.files)]
     elif kind == "tiktoken":
         tokenizer.to_tiktoken(path, overwrite=overwrite)
     elif kind == "gpt2":
         with created(path):
             vocab, merges = os.path.join(path, "vocab.json"), os.path.join(path, "merges.txt")
             tokenizer.to_gpt2(vocab, merges, overwrite=overwrite)
-        return vocab, merges
     else:
         raise ValueError(
-            f"{path}: {kind} files are written only as they were read, and IN is {opened.kind}; "
+            f"{path}: {kind} files are written only as they were read, and IN is {kind_of(tokenizer)}; "
             f"choose {', '.join(FORMATS)}"
         )
-    return (path,)
 
 
-def is_folder(opened: Opened, path: str, kind: str) -> bool:
+def is_folder(tokenizer: Tokenizer, path: str, kind: str) -> bool:
     """Whether a tokenizer will be written to a folder of files."""
     from bpetite.formats.shared import imported
 
-    original = opened.tokenizer._original
+    original = tokenizer._original
     if original is not None and original.kind == kind:
         return original.is_written_to_folder(path)
     return kind == "gpt2" or (kind == "huggingface" and imported.is_folder(path))
-
-
-def peer_encode(opened: Opened) -> tuple[str, Encodes] | None:
-    """Load the files with their own library; return its name and its function for encoding."""
-    from bpetite.formats.shared import peers
-
-    vocabulary = opened.tokenizer.vocabulary
-    if opened.kind in ("tiktoken", "js-tiktoken"):
-        return "tiktoken", peers.tiktoken_encode(opened.files[0], vocabulary)
-    if opened.kind == "huggingface":
-        return "tokenizers", peers.huggingface_encode(opened.files[0])
-    if opened.kind == "gpt2":
-        return "tokenizers", peers.gpt2_encode(Path(opened.files[0]), Path(opened.files[1]), vocabulary)
-    return None

@@ -18,7 +18,7 @@ from bpetite.vocabulary import Arrays, Vocabulary
 def read(tokenizer: Any) -> Imported:
     """Read a `tiktoken.Encoding`, a `tokenizers.Tokenizer` or a tokenizer of transformers."""
     if isinstance(own := getattr(getattr(tokenizer, "_tokenizer", None), "vocabulary", None), Vocabulary):
-        return Imported(own)  # what `as_tiktoken` gives
+        return Imported(own, is_own=True)  # what `as_tiktoken` gives
     libraries = {kind.__module__.partition(".")[0] for kind in type(tokenizer).__mro__}
     if "tiktoken" in libraries:
         return _of_tiktoken(tokenizer)

@@ -97,25 +97,14 @@ def load(
     pattern: str | None = None,
     special_tokens: SpecialTokens | None = None,
     missing: Missing = "refuse",
+    *,
+    must_agree: bool = True,
 ) -> Imported:
     """Load a tokenizer.
 
-    A given pattern and special tokens are used if the source lacks them; otherwise they must be the same.
-    """
-    found = find(source, pattern, special_tokens, missing)
-    check_given(source, found.vocabulary, pattern, special_tokens)
-    return found
-
-
-def find(
-    source: object,
-    pattern: str | None = None,
-    special_tokens: SpecialTokens | None = None,
-    missing: Missing = "refuse",
-) -> Imported:
-    """Load a tokenizer; a given pattern and special tokens are only used if the source lacks them.
-
-    With `missing="drop"`, bytes without a token are left out, if the tokenizer's own library does that.
+    A given pattern and special tokens are used if the source lacks them; otherwise they must be the same, or
+    with `must_agree=False` are ignored. With `missing="drop"`, bytes without a token are left out, if the
+    tokenizer's own library does that.
     """
     if missing not in ("refuse", "drop"):
         raise ValueError(f'missing must be "refuse" or "drop", not {missing!r:.40}')
@@ -123,8 +112,12 @@ def find(
         read = _of_folder if os.path.isdir(source) else _of_file
         found = read(os.fspath(source), _Given(pattern, special_tokens))
     else:
-        found = replace(live.read(source), kind="object", files=())
-    return found.dropping(_name_of(source)) if missing == "drop" else found
+        found = live.read(source)
+    if missing == "drop":
+        found = found.dropping(_name_of(source))
+    if must_agree:
+        check_given(source, found.vocabulary, pattern, special_tokens)
+    return found
 
 
 def _name_of(source: object) -> str:
@@ -307,7 +300,7 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
         return _of_one_of_two(path, "ids", "merges", given)
     if has_version:
         vocabulary = _persistence.vocabulary_of_document(document, path)
-        return Imported(vocabulary, kind="bpetite", files=(path,))
+        return Imported(vocabulary, is_own=True)
     if isinstance(document.get("model"), dict) or "pre_tokenizer" in keys:
         return huggingface.parse_document(path, document).read_from("huggingface", {path: content})
     if {"config", "vocab"} <= keys:

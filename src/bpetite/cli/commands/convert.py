@@ -10,18 +10,20 @@ from bpetite._internal.names import is_folder_name, last_part
 from bpetite.cli.formats import (
     ANY_FORMAT,
     READ,
-    Opened,
     add_what_files_lack,
-    check_given,
     is_folder,
-    open_tokenizer,
-    peer_encode,
+    kind_of,
+    read_model,
     write_tokenizer,
 )
 from bpetite.cli.options import add_shared, check_output
 from bpetite.cli.output import json_line, tell
+from bpetite.formats import loading
 from bpetite.formats.losses import losses
 from bpetite.formats.shared.difficult import check_same_ids
+from bpetite.formats.shared.imported import Original
+from bpetite.formats.shared.peers import peer_encode
+from bpetite.tokenizer import Tokenizer
 
 EXAMPLES = """
 bpetite convert tok.json tokenizer.json
@@ -59,30 +61,29 @@ def run(options: argparse.Namespace) -> bytes:
     """Convert, and return the line of JSON."""
     if os.path.isfile(options.target):
         check_output(options.target, force=options.force)
-    opened = open_tokenizer(options.source, options)
-    tokenizer = opened.tokenizer
-    target_format = options.target_format or _target_format(opened, options.target, quiet=options.quiet)
+    tokenizer = read_model(options, options.source)
+    target_format = options.target_format or _target_format(tokenizer, options.target, quiet=options.quiet)
     if options.tokenizer_config and target_format != "huggingface":
         raise ValueError(f"--tokenizer-config requires a tokenizer.json as output, not {options.target}")
-    to_folder = is_folder(opened, options.target, target_format)
+    to_folder = is_folder(tokenizer, options.target, target_format)
     if not to_folder:
         check_output(options.target, force=options.force)
-    check_given(tokenizer, options.source, options)
     checked = []
     if options.check:
-        checked += _check(opened)
+        checked += _check(tokenizer, tokenizer._original, options.source)
         with tempfile.TemporaryDirectory() as folder:
             attempt = os.path.join(folder, last_part(options.target))
-            files = write_tokenizer(opened, attempt, target_format, overwrite=False)
-            checked += _check(Opened(tokenizer, target_format, files))
+            write_tokenizer(tokenizer, attempt, target_format, overwrite=False)
+            again = loading.load(attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False)
+            checked += _check(tokenizer, again.original, options.target)
     write_tokenizer(
-        opened, options.target, target_format, overwrite=options.force, config=options.tokenizer_config
+        tokenizer, options.target, target_format, overwrite=options.force, config=options.tokenizer_config
     )
     if not options.quiet:
         for loss in losses(tokenizer.vocabulary, tokenizer._original, target_format, to_folder=to_folder):
             tell(f"{options.target}: {loss}")
     summary = {
-        "from": opened.kind,
+        "from": kind_of(tokenizer),
         "to": target_format,
         "vocab_size": tokenizer.vocab_size,
         "special_tokens": dict(tokenizer.special_tokens),
@@ -93,10 +94,10 @@ def run(options: argparse.Namespace) -> bytes:
     return json_line(summary)
 
 
-def _target_format(opened: Opened, path: str, *, quiet: bool) -> str:
+def _target_format(tokenizer: Tokenizer, path: str, *, quiet: bool) -> str:
     """Choose the format by the name of the output; print it if the name does not show it."""
     name = last_part(path)
-    original = opened.tokenizer._original
+    original = tokenizer._original
     if name == "tekken.json" or name.endswith((".gguf", ".model")):
         if original and original.files and _ending(name) == _ending(next(iter(original.files))):
             return original.kind
@@ -122,12 +123,11 @@ def _ending(name: str) -> str:
     return name if name == "tekken.json" else os.path.splitext(name)[1]
 
 
-def _check(opened: Opened) -> list[str]:
-    """Compare with the files' own library; return its name."""
-    peer = peer_encode(opened)
+def _check(tokenizer: Tokenizer, original: Original | None, path: str) -> list[str]:
+    """Compare with the files' own library, if there is one; return its name."""
+    peer = None if original is None else peer_encode(original, tokenizer.vocabulary)
     if peer is None:
         return []
     name, encode = peer
-    tokenizer, where = opened.tokenizer, f"{opened.files[0]}, as {name} reads it,"
-    check_same_ids(tokenizer.vocabulary, tokenizer.encode, encode, where)
+    check_same_ids(tokenizer.vocabulary, tokenizer.encode, encode, f"{path}, as {name} reads it,")
     return [name]

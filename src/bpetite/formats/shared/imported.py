@@ -89,11 +89,8 @@ class Imported:
     drops_missing: bool = False
     """Whether its library leaves bytes without a token out of a text."""
 
-    kind: str = "object"
-    """The format: one of those of `Original`, `bpetite`, or `object`."""
-
-    files: tuple[str, ...] = ()
-    """The files that were read."""
+    is_own: bool = False
+    """Whether it is one of ours, of which nothing is assumed."""
 
     original: Original | None = None
     """What can be written again."""
@@ -101,7 +98,7 @@ class Imported:
     @property
     def assumptions(self) -> list[str]:
         """All that was assumed."""
-        if self.kind == "bpetite" or (self.kind == "object" and not self.said):
+        if self.is_own:
             return [*self.said]
         return [*self.said, *lacking_bytes(self.vocabulary), UNICODE_ASSUMPTION]
 
@@ -118,8 +115,7 @@ class Imported:
     def read_from(self, kind: str, files: Mapping[Path, bytes], *, is_kept: bool = True) -> Imported:
         """Return a copy with the files that it was read from."""
         kept = {os.path.basename(path): content for path, content in files.items() if is_kept}
-        paths = tuple(os.fspath(path) for path in files)
-        return replace(self, kind=kind, files=paths, original=Original(kind, kept, self.extras))
+        return replace(self, original=Original(kind, kept, self.extras))
 
 
 def checked_vocabulary(path: Path, arrays: Arrays, **fields: Any) -> Vocabulary:

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from typing import Any
 
-from bpetite._internal.types import Path
 from bpetite.formats.shared.difficult import Encodes
+from bpetite.formats.shared.imported import Original
 from bpetite.formats.tiktoken import covering_pattern
 from bpetite.normalization import normalizing, steps_in
 from bpetite.vocabulary import Vocabulary
 
 
-def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
-    """Load the ranks of a file, or of JS-tiktoken's JSON, into tiktoken itself, with the pattern and special
-    tokens of the vocabulary.
+def peer_encode(original: Original, vocabulary: Vocabulary) -> tuple[str, Encodes] | None:
+    """Load files with their own library, with what they lack of the vocabulary; return its name and its
+    function for encoding, or None where there is none."""
+    if original.kind in ("tiktoken", "js-tiktoken"):
+        return "tiktoken", _tiktoken_encode(original.content, vocabulary)
+    if original.kind not in ("huggingface", "gpt2"):
+        return None
+    library = tokenizers_library()
+    if original.kind == "huggingface":
+        peer = library.Tokenizer.from_str(original.content.decode("utf-8"))
+    else:
+        vocab, merges = [content.decode("utf-8") for content in original.files.values()][:2]
+        lines = merges.replace("\r\n", "\n").removeprefix("#version: 0.2\n").split("\n")
+        pairs = [tuple(line.split(" ")) for line in lines if line]
+        peer = library.Tokenizer(library.models.BPE(json.loads(vocab), pairs))
+        peer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        peer.add_special_tokens(list(vocabulary.special_tokens))
+    return "tokenizers", lambda text: peer.encode(text, add_special_tokens=False).ids
 
-    tiktoken's own reader of files is not used, as it caches them by name.
-    """
+
+def _tiktoken_encode(content: bytes, vocabulary: Vocabulary) -> Encodes:
+    """Load ranks, or JS-tiktoken's JSON, into tiktoken."""
     import tiktoken
 
-    with open(path, "rb") as file:
-        content = file.read()
     ranks: dict[bytes, int] = {}
     if content.startswith(b"{"):
         for line in filter(None, json.loads(content)["bpe_ranks"].split("\n")):
@@ -33,7 +46,7 @@ def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
         lines = (line.split() for line in content.splitlines() if line.strip())
         ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
     encoding = tiktoken.Encoding(
-        os.fspath(path),
+        "the file",
         pat_str=covering_pattern(vocabulary.pattern),
         mergeable_ranks=ranks,
         special_tokens=dict(vocabulary.special_tokens),
@@ -52,22 +65,3 @@ def tokenizers_library() -> Any:
             "tokenizers 0.22 or 0.23, or give the tokenizer.json, which can be read without it"
         )
     return tokenizers
-
-
-def huggingface_encode(path: Path) -> Encodes:
-    """Load a `tokenizer.json` with tokenizers itself."""
-    return _encode_with(tokenizers_library().Tokenizer.from_file(os.fspath(path)))
-
-
-def gpt2_encode(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> Encodes:
-    """Load a `vocab.json` and a `merges.txt` with tokenizers itself, with the vocabulary's special tokens."""
-    library = tokenizers_library()
-    model = library.models.BPE.from_file(os.fspath(vocab_path), os.fspath(merges_path))
-    peer = library.Tokenizer(model)
-    peer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    peer.add_special_tokens(list(vocabulary.special_tokens))
-    return _encode_with(peer)
-
-
-def _encode_with(peer: Any) -> Encodes:
-    return lambda text: peer.encode(text, add_special_tokens=False).ids
