@@ -747,13 +747,13 @@ def test_a_tokenizer_that_cannot_be_written_stops_the_run_soon(
 ) -> None:
     """The first documents are encoded while the tokenizer is written."""
 
-    def faulty(*_: object) -> None:
+    def faulty(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     endless = itertools.repeat("the cat sat on the mat")
     monkeypatch.setattr(batches, "BLOCK", 100)
     with monkeypatch.context() as patched:
-        patched.setattr(Job, "save_tokenizer", faulty)
+        patched.setattr("bpetite.corpus.run.write_whole", faulty)
         with pytest.raises(OSError, match="No space left"):
             corpus.encode(tokenizer, Documents(endless), tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {".journal.jsonl"}

@@ -176,14 +176,12 @@ def test_documents_are_cut_where_no_tokenizer_changes_its_ids(
     reads: list[int] = []
     tallied = tally(
         tokenizers,
-        sources_of(tmp_path / "a.txt", corpus.Reading()),
+        sources_of(tmp_path / "a.txt"),
         progress=lambda stage, done, _: reads.append(done) if stage == "encoding" else None,
     )
     assert len(reads) > 5, "the document is cut"
     assert [fit.tokens for fit in tallied.fits[0]] == [tokenizer.count(text) for tokenizer in tokenizers]
-    with_one_that_is_prepared = tally(
-        [*tokenizers, KINDS["composed"]()], sources_of(tmp_path / "a.txt", corpus.Reading())
-    )
+    with_one_that_is_prepared = tally([*tokenizers, KINDS["composed"]()], sources_of(tmp_path / "a.txt"))
     assert [fit.tokens for fit in with_one_that_is_prepared.fits[0][:-1]] == [
         fit.tokens for fit in tallied.fits[0]
     ]

@@ -8,7 +8,6 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 
 from bpetite._engine import TextColumn
 from bpetite._internal.arguments import worded
-from bpetite._internal.files import write_whole
 from bpetite._internal.integers import integer
 from bpetite._internal.names import recorded
 from bpetite._internal.types import Column, Progress, Special, Texts
@@ -171,11 +169,6 @@ class Job:
     def artifact(self) -> bytes:
         """The tokenizer, as it is written beside the shards."""
         return artifact_bytes(self.tokenizer.vocabulary)
-
-    def save_tokenizer(self, folder: Path) -> None:
-        """Write the tokenizer beside the shards."""
-        with write_whole(folder / TOKENIZER, overwrite=True) as file:
-            file.write(self.artifact)
 
     def identity(self) -> Json:
         """Return what must be the same when a stopped run is resumed; of an input, name, size and times."""

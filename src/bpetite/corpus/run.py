@@ -12,26 +12,30 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import Xxh3128
+from bpetite._internal.arguments import worded
+from bpetite._internal.files import write_whole
+from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.job import Corpus, Job, Options, Read, read_sources
-from bpetite.corpus.manifest import Journal, Manifest, Reached, ReadInput
-from bpetite.corpus.resume import begin_run, finished
-from bpetite.corpus.shards import Ids, Shard, ShardWriter
+from bpetite.corpus.job import Corpus, Documents, Job, Options, Read, named_stamp, read_sources
+from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest, Reached, ReadInput
+from bpetite.corpus.shards import Ids, Shard, ShardWriter, remove_parts
 from bpetite.reading.batches import Batch, Ended
-from bpetite.reading.sources import size_of
+from bpetite.reading.raw import hash_input
+from bpetite.reading.sources import Input, size_of
 from bpetite.reading.threads import check_process, in_threads, threads_of
 from bpetite.tokenizer import Tokenizer
 
@@ -101,11 +105,11 @@ Work = Callable[[Reached], Generator[Part, None, None]]
 
 def run(job: Job, folder: Path, work: Work, resume: bool, progress: Progress | bool | None) -> Manifest:
     """Encode a corpus, or what is left of it, and return its manifest."""
-    done = finished(folder, job, resume)
+    done = _finished(folder, job, resume)
     if done is not None:
         return done
     with closing(Journal(folder)) as journal, shown(progress) as report:
-        reached = begin_run(folder, journal, job, resume)
+        reached = _begin_run(folder, journal, job, resume)
         with closing(work(reached)) as parts, closing(_Run(folder, journal, job, reached, report)) as shards:
             shards.write(parts)
         manifest = job.manifest(reached)
@@ -308,3 +312,96 @@ def _with_done(items: Iterable[Read], reached: Reached) -> Iterator[tuple[Read, 
         done = min(left, len(batch.texts) - batch.goes_on)
         left -= done
         yield item, done
+
+
+# Resuming ------------------------------------------------------------------------------------------------
+
+
+def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
+    """Return the manifest of a finished folder, None for an unfinished one; refuse any other folder.
+
+    What a run leaves that is killed after it wrote the manifest is removed.
+    """
+    folder.mkdir(exist_ok=True)
+    if not resume and any(folder.iterdir()):
+        raise FileExistsError(
+            worded(lambda name: f"{folder} is not empty; {name('resume', True)} continues a stopped run")
+        )
+    if not (folder / MANIFEST).exists():
+        return None
+    manifest = Manifest.load(folder)
+    names = [recorded(read.name) for read in manifest.inputs]
+    _check_same(folder, job, manifest.tokenizer["fingerprint"], manifest.options, names)
+    for read, source in zip(manifest.inputs, job.inputs, strict=True):
+        _check_unchanged(read, source)
+    remove_parts(folder)
+    if (folder / JOURNAL).exists():  # A read-only file system refuses to remove even what is not there.
+        (folder / JOURNAL).unlink(missing_ok=True)
+    return manifest
+
+
+def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> Reached:
+    """Return how far a stopped run of the same job came; for a new run, begin the journal."""
+    remove_parts(folder)
+    begun, reached = journal.read()
+    if begun is None and resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty and has no journal of a run to continue")
+    if begun is not None:
+        names = [name for name, *_ in begun["inputs"]]
+        _check_same(folder, job, begun["fingerprint"], begun["options"], names)
+        _check_inputs(job, begun["inputs"], reached)
+    if not (folder / TOKENIZER).exists():
+        with write_whole(folder / TOKENIZER, overwrite=True) as file:
+            file.write(job.artifact)
+    if begun is None:
+        journal.append(job.identity())
+    for written in (file for shard in reached.shards for file in shard.files):
+        path = folder / written.name
+        if not path.is_file() or path.stat().st_size != written.bytes:
+            raise ValueError(
+                f"{path}: missing or changed since it was written; remove the folder and start again"
+            )
+    return reached
+
+
+def _check_same(
+    folder: Path, job: Job, fingerprint: str, options: Mapping[str, Any], names: Sequence[str]
+) -> None:
+    """Refuse another model, another option, or other inputs than those that a run was begun with."""
+    given = job.identity()
+    was = {"model": fingerprint, **{f"option {name}": value for name, value in options.items()}}
+    now = {"model": given["fingerprint"]}
+    now |= {f"option {name}": value for name, value in given["options"].items()}
+    for what in {**was, **now}:
+        if was.get(what) != now.get(what):
+            begun = f"begun with {was.get(what)!r:.300}, now {now.get(what)!r:.300}"
+            raise ValueError(f"{folder}: the {what} changed: {begun}")
+    inputs = zip_longest(names, (name for name, *_ in given["inputs"]))
+    for number, (then, here) in enumerate(inputs, 1):
+        if then != here:
+            raise ValueError(f"{folder}: the inputs changed: number {number} was {then}, now {here}")
+
+
+def _check_inputs(job: Job, begun: Sequence[list[Any]], reached: Reached) -> None:
+    """Refuse inputs that were read and have changed since; the others may have."""
+    for source, then, read in zip(job.inputs, begun, reached.inputs, strict=False):
+        if then != named_stamp(source):
+            _check_unchanged(read, source)
+    number = len(reached.inputs)
+    if not reached.documents or number >= len(begun):
+        return
+    (_, then_size, then_times), (name, size, times) = begun[number], named_stamp(job.inputs[number])
+    if then_size != size or (then_times or [])[:1] != (times or [])[:1]:
+        raise ValueError(
+            f"{name}: changed since the run read a part of it ({then_size} bytes then, {size} now); a copy "
+            "with the same content and the same time of change is accepted (cp -p)"
+        )
+
+
+def _check_unchanged(read: ReadInput, source: Input | Documents) -> None:
+    if isinstance(source, Input) and source.is_local:
+        is_same = hash_input(source.name) == (read.bytes, read.xxh3_128)
+    else:
+        is_same = source.size() in (None, read.bytes)
+    if not is_same:
+        raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")

@@ -89,7 +89,7 @@ def stats(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> list
     >>> fit.documents, fit.tokens, fit.bytes_per_token
     (2, 4, 2.0)
     """
-    return [fit for [fit] in tally([tokenizer], sources_of(texts, how.get("reading")), **how).fits]
+    return [fit for [fit] in tally([tokenizer], sources_of(texts), **how).fits]
 
 
 @dataclass
@@ -111,7 +111,7 @@ def count_tokens(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) 
     >>> count_tokens(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
     {'documents': TokenCount(documents=2, tokens=4)}
     """
-    sources = sources_of(texts, how.get("reading"))
+    sources = sources_of(texts)
     counted = {name: TokenCount() for name in sources}
     for name, batch, [counts] in _measured([tokenizer], Tokenizer.count_batch, sources, **how):
         counted[name].tokens += sum(counts)
@@ -133,7 +133,7 @@ def compare(
     >>> [(row["tokenizer"], row["tokens"], row["tokens_to_first"]) for row in rows]
     [('new', 2, 1.0), ('old', 3, 1.5)]
     """
-    return rows_of(tokenizers, tally([*tokenizers.values()], sources_of(texts, how.get("reading")), **how))
+    return rows_of(tokenizers, tally([*tokenizers.values()], sources_of(texts), **how))
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def rows_of(names: Iterable[str], tallied: Tallied) -> list[dict[str, str | int 
 Sources = Mapping[str, Sequence[Source]]
 
 
-def sources_of(texts: Any, reading: Reading | None) -> Sources:
+def sources_of(texts: Any) -> Sources:
     """Return the inputs by the arguments that name them."""
     documents = documents_in(texts)
     if documents is not None:

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> bytes:
     models = unique_names((name_of(path), tokenizer) for path, tokenizer in read_models(options))
     reading = reading_of(options)
     with Shown(quiet=options.quiet) as progress:
-        sources = sources_of(options.input, reading)
+        sources = sources_of(options.input)
         tallied = tally(list(models.values()), sources, reading=reading, progress=progress)
     made = report(models, tallied)
     with write_whole(options.output, overwrite=options.force) as file:
