@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocabulary
-from bpetite._encoder import _apply_merge, encode
+from bpetite._encoder import encode
+from bpetite._trainer import _apply_merge_to_word
 from bpetite.show.explain import Explainer
 from encoders import CORPUS
 
@@ -27,13 +28,13 @@ def test_the_last_step_is_what_encoding_gives(text: str) -> None:
 
 def test_every_step_is_the_lowest_rank_applied_everywhere() -> None:
     pretoken = b" aaaaaaaa"
-    before = list(EXPLAINER.start(pretoken))
+    before = EXPLAINER.start(pretoken)
     for step in EXPLAINER.steps(pretoken):
         ranks = [EXPLAINER.rank_of(pair) for pair in pairwise(before)]
         assert step.rank == min(rank for rank in ranks if rank is not None)
         assert TOKENIZER.merges[step.rank] == step.pair
-        before = _apply_merge(before, step.pair, step.made)
-        assert before == list(step.ids)
+        before = _apply_merge_to_word(before, step.pair, step.made)
+        assert before == step.ids
 
 
 def test_the_parts_of_every_token_spell_it() -> None:

@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, Dialect, Tokenizer, symbols, training
-from bpetite._encoder import _apply_merge
-from bpetite._trainer import train_bpe
+from bpetite._trainer import _apply_merge_to_word, train_bpe
 from bpetite.dialect import DIALECTS
 
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés and 1234 aaaa aaa\n" * 3
@@ -50,7 +49,7 @@ def naive_extension(old: Tokenizer, text: str, add: int) -> list[tuple[int, int]
         best = min(counts, key=lambda pair: (-counts[pair], pair))
         merged: Counter[tuple[int, ...]] = Counter()
         for word, count in words.items():
-            merged[tuple(_apply_merge(list(word), best, next_id))] += count
+            merged[_apply_merge_to_word(word, best, next_id)] += count
         words = merged
         merges.append(best)
         next_id += 1

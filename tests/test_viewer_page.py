@@ -12,10 +12,16 @@ from typing import Any
 import pytest
 
 from bpetite import Tokenizer, explain_difference
-from bpetite._encoder import _apply_merge, _base_ids, merge_ids
+from bpetite._encoder import _base_ids, merge_ids
 from bpetite._encoder import encode as specified_encode
 from bpetite._pretokenizer import pretokenize
-from bpetite._trainer import _apply_merge_to_words, _count_pairs, _count_words, train_bpe
+from bpetite._trainer import (
+    _apply_merge_to_word,
+    _apply_merge_to_words,
+    _count_pairs,
+    _count_words,
+    train_bpe,
+)
 from bpetite.dialect import DIALECTS, Dialect
 from bpetite.encoding.display import visible
 from bpetite.patterns import named_pattern
@@ -61,7 +67,7 @@ def specified_steps(tokenizer: Tokenizer, pretoken: bytes) -> list[tuple[int, li
     steps = []
     while present := [rank_of[pair] for pair in pairwise(ids) if pair in rank_of]:
         rank = min(present)
-        ids = _apply_merge(ids, merges[rank], id_of_merge[rank])
+        ids = list(_apply_merge_to_word(ids, merges[rank], id_of_merge[rank]))
         steps.append((rank, ids))
     return steps
 

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
+from typing import Any
 
 from bpetite._added_tokens import AddedToken, Choice, Normalize, of_parts, sections, unchanged
 from bpetite._constants import PRETOKENIZER_PATTERN, Pair
@@ -24,52 +25,20 @@ def encode(
     merges: Sequence[Pair],
     special_tokens: Mapping[str, int],
     pattern: str = PRETOKENIZER_PATTERN,
-    *,
-    whole_pretoken_first: bool = False,
-    provisional: Collection[int] = (),
-    unknown: tuple[int, bool] | None = None,
-    equal_ranks: Sequence[Pair] = (),
-    drops_missing: bool = False,
+    **rules: Any,
 ) -> list[int]:
-    """Encode text; occurrences of special tokens become their ids.
-
-    With `whole_pretoken_first`, a pretoken that is itself a token gets that token's id before any merge is
-    tried. `provisional` tokens exist only to be merged further: one that is left at the end is replaced by
-    the ids of its bytes. `unknown` tells the id of a byte that is not a token, and whether it stands once for
-    successive ones of a pretoken; without it, a text with such a byte cannot be encoded. `equal_ranks` are
-    the places where merges of the same rank begin and end. With `drops_missing`, bytes that are no tokens are
-    left out before any merge.
+    """Encode text; occurrences of special tokens become their ids; the rules are those of `encode_ordinary`.
 
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"ab", 257: b"<|endoftext|>"}
     >>> encode("abab<|endoftext|>", vocab, [(97, 98)], {"<|endoftext|>": 257})
     [256, 256, 257]
-    >>> encode("abc", {0: b"b", 1: b"<unk>"}, [], {}, unknown=(1, True))
-    [1, 0, 1]
-    >>> encode("a-b", {0: b"a", 1: b"b", 2: b"ab"}, [(0, 1)], {}, "(?s:.)+", drops_missing=True)
-    [2]
     """
     ids: list[int] = []
     for segment, is_special in split_at_specials(text, list(special_tokens)):
         if is_special:
             ids.append(special_tokens[segment])
         else:
-            found = _encode_ordinary(
-                segment,
-                vocab,
-                merges,
-                special_tokens,
-                pattern,
-                whole_pretoken_first,
-                unknown,
-                equal_ranks,
-                drops_missing,
-            )
-            id_of_byte = _base_ids(vocab, special_tokens) if provisional else {}
-            for token_id in found:
-                if token_id in provisional:
-                    ids += [id_of_byte[byte] for byte in vocab[token_id]]
-                else:
-                    ids.append(token_id)
+            ids += encode_ordinary(segment, vocab, merges, special_tokens, pattern, **rules)
     return ids
 
 
@@ -102,18 +71,20 @@ def encode_parts(
             for _ in character.encode()
         ]
         begin = 0
-        for token_id in _encode_ordinary(section.text, vocab, merges, added, pattern):
+        for token_id in encode_ordinary(section.text, vocab, merges, added, pattern):
             yield token_id, bisect_right(ends, starts[begin])
             begin += len(vocab[token_id])
 
 
-def _encode_ordinary(
+def encode_ordinary(
     text: str,
     vocab: Mapping[int, bytes],
     merges: Sequence[Pair],
     special_tokens: Mapping[str, int],
     pattern: str = PRETOKENIZER_PATTERN,
+    *,
     whole_pretoken_first: bool = False,
+    provisional: Collection[int] = (),
     unknown: tuple[int, bool] | None = None,
     equal_ranks: Sequence[Pair] = (),
     drops_missing: bool = False,
@@ -123,16 +94,26 @@ def _encode_ordinary(
     The pair of the lowest rank is merged, the leftmost among equals, until no pair has a rank. One pair is
     merged at a time. (Merging all pairs of a rank in one pass differs only if the result of a later merge is
     also the result, or a part, of an earlier one. Imported vocabularies have such merges, and the libraries
-    that they come from merge one pair at a time.)
+    that they come from merge one pair at a time.) No merge involves a byte that is not a token.
+
+    With `whole_pretoken_first`, a pretoken that is itself a token gets that token's id before any merge is
+    tried. `provisional` tokens exist only to be merged further: one that is left at the end is replaced by
+    the ids of its bytes. `unknown` tells the id of a byte that is not a token, and whether it stands once for
+    successive ones of a pretoken; without it, a text with such a byte cannot be encoded. `equal_ranks` are
+    the places where merges of the same rank begin and end. With `drops_missing`, bytes that are no tokens are
+    left out before any merge.
 
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"abab", 257: b"ab"}
-    >>> list(_encode_ordinary("xabab abab", vocab, [(257, 257), (97, 98)], {}))
+    >>> list(encode_ordinary("xabab abab", vocab, [(257, 257), (97, 98)], {}))
     [120, 256, 32, 256]
     >>> vocab = {**vocab, 256: b"bc", 257: b"ab"}
-    >>> list(_encode_ordinary("abc", vocab, [(98, 99), (97, 98)], {}, equal_ranks=[(0, 2)]))
+    >>> list(encode_ordinary("abc", vocab, [(98, 99), (97, 98)], {}, equal_ranks=[(0, 2)]))
     [257, 99]
-
-    No merge involves a byte that is not a token.
+    >>> list(encode_ordinary("abc", {0: b"b", 1: b"<unk>"}, [], {}, unknown=(1, True)))
+    [1, 0, 1]
+    >>> vocab = {0: b"a", 1: b"b", 2: b"ab"}
+    >>> list(encode_ordinary("a-b", vocab, [(0, 1)], {}, "(?s:.)+", drops_missing=True))
+    [2]
     """
     id_of_byte = _base_ids(vocab, special_tokens)
     id_of_merge = merge_ids(vocab, merges, special_tokens)
@@ -141,13 +122,12 @@ def _encode_ordinary(
     whole = _id_of_token(vocab, special_tokens) if whole_pretoken_first else {}
     for pretoken in pretokenize(text, pattern):
         if pretoken in whole:
-            yield whole[pretoken]
-            continue
-        if drops_missing:
-            pretoken = bytes(byte for byte in pretoken if byte in id_of_byte)
-        if unknown is None and not id_of_byte.keys() >= set(pretoken):
+            ids = [whole[pretoken]]
+        else:
+            bytes_kept = [byte for byte in pretoken if byte in id_of_byte or not drops_missing]
+            ids = [id_of_byte.get(byte, _UNKNOWN) for byte in bytes_kept]
+        if unknown is None and _UNKNOWN in ids:
             raise ValueError(f"{pretoken!r} has a byte for which this vocabulary has no token")
-        ids = [id_of_byte.get(byte, _UNKNOWN) for byte in pretoken]
         while present := [
             (rank_of[pair], at, pair) for at, pair in enumerate(pairwise(ids)) if pair in rank_of
         ]:
@@ -156,6 +136,8 @@ def _encode_ordinary(
         for token_id, same in groupby(ids):
             if token_id == _UNKNOWN and unknown is not None:
                 yield from [unknown[0]] * (1 if unknown[1] else len(list(same)))
+            elif token_id in provisional:
+                yield from [id_of_byte[byte] for byte in vocab[token_id]] * len(list(same))
             else:
                 yield from same
 
@@ -168,24 +150,6 @@ def ranks(merges: Sequence[Pair], equal_ranks: Sequence[Pair] = ()) -> dict[Pair
     """
     first = {place: start for start, end in equal_ranks for place in range(start, end)}
     return {pair: first.get(place, place) for place, pair in enumerate(merges)}
-
-
-def _apply_merge(ids: list[int], pair: Pair, new_id: int) -> list[int]:
-    """Replace a pair in one non-overlapping pass from left to right.
-
-    >>> _apply_merge([97, 98, 97, 98], (97, 98), 256)
-    [256, 256]
-    """
-    result: list[int] = []
-    i = 0
-    while i < len(ids):
-        if ids[i : i + 2] == list(pair):
-            result.append(new_id)
-            i += 2
-        else:
-            result.append(ids[i])
-            i += 1
-    return result
 
 
 def merge_ids(

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.types import Limits, Progress
 from bpetite.cli.output import json_line
+from bpetite.cli.reading import reading_of
 from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import ProgressOfAll, Tally
 from bpetite.reading.memory_limit import room_within
 from bpetite.reading.sources import find_inputs, size_of
+from bpetite.training import Training
 
 
 @contextlib.contextmanager
@@ -29,6 +31,18 @@ def proposing_limit() -> Iterator[None]:
 def room_of(options: argparse.Namespace) -> Limits:
     """Return what the memory limit leaves for counting, as options of `Counts.from_files`."""
     return room_within(memory_bytes(options.memory_limit), options.num_threads)
+
+
+@proposing_limit()
+def count_inputs(options: argparse.Namespace, training: Training, progress: Progress) -> Counts:
+    """Count the documents of `--input`."""
+    return Counts.from_files(
+        options.input,
+        **training.counting,
+        **reading_of(options).to_dict(),
+        **room_of(options),
+        progress=progress,
+    )
 
 
 @proposing_limit()

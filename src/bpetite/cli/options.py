@@ -18,10 +18,7 @@ SHARED: dict[str, dict[str, Any]] = {
         "help": "special tokens in the text: their ids (parse, the default), ordinary text, or an error",
     },
     "--num-threads": {"type": int, "metavar": "N", "help": "threads to use (default: all cores)"},
-    "--cluster": {
-        "metavar": "ADDRESS",
-        "help": "run on this Ray cluster; `local` starts one here",
-    },
+    "--cluster": {"metavar": "ADDRESS", "help": "run on this Ray cluster; `local` starts one here"},
     "--force": {"action": "store_true", "help": "overwrite the output if it exists"},
     "--json": {"action": "store_true", "help": "print JSON instead of text for people"},
     "--quiet": {"action": "store_true", "help": "print only errors on stderr"},
@@ -33,6 +30,11 @@ def add_shared(command: argparse.ArgumentParser, *flags: str) -> None:
     """Declare options that mean the same in every command."""
     for flag in flags:
         command.add_argument(flag, **SHARED[flag])
+
+
+def chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return options as arguments of a function that calls them the same."""
+    return {name: getattr(options, name) for name in names}
 
 
 def add_output(command: argparse.ArgumentParser, what: str) -> None:
@@ -101,9 +103,11 @@ def add_memory_limit(command: argparse.ArgumentParser, what: str = "this process
     )
 
 
-def add_inputs(command: argparse._ActionsContainer, what: str, *, required: bool = True) -> None:
+def add_inputs(
+    command: argparse._ActionsContainer, what: str, flag: str = "--input", *, required: bool = True
+) -> None:
     """Declare the inputs; an option that is given again adds to them."""
-    command.add_argument("--input", action="extend", nargs="+", required=required, metavar="PATH", help=what)
+    command.add_argument(flag, action="extend", nargs="+", required=required, metavar="PATH", help=what)
 
 
 def text_of(options: argparse.Namespace) -> str:

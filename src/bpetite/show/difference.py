@@ -172,14 +172,9 @@ def _pair(rank: int, merge: object) -> tuple[Any, ...]:
 def _spelled(rank: int, pair: tuple[str, str], spell: Callable[[str], bytes]) -> BytesPair:
     try:
         return spell(pair[0]), spell(pair[1])
-    except KeyError as unknown:
-        raise ValueError(
-            f"merge {rank}: {unknown.args[0]!r} stands for no byte in GPT-2's printable form "
-            f"({' '.join(pair)!r:.80})"
-        ) from None
-    except UnicodeEncodeError as error:
-        half = error.object[error.start]
-        raise ValueError(f"merge {rank}: the lone surrogate {half!r} is no text") from None
+    except (KeyError, UnicodeEncodeError):
+        form = "in GPT-2's printable form" if spell is from_printable else "text"
+        raise ValueError(f"merge {rank}: {' '.join(pair)!r:.80} is not {form}") from None
 
 
 def _is_printable_form(pairs: Iterable[Iterable[str]]) -> bool:

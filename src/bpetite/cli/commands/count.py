@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from bpetite._internal.progress import Shown
-from bpetite.cli.counts import proposing_limit, room_of, summary_line, summary_of
+from bpetite.cli.counts import count_inputs, summary_line, summary_of
 from bpetite.cli.options import add_inputs, add_memory_limit, add_output, add_rules, add_shared, check_output
 from bpetite.cli.output import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of, refuse_limit_on_cluster
@@ -35,23 +34,11 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> bytes:
     """Count, save, and return a line of JSON."""
     check_output(options.output, force=options.force)
-    note = way_note(Training(options.dialect, options.pattern, options.special_token).pattern_way)
-    rules: dict[str, Any] = {
-        "pattern": options.pattern or "gpt2",
-        "dialect": options.dialect,
-        "special_tokens": options.special_token,
-    }
-    with Shown(note, quiet=options.quiet) as progress:
+    training = Training(options.dialect, options.pattern, options.special_token)
+    with Shown(way_note(training.pattern_way), quiet=options.quiet) as progress:
         if options.cluster is not None:
-            return _count_on_cluster(options, Counts(**rules), progress)
-        with proposing_limit():
-            counts = Counts.from_files(
-                options.input,
-                progress=progress,
-                **room_of(options),
-                **reading_of(options).to_dict(),
-                **rules,
-            )
+            return _count_on_cluster(options, Counts(**training.counting), progress)
+        counts = count_inputs(options, training, progress)
         counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)
         progress.complete(f"counting complete: {counts.documents:,} documents", counts.bytes)
     return summary_of(counts)

@@ -7,7 +7,7 @@ import time
 
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.cli.options import add_shared
-from bpetite.cli.output import json_line, lines, painted
+from bpetite.cli.output import lines, painted
 from bpetite.tokenizer import Tokenizer
 
 _SAMPLE = '''def tokenize(text: str) -> list[int]:
@@ -27,11 +27,11 @@ def declare(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--vocab-size", type=int, default=4096, metavar="N", help="tokens to train (default: %(default)s)"
     )
-    add_shared(command, "--json", "--no-color")
+    add_shared(command, "--no-color")
 
 
 def run(options: argparse.Namespace) -> bytes:
-    """Train, and return the result as text or JSON."""
+    """Train, and return the result."""
     files = standard_library_files()
     started = time.perf_counter()
     tokenizer = Tokenizer.train_from_files(files, options.vocab_size, dialect="tiktoken")
@@ -39,17 +39,6 @@ def run(options: argparse.Namespace) -> bytes:
     size = sum(path.stat().st_size for path in files)
     tokens = sum(tokenizer.count(path.read_text("utf-8")) for path in files)
     encoded = time.perf_counter()
-    if options.json:
-        return json_line(
-            {
-                "corpus_bytes": size,
-                "files": len(files),
-                "vocab_size": tokenizer.vocab_size,
-                "tokens": tokens,
-                "train_s": trained - started,
-                "encode_s": encoded - trained,
-            }
-        )
     return lines(
         [
             f"corpus     {size / 1e6:.1f} MB of Python source, {len(files):,} files of the standard library",

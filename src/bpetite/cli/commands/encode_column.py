@@ -7,7 +7,7 @@ from functools import partial
 
 from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_output, add_shared, check_output, text_argument
+from bpetite.cli.options import add_output, add_shared, check_output, chosen, text_argument
 from bpetite.cli.output import json_line, way_note
 
 EXAMPLES = """
@@ -47,12 +47,7 @@ def run(options: argparse.Namespace) -> bytes:
             tokenizer,
             options.input,
             options.output,
-            column=options.column,
-            ids_column=options.ids_column,
-            special=options.special,
-            dtype=options.dtype,
-            append_special=options.append_special,
-            nulls=options.nulls,
+            **chosen(options, "column", "ids_column", "special", "dtype", "append_special", "nulls"),
             num_threads=options.num_threads,
             overwrite=options.force,
             progress=progress,

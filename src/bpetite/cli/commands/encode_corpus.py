@@ -10,7 +10,7 @@ from bpetite import corpus
 from bpetite._internal.integers import number_with_unit
 from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_inputs, add_shared, text_argument
+from bpetite.cli.options import add_inputs, add_shared, chosen, text_argument
 from bpetite.cli.output import json_line, tell, way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of, refuse_limit_on_cluster
 from bpetite.counts import memory_bytes
@@ -68,11 +68,8 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> bytes:
     """Encode, and return a line of JSON."""
     layout = corpus.Options(
-        format=options.format,
-        dtype=options.dtype,
+        **chosen(options, "format", "dtype", "append_special", "special"),
         shard_size=number_with_unit("shard_size", options.shard_size),
-        append_special=options.append_special,
-        special=options.special,
         reading=reading_of(options),
     )
     tokenizer = read_model(options)

@@ -13,6 +13,7 @@ from bpetite.cli.output import json_line, lines
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
 from bpetite.show.difference import explain_difference, merges_in
+from bpetite.training import Training
 
 EXAMPLES = """
 bpetite explain --input corpus.txt --merges merges.txt --dialect cs336
@@ -41,12 +42,11 @@ def run(options: argparse.Namespace) -> bytes:
         content = utf8(options.merges, file.read())
     with _naming(options.merges):
         merges = merges_in(content)
+    training = Training(options.dialect, options.pattern, options.special_token)
     with Shown(quiet=options.quiet) as progress:
         counts = Counts.from_files(
             options.input,
-            pattern=options.pattern or "gpt2",
-            dialect=options.dialect,
-            special_tokens=options.special_token,
+            **training.counting,
             **reading_of(options).to_dict(),
             num_threads=options.num_threads,
             progress=progress,

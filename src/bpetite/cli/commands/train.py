@@ -7,11 +7,11 @@ import time
 
 from bpetite._internal.progress import Shown
 from bpetite._persistence import save_vocabulary
-from bpetite.cli.counts import load_counts, proposing_limit, room_of
+from bpetite.cli.counts import count_inputs, load_counts, room_of
 from bpetite.cli.options import add_inputs, add_memory_limit, add_output, add_rules, add_shared, check_output
 from bpetite.cli.output import json_line, way_note
-from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
-from bpetite.counts import Counts, memory_bytes
+from bpetite.cli.reading import INPUT_HELP, add_reading
+from bpetite.counts import memory_bytes
 from bpetite.training import Training, train_vocabulary
 
 EXAMPLES = """
@@ -25,9 +25,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     source = command.add_mutually_exclusive_group(required=True)
     add_inputs(source, f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times", required=False)
-    source.add_argument(
-        "--counts", action="extend", nargs="+", metavar="PATH", help="files that `bpetite count` made"
-    )
+    add_inputs(source, "files that `bpetite count` made", "--counts", required=False)
     add = command.add_argument
     add("--vocab-size", type=int, required=True, metavar="N", help="the maximum size of the vocabulary")
     add_output(command, "the file to write the artifact to")
@@ -57,7 +55,11 @@ def run(options: argparse.Namespace) -> bytes:
     training_memory = memory_bytes(options.training_memory, "training_memory")
     note = way_note(training.pattern_way) if options.counts is None else None
     with Shown(note, quiet=options.quiet) as progress:
-        counts = _counts(options, training, progress)
+        if options.counts is None:
+            counts = count_inputs(options, training, progress)
+        else:
+            room = room_of(options)["memory_limit"]
+            counts = load_counts(options.counts, room, options.min_count, progress)
         vocabulary = train_vocabulary(
             counts,
             options.vocab_size,
@@ -80,16 +82,3 @@ def run(options: argparse.Namespace) -> bytes:
         "elapsed_ms": elapsed_ms,
     }
     return json_line(summary)
-
-
-def _counts(options: argparse.Namespace, training: Training, progress: Shown) -> Counts:
-    if options.counts is not None:
-        return load_counts(options.counts, room_of(options)["memory_limit"], options.min_count, progress)
-    with proposing_limit():
-        return Counts.from_files(
-            options.input,
-            **training.counting,
-            **reading_of(options).to_dict(),
-            **room_of(options),
-            progress=progress,
-        )

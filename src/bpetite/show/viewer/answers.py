@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS, pattern_name
-from bpetite.show.explain import Explainer
+from bpetite.show.explain import Explainer, Part
 from bpetite.show.viewer.lessons import difference, lessons
 from bpetite.show.viewer.page import drawn
 from bpetite.tokenizer import Tokenizer
@@ -61,12 +61,11 @@ class Model:
 
     def token(self, id: int) -> Answer:
         """Explain how a token is built: the token and all of its parts."""
-        return {"parts": [self._described(part.token_id) for part in self.explainer.parts(id)]}
+        return {"parts": list(map(self._described, self.explainer.parts(id)))}
 
-    def _described(self, token_id: int) -> Answer:
-        part = self.explainer.part(token_id)
-        shown = drawn(part.token, special=self.explainer.is_special(token_id))
-        return {"id": token_id, "rank": part.rank, "pair": part.pair, **shown}
+    def _described(self, part: Part) -> Answer:
+        shown = drawn(part.token, special=self.explainer.is_special(part.token_id))
+        return {"id": part.token_id, "rank": part.rank, "pair": part.pair, **shown}
 
     def steps(self, text: str, token: int | None) -> Answer:
         """Replay the merges of every pretoken of a text, or of the one that holds a token of the text."""
@@ -113,7 +112,8 @@ class Model:
         """Find tokens by text, by bytes (hexadecimal) or by id (`300` or `300-320`), some rows at a time."""
         matches = _matcher(by, query)
         found = [token_id for token_id, token in self._all_tokens if matches(token_id, token)]
-        return {"total": len(found), "rows": list(map(self._described, found[first : first + ROWS]))}
+        parts = map(self.explainer.part, found[first : first + ROWS])
+        return {"total": len(found), "rows": list(map(self._described, parts))}
 
 
 def _matcher(by: str, query: str) -> Callable[[int, bytes], bool]:
