@@ -34,22 +34,6 @@ _GPT2, _QWEN2, _O200K = PATTERNS["gpt2"], PATTERNS["qwen2"], PATTERNS["o200k"]
 _STEPS = "(?then)".join
 _NO_STOPS = " ?[^(\\s|.,!?…。，、।۔،)]+"
 _CHINESE = "[一-龥ࠀ-一가-퟿]+"
-_LETTERS = (
-    "A-Za-z\u00b5\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u01bc-\u01bf\u01c4-\u0293\u0295-\u02af"
-    "\u0370-\u0373\u0376\u0377\u037b-\u037d\u037f\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03f5"
-    "\u03f7-\u0481\u048a-\u052f\u0531-\u0556\u10a0-\u10c5\u13a0-\u13f5\u13f8-\u13fd\u1c90-\u1cba"
-    "\u1cbd-\u1cbf\u1d00-\u1d2b\u1d6b-\u1d77\u1d79-\u1d9a\u1e00-\u1f15\u1f18-\u1f1d\u1f20-\u1f45"
-    "\u1f48-\u1f4d\u1f50-\u1f57\u1f59\u1f5b\u1f5d\u1f5f-\u1f7d\u1f80-\u1fb4\u1fb6-\u1fbc\u1fbe"
-    "\u1fc2-\u1fc4\u1fc6-\u1fcc\u1fd0-\u1fd3\u1fd6-\u1fdb\u1fe0-\u1fec\u1ff2-\u1ff4\u1ff6-\u1ffc\u2102"
-    "\u2107\u210a-\u2113\u2115\u2119-\u211d\u2124\u2126\u2128\u212a-\u212d\u212f-\u2134\u2139"
-    "\u213c-\u213f\u2145-\u2149\u214e\u2183\u2184\u2c00-\u2c7b\u2c7e-\u2ce4\u2ceb-\u2cee\u2cf2\u2cf3"
-    "\ua640-\ua66d\ua680-\ua69b\ua722-\ua76f\ua771-\ua787\ua78b-\ua78e\uab70-\uabbf\ufb00-\ufb06"
-    "\ufb13-\ufb17\uff21-\uff3a\uff41-\uff5a\U00010400-\U0001044f\U000104b0-\U000104d3"
-    "\U000104d8-\U000104fb\U00010c80-\U00010cb2\U00010cc0-\U00010cf2\U000118a0-\U000118df"
-    "\U0001e900-\U0001e943"
-)
-"""The letters that DeepSeek's first models list: those of alphabets with capitals."""
-
 _NAMES: tuple[tuple[str, str], ...] = (
     (_GPT2, "gpt-2 gpt2 mpt olmo jais phi-2 roberta-bpe jina-es jina-de jina-v1-en jina-v2-es jina-v2-de"),
     (_GPT2, "jina-v2-code gigachat a.x-4.0 mellum modern-bert exaone4 trillion granite-docling"),
@@ -63,19 +47,6 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (PATTERNS["kimi-k2"], "kimi-k2"),
     (PATTERNS["deepseek-v3"], "deepseek-v3 hunyuan-dense joyai-llm hy_v4"),
     (_STEPS([r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _CHINESE, r"\p{N}"]), "deepseek-coder"),
-    (
-        _STEPS(
-            [
-                r"[\r\n]",
-                rf"\s?[{_LETTERS}]+",
-                r"\s?[!-/:-~！-／：-～‘-‟　-。]+",
-                r"\s+(?![\s\S])",
-                _CHINESE,
-                r"\p{N}+",
-            ]
-        ),
-        "deepseek-llm",
-    ),
     (_STEPS([r"[\p{P}$+<=>^~|`]+", _GPT2, "[0-9][0-9][0-9]"]), "falcon"),
     (_STEPS([r"[\p{P}$+<=>^~|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"]), "default"),
     (_NO_STOPS, "poro-chat bloom gpt3-finnish"),

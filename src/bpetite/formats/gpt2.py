@@ -17,7 +17,7 @@ from bpetite._internal.json import decoded, parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
 from bpetite.formats.huggingface_steps import SPACE, THEN
-from bpetite.formats.losses import check_holds
+from bpetite.formats.losses import check_holds, some
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
 from bpetite.formats.shared.merges import packed_lines, parts_of
@@ -25,8 +25,6 @@ from bpetite.formats.shared.pairs import vocabulary_of_pairs
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
-
-_MOST_NAMED = 12
 
 _MOST_UNMADE = 4
 """At most one in so many tokens (or two) may be made by no merge; of RoBERTa's 50,000, eight are not."""
@@ -98,7 +96,7 @@ def parse(
     if pattern is None:
         _check_assumed(vocab_path, vocabulary)
     origin = "GPT-2's: the files name none" if pattern is None else "given"
-    named_specials = f"special tokens: {_listed(specials)} ({source})"
+    named_specials = f"special tokens: {some(specials) or 'none'} ({source})"
     return Imported(vocabulary, [*unmade, assumed_pattern(vocabulary.pattern, origin), named_specials])
 
 
@@ -106,13 +104,6 @@ def _pattern(given: str | None, *, puts_space: bool) -> str:
     if given is not None:
         return named_pattern(given)
     return f"{SPACE}{THEN}{PATTERNS['gpt2']}" if puts_space else PATTERNS["gpt2"]
-
-
-def _listed(specials: Iterable[str]) -> str:
-    """Name special tokens, of many only the first."""
-    names = [f"{text!r:.80}" for text in specials]
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "") or "none"
 
 
 def _special_ids(

@@ -136,16 +136,10 @@ class _Reader:
             place=_place,
             cut_out=self._never_met(apart, token_flags, normalization) - {self._unknown_text},
         )
-        return Imported(
-            vocabulary,
-            [
-                assumed_pattern(pattern, "from the file"),
-                *([] if kinds else ["decoding joins the bytes of tokens (the file has no decoder)"]),
-                *self._left_out(),
-            ],
-            self._extras(),
-            drops_missing=self._unknown_text is None and not bytes_apart,
-        )
+        said = [assumed_pattern(pattern, "from the file")]
+        if not kinds:
+            said.append("decoding joins the bytes of tokens (the file has no decoder)")
+        return self._read(vocabulary, said, drops_missing=self._unknown_text is None and not bytes_apart)
 
     def _of_characters(self, *, falls_back: bool) -> Imported:
         """Read a model whose merges begin with characters, as SentencePiece's do."""
@@ -181,15 +175,9 @@ class _Reader:
         said = ["pretokens are cut where no token reaches across (the file has no pattern)"]
         if before.pattern:
             said = [assumed_pattern(before.pattern, "from the file")]
-        return Imported(
-            vocabulary,
-            [
-                *said,
-                *([] if self._decoder else ["decoding gives the text of tokens (the file has no decoder)"]),
-                *self._left_out(),
-            ],
-            self._extras(),
-        )
+        if not self._decoder:
+            said.append("decoding gives the text of tokens (the file has no decoder)")
+        return self._read(vocabulary, said)
 
     def _merges(self) -> bytes:
         """Return the merges, packed."""
@@ -253,13 +241,15 @@ class _Reader:
                     "not supported where spaces become U+2581"
                 )
 
-    def _left_out(self) -> list[str]:
-        around = "no special tokens are put around a text (add_special_tokens=False)"
-        keys = _keys_left_out(self._document)
-        return [around if key == "post_processor" else f"{key} is left out" for key in keys]
-
-    def _extras(self) -> tuple[str, ...]:
-        return tuple(_BESIDE_IDS[key] for key in _keys_left_out(self._document))
+    def _read(self, vocabulary: Vocabulary, said: list[str], *, drops_missing: bool = False) -> Imported:
+        """Return the result, with what the file has beside it; this does not change the ids of texts."""
+        processors = steps_of(self._document.get("post_processor"), "processors")
+        left_out = {key: f"{key} is left out" for key in ("truncation", "padding") if self._document.get(key)}
+        if types_of(filter(None, processors)) - {"ByteLevel"}:
+            around = "no special tokens are put around a text (add_special_tokens=False)"
+            left_out = {"post_processor": around, **left_out}
+        extras = tuple(_BESIDE_IDS[key] for key in left_out)
+        return Imported(vocabulary, [*said, *left_out.values()], extras, drops_missing)
 
 
 def _model(value: object) -> Json:
@@ -346,13 +336,6 @@ def _may_overlap(first: Collection[str], second: Collection[str]) -> bool:
         {text[0] for text in begun} & set("".join(others))
         for begun, others in ((first, second), (second, first))
     )
-
-
-def _keys_left_out(document: Json) -> list[str]:
-    """Return the keys of the parts that a vocabulary cannot hold; they do not change the ids of texts."""
-    processors = steps_of(document.get("post_processor"), "processors")
-    put_around = ["post_processor"] if types_of(filter(None, processors)) - {"ByteLevel"} else []
-    return [*put_around, *(key for key in ("truncation", "padding") if document.get(key))]
 
 
 def _place(rank: int) -> str:

@@ -194,12 +194,6 @@ def _chosen_files(folder: str, names: Sequence[str]) -> tuple[tuple[str, ...], l
     named = [(name,) for name in names if name.endswith((".tiktoken", ".gguf"))]
     there = [files for files in FOLDER_FILES if set(files) <= set(names)]
     if not there and len(named) != 1:
-        for files in FOLDER_FILES:
-            found, lacking = set(files) & set(names), set(files) - set(names)
-            if found:
-                raise FileNotFoundError(
-                    f"{folder}: {min(found)} is in this folder, but {min(lacking)} is not"
-                )
         listed = ", ".join(" and ".join(files) for files in FOLDER_FILES)
         several = f"; there are {len(named)} of .tiktoken or .gguf, give one of them" if named else ""
         raise FileNotFoundError(f"{folder}: none of {listed} is in this folder{several}")

@@ -73,7 +73,7 @@ def _of_vocabulary(vocabulary: Vocabulary, kind: str) -> Iterator[str]:
     if kind == "gpt2" and vocabulary.special_tokens:
         yield "the files do not say which tokens are special; name them when you load the files"
     if kind != "huggingface" and vocabulary.added_tokens:
-        yield f"lost: that these tokens are added but not special: {_some(vocabulary.added_tokens)}"
+        yield f"lost: that these tokens are added but not special: {some(vocabulary.added_tokens)}"
     if kind != "tiktoken" and vocabulary.decode_only:
         yield f"lost: tokens that no text becomes, which are only decoded: {len(vocabulary.decode_only)}"
     if vocabulary.drops_space:
@@ -82,12 +82,13 @@ def _of_vocabulary(vocabulary: Vocabulary, kind: str) -> Iterator[str]:
 
 def _of_files(original: Original, *, to_folder: bool) -> Iterator[str]:
     if original.companions and not to_folder:
-        yield f"left behind: the other files of the tokenizer's folder, {_some(original.companions)}"
+        yield f"left behind: the other files of the tokenizer's folder, {some(original.companions)}"
     if original.left_behind and to_folder:
-        yield f"left behind, as they are not the tokenizer's: {_some(original.left_behind)}"
+        yield f"left behind, as they are not the tokenizer's: {some(original.left_behind)}"
 
 
-def _some(texts: Collection[str]) -> str:
-    shown = ", ".join(map(repr, sorted(texts)[:_MOST_NAMED]))
+def some(texts: Collection[str]) -> str:
+    """Name texts, of many only the first."""
+    shown = ", ".join(f"{text!r:.80}" for text in sorted(texts)[:_MOST_NAMED])
     more = len(texts) - _MOST_NAMED
     return f"{shown} and {more} more" if more > 0 else shown

@@ -3,7 +3,7 @@ vocabulary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TypeAlias
 
@@ -64,18 +64,11 @@ def difficult_texts(vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def check_same_ids(vocabulary: Vocabulary, ours: Encodes, theirs: Encodes, where: str) -> None:
-    """Refuse an export that does not give the same ids on every difficult text."""
-    difference = first_difference(difficult_texts(vocabulary), ours, theirs)
-    if difference is not None:
-        raise ValueError(f"{where} would not be the same tokenizer: {difference}")
-
-
-def first_difference(texts: Iterable[str], ours: Encodes, theirs: Encodes) -> str | None:
-    """Describe the first text that gets other ids, if there is one.
+    """Refuse an export that does not give the same ids on every difficult text.
 
     A text with a byte for which the vocabulary has no token is not compared.
     """
-    for text in texts:
+    for text in difficult_texts(vocabulary):
         try:
             expected = list(ours(text))
         except ValueError:
@@ -84,8 +77,7 @@ def first_difference(texts: Iterable[str], ours: Encodes, theirs: Encodes) -> st
         if expected != found:
             both = enumerate(zip_longest(expected, found))
             place = next(place for place, (here, there) in both if here != there)
-            return (
-                f"{text!r:.120} is {expected[place : place + 8]} here and {found[place : place + 8]} there, "
-                f"from id number {place} on"
+            raise ValueError(
+                f"{where} would not be the same tokenizer: {text!r:.120} is {expected[place : place + 8]} "
+                f"here and {found[place : place + 8]} there, from id number {place} on"
             )
-    return None
