@@ -52,6 +52,8 @@ def artifact_bytes(vocabulary: Vocabulary) -> bytes:
 def _document(vocabulary: Vocabulary) -> Json:
     """Return what an artifact holds."""
     arrays = vocabulary.arrays
+    # Merges in an order of training tell what their tokens are.
+    lists_all = vocabulary.irregular or vocabulary.provisional or vocabulary.unknown
     optional = {
         "drops_missing": vocabulary.drops_missing,
         "drops_space": vocabulary.drops_space,
@@ -70,17 +72,12 @@ def _document(vocabulary: Vocabulary) -> Json:
         "pattern": vocabulary.pattern,
         "schema_version": SCHEMA_VERSION,
         "special_tokens": dict(vocabulary.special_tokens),
-        "tokens": _to_hexadecimal(vocabulary.tokens) if _lists_all(vocabulary) else _unmerged(vocabulary),
+        "tokens": _to_hexadecimal(vocabulary.tokens) if lists_all else _unmerged(vocabulary),
         "trained_with": dict(vocabulary.trained_with),
         "unicode_version": UNICODE_VERSION,
         "whole_pretoken_first": vocabulary.whole_pretoken_first,
         **{key: value for key, value in optional.items() if value},
     }
-
-
-def _lists_all(vocabulary: Vocabulary) -> bool:
-    """Whether all tokens are listed: merges in an order of training tell what theirs are."""
-    return bool(vocabulary.irregular or vocabulary.provisional or vocabulary.unknown)
 
 
 def _unmerged(vocabulary: Vocabulary) -> Json:

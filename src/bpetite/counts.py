@@ -262,7 +262,7 @@ class Counts:
         for rule in ("pattern", "boundaries", "unmatched_text"):
             ours, theirs = getattr(self, rule), getattr(other, rule)
             if ours != theirs and (rule != "boundaries" or set(ours) != set(theirs)):
-                raise ValueError(f"the counts were made with {rule} {theirs!r}, but {ours!r} is needed")
+                raise ValueError(f"counts with a different {rule}: {theirs!r}, but {ours!r} is needed")
 
     def save(self, path: Path, overwrite: bool = False, *, num_threads: int | None = None) -> None:
         """Save as a file of counts; no partial file is ever left.

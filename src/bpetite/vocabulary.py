@@ -538,14 +538,9 @@ def _check_ids(ids: Collection[int]) -> None:
 
 def listed_special_tokens(special_tokens: Iterable[str]) -> tuple[str, ...]:
     """Return special tokens in order; a set, which has no order, or a dict of ids is refused."""
-    if isinstance(special_tokens, str):
-        raise TypeError("special_tokens must be a list of strings, not one string")
-    if isinstance(special_tokens, set | frozenset):
-        raise TypeError("special_tokens must be a list of strings, not a set: their order decides ids")
-    if isinstance(special_tokens, Mapping):
-        raise TypeError(
-            "special_tokens must be a list of strings, not a dict: their ids cannot be chosen here"
-        )
+    for kind, what in ((str, "one string"), ((set, frozenset), "a set"), (Mapping, "a dict")):
+        if isinstance(special_tokens, kind):
+            raise TypeError(f"special_tokens must be a list of strings, not {what}: their order decides ids")
     specials = tuple(several("special_tokens", "str", special_tokens))
     for text in specials:
         check_type("special_tokens", text, str, "a list of str")

@@ -62,11 +62,6 @@ class ProgressOfAll:
         self._now = self._documents = 0
 
 
-def printable(name: str) -> str:
-    """Return a file's name for error messages: bytes that are not UTF-8 become escapes."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def count_inputs(
     table: CountTable, inputs: Iterable[Input], reading: Reading, limits: Limits, progress: ProgressOfAll
 ) -> Tally:
@@ -95,7 +90,9 @@ def _count_documents(
             read += more
             pieces += batch.goes_on
             affected += batch.affected
-            yield printable(source.name), batch.first, batch.begun, batch.texts
+            # For error messages: bytes that are not UTF-8 become escapes.
+            name = source.name.encode("utf-8", "backslashreplace").decode("utf-8")
+            yield name, batch.first, batch.begun, batch.texts
             progress.tell("counting", read, 0)
 
     table.add_batches(batches(), on_documents=lambda done: progress.tell_documents(done - pieces), **limits)

@@ -22,9 +22,9 @@ def read_json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) ->
     lines = JsonLines(raw.name, reading)
     while block := read(min(PIECE, batches.BLOCK)):
         lines.add(block)
-        if lines.is_full:
+        if lines.found.size >= batches.BLOCK:
             yield lines.take(raw.size)
-        check_whole(raw.name, lines.rest_size, int(reading.max_document))
+        check_whole(raw.name, lines.found.rest_size, int(reading.max_document))
     lines.add(b"\n")  # The last line may have no end.
     yield lines.take(raw.size)
 
@@ -55,35 +55,25 @@ class JsonLines:
         self._name = name
         self._invalid = reading.invalid
         self._field = reading.text_field
-        self._found = FieldTexts(self._field.encode("utf-8", "surrogatepass"))
+        self.found = FieldTexts(self._field.encode("utf-8", "surrogatepass"))
         self._line = self._first = self._affected = 0
         self.number = 0
         """The number of documents so far."""
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there is enough for a batch."""
-        return self._found.size >= batches.BLOCK
-
-    @property
-    def rest_size(self) -> int:
-        """The number of bytes of the incomplete line."""
-        return self._found.rest_size
 
     def add(self, block: bytes) -> None:
         """Take lines; the beginning of an incomplete one is kept for the next block."""
         place = 0
         while place < len(block):
-            before = len(self._found)
-            place, lines, left = self._found.take_lines(block, place)
-            self.number += len(self._found) - before
+            before = len(self.found)
+            place, lines, left = self.found.take_lines(block, place)
+            self.number += len(self.found) - before
             self._line += lines
             if left is not None:
                 self._add_line(left)
 
     def take(self, read: int) -> Batch:
         """Return the batch."""
-        batch = Batch(self._found.take(), self._first, affected=self._affected, read=read)
+        batch = Batch(self.found.take(), self._first, affected=self._affected, read=read)
         self._first, self._affected = self.number, 0
         return batch
 
@@ -106,7 +96,7 @@ class JsonLines:
             if self._invalid == "skip":
                 return
             text = replaced(text)
-        self._found.append(text)
+        self.found.append(text)
 
     def _text_of(self, line: bytes) -> str:
         record = json.loads(line.decode("utf-8", "replace" if self._invalid == "replace" else "strict"))

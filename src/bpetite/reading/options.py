@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
-from bpetite._internal.arguments import worded
+from bpetite._internal.arguments import check_word, worded
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.types import Format, Invalid, Split
 
@@ -18,8 +18,6 @@ def share_of(share: Any) -> Fraction:
     >>> share_of("2.5%"), share_of(0.01)
     (Fraction(1, 40), Fraction(1, 100))
     """
-    from fractions import Fraction
-
     percent = isinstance(share, str) and share.strip().endswith("%")
     try:
         number = Fraction(str(share).strip().rstrip("%")) / (100 if percent else 1)
@@ -70,8 +68,9 @@ class Reading:
     def __post_init__(self) -> None:
         most = integer("max_document", number_with_unit("max_document", self.max_document), least=1)
         object.__setattr__(self, "max_document", most)
-        if self.split not in ("train", "held-out"):
-            raise ValueError(f"split must be train or held-out, not {self.split!r}")
+        check_word("split", self.split, ("train", "held-out"))
+        check_word("invalid", self.invalid, ("error", "replace", "skip"))
+        check_word("input_format", self.input_format, ("auto", "text", "jsonl", "parquet"))
         if self.hold_out is not None:
             object.__setattr__(self, "hold_out", str(share_of(self.hold_out)))
             object.__setattr__(self, "cut", None)  # Only a whole document has a hash.
@@ -84,10 +83,6 @@ class Reading:
                 raise TypeError(f"{name} must be a str, not {type(value).__name__}")
         if self.separator == "":
             raise ValueError(worded(lambda name: f"{name('separator')} must not be empty"))
-        if self.invalid not in ("error", "replace", "skip"):
-            raise ValueError(f"invalid must be error, replace or skip, not {self.invalid!r}")
-        if self.input_format not in ("auto", "text", "jsonl", "parquet"):
-            raise ValueError(f"input_format must be auto, text, jsonl or parquet, not {self.input_format!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options, as manifests record them and `Counts.from_files` takes them.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -171,10 +172,6 @@ def _path(argument: Any) -> str:
 
 
 def _is_url(name: str) -> bool:
-    if "://" not in name and "::" not in name:
-        return False
-    import re
-
     return re.match(_URL, name) is not None
 
 
@@ -187,16 +184,12 @@ def _weighted(argument: str) -> tuple[str, Fraction]:
     """Split a weight off the end of an argument."""
     if ":" not in argument or os.path.lexists(argument):
         return argument, _ONCE
-    import re
-
     match = re.fullmatch(_WEIGHTED, argument)
     if match is None:
         return argument, _ONCE
     path = match["path"]
     if _is_url(path) and path.count("/") < 3:  # scheme://host:port
         return argument, _ONCE
-    from fractions import Fraction
-
     try:
         weight = Fraction(match["weight"])
     except ZeroDivisionError:
