@@ -328,9 +328,9 @@ class Vocabulary:
         """
         check_special_tokens(special_tokens)
         base = dialect.base_vocabulary(len(special_tokens))
-        made, new = _merges_of_ids(merges, list(base), dialect.first_merge_id(len(special_tokens)))
+        rows, new = _rows_of_ids(merges, list(base), dialect.first_merge_id(len(special_tokens)))
         return Vocabulary.of_arrays(
-            Arrays.of(dict(sorted(base.items())), list(made), list(made.values())),
+            replace(Arrays.of(dict(sorted(base.items()))), merges=rows),
             special_tokens=dialect.special_token_ids(special_tokens, len(base) + new),
             pattern=pattern,
             dialect=dialect,
@@ -349,7 +349,8 @@ class Vocabulary:
         """
         next_id = max([self.arrays.id_at(-1), *self.special_tokens.values(), *self.decode_only]) + 1
         id_of_pair = dict(zip(self.merges, self.merge_ids, strict=True))
-        id_of_pair |= _merges_of_ids(rows, list(ids), next_id)[0]
+        more = memoryview(_rows_of_ids(rows, list(ids), next_id)[0]).cast("I").tolist()
+        id_of_pair |= dict(zip(zip(more[::3], more[1::3], strict=True), more[2::3], strict=True))
         return replace(self, merges=list(id_of_pair), merge_ids=list(id_of_pair.values()))
 
     def __hash__(self) -> int:
@@ -499,24 +500,31 @@ class Vocabulary:
         )
 
 
-def _merges_of_ids(
+def _rows_of_ids(
     rows: Iterable[tuple[int, int, int]] | bytes, ids: list[int], next_id: int
-) -> tuple[dict[Pair, int], int]:
-    """Return the id that each pair makes, of rows of left, right and resulting symbol; and the new symbols.
+) -> tuple[bytes, int]:
+    """Return rows of ids, of rows of left, right and resulting symbol, and how many symbols are new.
 
     `ids` are the ids of the symbols so far; new ones follow `next_id`. With shared tokens a pair may occur
     again in a later row, which makes no new symbol: the first row decides its rank.
 
-    >>> _merges_of_ids([(0, 1, 2), (2, 0, 3)], [97, 98], 256)
-    ({(97, 98): 256, (256, 97): 257}, 2)
+    >>> array("I", _rows_of_ids([(0, 1, 2), (2, 0, 3)], [97, 98], 256)[0]).tolist()
+    [97, 98, 256, 256, 97, 257]
     """
     numbers = array("I", rows if isinstance(rows, bytes) else chain.from_iterable(rows))
-    new = max(max(numbers[2::3], default=0) + 1 - len(ids), 0)
-    ids = [*ids, *range(next_id, next_id + new)]
-    made: dict[Pair, int] = {}
-    for left, right, symbol in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
-        made.setdefault((ids[left], ids[right]), ids[symbol])
-    return made, new
+    made, known = numbers[2::3], len(ids)
+    are_new = made == array("I", range(known, known + len(made)))  # so no pair occurs again
+    new = len(made) if are_new else max(known, max(made) + 1) - known
+    if next_id != known or ids != list(range(known)):  # unlike in most dialects
+        ids = [*ids, *range(next_id, next_id + new)]
+        numbers = array("I", map(ids.__getitem__, numbers))
+    if not are_new:
+        first: dict[Pair, int] = {}
+        for left, right, token_id in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+            first.setdefault((left, right), token_id)
+        if len(first) < len(made):
+            numbers = array("I", chain.from_iterable((*pair, token_id) for pair, token_id in first.items()))
+    return numbers.tobytes(), new
 
 
 def _is_token_too(text: str, token: bytes | None, normalization: Normalization | None) -> bool:
