@@ -121,6 +121,10 @@ class _Reader:
         # Text with a byte that is a special token is refused: its id would not be that of other bytes.
         apart = self._specials.keys() - _SINGLE
         bytes_apart = not apart.isdisjoint(to_printable(bytes([byte])) for byte in IN_TEXTS)
+        # Most added tokens are cut out of a text wherever they stand, so that no merge ever meets them.
+        cuts = not normalization and not any("single_word" in names for names in token_flags.values())
+        cut_out = apart & self._ids.keys() if cuts else set()
+        never_met = {text for text in cut_out if text.isascii() and " " not in text}
         vocabulary = vocabulary_of_pairs(
             self._path,
             _without(self._ids, apart),
@@ -134,7 +138,7 @@ class _Reader:
             added_tokens=self._not_special,
             unknown=None if self._has_bytes or bytes_apart else self._unknown(merges),
             place=_place,
-            cut_out=self._never_met(apart, token_flags, normalization) - {self._unknown_text},
+            cut_out=never_met - {self._unknown_text},
         )
         said = [assumed_pattern(pattern, "from the file")]
         if not kinds:
@@ -196,22 +200,6 @@ class _Reader:
                 f"model.unk_token is {text!r:.80}, which is a part of merges: it would be merged"
             )
         return self._ids[text], flag(self._model, "model", "fuse_unk")
-
-    def _never_met(
-        self, specials: Collection[str], flags: Mapping[str, Collection[str]], normalization: Sequence[Step]
-    ) -> set[str]:
-        """Return the added tokens that no merge can meet: each is cut out of a text wherever it stands."""
-        if any("single_word" in names for names in flags.values()):
-            return set()  # One that is left where it stands may hold another.
-        normalizer = normalizing(normalization)
-        return {
-            text
-            for text in specials
-            if text in self._ids
-            and text.isascii()
-            and " " not in text
-            and (not normalization or ("normalized" in flags.get(text, ()) and normalizer(text) == text))
-        }
 
     def _token_flags(self, normalization: Sequence[Step]) -> dict[str, list[str]]:
         """Return the flags of added tokens. `normalized` only matters if normalizing changes a token, or if
