@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, cast
 
-from bpetite._constants import SCHEMA_VERSION, UNICODE_VERSION
+from bpetite._constants import BASE_VOCAB_SIZE, SCHEMA_VERSION, UNICODE_VERSION
 from bpetite._internal.files import write_whole
 from bpetite._internal.json import Json, parse_with_lists, refuse, type_name, written
 from bpetite._internal.types import Path
@@ -82,8 +82,14 @@ def _document(vocabulary: Vocabulary) -> Json:
 
 def _unmerged(vocabulary: Vocabulary) -> Json:
     """Return the tokens that no merge makes."""
-    made = set(vocabulary.merge_ids)
-    return _to_hexadecimal({key: token for key, token in vocabulary.tokens.items() if key not in made})
+    arrays = vocabulary.arrays
+    made = memoryview(arrays.merges).cast("I")[2::3].tobytes()
+    if arrays.ids[4 * BASE_VOCAB_SIZE :] == made:  # as in most vocabularies
+        return _to_hexadecimal(
+            {arrays.id_at(place): arrays.token_at(place) for place in range(BASE_VOCAB_SIZE)}
+        )
+    made_ids = set(arrays.to_merge_ids())
+    return _to_hexadecimal({key: token for key, token in vocabulary.tokens.items() if key not in made_ids})
 
 
 def _to_hexadecimal(tokens: Mapping[int, bytes]) -> Json:
