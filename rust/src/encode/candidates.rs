@@ -249,7 +249,7 @@ impl Begins {
                 }
             }
         }
-        if begins == [0; 64] { 0 } else { bits(&begins) }
+        if begins.iter().fold(0, |any, begins| any | begins) == 0 { 0 } else { bits(&begins) }
     }
 }
 

@@ -13,28 +13,42 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex
 
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Special
+from bpetite.encoding.encoded_parts import EncodedParts
 from bpetite.encoding.fitting import any_of
 from bpetite.formats.tiktoken import check_expressible, covering_pattern
-from bpetite.vocabulary import LARGEST_ID
+from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from bpetite.tokenizer import Tokenizer
 
 _Specials = Literal["all"] | AbstractSet[str]
 _Disallowed = Literal["all"] | Collection[str]
 _END_OF_TEXT = "<|endoftext|>"
 
 
+class EncodesAndDecodes(Protocol):
+    """What is used of the tokenizer, which stands above this module."""
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...  # noqa: D102
+    def encode(self, text: str, special: Special) -> list[int]: ...  # noqa: D102
+    def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> EncodedParts: ...  # noqa: D102
+    def encode_batch(  # noqa: D102
+        self, texts: Iterable[str], *, special: Special, num_threads: int | None
+    ) -> list[list[int]]: ...
+    def encode_to_numpy(self, text: str, special: Special) -> NDArray[Any]: ...  # noqa: D102
+    def decode_bytes(self, ids: Iterable[int]) -> bytes: ...  # noqa: D102
+    def token_bytes(self, token_id: int) -> bytes: ...  # noqa: D102
+
+
 class Encoding:
     """A tokenizer with the interface of `tiktoken.Encoding`."""
 
-    def __init__(self, name: str, tokenizer: Tokenizer) -> None:
+    def __init__(self, name: str, tokenizer: EncodesAndDecodes) -> None:
         self.name = name
         self._tokenizer = tokenizer
         self._special_tokens = dict(tokenizer.vocabulary.special_tokens)
