@@ -170,15 +170,9 @@ impl<'a> CacheEntries<'a> {
     #[cold]
     #[inline(never)]
     pub fn find_nearby(self, key: &Key, place: u32) -> Option<CachedIds<'a>> {
-        for entry in self.probes(place) {
-            if let Some(held) = entry.get(*key) {
-                return Some(held);
-            }
-            if entry.is_free() {
-                break;
-            }
-        }
-        None
+        let mut probes = self.probes(place);
+        let last = probes.find(|entry| entry.holds(*key) || entry.is_free())?;
+        last.holds(*key).then(|| last.held())
     }
 }
 
@@ -448,7 +442,7 @@ impl Entry {
         let high = self.high.load(Ordering::Acquire);
         let key = || Key { low: self.low.load(Ordering::Relaxed), high: high & !OWN };
         let is_wanted = !is_free(high) && high != CLAIMED && (!marked || high & USED != 0);
-        is_wanted.then(|| (key(), self.held(high)))
+        is_wanted.then(|| (key(), self.held()))
     }
 
     /// Mark a published entry as used. Most are already, and are not written to again.
@@ -461,7 +455,7 @@ impl Entry {
     /// Make an unused token one that is found by its key; its id, unless another thread was faster.
     fn begin_use(&self, key: Key) -> Option<&[u32]> {
         let high = key.high | 1 << COUNT_SHIFT;
-        self.replace(high | UNUSED, high).then(|| &self.held(high).ids[..1])
+        self.replace(high | UNUSED, high).then(|| &self.held().ids[..1])
     }
 
     /// Replace the second half of the key, if it has not changed.
@@ -478,24 +472,20 @@ impl Entry {
         is_free(self.high.load(Ordering::Relaxed))
     }
 
-    /// The content of an entry that was published with this second half of a key.
+    /// The content of a published entry.
     #[inline(always)]
-    fn held(&self, high: u64) -> CachedIds<'_> {
-        // SAFETY: the caller has loaded the entry's final `high` with Acquire; the ids do not change any more.
-        CachedIds { ids: unsafe { &*self.ids.get() }, count: (high >> COUNT_SHIFT) as usize }
-    }
-
-    /// The content of the entry if it was published for this key.
-    #[inline(always)]
-    pub fn get(&self, key: Key) -> Option<CachedIds<'_>> {
-        let high = self.high.load(Ordering::Acquire);
-        let is_same = (high ^ key.high) << OWN_BITS | (self.low.load(Ordering::Relaxed) ^ key.low) == 0;
-        is_same.then(|| self.held(high))
+    pub fn held(&self) -> CachedIds<'_> {
+        let count = (self.high.load(Ordering::Acquire) >> COUNT_SHIFT) as usize;
+        // SAFETY: the entry's final `high` has been loaded with Acquire, by the caller too; the ids do not change
+        // any more.
+        CachedIds { ids: unsafe { &*self.ids.get() }, count }
     }
 
     /// Whether the entry was published for this key.
-    fn holds(&self, key: Key) -> bool {
-        self.get(key).is_some()
+    #[inline(always)]
+    pub fn holds(&self, key: Key) -> bool {
+        let high = (self.high.load(Ordering::Acquire) ^ key.high) << OWN_BITS;
+        high | self.low.load(Ordering::Relaxed) ^ key.low == 0
     }
 }
 

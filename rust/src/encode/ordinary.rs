@@ -130,7 +130,11 @@ impl StagedIds {
         while index < end && length <= STAGED - INLINE {
             let key = &keys[index];
             let entry = entries.at(places[index]);
-            let Some(cached) = entry.get(*key).or_else(|| entries.find_nearby(key, places[index])) else {
+            let cached = if entry.holds(*key) {
+                entry.held()
+            } else if let Some(nearby) = entries.find_nearby(key, places[index]) {
+                nearby
+            } else {
                 break;
             };
             // All four are copied, and the next ones written over the rest: a copy of fixed size is the cheapest.
