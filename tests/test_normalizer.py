@@ -182,7 +182,6 @@ def test_a_text_may_be_cut_before_a_character_that_starts(
         assert join(parts, cut) == whole
         if ours.keeps(text[cut - 1]):
             assert aligned(text[:cut], steps, "within")[0].endswith(text[cut - 1])
-    assert ours.last_cut(text) == max(cuts, default=0)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -210,8 +209,7 @@ def test_what_starts_and_what_stays_is_told_of_common_text() -> None:
     assert not any(map(composed.starts, "\u0301\u0323\u1161\u11a8\u3099"))
     assert prepended.starts("\u2581")
     assert not prepended.keeps("\u2581")
-    assert composed.last_cut("a e\u0301") == 2
-    assert engine(("Strip left",)).last_cut("a b") == 0
+    assert not engine(("Strip left",)).starts("b")
     # `x` and `é` become one only if nothing is cut between them; and `e` may become `é`.
     replaced = engine(("NFC",), ("Replace", "xé", "b"))
     assert not any(map(replaced.starts, "eéax"))

@@ -97,9 +97,6 @@ class Normalizer:
     def keeps(self, character: str) -> bool:
         """Whether a character starts, and becomes itself when what follows starts."""
 
-    def last_cut(self, text: str) -> int:
-        """Return the last place where a text may be cut, whatever follows, or 0."""
-
 # Inputs: bytes → texts --------------------------------------------------------------------------------
 
 @final

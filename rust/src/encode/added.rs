@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::mem;
 use std::ops::Range;
 
-use super::candidates::{Candidates, Places};
+use super::candidates::{Candidates, Starts};
 use super::choice::{Choice, Special};
 use crate::error::{Error, Result};
 use crate::unicode::lookup::{self, Property};
@@ -125,7 +125,7 @@ impl AddedTokens {
     /// Whether the text of any token is in a text.
     pub fn any_is_in(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
-        self.candidates.find(bytes, 0..bytes.len(), &mut Places::default(), |_, _| true).is_some()
+        self.candidates.find(bytes, 0..bytes.len(), &mut Starts::default(), |_, _| true).is_some()
     }
 
     /// Whether any token takes white space.
@@ -158,7 +158,7 @@ struct Walk<'t, 'a> {
     searched: usize,
     /// White space that was found behind a token: a token within it takes the rest, without another search.
     behind: Range<usize>,
-    places: Places,
+    places: Starts,
     /// The length of all text that was looked at, which a test counts.
     #[cfg(test)]
     looked: usize,
@@ -173,7 +173,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             told: 0,
             searched: 0,
             behind: 0..0,
-            places: Places::default(),
+            places: Starts::default(),
             #[cfg(test)]
             looked: 0,
         }

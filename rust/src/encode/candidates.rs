@@ -50,7 +50,7 @@ impl Candidates {
         &self,
         text: &[u8],
         starts: Range<usize>,
-        places: &mut Places,
+        places: &mut Starts,
         may_lie: impl Fn(Range<usize>, usize) -> bool,
     ) -> Option<(Range<usize>, usize)> {
         places.forget_before(starts.start);
@@ -145,12 +145,12 @@ fn longest_of(
 
 /// 64 places of a text, and those of them where a string may begin.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Places {
+pub struct Starts {
     end: usize,
     bits: u64,
 }
 
-impl Places {
+impl Starts {
     /// The next place, which is then done.
     fn next(&mut self) -> Option<usize> {
         let place = self.bits.trailing_zeros() as usize;
@@ -198,7 +198,7 @@ impl Begins {
     }
 
     /// The first 64 places from `from` on among which a string may begin; the end of the text without any.
-    fn next(&self, text: &[u8], from: usize) -> Places {
+    fn next(&self, text: &[u8], from: usize) -> Starts {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") && !portable::is_wanted() {
             // SAFETY: this machine was found to have the instructions.
@@ -210,16 +210,16 @@ impl Begins {
     /// The same code, compiled for larger registers.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn next_by_avx2(&self, text: &[u8], from: usize) -> Places {
+    fn next_by_avx2(&self, text: &[u8], from: usize) -> Starts {
         self.next_by_any(text, from)
     }
 
     #[inline(always)]
-    fn next_by_any(&self, text: &[u8], mut from: usize) -> Places {
+    fn next_by_any(&self, text: &[u8], mut from: usize) -> Starts {
         while let Some(seen) = text[from..].first_chunk() {
             let bits = self.places(seen);
             if bits != 0 {
-                return Places { end: from + 64, bits };
+                return Starts { end: from + 64, bits };
             }
             from += 64;
         }
@@ -227,7 +227,7 @@ impl Begins {
         let mut padded = [0; SEEN];
         padded[..rest.len()].copy_from_slice(rest);
         let bits = self.places(&padded) & !u64::MAX.unbounded_shl(rest.len() as u32);
-        Places { end: from + 64, bits }
+        Starts { end: from + 64, bits }
     }
 
     /// The places among 64 where a string may begin.
@@ -272,7 +272,7 @@ mod tests {
 
     /// The places of all strings, the longest at each, and no place twice.
     fn found(strings: &[&[u8]], text: &[u8], range: Range<usize>) -> Vec<(Range<usize>, usize)> {
-        let (candidates, mut places) = (Candidates::new(strings.iter().copied()), Places::default());
+        let (candidates, mut places) = (Candidates::new(strings.iter().copied()), Starts::default());
         let mut next = range.start;
         std::iter::from_fn(|| {
             let found = candidates.find(text, next..range.end, &mut places, |_, _| true)?;
@@ -319,7 +319,7 @@ mod tests {
         let candidates = Candidates::new([&b"ab"[..], b"abc", b"abcd"].into_iter());
         let find = |most| {
             candidates
-                .find(b"-abcd", 0..5, &mut Places::default(), |at, _| at.len() <= most)
+                .find(b"-abcd", 0..5, &mut Starts::default(), |at, _| at.len() <= most)
                 .map(|found| found.0)
         };
         assert_eq!([1, 2, 3, 4].map(find), [None, Some(1..3), Some(1..4), Some(1..5)]);
@@ -329,7 +329,7 @@ mod tests {
     fn both_ways_to_compare_find_the_same() {
         let begins = Begins::of([&b"  "[..], b"<|", b"\n"].into_iter());
         let text = b"a  b <| c\n".repeat(100);
-        let all = |next: &dyn Fn(usize) -> Places| {
+        let all = |next: &dyn Fn(usize) -> Starts| {
             let (mut all, mut from) = (Vec::new(), 0);
             while from < text.len() {
                 let places = next(from);

@@ -1,6 +1,6 @@
 //! Encodes many texts on any number of threads into one array; the ids do not depend on the number of threads.
 //!
-//! Texts are grouped into jobs of about equal size; a long text is cut at special tokens and safe cuts. The calling thread
+//! Texts are grouped into jobs of about equal size; a long text is cut where that changes no id. The calling thread
 //! makes jobs, and leaves to the others of its team whatever they can do: they find added tokens and normalize. No other thread needs Python's
 //! lock, and the calling thread releases it once all texts are got and it works on jobs itself.
 //!

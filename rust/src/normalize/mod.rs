@@ -101,13 +101,6 @@ impl Normalizer {
     pub fn keeps(&self, character: char) -> bool {
         self.can_cut && self.steps.iter().all(|step| step.keeps(character))
     }
-
-    /// The last place of a text where it may be cut, whatever follows; 0 if there is none.
-    pub fn last_cut(&self, text: &str) -> usize {
-        let mut characters = text.char_indices().rev();
-        let found = if self.can_cut { characters.find(|&(_, last)| self.starts(last)) } else { None };
-        found.map_or(0, |(place, _)| place)
-    }
 }
 
 /// Whether a text may be cut before some characters: where one step allows it, if all others look at each character by itself.

@@ -63,12 +63,6 @@ impl PyNormalizer {
     fn keeps(&self, character: char) -> bool {
         self.0.keeps(character)
     }
-
-    /// The number of characters before the last place where a text may be cut, 0 if there is none.
-    fn last_cut(&self, text: OneText<'_, '_>) -> PyResult<usize> {
-        let text = text.to_str()?;
-        Ok(text[..self.0.last_cut(text)].chars().count())
-    }
 }
 
 fn beginning(name: &str) -> Result<Beginning> {
