@@ -162,9 +162,6 @@ def test_encoding_stays_within_its_limit(corpus: Path) -> None:
     assert all((ids / name).read_bytes() == (corpus / "free" / name).read_bytes() for name in files)
     _, said = peak(*encoding, corpus / "no", "--memory-limit", "1GB", "--cluster", "local")
     assert "--memory-limit is for one process" in said
-    there = ("--memory-limit", "1GB", "--cluster", "local", "--output", corpus / "none")
-    _, said = peak("count", "--input", corpus / "in", *there)
-    assert "--memory-limit is for one process" in said
 
 
 def test_as_many_threads_encode_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from bpetite._internal.types import Limits, Progress
 from bpetite.cli.output import json_line
 from bpetite.cli.reading import reading_of
 from bpetite.counts import Counts, memory_bytes
-from bpetite.reading.counting import ProgressOfAll, Tally
+from bpetite.reading.counting import ProgressOfAll
 from bpetite.reading.memory_limit import room_within
 from bpetite.reading.sources import find_inputs, size_of
 from bpetite.training import Training
@@ -73,19 +73,15 @@ def load_counts(
 
 def summary_of(counts: Counts) -> bytes:
     """Summarize counts as a line of JSON."""
-    return summary_line(len(counts), counts.total, counts._read(), counts.scale)
-
-
-def summary_line(distinct: int, total: int, read: Tally, scale: int) -> bytes:
-    """Return the summary as a line of JSON."""
+    read = counts._read()
     return json_line(
         {
-            "distinct_pretokens": distinct,
-            "total": total,
+            "distinct_pretokens": len(counts),
+            "total": counts.total,
             "documents": read.documents,
             "bytes": read.bytes,
             "replaced_documents": read.replaced,
             "skipped_documents": read.skipped,
-            "scale": scale,
+            "scale": counts.scale,
         }
     )

@@ -96,9 +96,3 @@ def documents_of(options: argparse.Namespace) -> Iterator[str]:
 def reading_of(options: argparse.Namespace) -> Reading:
     """Return the values of the options."""
     return Reading(**{name: getattr(options, name) for name in Reading().to_dict()})
-
-
-def refuse_limit_on_cluster(options: argparse.Namespace) -> None:
-    """Refuse a memory limit beside `--cluster`."""
-    if options.memory_limit is not None:
-        raise ValueError("--memory-limit is for one process; with --cluster, a task reads up to 256 MiB")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from bpetite._internal.progress import Shown
-from bpetite.cli.counts import count_inputs, summary_line, summary_of
+from bpetite._internal.types import Progress
+from bpetite.cli.counts import count_inputs, room_of, summary_of
 from bpetite.cli.options import add_inputs, add_memory_limit, add_output, add_rules, add_shared, check_output
 from bpetite.cli.output import way_note
-from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of, refuse_limit_on_cluster
+from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
 from bpetite.training import Training
 
@@ -35,27 +36,22 @@ def run(options: argparse.Namespace) -> bytes:
     """Count, save, and return a line of JSON."""
     check_output(options.output, force=options.force)
     training = Training(options.dialect, options.pattern, options.special_token)
+    count = count_inputs if options.cluster is None else _count_on_cluster
     with Shown(way_note(training.pattern_way), quiet=options.quiet) as progress:
-        if options.cluster is not None:
-            return _count_on_cluster(options, Counts(**training.counting), progress)
-        counts = count_inputs(options, training, progress)
+        counts = count(options, training, progress)
         counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)
         progress.complete(f"counting complete: {counts.documents:,} documents", counts.bytes)
     return summary_of(counts)
 
 
-def _count_on_cluster(options: argparse.Namespace, rules: Counts, progress: Shown) -> bytes:
-    refuse_limit_on_cluster(options)
+def _count_on_cluster(options: argparse.Namespace, training: Training, progress: Progress) -> Counts:
     from bpetite.corpus import cluster
 
-    made = cluster.count(
+    return cluster.count(
         options.input,
-        options.output,
         address=options.cluster,
-        rules=rules,
+        rules=Counts(**training.counting),
         reading=reading_of(options),
-        overwrite=options.force,
+        memory_limit=room_of(options)["memory_limit"],
         progress=progress,
     )
-    progress.complete(f"counting complete: {made.read.documents:,} documents", made.read.bytes)
-    return summary_line(made.distinct, made.total, made.read, made.scale)

@@ -12,7 +12,7 @@ from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_inputs, add_shared, chosen, text_argument
 from bpetite.cli.output import json_line, tell, way_note
-from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of, refuse_limit_on_cluster
+from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
 
@@ -84,7 +84,8 @@ def run(options: argparse.Namespace) -> bytes:
     if options.cluster is None:
         encode = partial(corpus.encode, num_threads=threads_within(limit, options.num_threads))
     else:
-        refuse_limit_on_cluster(options)
+        if limit is not None:
+            raise ValueError("--memory-limit is for one process; with --cluster, a task reads up to 256 MiB")
         from bpetite.corpus import cluster
 
         encode = partial(cluster.encode, address=options.cluster)
