@@ -265,7 +265,7 @@ def test_memory_does_not_depend_on_the_size_of_the_corpus(tmp_path: Path) -> Non
 def test_an_empty_corpus_makes_no_shards(tokenizer: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("")
     manifest = corpus.encode(tokenizer, [tmp_path / "empty.jsonl"], tmp_path / "out")
-    assert (manifest.documents, manifest.tokens, manifest.shards) == (0, 0, ())
+    assert (manifest.documents, manifest.tokens, manifest.shards) == (0, 0, [])
     assert corpus.verify(tmp_path / "out") == manifest
     corpus.encode(tokenizer, Documents([""]), tmp_path / "one")
     assert documents_in(tmp_path / "one") == [[]]

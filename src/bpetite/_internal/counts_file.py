@@ -20,12 +20,12 @@ import os
 import struct
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._engine import Xxh3128
 from bpetite._internal.files import write_whole
-from bpetite._internal.json import refuse
+from bpetite._internal.json import fields_of, refuse
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Path
 
@@ -160,28 +160,24 @@ def _read_rules(path: Path, file: BinaryIO) -> Rules:
         refuse(path, "not a file of counts")
     line = file.readline()
     try:
-        document = json.loads(line)
+        rules = fields_of(Rules, json.loads(line))
+    except TypeError as error:
+        refuse(path, f"rules: {error}")
     except (ValueError, RecursionError) as error:
         refuse(path, f"rules: not JSON: {error}")
-    expected = {name: get_origin(kind) or kind for name, kind in get_type_hints(Rules).items()}
-    if type(document) is not dict or sorted(document) != sorted(expected):
-        refuse(path, f"rules: must hold exactly {', '.join(sorted(expected))}")
-    for name, kind in expected.items():
-        if type(document[name]) is not kind or (kind is int and document[name] < 0):
-            refuse(path, f"rules: {name} is {document[name]!r:.80}")
-    if document["format_version"] != FORMAT_VERSION:
-        refuse(path, f"rules: format_version {document['format_version']} is not {FORMAT_VERSION}")
-    if document["unicode_version"] != UNICODE_VERSION:
+    if rules.format_version != FORMAT_VERSION:
+        refuse(path, f"rules: format_version {rules.format_version} is not {FORMAT_VERSION}")
+    if rules.unicode_version != UNICODE_VERSION:
         refuse(
             path,
-            f"counted by Unicode {document['unicode_version']}, but this is Unicode {UNICODE_VERSION}; "
+            f"counted by Unicode {rules.unicode_version}, but this is Unicode {UNICODE_VERSION}; "
             "count again, or use the version of bpetite that counted",
         )
-    if document["unmatched_text"] not in ("counted", "skipped"):
-        refuse(path, f"rules: unmatched_text is {document['unmatched_text']!r:.80}")
-    if not all(type(text) is str and text for text in document["boundaries"]) or document["scale"] < 1:
+    if rules.unmatched_text not in ("counted", "skipped"):
+        refuse(path, f"rules: unmatched_text is {rules.unmatched_text!r:.80}")
+    if not all(type(text) is str and text for text in rules.boundaries) or rules.scale < 1:
         refuse(path, "rules: boundaries must be strings, and scale above 0")
-    return Rules(**document)
+    return rules
 
 
 def _checked_rows(path: Path, rules: Rules, start: int) -> Iterator[Rows]:

@@ -6,12 +6,14 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, get_origin, get_type_hints
 
 from bpetite._engine import cut_json
 from bpetite._internal.types import Path
 
 Json = dict[str, Any]
+
+T = TypeVar("T")
 
 
 def parse_object(path: Path, content: bytes, what: str) -> Json:
@@ -86,6 +88,18 @@ def decoded(path: Path, content: bytes) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         refuse(path, f"not valid UTF-8 at byte {error.start}")
+
+
+def fields_of(kind: type[T], stored: Any) -> T:
+    """Return a dataclass made of the fields in a file, each of its type; no number is negative."""
+    expected = {name: get_origin(hint) or hint for name, hint in get_type_hints(kind).items()}
+    found = sorted(stored) if type(stored) is dict else stored
+    if found != sorted(expected):
+        raise TypeError(f"must hold exactly {', '.join(sorted(expected))}, not {found!s:.200}")
+    for name, hint in expected.items():
+        if type(stored[name]) is not hint or (hint is int and stored[name] < 0):
+            raise TypeError(f"{name} is {stored[name]!r:.80}")
+    return kind(**stored)
 
 
 def type_name(value: object) -> str:

@@ -25,17 +25,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Limits, Progress
 from bpetite._internal.types import Path as AnyPath
-from bpetite.corpus.job import Job, Options
-from bpetite.corpus.manifest import Manifest, Reached
-from bpetite.corpus.run import Part, Stretch, run, stretches_of
-from bpetite.corpus.shards import Ids
+from bpetite.corpus.job import Job, Options, Part
+from bpetite.corpus.manifest import Manifest
+from bpetite.corpus.run import run
 from bpetite.counts import Counts
 from bpetite.reading.counting import ProgressOfAll, count_inputs
 from bpetite.reading.cuts import cutter
@@ -149,19 +145,16 @@ def encode(
     return run(job, Path(output), work, resume, progress)
 
 
-def _by_tasks(
-    job: Job, address: str, task_bytes: int | None, reached: Reached
-) -> Generator[Part, None, None]:
+def _by_tasks(job: Job, address: str, task_bytes: int | None, made: Manifest) -> Generator[Part, None, None]:
     """Yield what tasks encode, each a group of parts of inputs."""
-    inputs = [found for found in job.inputs[len(reached.inputs) :] if isinstance(found, Input)]
+    inputs = [found for found in job.inputs[len(made.inputs) :] if isinstance(found, Input)]
     with connected(address):
-        sent_job = ray.put(replace(job, inputs=[]))
+        # In a list, so that Ray does not replace the reference by a new copy for each task.
+        sent_job = [ray.put(replace(job, inputs=[]))]
         encode_group = task(_encode_group)
         groups = groups_of(inputs, job.options.reading, task_bytes)
-        begun = ((encode_group([sent_job], group), size_of(group)) for group in groups)
-        for result, read in ahead(begun):
-            ids, ends, stretches = ray.get(result)
-            yield Part(ids, ends, stretches, read)
+        for result in ahead(encode_group(sent_job, group) for group in groups):
+            yield from ray.get(result)
 
 
 @functools.lru_cache(maxsize=1)
@@ -171,22 +164,10 @@ def _job_of(reference: Any) -> Job:
     return job
 
 
-def _encode_group(sent_job: list[Any], group: list[Input]) -> tuple[Ids, NDArray[np.uint64], list[Stretch]]:
-    """Encode a group: its ids, where documents end in them, and what was read of each input.
-
-    The reference to the job is in a list, so that Ray does not replace it by a new copy for each task.
-    """
+def _encode_group(sent_job: list[Any], group: list[Input]) -> list[Part]:
+    """Encode a group of parts of inputs."""
     job = _job_of(sent_job[0])
-    ids, ends, tokens = [np.zeros(0, job.dtype)], [np.zeros(0, np.uint64)], 0
-    stretches: list[Stretch] = []
-    for source, batch, _ in read_all(group, job.options.reading, threads=1, hashed=True):
-        if batch.texts:
-            part, ended = job.ids_of(source, batch)
-            ids.append(part.astype(job.dtype, copy=False))
-            ends.append(ended + np.uint64(tokens))
-            tokens += len(part)
-        stretches += stretches_of(batch)
-    return np.concatenate(ids), np.concatenate(ends), stretches
+    return [job.part(*item) for item in read_all(group, job.options.reading, threads=1, hashed=True)]
 
 
 # Ray -----------------------------------------------------------------------------------------------------

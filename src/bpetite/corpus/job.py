@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from bpetite._engine import TextColumn
 from bpetite._internal.arguments import worded
 from bpetite._internal.integers import integer
+from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
 from bpetite._internal.types import Column, Progress, Special, Texts
 from bpetite._internal.types import Path as AnyPath
 from bpetite._persistence import artifact_bytes
-from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, Reached
+from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
 from bpetite.reading.batches import Batch, Ended, batches_of, one_side
 from bpetite.reading.cuts import Cut, cutter
@@ -140,6 +141,18 @@ def appended_id(tokenizer: Tokenizer, append_special: str | None) -> int | None:
     return None if append_special is None else tokenizer.special_tokens[append_special]
 
 
+class Part(NamedTuple):
+    """Some encoded documents of a corpus."""
+
+    ids: Ids
+    ends: NDArray[np.uint64]
+    """Where each whole document ends in the ids."""
+    batch: Batch
+    """What was encoded; with its texts, if only they can show that the input has changed."""
+    read: int
+    """The number of bytes of the inputs."""
+
+
 @dataclass(frozen=True)
 class Job:
     """Everything that decides the bytes of the shards."""
@@ -178,8 +191,8 @@ class Job:
             "inputs": list(map(named_stamp, self.inputs)),
         }
 
-    def manifest(self, reached: Reached) -> Manifest:
-        """Return the manifest of the finished folder."""
+    def manifest(self) -> Manifest:
+        """Return the manifest of a folder without shards."""
         return Manifest(
             tokenizer={
                 "fingerprint": self.tokenizer.fingerprint,
@@ -188,8 +201,6 @@ class Job:
                 "sha256": hashlib.sha256(self.artifact).hexdigest(),
             },
             options=self.options.to_dict(self.dtype),
-            inputs=reached.inputs,
-            shards=tuple(reached.shards),
         )
 
     def ids_of(self, source: Source, batch: Batch, progress: Progress | None = None) -> Encoded:
@@ -202,6 +213,19 @@ class Job:
         if not batch.goes_on:
             return ids, offsets[1:]
         return ids[: len(ids) - (self.appended is not None)], offsets[1:-1]
+
+    def part(
+        self, source: Source, batch: Batch, read: int, done: int = 0, progress: Progress | None = None
+    ) -> Part:
+        """Encode what was read, but not the first `done` documents, which are in shards already."""
+        left = batch
+        if done:
+            left = replace(batch, texts=batch.texts[done:], first=batch.first + done, begun=0)
+        ids, ends = np.zeros(0, self.dtype), np.zeros(done, np.uint64)
+        if left.texts:
+            ids, ended = self.ids_of(source, left, progress)
+            ends = np.concatenate((ends, ended))
+        return Part(ids, ends, batch if source.status() is None else replace(batch, texts=()), read)
 
 
 def cutter_for(tokenizers: Sequence[Tokenizer]) -> Cut | None:

@@ -17,10 +17,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
+from typing import Any, BinaryIO
 
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_fully, write_whole
+from bpetite._internal.json import Json, fields_of
 from bpetite._internal.names import local, recorded
 from bpetite.corpus.shards import Shard, ShardFile
 
@@ -28,10 +29,6 @@ FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 JOURNAL = ".journal.jsonl"
 TOKENIZER = "bpetite.json"
-
-Json = dict[str, Any]
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +41,6 @@ class ReadInput:
     documents: int
     affected: int = 0
     """How many documents were not UTF-8, and were repaired or skipped as the options say."""
-
-
-@dataclass
-class Reached:
-    """How far a run came."""
-
-    shards: list[Shard] = field(default_factory=list)
-    inputs: list[ReadInput] = field(default_factory=list)
-    prefix: str = ""
-    """The hash of the documents of the next input that are in shards, if no times show that it changed."""
-
-    @property
-    def all_documents(self) -> int:
-        """How many documents are in shards."""
-        return sum(shard.documents for shard in self.shards)
-
-    @property
-    def documents(self) -> int:
-        """How many documents of the next input are in shards."""
-        return self.all_documents - sum(read.documents for read in self.inputs)
 
 
 @contextlib.contextmanager
@@ -82,12 +59,14 @@ class Journal:
         self._path = folder / JOURNAL
         self._file: BinaryIO = open(self._path, "a+b", 0)  # noqa: SIM115 - closed by close
         _lock(self._file, folder)
+        self.prefix = ""
+        """The hash of what of the next input is in shards, if no times show that it changed."""
 
-    def read(self) -> tuple[Json | None, Reached]:
-        """Return what is being made and how far the run came; an incomplete last line is removed."""
+    def read(self, made: Manifest) -> Json | None:
+        """Return what is being made, and add what is complete; an incomplete last line is removed."""
         self._file.seek(0)
         *lines, _ = self._file.read().split(b"\n")
-        begun, reached = None, Reached()
+        begun = None
         with _refusing(self._path, "; remove the folder and start again"):
             for number, line in enumerate(lines):
                 digest, _, content = line.partition(b" ")
@@ -97,11 +76,11 @@ class Journal:
                 if number == 0:
                     begun = {name: stored[name] for name in ("fingerprint", "options", "inputs")}
                     continue
-                reached.shards.append(_shard(stored["shard"]))
-                reached.inputs += map(_read_input, stored["inputs"])
-                reached.prefix = stored["prefix"]
+                made.shards.append(_shard(stored["shard"]))
+                made.inputs += map(_read_input, stored["inputs"])
+                self.prefix = stored["prefix"]
         self._file.truncate(sum(len(line) + 1 for line in lines))
-        return begun, reached
+        return begun
 
     def step(self, shard: Shard, ended: Sequence[ReadInput], prefix: str) -> None:
         """Write that a shard is complete, and the inputs that ended in it."""
@@ -144,33 +123,23 @@ def _row(read: ReadInput) -> Json:
 
 
 def _read_input(stored: Json) -> ReadInput:
-    return _stored(ReadInput, stored | {"name": local(stored["name"])})
+    return fields_of(ReadInput, stored | {"name": local(stored["name"])})
 
 
 def _shard(stored: Json) -> Shard:
-    return _stored(Shard, stored | {"files": tuple(_stored(ShardFile, file) for file in stored["files"])})
+    return fields_of(Shard, stored | {"files": [fields_of(ShardFile, file) for file in stored["files"]]})
 
 
-def _stored(kind: type[T], stored: Json) -> T:
-    """Return a value made from the fields in a file, each of which must have the right type."""
-    hints = get_type_hints(kind)
-    if sorted(stored) != sorted(hints):
-        raise TypeError(f"{kind.__name__} has {sorted(stored)!s:.80}")
-    for name, hint in hints.items():
-        if type(stored[name]) is not (get_origin(hint) or hint):
-            raise TypeError(f"{name} is {stored[name]!r:.80}")
-    return kind(**stored)
-
-
-@dataclass(frozen=True)
+@dataclass
 class Manifest:
-    """What a folder of shards holds and what it was made from."""
+    """What a folder of shards holds, or holds so far, and what it is made from."""
 
     tokenizer: Mapping[str, Any]
     """Fingerprint, size, and name and hash of its file in the folder."""
     options: Mapping[str, Any]
-    inputs: Sequence[ReadInput]
-    shards: tuple[Shard, ...]
+    inputs: list[ReadInput] = field(default_factory=list)
+    """The inputs that end in the shards."""
+    shards: list[Shard] = field(default_factory=list)
 
     @property
     def tokens(self) -> int:
@@ -181,6 +150,11 @@ class Manifest:
     def documents(self) -> int:
         """How many documents there are in all, empty ones among them."""
         return sum(shard.documents for shard in self.shards)
+
+    @property
+    def of_next_input(self) -> int:
+        """How many documents in the shards are of an input that does not end there."""
+        return self.documents - sum(read.documents for read in self.inputs)
 
     def to_json(self) -> bytes:
         """Return the content of the file, with its own hash at the end; equal manifests give equal bytes."""
@@ -221,7 +195,7 @@ class Manifest:
                 tokenizer=dict(stored["tokenizer"]),
                 options=dict(stored["options"]),
                 inputs=list(map(_read_input, stored["inputs"])),
-                shards=tuple(map(_shard, stored["shards"])),
+                shards=list(map(_shard, stored["shards"])),
             )
             as_written = manifest.to_json()
         if as_written != content:

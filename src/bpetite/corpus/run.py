@@ -15,13 +15,11 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bpetite._engine import Xxh3128
 from bpetite._internal.arguments import worded
@@ -30,10 +28,9 @@ from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.job import Corpus, Documents, Job, Options, Read, named_stamp, read_sources
-from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest, Reached, ReadInput
-from bpetite.corpus.shards import Ids, Shard, ShardWriter, remove_parts
-from bpetite.reading.batches import Batch, Ended
+from bpetite.corpus.job import Corpus, Documents, Job, Options, Part, Read, named_stamp, read_sources
+from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest, ReadInput
+from bpetite.corpus.shards import ShardWriter, remove_parts
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input, size_of
 from bpetite.reading.threads import check_process, in_threads, threads_of
@@ -66,40 +63,10 @@ def encode(
     """
     job = Job.make(tokenizer, corpus, options or Options(), output)
     threads = threads_of(num_threads)
-    return run(job, Path(output), lambda reached: _by_threads(job, threads, reached), resume, progress)
+    return run(job, Path(output), lambda made: _by_threads(job, threads, made), resume, progress)
 
 
-class Stretch(NamedTuple):
-    """Some documents of one input, in order."""
-
-    documents: int
-    affected: int = 0
-    ended: Ended | None = None
-    """What was read of the input, if it ends here."""
-
-
-class Part(NamedTuple):
-    """Some encoded documents of a corpus."""
-
-    ids: Ids
-    ends: NDArray[np.uint64]
-    """Where each whole document ends in the ids."""
-    stretches: Sequence[Stretch]
-    """The same documents, by their inputs."""
-    read: int
-    """The number of bytes of the inputs."""
-    hashed: Batch | None = None
-    """The texts, if the documents of the input are to be hashed: nothing else shows that it has changed."""
-
-
-def stretches_of(batch: Batch) -> list[Stretch]:
-    """Return the documents of a batch by their inputs."""
-    if batch.ended:
-        return [Stretch(ended.documents, ended=ended) for ended in batch.ended]
-    return [Stretch(len(batch.texts) - batch.goes_on, batch.affected)]
-
-
-Work = Callable[[Reached], Generator[Part, None, None]]
+Work = Callable[[Manifest], Generator[Part, None, None]]
 """Encodes what is not in shards yet; the documents of the input in which a run stopped come again."""
 
 
@@ -109,36 +76,34 @@ def run(job: Job, folder: Path, work: Work, resume: bool, progress: Progress | b
     if done is not None:
         return done
     with closing(Journal(folder)) as journal, shown(progress) as report:
-        reached = _begin_run(folder, journal, job, resume)
-        with closing(work(reached)) as parts, closing(_Run(folder, journal, job, reached, report)) as shards:
+        made = _begin_run(folder, journal, job, resume)
+        with closing(work(made)) as parts, closing(_Run(folder, journal, job, made, report)) as shards:
             shards.write(parts)
-        manifest = job.manifest(reached)
-        manifest.save(folder)
+        made.save(folder)
         journal.remove()
-    return manifest
+    return made
 
 
 class _Run:
     """Divides encoded documents into shards; a shard ends with the document that fills it."""
 
     def __init__(
-        self, folder: Path, journal: Journal, job: Job, reached: Reached, progress: Progress | None
+        self, folder: Path, journal: Journal, job: Job, made: Manifest, progress: Progress | None
     ) -> None:
         self._process = os.getpid()
         self._folder = folder
         self._journal = journal
         self._job = job
-        self._reached = reached
-        self._number = len(reached.shards)
-        self._before = reached.all_documents
-        """The number of documents in the shards before the current one."""
+        self._made = made
+        self._number = len(made.shards)
+        self._before = self._begun = made.documents
+        """The numbers of documents in the shards before the current one, and when the run began."""
         self._writer = self._new_writer()
-        self._completing: tuple[ShardWriter, Future[Shard], list[ReadInput], str] | None = None
-        """The shard before it, if it is not in the journal, the inputs that end there, and the hash."""
         self._thread = ThreadPoolExecutor(1, "bpetite-finish")
-        self._left = reached.documents
+        self._completing: Future[None] | None = None
+        """The completion of the shard before."""
+        self._left = made.of_next_input
         """The number of documents that come again, and are in shards already."""
-        self._begun = reached.all_documents
         self._taken = self._begun - self._left
         """The number of documents up to the end of the part."""
         self._ended: deque[tuple[int, ReadInput]] = deque()
@@ -146,7 +111,7 @@ class _Run:
         self._begin_input()
         self._progress = progress
         self._total = 0 if progress is None else size_of(job.inputs)
-        self._read = sum(read.bytes for read in reached.inputs)
+        self._read = sum(read.bytes for read in made.inputs)
 
     def _new_writer(self) -> ShardWriter:
         return ShardWriter(self._folder, self._number, self._job.options.format, self._job.dtype)
@@ -158,80 +123,69 @@ class _Run:
 
     def write(self, parts: Iterable[Part]) -> None:
         """Write all parts."""
-        try:
-            for part in parts:
-                self._take(part)
-                self._settle(wait=False)
-            if self._left:
-                self._refuse_changed()
-        except Exception:
-            if os.getpid() == self._process:
-                self._settle()  # A complete shard is put into the journal; an error there came first.
-            raise
+        for part in parts:
+            self._note(part)
+            self._take(part)
+            self._report(part.read)
         if self._writer.documents:
             self._end_shard()
-        self._settle()
-        self._reached.inputs += [read for _, read in self._ended]
+        self._wait()
+        self._made.inputs += [read for _, read in self._ended]
+
+    def _note(self, part: Part) -> None:
+        """Note the inputs that end in a part."""
+        ended = part.batch.ended
+        self._go_on(len(part.ends) - sum(end.documents for end in ended))
+        self._affected += part.batch.affected
+        for end in ended:
+            self._go_on(end.documents)
+            if self._taken < self._begun:
+                self._refuse_changed()
+            read = ReadInput(end.name, end.size, end.digest or self._prefix(), self._of_input, self._affected)
+            self._ended.append((self._taken, read))
+            self._begin_input()
+
+    def _go_on(self, documents: int) -> None:
+        self._taken += documents
+        self._of_input += documents
 
     def _take(self, part: Part) -> None:
-        """Write a part, and end a shard after each document that fills it."""
-        self._note(part.stretches)
-        first = min(self._left, len(part.ends))
+        """Write what of a part is not in shards, and end a shard after each document that fills it."""
+        first, self._left = self._left, max(0, self._left - len(part.ends))
         if self._left:
-            self._go_past(part, 0, first)
-            self._left -= first
-            is_short = self._ended and self._ended[0][0] < self._begun
-            if is_short or not (self._left or self._prefix() == self._reached.prefix):
-                self._refuse_changed()
-        start = int(part.ends[first - 1]) if first else 0
-        while not self._left:
+            self._go_past(part, 0, None)
+            return
+        self._go_past(part, 0, first)
+        if first and self._prefix() != self._journal.prefix:
+            self._refuse_changed()
+        start, is_full = int(part.ends[first - 1]) if first else 0, True
+        while is_full:
             missing = max(0, self._job.options.shard_size - self._writer.tokens)
             after = first + int(np.searchsorted(part.ends[first:], np.uint64(start + missing))) + 1
-            if after > len(part.ends):
-                self._write(part, start, len(part.ids), part.ends[first:])
-                break
-            stop = int(part.ends[after - 1])
-            self._write(part, start, stop, part.ends[first:after])
+            is_full = after <= len(part.ends)
+            stop = int(part.ends[after - 1]) if is_full else len(part.ids)
+            self._writer.write(part.ids[start:stop], part.ends[first:after] - np.uint64(start))
             self._go_past(part, first, after)
-            self._end_shard()
+            if is_full:
+                self._end_shard()
             first, start = after, stop
-        self._go_past(part, first, None)
-        self._report(part.read)
-
-    def _note(self, stretches: Sequence[Stretch]) -> None:
-        """Note the inputs that have ended."""
-        for stretch in stretches:
-            self._taken += stretch.documents
-            self._of_input += stretch.documents
-            self._affected += stretch.affected
-            if stretch.ended is not None:
-                name, size, digest, _ = stretch.ended
-                read = ReadInput(name, size, digest or self._prefix(), self._of_input, self._affected)
-                self._ended.append((self._taken, read))
-                self._begin_input()
 
     def _refuse_changed(self) -> None:
         """Refuse an input that has other documents than those that are in shards, or fewer."""
-        raise ValueError(f"{self._job.inputs[len(self._reached.inputs)].name}: changed since the run began")
+        raise ValueError(f"{self._job.inputs[len(self._made.inputs)].name}: changed since the run began")
 
     def _go_past(self, part: Part, first: int, after: int | None) -> None:
-        """Hash documents of a part that are behind."""
-        batch = part.hashed
-        if batch is None:
-            return
-        self._is_hashed = True
+        """Hash the documents that are behind, if the part has their texts."""
+        batch = part.batch
         for place, text in enumerate(batch.texts[first:after], first):
+            self._is_hashed = True
             # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
             self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
-            if place < len(batch.texts) - batch.goes_on:
+            if place < len(part.ends):
                 self._hash.update(b"\xff")  # a byte that no UTF-8 contains
 
     def _prefix(self) -> str:
         return self._hash.hexdigest() if self._is_hashed else ""
-
-    def _write(self, part: Part, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
-        if stop > start or len(ends):
-            self._writer.write(part.ids[start:stop], ends - np.uint64(start))
 
     def _report(self, read: int) -> None:
         self._read += read
@@ -242,41 +196,42 @@ class _Run:
 
     def _end_shard(self) -> None:
         """Complete a shard in another thread while the next one begins."""
-        self._settle()
+        self._wait()
         self._before += self._writer.documents
         ended = []
         while self._ended and self._ended[0][0] <= self._before:
             ended.append(self._ended.popleft()[1])
-        finishing = self._thread.submit(self._writer.finish)
-        self._completing = (self._writer, finishing, ended, self._prefix())
+        self._completing = self._thread.submit(self._complete, self._writer, ended, self._prefix())
         self._number += 1
         self._writer = self._new_writer()
 
-    def _settle(self, *, wait: bool = True) -> None:
-        """Put the shard that is being completed into the journal, if it is complete."""
-        if self._completing is None or not (wait or self._completing[1].done()):
-            return
-        _, finishing, ended, prefix = self._completing
-        shard = finishing.result()
-        self._completing = None
+    def _complete(self, writer: ShardWriter, ended: list[ReadInput], prefix: str) -> None:
+        """Complete a shard, and put it into the journal."""
+        try:
+            shard = writer.finish()
+        finally:
+            writer.discard()
         self._journal.step(shard, ended, prefix)
-        self._reached.shards.append(shard)
-        self._reached.inputs += ended
+        self._made.shards.append(shard)
+        self._made.inputs += ended
+
+    def _wait(self) -> None:
+        """Wait until the shard before is complete."""
+        if self._completing is not None:
+            self._completing.result()
 
     def close(self) -> None:
         """Wait for the thread, and remove what is not finished."""
         if os.getpid() == self._process:
-            self._thread.shutdown(cancel_futures=True)
+            self._thread.shutdown()
             self._writer.discard()
-            if self._completing is not None:
-                self._completing[0].discard()
 
 
 class _Stopped(Exception):
     """The encoding of a batch was given up because something failed."""
 
 
-def _by_threads(job: Job, threads: int, reached: Reached) -> Generator[Part, None, None]:
+def _by_threads(job: Job, threads: int, made: Manifest) -> Generator[Part, None, None]:
     """Read and encode documents in threads of this process."""
     has_left = threading.Event()
 
@@ -285,28 +240,20 @@ def _by_threads(job: Job, threads: int, reached: Reached) -> Generator[Part, Non
             raise _Stopped
 
     def encoded(item: tuple[Read, int]) -> Iterator[Part]:
-        (source, batch, read), done = item
-        stretches, ends = stretches_of(batch), np.zeros(done, np.uint64)
-        hashed = batch if source.status() is None and batch.texts else None
-        if done:
-            batch = replace(batch, texts=batch.texts[done:], first=batch.first + done, begun=0)
-        if not batch.texts:
-            yield Part(ends[:0], ends, stretches, read, hashed)
-            return
-        ids, ended = job.ids_of(source, batch, stop_if_left)
-        yield Part(ids, np.concatenate((ends, ended)) if done else ended, stretches, read, hashed)
+        read, done = item
+        yield job.part(*read, done, stop_if_left)
 
-    inputs = job.inputs[len(reached.inputs) :]
+    inputs = job.inputs[len(made.inputs) :]
     with (
         closing(read_sources(inputs, job.options.reading, threads, hashed=True)) as items,
-        closing(in_threads(_with_done(items, reached), encoded, threads, has_left=has_left)) as parts,
+        closing(in_threads(_with_done(items, made), encoded, threads, has_left=has_left)) as parts,
     ):
         yield from parts
 
 
-def _with_done(items: Iterable[Read], reached: Reached) -> Iterator[tuple[Read, int]]:
+def _with_done(items: Iterable[Read], made: Manifest) -> Iterator[tuple[Read, int]]:
     """Yield what was read, and how many documents of it are in shards already."""
-    left = reached.documents
+    left = made.of_next_input
     for item in items:
         _, batch, _ = item
         done = min(left, len(batch.texts) - batch.goes_on)
@@ -340,28 +287,29 @@ def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     return manifest
 
 
-def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> Reached:
-    """Return how far a stopped run of the same job came; for a new run, begin the journal."""
+def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> Manifest:
+    """Return what a stopped run of the same job made; for a new run, begin the journal."""
     remove_parts(folder)
-    begun, reached = journal.read()
+    made = job.manifest()
+    begun = journal.read(made)
     if begun is None and resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty and has no journal of a run to continue")
     if begun is not None:
         names = [name for name, *_ in begun["inputs"]]
         _check_same(folder, job, begun["fingerprint"], begun["options"], names)
-        _check_inputs(job, begun["inputs"], reached)
+        _check_inputs(job, begun["inputs"], made)
     if not (folder / TOKENIZER).exists():
         with write_whole(folder / TOKENIZER, overwrite=True) as file:
             file.write(job.artifact)
     if begun is None:
         journal.append(job.identity())
-    for written in (file for shard in reached.shards for file in shard.files):
+    for written in (file for shard in made.shards for file in shard.files):
         path = folder / written.name
         if not path.is_file() or path.stat().st_size != written.bytes:
             raise ValueError(
                 f"{path}: missing or changed since it was written; remove the folder and start again"
             )
-    return reached
+    return made
 
 
 def _check_same(
@@ -382,13 +330,13 @@ def _check_same(
             raise ValueError(f"{folder}: the inputs changed: number {number} was {then}, now {here}")
 
 
-def _check_inputs(job: Job, begun: Sequence[list[Any]], reached: Reached) -> None:
+def _check_inputs(job: Job, begun: Sequence[list[Any]], made: Manifest) -> None:
     """Refuse inputs that were read and have changed since; the others may have."""
-    for source, then, read in zip(job.inputs, begun, reached.inputs, strict=False):
+    for source, then, read in zip(job.inputs, begun, made.inputs, strict=False):
         if then != named_stamp(source):
             _check_unchanged(read, source)
-    number = len(reached.inputs)
-    if not reached.documents or number >= len(begun):
+    number = len(made.inputs)
+    if not made.of_next_input or number >= len(begun):
         return
     (_, then_size, then_times), (name, size, times) = begun[number], named_stamp(job.inputs[number])
     if then_size != size or (then_times or [])[:1] != (times or [])[:1]:

@@ -46,7 +46,7 @@ class Shard:
 
     tokens: int
     documents: int
-    files: tuple[ShardFile, ...]
+    files: list[ShardFile]
 
     @property
     def bytes(self) -> int:
@@ -103,6 +103,8 @@ class ShardWriter:
 
     def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
         """Append ids; `ends` are the places in them where documents end."""
+        if not len(ids) and not len(ends):
+            return
         if self._file is None:
             self._file = self._opened.enter_context(write_whole(self._ids_path, overwrite=True))
             self._file.write(self._head())
@@ -122,7 +124,7 @@ class ShardWriter:
             self._file.write(self._head())
         self._opened.close()
         files = [ShardFile(path.name, *hash_file(path)) for path in (self._places_path, self._ids_path)]
-        return Shard(self.tokens, self.documents, tuple(files))
+        return Shard(self.tokens, self.documents, files)
 
     def discard(self) -> None:
         """Remove what was written, unless it is finished."""
