@@ -13,7 +13,7 @@ import pytest
 from bpetite import Tokenizer
 from bpetite.formats import gpt2, huggingface
 from bpetite.formats import tiktoken as ranks_files
-from test_loading import gguf_fields, gguf_file, js_json, tekken_json
+from test_loading import gguf_fields, gguf_file, tekken_json
 from test_sentencepiece import made
 
 NEAR, STEP = 500, 17
@@ -53,7 +53,6 @@ WHOLE: dict[str, tuple[str, Callable[[], dict[str, bytes]]]] = {
     "artifact": ("a.json", lambda: {"a.json": artifact()}),
     "tokenizer.json": ("a.json", lambda: {"a.json": huggingface.to_bytes(small().vocabulary)}),
     "tekken.json": ("a.json", lambda: {"a.json": as_json(tekken_json(small()))}),
-    "js-tiktoken": ("a.json", lambda: {"a.json": as_json(js_json(small()))}),
     "ranks": ("a", lambda: {"a": ranks_files.to_bytes(small().vocabulary)}),
     "GGUF": ("a", lambda: {"a": gguf_file(list(gguf_fields(small()).values()))}),
     "SentencePiece": ("a", lambda: {"a": of_characters()}),

@@ -146,7 +146,7 @@ def normalizing(rule: str, removes: bool, variant: str) -> tuple[Tokenizer, Any]
     rules: dict[str, Any] = {"normalization_rule_name": rule, "remove_extra_whitespaces": removes}
     model = trained("plain", **rules, **options[variant])
     theirs = sentencepiece.SentencePieceProcessor(model_proto=model)
-    read = parse("tokenizer.model", model)
+    read = parse(model)
     return Tokenizer(read.vocabulary, read.assumptions), theirs
 
 
@@ -666,7 +666,7 @@ def test_a_model_that_is_cut_off_or_changed_is_read_or_refused() -> None:
     for place in [*range(0, len(model), 5), *range(len(model) - 60, len(model))]:
         for broken in (model[:place], model[:place] + bytes([model[place] ^ 0x55]) + model[place + 1 :]):
             with contextlib.suppress(ValueError):
-                parse("broken", broken)
+                parse(broken)
 
 
 @pytest.mark.parametrize("name", TRAININGS)
@@ -714,7 +714,7 @@ def test_merges_of_bytes_do_what_merges_of_characters_do(
     """Also if characters are parts of tokens, but no tokens themselves."""
     byte_ids = {byte: byte for byte in range(256)}
     ids = {token: 256 + place for place, token in enumerate([*sorted(singles), *tokens])}
-    pieces = Pieces("made", ids, byte_ids, False, {})
+    pieces = Pieces(ids, byte_ids, False, {})
     ranks = {token: place // same for place, token in enumerate(tokens)}
     vocabulary = vocabulary_of_pieces(pieces, None, [(rank, token) for token, rank in ranks.items()])
     expected = specified(text, ids, byte_ids, lambda left, right: ranks.get(left + right))
@@ -743,7 +743,7 @@ def test_characters_without_a_token_are_unknown(
     tokens: list[str], singles: set[str], text: str, joined: bool, same: int
 ) -> None:
     ids = {token: 1 + place for place, token in enumerate([*sorted(singles), *tokens])}
-    pieces = Pieces("made", ids, {}, False, {"<unk>": 0})
+    pieces = Pieces(ids, {}, False, {"<unk>": 0})
     ranks = {token: place // same for place, token in enumerate(tokens)}
     ranked = [(rank, token) for token, rank in ranks.items()]
     vocabulary = vocabulary_of_pieces(pieces, None, ranked, unknown=(0, joined))

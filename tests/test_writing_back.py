@@ -25,14 +25,12 @@ OF_THE_MODEL = {"config.json": b"{}", "model.safetensors": b"\0" * 9, "sub/token
 FORMATS = {
     "tokenizer.json": ("huggingface", ["tokenizer.json"]),
     "tekken.json": ("tekken", ["tekken.json"]),
-    "js-tiktoken": ("js-tiktoken", ["a.json"]),
     "ranks": ("tiktoken", ["tokenizer.model"]),
     "SentencePiece": ("sentencepiece", ["tokenizer.model"]),
     "GGUF": ("gguf", ["vocabulary.gguf"]),
     "vocab.json": ("gpt2", ["vocab.json", "merges.txt"]),
     "vocab.bpe": ("gpt2", ["encoder.json", "vocab.bpe"]),
 }
-IN_FOLDERS = [kind for kind in FORMATS if kind != "js-tiktoken"]
 
 
 def bpetite(*arguments: object) -> subprocess.CompletedProcess[bytes]:
@@ -84,7 +82,7 @@ def test_a_file_is_written_as_it_was_read(kind: str, tmp_path: Path) -> None:
     assert content_of(tmp_path / "again") == files
 
 
-@pytest.mark.parametrize("kind", IN_FOLDERS)
+@pytest.mark.parametrize("kind", FORMATS)
 def test_a_folder_is_written_with_all_that_is_its_tokenizers(kind: str, tmp_path: Path) -> None:
     files = {**files_of(kind), **COMPANIONS}
     if kind in ("vocab.json", "vocab.bpe"):
@@ -161,7 +159,7 @@ def test_what_other_formats_do_not_hold_is_told(tmp_path: Path) -> None:
 
 def test_a_format_that_is_only_written_back_is_refused_for_others(tmp_path: Path) -> None:
     Tokenizer.train("ab ab", 257).save(tmp_path / "tok.json")
-    for kind in ("tekken", "sentencepiece", "js-tiktoken", "gguf"):
+    for kind in ("tekken", "sentencepiece", "gguf"):
         done = bpetite("convert", tmp_path / "tok.json", tmp_path / "out", "--to", kind)
         assert (done.returncode, done.stdout) == (1, b"")
         assert f"{kind} files are written only as they were read" in done.stderr.decode()
@@ -189,7 +187,7 @@ def test_a_vocabulary_in_gguf_is_written_by_its_name(tmp_path: Path) -> None:
     assert (tmp_path / "out.gguf").read_bytes() == files_of("GGUF")["vocabulary.gguf"]
 
 
-@pytest.mark.parametrize("kind", IN_FOLDERS)
+@pytest.mark.parametrize("kind", FORMATS)
 def test_a_pickle_is_small_whatever_a_tokenizer_was_read_from(kind: str, tmp_path: Path) -> None:
     files = {**files_of(kind), "chat_template.jinja": b"{{ messages }}\r\n" * 20_000}
     put(tmp_path / "model", files)

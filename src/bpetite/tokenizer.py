@@ -805,10 +805,10 @@ class Tokenizer:
         """Load an artifact, or any other file, folder or object that holds a BPE tokenizer.
 
         Files: `tokenizer.json`, a model's folder, tiktoken's files of ranks, `vocab.json` and `merges.txt`,
-        `encoder.json` and `vocab.bpe`, `tekken.json`, GGUF, JS-tiktoken's JSON, SentencePiece's `.model` of
-        type BPE with byte fallback. Objects: a `tiktoken.Encoding`, a `tokenizers.Tokenizer`, a tokenizer of
-        transformers. If a file lacks the pattern or the special tokens, give them here (special tokens as a
-        dict with ids, or a list). `assumptions` lists what was assumed.
+        `encoder.json` and `vocab.bpe`, `tekken.json`, GGUF, SentencePiece's `.model` of type BPE with byte
+        fallback. Objects: a `tiktoken.Encoding`, a `tokenizers.Tokenizer`, a tokenizer of transformers. If a
+        file lacks the pattern or the special tokens, give them here (special tokens as a dict with ids, or a
+        list). `assumptions` lists what was assumed.
 
         A few vocabularies lack tokens for some bytes, mostly control characters. A text with such a byte is
         refused; with `missing="drop"` the byte is left out, as the model's own library does.
@@ -929,7 +929,7 @@ class Tokenizer:
         """
         from bpetite.interfaces.tiktoken import Encoding
 
-        return Encoding(name, self)
+        return Encoding(name, self._vocabulary, self._encoder)
 
     def as_huggingface(self) -> HuggingFaceTokenizer:
         """Return this tokenizer with the interface of `tokenizers.Tokenizer`; tokenizers must be installed.
@@ -989,7 +989,7 @@ class Tokenizer:
             content = huggingface.to_bytes(self._vocabulary)
             again = huggingface.parse(path, content)
             if self._vocabulary.drops_missing:
-                again = again.dropping(os.fspath(path))
+                again = again.dropping()
             self._check_export(again.vocabulary, path)
             original = Original("huggingface", {"tokenizer.json": content})
             config = config or is_folder(path)

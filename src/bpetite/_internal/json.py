@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar, get_origin, get_type_hints
 
 from bpetite._engine import cut_json
@@ -69,6 +70,25 @@ def _as_json(value: Any) -> Any:
 def refuse(path: Path, what: str) -> NoReturn:
     """Raise an error that names the file and what is wrong with it."""
     raise ValueError(f"{os.fspath(path)}: {what}")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let errors about the content of a file begin with its name.
+
+    >>> with naming("a.json"):
+    ...     raise ValueError("it is empty")
+    Traceback (most recent call last):
+    ValueError: a.json: it is empty
+    """
+    try:
+        yield
+    except UnicodeEncodeError as lone:  # half of a pair of surrogates
+        refuse(path, f"{lone.object!r:.80} is not text: {lone.reason}")
+    except RecursionError:  # from Python 3.12 on, JSON may be nested more deeply than functions
+        refuse(path, "nested too deeply to be a tokenizer")
+    except ValueError as error:
+        refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")

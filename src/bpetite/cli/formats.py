@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bpetite._internal.files import created
+from bpetite._internal.json import naming
 from bpetite._internal.names import last_part, recorded
 from bpetite.cli.options import add_special_tokens, text_argument
 from bpetite.cli.output import tell
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 FORMATS = ("bpetite", "tiktoken", "huggingface", "gpt2")
 """The formats that any tokenizer can be written in."""
 
-READ = (*FORMATS, "tekken", "gguf", "js-tiktoken", "sentencepiece")
+READ = (*FORMATS, "tekken", "gguf", "sentencepiece")
 """The formats that can be read."""
 
 ANY_FORMAT = (
@@ -82,7 +83,8 @@ def read_models(options: argparse.Namespace) -> list[tuple[str, Tokenizer]]:
     refused: list[ValueError] = []
     for path, tokenizer in read:
         try:
-            loading.check_given(path, tokenizer.vocabulary, *_given(options))
+            with naming(path):
+                loading.check_given(tokenizer.vocabulary, *_given(options))
         except ValueError as error:
             refused.append(error)
     if len(refused) == len(read):

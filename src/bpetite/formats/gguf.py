@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats import sentencepiece
@@ -77,14 +76,14 @@ _NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
 def read(path: Path, pattern: str | None = None) -> Imported:
     """Read a file; `pattern` is used if the file's name for its pattern is unknown."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        fields, has_weights = _Reader(path, content).fields()
+        fields, has_weights = _Reader(content).fields()
         kept = b"" if has_weights else content[:]
     model = fields.get("tokenizer.ggml.model")
     read_model = {"gpt2": _of_pairs, "llama": _of_pieces}.get(str(model))
     if read_model is None:
         what = _OTHER_MODELS.get(str(model), f"a tokenizer of kind {model!r:.40}")
-        refuse(path, f"it holds {what}, which cannot be read; only BPE ('gpt2', 'llama') can")
-    imported = replace(read_model(path, fields, pattern), extras=[*_extras(fields)])
+        raise ValueError(f"it holds {what}, which cannot be read; only BPE ('gpt2', 'llama') can")
+    imported = replace(read_model(fields, pattern), extras=[*_extras(fields)])
     return imported.read_from("gguf", {path: kept}, is_kept=not has_weights)
 
 
@@ -96,28 +95,31 @@ def _extras(fields: Mapping[str, Any]) -> Iterator[str]:
         yield "which special tokens begin, end and fill up texts"
 
 
-def _of_pairs(path: Path, fields: Mapping[str, Any], pattern: str | None) -> Imported:
+def _of_pairs(fields: Mapping[str, Any], pattern: str | None) -> Imported:
     """Read byte-level BPE."""
-    texts = _list_of(path, fields, "tokenizer.ggml.tokens", str)
-    merges = _list_of(path, fields, "tokenizer.ggml.merges", str)
-    kinds = _list_of(path, fields, "tokenizer.ggml.token_type", int)
+    texts = _list_of(fields, "tokenizer.ggml.tokens", str)
+    merges = _list_of(fields, "tokenizer.ggml.merges", str)
+    kinds = _list_of(fields, "tokenizer.ggml.token_type", int)
     if len(kinds) != len(texts):
-        refuse(path, f"tokenizer.ggml.token_type has {len(kinds)} values for {len(texts)} tokens")
+        raise ValueError(f"tokenizer.ggml.token_type has {len(kinds)} values for {len(texts)} tokens")
     name = fields.get("tokenizer.ggml.pre")
     used = _PATTERNS.get(str(name)) or (named_pattern(pattern) if pattern else None)
     if used is None and name is None:
-        refuse(path, "tokenizer.ggml.pre is missing, so the file does not say its pattern; give the pattern")
+        raise ValueError(
+            "tokenizer.ggml.pre is missing, so the file does not say its pattern; give the pattern"
+        )
     if used is None:
-        refuse(path, f"tokenizer.ggml.pre: the pattern called {name!r:.60} is not known; give the pattern")
+        raise ValueError(
+            f"tokenizer.ggml.pre: the pattern called {name!r:.60} is not known; give the pattern"
+        )
     ids = dict(zip(texts, range(len(texts)), strict=True))
     if len(ids) < len(texts):
-        refuse(path, f"tokenizer.ggml.tokens: {Counter(texts).most_common(1)[0][0]!r:.80} appears twice")
+        raise ValueError(f"tokenizer.ggml.tokens: {Counter(texts).most_common(1)[0][0]!r:.80} appears twice")
     kind_of = dict(zip(texts, kinds, strict=True))
     specials = {text for text, kind in kind_of.items() if kind in (_CONTROL, _USER_DEFINED) and text}
     vocabulary = vocabulary_of_pairs(
-        path,
         {text: token_id for text, token_id in ids.items() if text not in specials},
-        packed_merges(path, merges, "tokenizer.ggml.merges"),
+        packed_merges(merges, "tokenizer.ggml.merges"),
         special_tokens={text: ids[text] for text in specials},
         pattern=used,
         dialect=Dialect.named("huggingface").replace(special_ids="last"),
@@ -130,43 +132,45 @@ def _of_pairs(path: Path, fields: Mapping[str, Any], pattern: str | None) -> Imp
     return Imported(vocabulary, [f"pretokens are cut by {used!r} ({source})"])
 
 
-def _of_pieces(path: Path, fields: Mapping[str, Any], pattern: str | None) -> Imported:
+def _of_pieces(fields: Mapping[str, Any], pattern: str | None) -> Imported:
     """Read SentencePiece's BPE, which has no pattern."""
-    texts = _list_of(path, fields, "tokenizer.ggml.tokens", str)
-    scores = _list_of(path, fields, "tokenizer.ggml.scores", float)
-    kinds = _list_of(path, fields, "tokenizer.ggml.token_type", int)
+    texts = _list_of(fields, "tokenizer.ggml.tokens", str)
+    scores = _list_of(fields, "tokenizer.ggml.scores", float)
+    kinds = _list_of(fields, "tokenizer.ggml.token_type", int)
     if not len(texts) == len(scores) == len(kinds):
-        refuse(path, f"tokenizer.ggml has {len(texts)} tokens, {len(scores)} scores and {len(kinds)} types")
+        raise ValueError(
+            f"tokenizer.ggml has {len(texts)} tokens, {len(scores)} scores and {len(kinds)} types"
+        )
     if fields.get("tokenizer.ggml.remove_extra_whitespaces"):
-        refuse(path, "it removes white space, so decoding could not restore a text")
+        raise ValueError("it removes white space, so decoding could not restore a text")
     puts_space = fields.get("tokenizer.ggml.add_space_prefix", True) is not False
-    return sentencepiece.of_pieces(path, sentencepiece.Listed(texts, scores, kinds), puts_space=puts_space)
+    return sentencepiece.of_pieces(sentencepiece.Listed(texts, scores, kinds), puts_space=puts_space)
 
 
-def _list_of(path: Path, fields: Mapping[str, Any], key: str, kind: type) -> list[Any]:
+def _list_of(fields: Mapping[str, Any], key: str, kind: type) -> list[Any]:
     found = fields.get(key)
     if not isinstance(found, list) or not set(map(type, found)) <= {kind}:
-        refuse(path, f"{key} must be an array of {_NAMES_OF[kind]}")
+        raise ValueError(f"{key} must be an array of {_NAMES_OF[kind]}")
     return found
 
 
 class _Reader:
     """Reads the metadata of one file from the beginning."""
 
-    def __init__(self, path: Path, content: mmap.mmap) -> None:
-        self._path, self._content, self._at = path, content, len(MAGIC)
+    def __init__(self, content: mmap.mmap) -> None:
+        self._content, self._at = content, len(MAGIC)
 
     def fields(self) -> tuple[dict[str, Any], bool]:
         """All keys, those of the tokenizer with their values; and whether the file holds a model, too."""
         version = self._number("I")
         if version not in (2, 3):
-            refuse(self._path, f"GGUF of version {version & 0xFFFF} cannot be read; 2 and 3 can")
+            raise ValueError(f"GGUF of version {version & 0xFFFF} cannot be read; 2 and 3 can")
         has_weights = self._number("Q") > 0
         found: dict[str, Any] = {}
         for _ in range(self._count(13)):
             key = self._string()
             if key in found:
-                refuse(self._path, f"key {key!r:.80} appears twice")
+                raise ValueError(f"key {key!r:.80} appears twice")
             value = self._value(self._number("I"), key)
             found[key] = value if key.startswith("tokenizer.ggml.") else None
         return found, has_weights
@@ -186,14 +190,14 @@ class _Reader:
 
     def _form(self, kind: int, key: str, what: str) -> str:
         if kind not in _NUMBERS:
-            refuse(self._path, f"{key!r:.80}: {what} of kind {kind} cannot be read")
+            raise ValueError(f"{key!r:.80}: {what} of kind {kind} cannot be read")
         return _NUMBERS[kind]
 
     def _count(self, size: int) -> int:
         """Return the number of items that follow, each of at least `size` bytes."""
         count: int = self._number("Q")
         if count > min(_MOST_ITEMS, (len(self._content) - self._at) // size):
-            refuse(self._path, f"cut off, or broken, at byte {self._at}: there are no {count} items")
+            raise ValueError(f"cut off, or broken, at byte {self._at}: there are no {count} items")
         return count
 
     def _number(self, kind: str) -> Any:
@@ -205,12 +209,12 @@ class _Reader:
         try:
             return self._content[start : start + length].decode("utf-8")
         except UnicodeDecodeError as error:
-            refuse(self._path, f"not valid UTF-8 at byte {start + error.start}")
+            raise ValueError(f"not valid UTF-8 at byte {start + error.start}") from None
 
     def _skip(self, size: int) -> int:
         """Skip bytes, and return where they begin."""
         start = self._at
         if size > len(self._content) - start:
-            refuse(self._path, f"cut off, or broken, at byte {start}: there are no {size} more")
+            raise ValueError(f"cut off, or broken, at byte {start}: there are no {size} more")
         self._at += size
         return start

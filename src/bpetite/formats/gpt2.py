@@ -13,7 +13,7 @@ from functools import cache
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._engine import pretokenize
 from bpetite._internal.files import write_all
-from bpetite._internal.json import decoded, parse_object, refuse
+from bpetite._internal.json import decoded, naming, parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
 from bpetite.formats.huggingface_steps import SPACE, THEN
@@ -21,10 +21,10 @@ from bpetite.formats.losses import check_holds, some
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
 from bpetite.formats.shared.merges import packed_lines, parts_of
-from bpetite.formats.shared.pairs import vocabulary_of_pairs
+from bpetite.formats.shared.pairs import check_ids, vocabulary_of_pairs
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS, named_pattern
-from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
+from bpetite.vocabulary import Vocabulary, listed_special_tokens
 
 _MOST_UNMADE = 4
 """At most one in so many tokens (or two) may be made by no merge; of RoBERTa's 50,000, eight are not."""
@@ -64,37 +64,42 @@ def parse(
     configuration: Configuration | None = None,
 ) -> Imported:
     """Read the content of the two files; errors name the paths."""
-    ids = _ids(vocab_path, vocab)
-    if {"a</w>", "e</w>", "i</w>"} <= ids.keys():
-        refuse(vocab_path, "a CLIP vocabulary, whose words end in </w>, cannot be read")
     beside = configuration or Configuration()
     source = "the files do not tell which are"
     if special_tokens is None and beside.tokens:
         special_tokens, source = list(beside.tokens), "as the files beside them say"
     named = (END_OF_TEXT_TOKEN,) if special_tokens is None else listed_special_tokens(special_tokens)
-    specials, keys = _special_ids(ids, named, must_stand=special_tokens is None, told=beside.ids)
-    for text, token_id in beside.ids.items():
-        if specials.get(text, token_id) != token_id:
-            refuse(
-                vocab_path, f"{text!r:.80} has id {specials[text]}, but the files beside it say {token_id}"
-            )
-    packed, number_of = _packed_merges(merges_path, merges)
-    vocabulary = vocabulary_of_pairs(
-        merges_path,
-        {spelled: token_id for spelled, token_id in ids.items() if spelled not in keys},
-        packed,
-        special_tokens=specials,
-        pattern=_pattern(pattern, puts_space=beside.puts_space),
-        dialect=Dialect.named("huggingface").replace(special_ids="last"),
-        token_flags={text: flags for text, flags in beside.flags.items() if text in specials},
-        added_tokens=beside.not_special & specials.keys(),
-        place=lambda rank: f"line {number_of(rank)}",
-        repeated="refused",
-    )
-    _check_byte_level(vocab_path, vocabulary)
-    unmade = _unmade(vocab_path, merges_path, vocabulary)
+    with naming(vocab_path):
+        ids = _ids(vocab_path, vocab)
+        if {"a</w>", "e</w>", "i</w>"} <= ids.keys():
+            raise ValueError("a CLIP vocabulary, whose words end in </w>, cannot be read")
+        specials, keys = _special_ids(ids, named, must_stand=special_tokens is None, told=beside.ids)
+        for text, token_id in beside.ids.items():
+            if specials.get(text, token_id) != token_id:
+                raise ValueError(
+                    f"{text!r:.80} has id {specials[text]}, but the files beside it say {token_id}"
+                )
+    named_tokens = [(text, token) for text, token in beside.tokens.items() if text in specials]
+    with naming(merges_path):
+        packed, number_of = _packed_merges(merges_path, merges)
+        vocabulary = vocabulary_of_pairs(
+            {spelled: token_id for spelled, token_id in ids.items() if spelled not in keys},
+            packed,
+            special_tokens=specials,
+            pattern=_pattern(pattern, puts_space=beside.puts_space),
+            dialect=Dialect.named("huggingface").replace(special_ids="last"),
+            token_flags={text: token.flags for text, token in named_tokens},
+            added_tokens={text for text, token in named_tokens if not token.is_special},
+            place=lambda rank: f"line {number_of(rank)}",
+            repeated="refused",
+        )
+    with naming(vocab_path):
+        _check_byte_level(vocabulary)
+    with naming(merges_path):
+        unmade = _unmade(vocab_path, vocabulary)
     if pattern is None:
-        _check_assumed(vocab_path, vocabulary)
+        with naming(vocab_path):
+            _check_assumed(vocabulary)
     origin = "GPT-2's: the files name none" if pattern is None else "given"
     named_specials = f"special tokens: {some(specials) or 'none'} ({source})"
     return Imported(vocabulary, [*unmade, assumed_pattern(vocabulary.pattern, origin), named_specials])
@@ -127,7 +132,7 @@ def _special_ids(
     return specials, keys
 
 
-def _check_byte_level(path: Path, vocabulary: Vocabulary) -> None:
+def _check_byte_level(vocabulary: Vocabulary) -> None:
     """Refuse tokens that stand for no bytes, and vocabularies without a token for each byte.
 
     An empty token, as Whisper's file has one, is in no merge and so becomes no text's.
@@ -136,17 +141,16 @@ def _check_byte_level(path: Path, vocabulary: Vocabulary) -> None:
         try:
             from_printable(token.decode("utf-8"))
         except KeyError as unknown:
-            refuse(
-                path,
+            raise ValueError(
                 f"{token.decode('utf-8')!r:.80} is not byte-level: {unknown.args[0]!r} stands for no byte; "
-                "if it is a special token, name it as one",
-            )
+                "if it is a special token, name it as one"
+            ) from None
     missing = next((byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte), None)
     if missing is not None:
-        refuse(path, f"the base tokens lack byte {missing}")
+        raise ValueError(f"the base tokens lack byte {missing}")
 
 
-def _unmade(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> list[str]:
+def _unmade(vocab_path: Path, vocabulary: Vocabulary) -> list[str]:
     """Return an assumption about the tokens that no merge makes, which mostly are special tokens that nobody
     named. If there are many, merges are missing.
     """
@@ -158,11 +162,11 @@ def _unmade(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> list
         return []
     said = f"{len(unmade)} tokens, such as {arrays.token_of(min(unmade))!r:.80}, are made by no merge"
     if len(unmade) > most:
-        refuse(merges_path, f"{said}: it is cut off, or does not belong to {os.fspath(vocab_path)}")
+        raise ValueError(f"{said}: it is cut off, or does not belong to {os.fspath(vocab_path)}")
     return [f"{said}, so that no text becomes them"]
 
 
-def _check_assumed(path: Path, vocabulary: Vocabulary) -> None:
+def _check_assumed(vocabulary: Vocabulary) -> None:
     """Refuse a vocabulary of whose tokens many would be cut by its pattern, which is only assumed.
 
     Of those of models with GPT-2's pattern, it cuts none that merges make. The space that some of
@@ -173,10 +177,9 @@ def _check_assumed(path: Path, vocabulary: Vocabulary) -> None:
     texts = [token.decode("utf-8", "replace") for token in tried]
     cut = [text for text in texts if "\ufffd" not in text and len(pretokenize(text, PATTERNS["gpt2"])) > 1]
     if len(cut) * _MOST_CUT > len(texts):
-        refuse(
-            path,
+        raise ValueError(
             f"GPT-2's pattern would cut {len(cut)} of {len(texts)} tokens, such as {cut[-1]!r:.80}: "
-            "the model has another pattern; give it, or the model's tokenizer.json",
+            "the model has another pattern; give it, or the model's tokenizer.json"
         )
 
 
@@ -224,8 +227,9 @@ def _merges_txt(pairs: Iterable[BytesPair]) -> bytes:
 
 def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[BytesPair]]:
     """Read `vocab.json` and `merges.txt` as bytes; tokens that are not in printable form are plain text."""
-    with open(vocab_path, "rb") as file:
+    with open(vocab_path, "rb") as file, naming(vocab_path):
         ids = _ids(vocab_path, file.read())
+        tokens = {token_id: _spelled_or_plain(text) for text, token_id in ids.items()}
     with open(merges_path, "rb") as file:
         packed, number_of = _packed_merges(merges_path, file.read())
     spelled = cache(from_printable)  # Each merge with a token asks for it again.
@@ -236,31 +240,19 @@ def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[in
             pairs.append((spelled(left), spelled(right)))
         except (KeyError, ValueError):
             refuse(merges_path, f"line {number_of(rank)} is not a merge: {' '.join(parts)!r:.80}")
-    return {token_id: _spelled_or_plain(vocab_path, text) for text, token_id in ids.items()}, pairs
+    return tokens, pairs
 
 
-def _spelled_or_plain(path: Path, spelled: str) -> bytes:
+def _spelled_or_plain(spelled: str) -> bytes:
     try:
         return from_printable(spelled)
     except KeyError:
-        pass
-    try:
         return spelled.encode("utf-8")
-    except UnicodeEncodeError as lone:
-        refuse(path, f"{spelled!r:.80} is not text: {lone.reason}")
 
 
 def _ids(path: Path, content: bytes) -> dict[str, int]:
     ids = parse_object(path, content, "a vocab.json")
-    owner: dict[int, str] = {}
-    for spelled, token_id in ids.items():
-        if type(token_id) is not int or not 0 <= token_id <= LARGEST_ID:
-            refuse(
-                path, f"the id of {spelled!r:.80} is {token_id!r:.80}, not a number from 0 to {LARGEST_ID}"
-            )
-        if token_id in owner:
-            refuse(path, f"id {token_id} is given to {owner[token_id]!r:.80} and {spelled!r:.80}")
-        owner[token_id] = spelled
+    check_ids(ids)
     return ids
 
 

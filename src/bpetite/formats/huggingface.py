@@ -7,12 +7,11 @@ file's tokenizer gives with `add_special_tokens=False`: templates that put token
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from bpetite._constants import END_OF_TEXT_TOKEN
-from bpetite._internal.json import Json, parse_with_lists, refuse
+from bpetite._internal.json import Json, naming, parse_with_lists
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats.huggingface_characters import (
@@ -32,12 +31,12 @@ from bpetite.formats.losses import check_merges_bytes
 from bpetite.formats.shared.fields import flag, typed
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
 from bpetite.formats.shared.merges import has_part, packed_merges
-from bpetite.formats.shared.pairs import vocabulary_of_pairs
+from bpetite.formats.shared.pairs import check_ids, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.normalization import Step, normalizing, steps_in
 from bpetite.patterns import PATTERNS
-from bpetite.vocabulary import LARGEST_ID, MARK, Vocabulary
+from bpetite.vocabulary import MARK, Vocabulary
 
 _SINGLE = {chr(byte) for byte in range(0x21, 0x7F)}
 """The characters that stand for the byte that they are; as added tokens, they may still be met by merges."""
@@ -62,27 +61,22 @@ def read(path: Path) -> Imported:
 
 def parse(path: Path, content: bytes) -> Imported:
     """Read the content of a `tokenizer.json`; errors name `path` and the place in it."""
-    return parse_document(path, parse_with_lists(path, content, "a tokenizer.json"))
+    with naming(path):
+        return parse_document(parse_with_lists(path, content, "a tokenizer.json"))
 
 
-def parse_document(path: Path, document: Json) -> Imported:
+def parse_document(document: Json) -> Imported:
     """Read the object of a `tokenizer.json`, whose merges may be packed already."""
-    try:
-        return _Reader(path, document).imported()
-    except ValueError as error:
-        refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
-    except RecursionError:  # from Python 3.12 on, JSON may be nested more deeply than functions
-        refuse(path, "nested too deeply to be a tokenizer.json")
+    return _Reader(document).imported()
 
 
 class _Reader:
     """Reads one file; each method reads one part of it."""
 
-    def __init__(self, path: Path, document: Json) -> None:
+    def __init__(self, document: Json) -> None:
         version = document.get("version", "1.0")
         if version != "1.0":
             raise ValueError(f"version is {version!r:.80}; only '1.0' can be read")
-        self._path = path
         self._document = document
         self._model = _model(document.get("model"))
         self._unknown_text: str | None = self._model.get("unk_token")
@@ -126,7 +120,6 @@ class _Reader:
         cut_out = apart & self._ids.keys() if cuts else set()
         never_met = {text for text in cut_out if text.isascii() and " " not in text}
         vocabulary = vocabulary_of_pairs(
-            self._path,
             _without(self._ids, apart),
             merges,
             special_tokens=self._specials,
@@ -165,7 +158,7 @@ class _Reader:
         ids = _without(self._ids, [*apart, *byte_names])
         merges = self._merges()
         vocabulary = vocabulary_of_pieces(
-            Pieces(self._path, ids, byte_ids, before.has_marks, self._specials, frozenset(never_met)),
+            Pieces(ids, byte_ids, before.has_marks, self._specials, frozenset(never_met)),
             merges,
             pattern=before.pattern,
             puts_space=before.puts_space,
@@ -188,7 +181,7 @@ class _Reader:
         merges = self._model.get("merges")
         if isinstance(merges, bytes):
             return merges
-        return packed_merges(self._path, typed(merges, list, "model.merges"), "model.merges")
+        return packed_merges(typed(merges, list, "model.merges"), "model.merges")
 
     def _unknown(self, merges: bytes) -> tuple[int, bool] | None:
         """Return the id of what has no token, and whether it stands once for successive ones."""
@@ -260,21 +253,8 @@ def _ids(model: Json) -> dict[str, int]:
     ids: dict[str, int] = typed(model.get("vocab"), dict, "model.vocab")
     if isinstance(model.get("merges"), bytes):  # The engine has checked the ids, too.
         return ids
-    owner: dict[int, str] = {}
-    for spelled, value in ids.items():
-        token_id = _id(value, f"model.vocab[{spelled!r:.80}]")
-        if token_id in owner:
-            raise ValueError(
-                f"model.vocab: id {token_id} is given to {owner[token_id]!r:.80} and {spelled!r:.80}"
-            )
-        owner[token_id] = spelled
+    check_ids(ids, "model.vocab: ")
     return ids
-
-
-def _id(value: object, place: str) -> int:
-    if type(value) is not int or not 0 <= value <= LARGEST_ID:
-        raise ValueError(f"{place}: {value!r:.80} is not an id from 0 to {LARGEST_ID}")
-    return value
 
 
 def _special_ids(added: list[Any], ids: Mapping[str, int]) -> tuple[dict[str, int], set[str]]:
@@ -291,14 +271,14 @@ def _special_ids(added: list[Any], ids: Mapping[str, int]) -> tuple[dict[str, in
         if content in specials or not content:
             raise ValueError(f"{place}: {content!r:.80} " + ("appears twice" if content else "is empty"))
         expected = ids.get(content, next_id)  # the id in the model, or else the first after all others
-        token_id = _id(token.get("id"), f"{place}.id")
-        if token_id != expected:
+        token_id = token.get("id")
+        if type(token_id) is not int or token_id != expected:
             raise ValueError(
-                f"{place} ({content!r:.80}) has id {token_id}, but tokenizers gives it {expected}; "
+                f"{place} ({content!r:.80}) has id {token_id!r:.80}, but tokenizers gives it {expected}; "
                 "an added token gets another id only by standing in model.vocab too"
             )
-        specials[content], alike[content] = token_id, token
-        next_id = max(next_id, token_id + 1)
+        specials[content], alike[content] = expected, token
+        next_id = max(next_id, expected + 1)
     return specials, {text for text, token in alike.items() if not flag(token, "added_tokens", "special")}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bpetite._internal.json import naming
 from bpetite.formats import huggingface
 from bpetite.formats.shared.imported import Imported, assumed_pattern
 from bpetite.formats.shared.peers import tokenizers_library
@@ -17,7 +18,7 @@ from bpetite.vocabulary import Arrays, Vocabulary
 
 def read(tokenizer: Any) -> Imported:
     """Read a `tiktoken.Encoding`, a `tokenizers.Tokenizer` or a tokenizer of transformers."""
-    if isinstance(own := getattr(getattr(tokenizer, "_tokenizer", None), "vocabulary", None), Vocabulary):
+    if isinstance(own := getattr(tokenizer, "_vocabulary", None), Vocabulary):
         return Imported(own, is_own=True)  # what `as_tiktoken` gives
     libraries = {kind.__module__.partition(".")[0] for kind in type(tokenizer).__mro__}
     if "tiktoken" in libraries:
@@ -44,10 +45,7 @@ def read(tokenizer: Any) -> Imported:
 def _of_tiktoken(encoding: Any) -> Imported:
     ranks: dict[bytes, int] = encoding._mergeable_ranks
     in_order = sorted(ranks.items(), key=lambda item: item[1])
-    vocabulary = vocabulary_of_ranks(
-        f"tiktoken's {encoding.name}",
-        Arrays.of({rank: token for token, rank in in_order}),
-        encoding._pat_str,
-        encoding._special_tokens,
-    )
+    with naming(f"tiktoken's {encoding.name}"):
+        arrays = Arrays.of({rank: token for token, rank in in_order})
+        vocabulary = vocabulary_of_ranks(arrays, encoding._pat_str, encoding._special_tokens)
     return Imported(vocabulary, [assumed_pattern(vocabulary.pattern, "the encoding's")])

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
-from bpetite._internal.json import parse_object, parse_with_lists, refuse, refuse_mark
+from bpetite._internal.json import naming, parse_object, parse_with_lists, refuse, refuse_mark
 from bpetite._internal.types import Missing, SpecialTokens
-from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, sentencepiece, tekken, tiktoken
+from bpetite.formats import gguf, gpt2, huggingface, live, sentencepiece, tekken, tiktoken
 from bpetite.formats.shared import configuration
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import Imported, Original
@@ -109,35 +109,31 @@ def load(
     if missing not in ("refuse", "drop"):
         raise ValueError(f'missing must be "refuse" or "drop", not {missing!r:.40}')
     if isinstance(source, str | os.PathLike):
-        read = _of_folder if os.path.isdir(source) else _of_file
-        found = read(os.fspath(source), _Given(pattern, special_tokens))
+        name = os.fspath(source)
+        read = _of_folder if os.path.isdir(name) else _of_file
+        found = read(name, _Given(pattern, special_tokens))
     else:
+        name = type(source).__name__
         found = live.read(source)
-    if missing == "drop":
-        found = found.dropping(_name_of(source))
-    if must_agree:
-        check_given(source, found.vocabulary, pattern, special_tokens)
+    with naming(name):
+        if missing == "drop":
+            found = found.dropping()
+        if must_agree:
+            check_given(found.vocabulary, pattern, special_tokens)
     return found
 
 
-def _name_of(source: object) -> str:
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else type(source).__name__
-
-
-def check_given(
-    source: object, vocabulary: Vocabulary, pattern: str | None, special_tokens: SpecialTokens | None
-) -> None:
-    """Refuse a given pattern or special token that the source contradicts."""
-    name = _name_of(source)
+def check_given(vocabulary: Vocabulary, pattern: str | None, special_tokens: SpecialTokens | None) -> None:
+    """Refuse a given pattern or special token that a vocabulary contradicts."""
     if pattern is not None and not _is_called(vocabulary.pattern, pattern):
-        refuse(name, f"its pattern is {vocabulary.pattern}, not {pattern}")
+        raise ValueError(f"its pattern is {vocabulary.pattern}, not {pattern}")
     for text in special_tokens or ():
         actual = vocabulary.special_tokens.get(text)
         wanted = special_tokens[text] if isinstance(special_tokens, Mapping) else actual
         if actual is None:
-            refuse(name, f"{text!r} is not a special token there")
+            raise ValueError(f"{text!r} is not a special token there")
         if wanted != actual:
-            refuse(name, f"special token {text!r} has id {actual} there, not {wanted}")
+            raise ValueError(f"special token {text!r} has id {actual} there, not {wanted}")
 
 
 def _is_called(pattern: str, given: str) -> bool:
@@ -164,14 +160,11 @@ def _of_folder(folder: str, given: _Given) -> Imported:
         found = _of_two_files(paths[0], paths[1], given)
     else:
         beside = configuration.read_configuration(folder)
-        is_model = files[0].endswith(".model")
-        if is_model and beside.has_shifted_ids:
-            refuse(
-                folder,
-                f"a {beside.kind}Tokenizer numbers the pieces of {files[0]} anew, which cannot be read",
-            )
+        if files[0].endswith(".model") and beside.has_shifted_ids:
+            what = f"a {beside.kind}Tokenizer numbers the pieces of {files[0]} anew"
+            refuse(folder, f"{what}, which cannot be read")
         given = replace(given, beside=beside)
-        if given.special_tokens is None and (is_model or files[0].endswith(".tiktoken")):
+        if given.special_tokens is None and files[0].endswith((".model", ".tiktoken")):
             given = replace(given, special_tokens=beside.ids or None)
         found = _of_file(paths[0], given)
         others_said = _not_looked_for(found.vocabulary, beside)
@@ -265,8 +258,12 @@ def _of_file(path: str, given: _Given) -> Imported:
     with open(path, "rb") as file:
         beginning = file.read(1024)
         if beginning.startswith(gguf.MAGIC):
-            return gguf.read(path, given.pattern)
-        _refuse_known(path, beginning)
+            with naming(path):
+                return gguf.read(path, given.pattern)
+        refuse_mark(path, beginning)
+        for pattern, what in _OTHER_FORMATS:
+            if re.match(pattern, beginning):
+                refuse(path, what)
         size = os.fstat(file.fileno()).st_size
         is_binary = b"\0" in beginning and not beginning.startswith(b"{")
         if is_binary and not sentencepiece.may_begin(beginning):
@@ -281,7 +278,8 @@ def _of_file(path: str, given: _Given) -> Imported:
         if content.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
             return _of_one_of_two(path, "merges", "ids", given)
         if sentencepiece.is_model(content):
-            pieces = sentencepiece.parse(path, content, given.beside)
+            with naming(path):
+                pieces = sentencepiece.parse(content, given.beside)
             return pieces.read_from("sentencepiece", {path: content})
     return _of_json(path, content, given)
 
@@ -295,15 +293,14 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
     if has_version:
         vocabulary = _persistence.vocabulary_of_document(document, path)
         return Imported(vocabulary, is_own=True)
-    if isinstance(document.get("model"), dict) or "pre_tokenizer" in keys:
-        return huggingface.parse_document(path, document).read_from("huggingface", {path: content})
-    if {"config", "vocab"} <= keys:
-        return tekken.parse_document(path, document).read_from("tekken", {path: content})
-    if "added_tokens_decoder" in keys or "tokenizer_class" in keys:
-        refuse(path, "it only configures a tokenizer; give the folder that it is in")
-    if not {"bpe_ranks", "pat_str"} <= keys:
-        refuse(path, "schema_version is missing, and nothing else says what kind of tokenizer this is")
-    return js_tiktoken.parse_document(path, document).read_from("js-tiktoken", {path: content})
+    with naming(path):
+        if isinstance(document.get("model"), dict) or "pre_tokenizer" in keys:
+            return huggingface.parse_document(document).read_from("huggingface", {path: content})
+        if {"config", "vocab"} <= keys:
+            return tekken.parse_document(document).read_from("tekken", {path: content})
+        if "added_tokens_decoder" in keys or "tokenizer_class" in keys:
+            raise ValueError("it only configures a tokenizer; give the folder that it is in")
+        raise ValueError("schema_version is missing, and nothing else says what kind of tokenizer this is")
 
 
 def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Imported:
@@ -317,11 +314,3 @@ def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Importe
         other = os.path.basename(paths[lacking])
         refuse(path, f"it holds {held}, but no {lacking}, and {other} is not beside it")
     return _of_two_files(paths["ids"], paths["merges"], given)
-
-
-def _refuse_known(path: str, beginning: bytes) -> None:
-    """Refuse known formats by name, by how a file begins."""
-    refuse_mark(path, beginning)
-    for pattern, what in _OTHER_FORMATS:
-        if re.match(pattern, beginning):
-            refuse(path, what)

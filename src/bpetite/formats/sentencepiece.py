@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from bpetite._internal.json import refuse
-from bpetite._internal.types import Path
 from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.configuration import Configuration, NamedToken
 from bpetite.formats.shared.imported import Imported
@@ -45,8 +43,8 @@ def is_model(content: bytes) -> bool:
     if not may_begin(content):
         return False
     try:
-        number, value = next(_fields("", content))
-        inner = dict(_fields("", cast(bytes, value)))
+        number, value = next(_fields(content))
+        inner = dict(_fields(cast(bytes, value)))
     except (StopIteration, ValueError):
         return False
     return bool(inner) and (number != _PIECE or isinstance(inner.get(1), bytes))
@@ -61,35 +59,36 @@ class Listed:
     kinds: list[int] = field(default_factory=list)
 
 
-def parse(path: Path, content: bytes, beside: Configuration | None = None) -> Imported:
-    """Read a file's content, and add the tokens that a configuration beside it names; errors name `path`."""
+def parse(content: bytes, beside: Configuration | None = None) -> Imported:
+    """Read a file's content, and add the tokens that a configuration beside it names."""
     pieces, trainer, normalizer = Listed(), Fields(), Fields()
-    for number, value in _fields(path, content):
+    for number, value in _fields(content):
         if number == _PIECE and isinstance(value, bytes):
-            text, score, kind = _piece(path, len(pieces.texts), value)
+            text, score, kind = _piece(len(pieces.texts), value)
             pieces.texts.append(text)
             pieces.scores.append(score)
             pieces.kinds.append(kind)
         elif number in (_TRAINER, _NORMALIZER) and isinstance(value, bytes):
-            (trainer if number == _TRAINER else normalizer).update(_fields(path, value))
+            (trainer if number == _TRAINER else normalizer).update(_fields(value))
     if (kind := trainer.get(3, 1)) != _BPE:
         known = _KINDS.get(kind, "no known kind")
-        refuse(path, f"a SentencePiece model of {known}; only BPE can be read")
+        raise ValueError(f"a SentencePiece model of {known}; only BPE can be read")
     if not normalizer.get(5, 1):
-        refuse(
-            path, "it does not replace spaces by U+2581 (escape_whitespaces is off), which is not supported"
+        raise ValueError(
+            "it does not replace spaces by U+2581 (escape_whitespaces is off), which is not supported"
         )
     if trainer.get(24):
-        refuse(path, "it puts the space after a text (treat_whitespace_as_suffix), which is not supported")
-    steps, said = _normalization(path, normalizer, pieces)
+        raise ValueError(
+            "it puts the space after a text (treat_whitespace_as_suffix), which is not supported"
+        )
+    steps, said = _normalization(normalizer, pieces)
     puts_space = bool(normalizer.get(3, 1))
-    imported = of_pieces(path, pieces, puts_space=puts_space, steps=steps, beside=beside)
+    imported = of_pieces(pieces, puts_space=puts_space, steps=steps, beside=beside)
     lost = ("the scores of pieces, but not their order", "the settings of training")
     return replace(imported, said=[*said, *imported.said], extras=lost)
 
 
 def of_pieces(
-    path: Path,
     pieces: Listed,
     *,
     puts_space: bool,
@@ -101,7 +100,7 @@ def of_pieces(
     `steps` come before the one that puts a space before a text.
     """
     ids = dict(zip(pieces.texts, range(len(pieces.texts)), strict=True))
-    _check_pieces(path, pieces, ids)
+    _check_pieces(pieces, ids)
     byte_ids: dict[int, int] = {}
     special_tokens: dict[str, int] = {}
     flags: dict[str, Sequence[str]] = {}
@@ -114,8 +113,7 @@ def of_pieces(
         # User-defined pieces are searched in the original text, with plain spaces.
         plain = text.replace(MARK, " ") if kind == _USER_DEFINED else text
         if kind == _USER_DEFINED and one_space(plain) != plain:
-            refuse(
-                path,
+            raise ValueError(
                 f"user-defined piece {token_id} ({text!r:.80}) has spaces at an end, or several, "
                 "and remove_extra_whitespaces is on, which is not supported together",
             )
@@ -124,16 +122,16 @@ def of_pieces(
         del ids[text]
         if kind == _BYTE:
             if text not in BYTE_NAMES:
-                refuse(path, f"piece {token_id}: {text!r:.80} is not the name of a byte")
+                raise ValueError(f"piece {token_id}: {text!r:.80} is not the name of a byte")
             byte_ids[BYTE_NAMES[text]] = token_id
             continue
         if kind == _USER_DEFINED:
             user_defined.append(plain)
             flags[plain] = ["normalized"]
         if plain in special_tokens:
-            refuse(path, f"piece {token_id}: {plain!r:.80} appears twice")
+            raise ValueError(f"piece {token_id}: {plain!r:.80} appears twice")
         special_tokens[plain] = token_id
-    added = _added_beside(path, beside or Configuration(), pieces, special_tokens)
+    added = _added_beside(beside or Configuration(), pieces, special_tokens)
     for text, token in added.items():
         special_tokens[text] = cast(int, token.token_id)
         flags[text] = token.flags
@@ -141,9 +139,9 @@ def of_pieces(
             user_defined.append(text)
     space: list[Step] = [("Prepend first", " ")] if puts_space else []
     vocabulary = vocabulary_of_pieces(
-        Pieces(path, ids, byte_ids, True, special_tokens),
+        Pieces(ids, byte_ids, True, special_tokens),
         None,
-        _ranked(path, pieces),
+        _ranked(pieces),
         normalization=(*steps, *space, ("Replace", MARK, " "), *end),
         token_flags={text: names for text, names in flags.items() if names},
         added_tokens=user_defined,
@@ -163,7 +161,7 @@ def of_pieces(
 
 
 def _added_beside(
-    path: Path, beside: Configuration, pieces: Listed, special_tokens: Mapping[str, int]
+    beside: Configuration, pieces: Listed, special_tokens: Mapping[str, int]
 ) -> dict[str, NamedToken]:
     """Return the tokens that a configuration adds; one that contradicts the pieces is refused."""
     added: dict[str, NamedToken] = {}
@@ -172,8 +170,7 @@ def _added_beside(
             continue
         token_id = token.token_id
         if token_id < len(pieces.texts) and pieces.texts[token_id].replace(MARK, " ") != text:
-            refuse(
-                path,
+            raise ValueError(
                 f"the files beside it say that {token_id} is {text!r:.80}, but it is piece "
                 f"{pieces.texts[token_id]!r:.80}",
             )
@@ -181,33 +178,32 @@ def _added_beside(
     return added
 
 
-def _check_pieces(path: Path, pieces: Listed, ids: Mapping[str, int]) -> None:
+def _check_pieces(pieces: Listed, ids: Mapping[str, int]) -> None:
     """Refuse pieces that are empty, appear twice or are of a kind that cannot be repeated."""
     if "" in ids:
-        refuse(path, f"piece {ids['']}: '' is empty")
+        raise ValueError(f"piece {ids['']}: '' is empty")
     if len(ids) < len(pieces.texts):
         place, text = next(item for item in enumerate(pieces.texts) if ids[item[1]] != item[0])
-        refuse(path, f"piece {ids[text]}: {text!r:.80} appears twice, at {place} first")
+        raise ValueError(f"piece {ids[text]}: {text!r:.80} appears twice, at {place} first")
     if _UNUSED in pieces.kinds:
         place = pieces.kinds.index(_UNUSED)
         text = pieces.texts[place]
-        refuse(
-            path,
+        raise ValueError(
             f"piece {place}: {text!r:.80} is marked as unused: "
             "what stands for it depends on the text around it",
         )
 
 
-def _ranked(path: Path, pieces: Listed) -> list[tuple[float, str]]:
+def _ranked(pieces: Listed) -> list[tuple[float, str]]:
     """Return the pieces of several characters with their ranks: the highest score is the lowest."""
     scored = zip(pieces.texts, pieces.scores, pieces.kinds, strict=True)
     ranked = [(-score, text) for text, score, kind in scored if kind == _NORMAL and len(text) > 1]
     if unordered := [text for score, text in ranked if math.isnan(score)]:
-        refuse(path, f"the score of {unordered[0]!r:.80} is not a number")
+        raise ValueError(f"the score of {unordered[0]!r:.80} is not a number")
     return ranked
 
 
-def _normalization(path: Path, normalizer: Fields, pieces: Listed) -> tuple[list[Step], list[str]]:
+def _normalization(normalizer: Fields, pieces: Listed) -> tuple[list[Step], list[str]]:
     """Return the first steps of the normalization, and assumptions about texts that do not come back."""
     steps: list[Step] = []
     said: list[str] = []
@@ -216,9 +212,7 @@ def _normalization(path: Path, normalizer: Fields, pieces: Listed) -> tuple[list
         symbols = {text for text, kind in listed if kind == _USER_DEFINED and text}
         # User-defined pieces are looked for first, and are kept as they are.
         begun = tuple(symbols)
-        replaced = {
-            text: new for text, new in replaced_texts(path, compiled).items() if not text.startswith(begun)
-        }
+        replaced = {text: new for text, new in replaced_texts(compiled).items() if not text.startswith(begun)}
         replaced |= {symbol: symbol for symbol in sorted(symbols)}
         steps.append(("Map", json.dumps(replaced, ensure_ascii=False, sort_keys=True, separators=(",", ":"))))
         name = normalizer.get(1, b"")
@@ -235,39 +229,39 @@ def _normalization(path: Path, normalizer: Fields, pieces: Listed) -> tuple[list
 # The message ---------------------------------------------------------------------------------------------
 
 
-def _piece(path: Path, place: int, message: bytes) -> tuple[str, float, int]:
+def _piece(place: int, message: bytes) -> tuple[str, float, int]:
     """Return the text, score and kind of a piece."""
-    found: Fields = {1: b"", 2: b"\0\0\0\0", 3: _NORMAL, **dict(_fields(path, message))}
+    found: Fields = {1: b"", 2: b"\0\0\0\0", 3: _NORMAL, **dict(_fields(message))}
     try:
         return found[1].decode("utf-8"), struct.unpack("<f", found[2])[0], found[3] + 0
     except UnicodeDecodeError as error:
-        refuse(path, f"piece {place}: not valid UTF-8 at byte {error.start}")
+        raise ValueError(f"piece {place}: not valid UTF-8 at byte {error.start}") from None
     except (AttributeError, TypeError, struct.error):
-        refuse(path, f"piece {place} is not a text with a score and a kind")
+        raise ValueError(f"piece {place} is not a text with a score and a kind") from None
 
 
-def _fields(path: Path, message: bytes) -> Iterator[tuple[int, int | bytes]]:
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     """Yield the fields of a message: their numbers with integers, or with bytes."""
     at, end = 0, len(message)
     while at < end:
-        key, at = _varint(path, message, at)
+        key, at = _varint(message, at)
         kind = key & 7
         if kind in (_VARINT, _BYTES):
-            value, at = _varint(path, message, at)
+            value, at = _varint(message, at)
             if kind == _VARINT:
                 yield key >> 3, value
                 continue
         elif kind in (_FIXED_32, _FIXED_64):
             value = 4 if kind == _FIXED_32 else 8
         else:
-            refuse(path, f"broken at byte {at}: there is no kind of field {kind}")
+            raise ValueError(f"broken at byte {at}: there is no kind of field {kind}")
         if value > end - at:
-            refuse(path, f"cut off, or broken: a field of {value} bytes, and {end - at} are left")
+            raise ValueError(f"cut off, or broken: a field of {value} bytes, and {end - at} are left")
         yield key >> 3, message[at : at + value]
         at += value
 
 
-def _varint(path: Path, message: bytes, at: int) -> tuple[int, int]:
+def _varint(message: bytes, at: int) -> tuple[int, int]:
     """Read the number at a place; return it and its end."""
     if at < len(message) and message[at] < 0x80:  # as most are
         return message[at], at + 1
@@ -276,4 +270,4 @@ def _varint(path: Path, message: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << 7 * place
         if byte < 0x80:
             return value, at + place + 1
-    return refuse(path, "cut off, or broken, within a number")
+    raise ValueError("cut off, or broken, within a number")

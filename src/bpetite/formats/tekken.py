@@ -6,13 +6,16 @@ the vocabulary has; the surplus is unused.
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
-from bpetite._internal.json import Json, refuse, type_name
-from bpetite._internal.types import Path
+from bpetite._internal.json import Json
+from bpetite.formats.shared.fields import typed
 from bpetite.formats.shared.imported import Imported, assumed_pattern
-from bpetite.formats.tiktoken import arrays_of_lines, vocabulary_of_ranks
+from bpetite.formats.tiktoken import vocabulary_of_ranks
+from bpetite.vocabulary import Arrays
 
 _MOST_SPECIALS = 100_000
 _UNNAMED = (
@@ -23,27 +26,19 @@ _UNNAMED = (
 """The first special tokens of files that list none."""
 
 
-def parse_document(path: Path, document: Json) -> Imported:
-    """Read the object of a `tekken.json`; errors name `path` and the place in it."""
-    config = document["config"]
-    if not isinstance(config, dict):
-        refuse(path, f"config must be an object, not {type_name(config)}")
-    special_count = _number(path, config, "default_num_special_tokens", _MOST_SPECIALS)
-    size = _number(path, config, "default_vocab_size", 2**31) - special_count
-    pattern = config.get("pattern")
-    if not isinstance(pattern, str):
-        refuse(path, f"config.pattern must be a string, not {type_name(pattern)}")
-    vocab = document["vocab"]
-    if not isinstance(vocab, list):
-        refuse(path, f"vocab must be a list, not {type_name(vocab)}")
+def parse_document(document: Json) -> Imported:
+    """Read the object of a `tekken.json`; errors name the place in it."""
+    config: Json = typed(document["config"], dict, "config")
+    special_count = _number(config, "default_num_special_tokens", _MOST_SPECIALS)
+    size = _number(config, "default_vocab_size", 2**31) - special_count
+    pattern = typed(config.get("pattern"), str, "config.pattern")
+    vocab: list[Any] = typed(document["vocab"], list, "vocab")
     if not 0 <= size <= len(vocab):
-        refuse(path, f"config asks for {size} tokens besides special ones, but vocab has {len(vocab)}")
-    lines = [_line(path, rank, entry, special_count) for rank, entry in enumerate(vocab[:size])]
-    ranks = arrays_of_lines(path, lines, "vocab[{}].token_bytes".format)
-    specials = _special_tokens(path, document.get("special_tokens"), special_count)
-    vocabulary = vocabulary_of_ranks(path, ranks, pattern, specials)
+        raise ValueError(f"config asks for {size} tokens besides special ones, but vocab has {len(vocab)}")
+    ranks = {rank + special_count: _token(rank, entry) for rank, entry in enumerate(vocab[:size])}
+    specials = _special_tokens(document.get("special_tokens"), special_count)
     return Imported(
-        vocabulary,
+        vocabulary_of_ranks(Arrays.of(ranks), pattern, specials),
         [
             assumed_pattern(pattern, "from the file"),
             "special tokens in a text are found unless they are to be text; mistral_common finds none",
@@ -62,36 +57,35 @@ def _extras(document: Json, unused: int) -> Iterator[str]:
         yield f"the settings called {key!r:.40}"
 
 
-def _number(path: Path, config: Json, key: str, most: int) -> int:
+def _number(config: Json, key: str, most: int) -> int:
     value = config.get(key)
     if type(value) is not int or not 0 <= value <= most:
-        refuse(path, f"config.{key} must be a number from 0 to {most}, not {value!r:.80}")
+        raise ValueError(f"config.{key} must be a number from 0 to {most}, not {value!r:.80}")
     return value
 
 
-def _line(path: Path, rank: int, entry: Any, special_count: int) -> str:
-    """Return the token of a rank and its id, as a line of a file of ranks."""
+def _token(rank: int, entry: Any) -> bytes:
+    """Return the token of a rank."""
     if not isinstance(entry, dict) or type(entry.get("rank")) is not int or entry["rank"] != rank:
-        refuse(path, f"vocab[{rank}] must be an object with rank {rank}")
-    if not isinstance(spelled := entry.get("token_bytes"), str):
-        refuse(path, f"vocab[{rank}].token_bytes: {spelled!r:.80} is not the base64 of a token")
-    return f"{spelled} {rank + special_count}"
+        raise ValueError(f"vocab[{rank}] must be an object with rank {rank}")
+    spelled, token = entry.get("token_bytes"), b""
+    if isinstance(spelled, str):
+        with suppress(ValueError):
+            token = binascii.a2b_base64(spelled)
+    if not token or binascii.b2a_base64(token, newline=False).decode() != spelled:
+        raise ValueError(f"vocab[{rank}].token_bytes: {spelled!r:.80} is not the base64 of a token")
+    return token
 
 
-def _special_tokens(path: Path, listed: Any, count: int) -> dict[str, int]:
+def _special_tokens(listed: Any, count: int) -> dict[str, int]:
     """Return the ids of special tokens; those without a name in the file get the names of mistral_common."""
-    names: dict[int, str] = {}
-    if listed is None:
-        names = dict(enumerate(_UNNAMED[:count]))
-    elif not isinstance(listed, list):
-        refuse(path, f"special_tokens must be a list, not {type_name(listed)}")
-    else:
-        for place, value in enumerate(listed):
-            rank, text = (value.get("rank"), value.get("token_str")) if isinstance(value, dict) else (0, 0)
-            if type(rank) is not int or not 0 <= rank < count or rank in names or not isinstance(text, str):
-                refuse(path, f"special_tokens[{place}] must have a rank of its own below {count}, and a text")
-            names[rank] = text
+    names = dict(enumerate(_UNNAMED[:count])) if listed is None else {}
+    for place, value in enumerate([] if listed is None else typed(listed, list, "special_tokens")):
+        rank, text = (value.get("rank"), value.get("token_str")) if isinstance(value, dict) else (0, 0)
+        if type(rank) is not int or not 0 <= rank < count or rank in names or not isinstance(text, str):
+            raise ValueError(f"special_tokens[{place}] must have a rank of its own below {count}, and a text")
+        names[rank] = text
     specials = {names.get(rank, f"<SPECIAL_{rank}>"): rank for rank in range(count)}
     if len(specials) < count:
-        refuse(path, "special_tokens: a text appears twice")
+        raise ValueError("special_tokens: a text appears twice")
     return specials

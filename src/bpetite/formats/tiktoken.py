@@ -10,23 +10,18 @@ from __future__ import annotations
 import binascii
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bpetite._engine import base64_lines, covers_all_text, read_pattern, recover_merges, same_pattern
 from bpetite._internal.arguments import worded
-from bpetite._internal.json import refuse
+from bpetite._internal.json import naming
 from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
 from bpetite.formats.losses import check_holds
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
-from bpetite.formats.shared.imported import (
-    IN_TEXTS,
-    Imported,
-    assumed_pattern,
-    checked_vocabulary,
-)
+from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
 from bpetite.formats.shared.published import PUBLISHED
 from bpetite.patterns import PATTERNS, named_pattern, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
@@ -82,17 +77,12 @@ def parse(
     normalization: str | None = None,
 ) -> Imported:
     """Read a file's content; errors name `path`."""
-    try:
+    with naming(path):
         _check_means_the_same(named_pattern(pattern))
-    except ValueError as error:
-        refuse(path, str(error))
-    try:
         tokens, empty = base64_lines(content, LARGEST_ID)
-    except ValueError as error:
-        refuse(path, str(error))
-    vocabulary = vocabulary_of_ranks(path, Arrays(*tokens), pattern, special_tokens, normalization, empty)
-    if vocabulary.whole_pretoken_first and not whole_pretoken_first:
-        refuse(path, "there are tokens that no merge makes; tiktoken gives them to whole pretokens")
+        vocabulary = vocabulary_of_ranks(Arrays(*tokens), pattern, special_tokens, normalization, empty)
+        if vocabulary.whole_pretoken_first and not whole_pretoken_first:
+            raise ValueError("there are tokens that no merge makes; tiktoken gives them to whole pretokens")
     said = [assumed_pattern(vocabulary.pattern, "given: the file names none")]
     if not vocabulary.special_tokens:
         said.append("there are no special tokens (the file names none, and none were given)")
@@ -100,25 +90,20 @@ def parse(
 
 
 def vocabulary_of_ranks(
-    path: Path,
     ranks: Arrays,
     pattern: str,
     special_tokens: SpecialTokens = (),
     normalization: str | None = None,
     empty: Sequence[int] = (),
 ) -> Vocabulary:
-    """Make the vocabulary of tokens in the order of rank, some of them `empty`; errors name `path`."""
+    """Make the vocabulary of tokens in the order of rank, some of them `empty`."""
     specials = _special_ids(special_tokens, [*empty, *memoryview(ranks.ids).cast("I")[-1:]])
-    try:
-        merges, unreachable = recover_merges(ranks.ids, ranks.tokens, ranks.ends)
-        pattern = as_tiktoken_reads(pattern)
-    except ValueError as error:
-        refuse(path, str(error))
-    vocabulary = checked_vocabulary(
-        path,
+    merges, unreachable = recover_merges(ranks.ids, ranks.tokens, ranks.ends)
+    vocabulary = Vocabulary.of_arrays(
         replace(ranks, merges=merges),
+        irregular=True,
         special_tokens=specials,
-        pattern=pattern,
+        pattern=as_tiktoken_reads(pattern),
         dialect=Dialect.named("tiktoken"),
         whole_pretoken_first=bool(unreachable),
         normalization=normalization,
@@ -128,24 +113,8 @@ def vocabulary_of_ranks(
     )
     missing = [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]
     if missing:
-        refuse(path, f"no line holds the single byte {bytes([missing[0]])!r}")
+        raise ValueError(f"no line holds the single byte {bytes([missing[0]])!r}")
     return vocabulary
-
-
-def arrays_of_lines(path: Path, lines: Sequence[str], place: Callable[[int], str]) -> Arrays:
-    """Read lines of a token in base64 and its number, in any order; an error names the place of a line.
-
-    >>> arrays_of_lines("a.json", ["YWI= 5", "YQ== 4"], "line {}".format).token_of(5)
-    b'ab'
-    """
-    try:
-        tokens, empty = base64_lines("\n".join(lines).encode("utf-8", "replace"), LARGEST_ID)
-    except ValueError as error:
-        line, _, what = str(error).removeprefix("line ").partition(": ")
-        refuse(path, f"{place(int(line) - 1)}: {what}")
-    if empty or len(tokens[0]) != 4 * len(lines):
-        refuse(path, "a token is empty, or has a line break")
-    return Arrays(*tokens)
 
 
 def _special_ids(special_tokens: SpecialTokens, ranks: Iterable[int]) -> dict[str, int]:

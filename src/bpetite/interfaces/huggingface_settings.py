@@ -63,7 +63,7 @@ class ReadModel:
         merges = [merge.split(" ") if isinstance(merge, str) else merge for merge in model.get("merges", ())]
         merged = {*chain.from_iterable(merges), *map("".join, merges)} if added else set()
         document["added_tokens"] = [token for token in tokens if token["content"] not in added & merged]
-        return cls(huggingface.parse_document("tokenizer", document).vocabulary, real)
+        return cls(huggingface.parse_document(document).vocabulary, real)
 
 
 class Settings:

@@ -13,11 +13,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
+from bpetite._engine import Encoder
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Special
-from bpetite.encoding.encoded_parts import EncodedParts
+from bpetite.encoding.encoder import encoder_of
 from bpetite.encoding.fitting import any_of
 from bpetite.formats.tiktoken import check_expressible, covering_pattern
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
@@ -30,41 +31,27 @@ _Disallowed = Literal["all"] | Collection[str]
 _END_OF_TEXT = "<|endoftext|>"
 
 
-class EncodesAndDecodes(Protocol):
-    """What is used of the tokenizer, which stands above this module."""
-
-    @property
-    def vocabulary(self) -> Vocabulary: ...  # noqa: D102
-    def encode(self, text: str, special: Special) -> list[int]: ...  # noqa: D102
-    def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> EncodedParts: ...  # noqa: D102
-    def encode_batch(  # noqa: D102
-        self, texts: Iterable[str], *, special: Special, num_threads: int | None
-    ) -> list[list[int]]: ...
-    def encode_to_numpy(self, text: str, special: Special) -> NDArray[Any]: ...  # noqa: D102
-    def decode_bytes(self, ids: Iterable[int]) -> bytes: ...  # noqa: D102
-    def token_bytes(self, token_id: int) -> bytes: ...  # noqa: D102
-
-
 class Encoding:
     """A tokenizer with the interface of `tiktoken.Encoding`."""
 
-    def __init__(self, name: str, tokenizer: EncodesAndDecodes) -> None:
+    def __init__(self, name: str, vocabulary: Vocabulary, encoder: Encoder | None = None) -> None:
         self.name = name
-        self._tokenizer = tokenizer
-        self._special_tokens = dict(tokenizer.vocabulary.special_tokens)
-        self.max_token_value = max([*tokenizer.vocabulary.tokens, *self._special_tokens.values()])
+        self._vocabulary = vocabulary
+        self._encoder = encoder or encoder_of(vocabulary)
+        self._special_tokens = dict(vocabulary.special_tokens)
+        self.max_token_value = max([*vocabulary.tokens, *self._special_tokens.values()])
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Encoding, (self.name, self._tokenizer)
+        return Encoding, (self.name, self._vocabulary)
 
     # Encoding ----------------------------------------------------------------------------------------
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text; special tokens are ordinary text."""
-        return self._tokenizer.encode(_checked(text), "text")
+        return self._encoder.encode(_checked(text), "text")
 
     def encode(
         self,
@@ -86,9 +73,8 @@ class Encoding:
     ) -> NDArray[np.uint32]:
         """Encode text into an array."""
         allowed = self._allowed([text], allowed_special, disallowed_special)
-        text.encode("utf-8")
         if whole := self._whole(allowed):
-            return self._tokenizer.encode_to_numpy(text, whole)
+            return self._encoder.encode_to_numpy(text, whole)
         return np.array(self._encode(text, allowed), np.uint32)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
@@ -117,11 +103,11 @@ class Encoding:
 
     def _encode(self, text: str, allowed: AbstractSet[str]) -> list[int]:
         if whole := self._whole(allowed):
-            return self._tokenizer.encode(text, whole)
+            return self._encoder.encode(text, whole)
         # Splitting by a group keeps the matches, as every second item.
         segments = re.split(f"({any_of(frozenset(allowed)).pattern})", text)
         kinds: cycle[Special] = cycle(("text", "parse"))
-        return self._tokenizer.encode_parts(zip(segments, kinds, strict=False)).ids
+        return self._encoder.encode_parts(zip(segments, kinds, strict=False))[0]
 
     def _encode_batch(
         self, texts: Iterable[str], allowed: AbstractSet[str], num_threads: int
@@ -129,7 +115,7 @@ class Encoding:
         _check_workers(num_threads)
         checked = [_checked(text) for text in texts]
         if whole := self._whole(allowed):
-            return self._tokenizer.encode_batch(checked, special=whole, num_threads=num_threads)
+            return self._encoder.encode_batch(checked, whole, num_threads)
         return [self._encode(text, allowed) for text in checked]
 
     def _allowed(
@@ -169,7 +155,7 @@ class Encoding:
         """Return the joined bytes of ids."""
         ids = _checked_ids(tokens)
         try:
-            return self._tokenizer.decode_bytes(ids)
+            return self._encoder.decode_bytes(ids)
         except KeyError as unknown:
             raise KeyError(f"Invalid token for decoding: {unknown.args[0]}") from None
 
@@ -181,7 +167,7 @@ class Encoding:
         """Return the bytes of an id."""
         token_id = _checked_id(token)
         try:
-            return self._tokenizer.token_bytes(token_id)
+            return self._encoder.token_bytes(token_id)
         except KeyError:
             raise KeyError(str(token_id)) from None
 
@@ -219,7 +205,7 @@ class Encoding:
 
     def token_byte_values(self) -> list[bytes]:
         """Return the bytes of every token except special ones, sorted."""
-        return sorted(self._tokenizer.vocabulary.tokens.values())
+        return sorted(self._vocabulary.tokens.values())
 
     @property
     def eot_token(self) -> int:
@@ -229,7 +215,7 @@ class Encoding:
     @cached_property
     def special_tokens_set(self) -> set[str]:
         """The special tokens, without those that every text may contain (`Vocabulary.added_tokens`)."""
-        return set(self._special_tokens).difference(self._tokenizer.vocabulary.added_tokens)
+        return set(self._special_tokens).difference(self._vocabulary.added_tokens)
 
     def is_special_token(self, token: int) -> bool:
         """Whether an id is that of a special token."""
@@ -247,19 +233,19 @@ class Encoding:
     @cached_property
     def _pat_str(self) -> str:
         """The pattern, as tiktoken reads it."""
-        return covering_pattern(self._tokenizer.vocabulary.pattern)
+        return covering_pattern(self._vocabulary.pattern)
 
     @cached_property
     def _mergeable_ranks(self) -> dict[bytes, int]:
         """The id of every token except special ones; refused if tiktoken would merge in another order."""
-        vocabulary = self._tokenizer.vocabulary
+        vocabulary = self._vocabulary
         check_expressible(vocabulary)
         return {token: token_id for token_id, token in vocabulary.tokens.items()}
 
     @cached_property
     def _ids(self) -> Mapping[bytes, int]:
         specials = {text.encode("utf-8"): token_id for text, token_id in self._special_tokens.items()}
-        return {**specials, **self._tokenizer.vocabulary.id_of}
+        return {**specials, **self._vocabulary.id_of}
 
 
 def _checked(text: str) -> str:

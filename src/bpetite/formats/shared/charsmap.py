@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpetite._internal.json import refuse
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.types import Path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,28 +19,29 @@ _LONGEST_KEY, _MOST_STEPS, _MOST_STEPS_PER_UNIT = 256, 4_000_000, 16
 SentencePiece's own maps have keys of at most 18 bytes, and up to six nodes for each unit."""
 
 
-def replaced_texts(path: Path, compiled: bytes) -> dict[str, str]:
-    """Return the new text for each text that a map replaces; errors name `path`."""
+_BROKEN = "its map of characters is broken"
+
+
+def replaced_texts(compiled: bytes) -> dict[str, str]:
+    """Return the new text for each text that a map replaces."""
     size = int.from_bytes(compiled[:4], "little")
     if len(compiled) < 8 or size % 4 or not 4 <= size <= len(compiled) - 4:
-        refuse(path, "its map of characters is broken: the size of its trie is wrong")
+        raise ValueError(f"{_BROKEN}: the size of its trie is wrong")
     units = np.frombuffer(compiled, "<u4", size // 4, 4)
     texts = compiled[4 + size :]
     replaced: dict[str, str] = {}
-    for key, start in _keys(path, units):
+    for key, start in _keys(units):
         end = texts.find(b"\0", start)
-        try:
-            replaced[key.decode("utf-8")] = texts[start : end if start < len(texts) else start].decode(
-                "utf-8"
-            )
-        except UnicodeDecodeError:
-            refuse(path, f"its map of characters is broken: {key!r:.80} or what replaces it is not UTF-8")
         if start >= len(texts) or end < 0:
-            refuse(path, f"its map of characters is broken: what replaces {key!r:.80} is cut off")
+            raise ValueError(f"{_BROKEN}: what replaces {key!r:.80} is cut off")
+        try:
+            replaced[key.decode("utf-8")] = texts[start:end].decode("utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(f"{_BROKEN}: {key!r:.80} or what replaces it is not UTF-8") from None
     return replaced
 
 
-def _keys(path: Path, units: NDArray[np.uint32]) -> list[tuple[bytes, int]]:
+def _keys(units: NDArray[np.uint32]) -> list[tuple[bytes, int]]:
     """Return the keys of a trie with their values."""
     places = np.arange(len(units))
     labels = units & 0x800000FF
@@ -62,9 +61,9 @@ def _keys(path: Path, units: NDArray[np.uint32]) -> list[tuple[bytes, int]]:
         below = place ^ distances[place]
         if key and ends[place]:
             if below >= len(places) or units[below] < 0x80000000:
-                refuse(path, f"its map of characters is broken: key {key!r:.80} has no value")
+                raise ValueError(f"{_BROKEN}: key {key!r:.80} has no value")
             found.append((key, int(units[below]) & 0x7FFFFFFF))
         waiting += [(key + bytes([label]), child) for label, child in children.get(below, ())]
         if len(key) > _LONGEST_KEY:
             break
-    return refuse(path, "its map of characters is broken, or too large")
+    raise ValueError(f"{_BROKEN}, or too large")

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, cast
 
-from bpetite._internal.json import Json, parse_object, refuse, type_name
+from bpetite._internal.json import Json, naming, parse_object, refuse, type_name
 from bpetite._internal.types import Path
 from bpetite.vocabulary import LARGEST_ID
 
@@ -90,16 +90,6 @@ class Configuration:
         """The tokens whose ids are told."""
         return {text: token.token_id for text, token in self.tokens.items() if token.token_id is not None}
 
-    @property
-    def flags(self) -> dict[str, tuple[str, ...]]:
-        """The flags of the tokens that have any."""
-        return {text: token.flags for text, token in self.tokens.items() if token.flags}
-
-    @property
-    def not_special(self) -> set[str]:
-        """The added tokens that are not special."""
-        return {text for text, token in self.tokens.items() if not token.is_special}
-
 
 def read_configuration(folder: Path) -> Configuration:
     """Read the configuration of a folder; one without any gives an empty one."""
@@ -107,18 +97,18 @@ def read_configuration(folder: Path) -> Configuration:
     named = settings.get("tokenizer_class")
     is_of_model = not isinstance(named, str)
     kind = _kind_of_model(folder) if is_of_model else re.sub(r"Tokenizer(?:Fast)?$", "", str(named))
-    path = os.path.join(folder, CONFIGURATION)
     decoder = settings.get("added_tokens_decoder")
-    if isinstance(decoder, dict):
-        listed = [(_content(token), _number(key), token) for key, token in decoder.items()]
-        tokens = _tokens(path, listed)
-    else:
+    if not isinstance(decoder, dict):
         settings |= _document(folder, _MAP)
-        special = dict(_special(path, settings))
-        added = _document(folder, _ADDED).items()
-        listed = [(text, token_id, {"special": text in special}) for text, token_id in added]
-        tokens = _tokens(os.path.join(folder, _ADDED), listed)
-    for text, flags in _special(path, {**_DEFAULTS.get(kind or "", {}), **settings}):
+    with naming(os.path.join(folder, CONFIGURATION)):
+        special = _special({**_DEFAULTS.get(kind or "", {}), **settings})
+        if isinstance(decoder, dict):
+            tokens = _tokens((_content(token), _number(key), token) for key, token in decoder.items())
+    if not isinstance(decoder, dict):
+        added = _document(folder, _ADDED)
+        with naming(os.path.join(folder, _ADDED)):
+            tokens = _tokens((text, own, {"special": text in special}) for text, own in added.items())
+    for text, flags in special.items():
         tokens.setdefault(text, NamedToken(None, flags))
     puts_space = settings.get("add_prefix_space", kind == "Blenderbot")
     return Configuration(kind, tokens, puts_space is True, kind is not None and is_of_model)
@@ -158,43 +148,41 @@ def _number(key: str) -> int | None:
     return int(key) if key.isascii() and key.isdecimal() and len(key) < 11 else None
 
 
-def _tokens(path: Path, listed: Sequence[tuple[object, object, Any]]) -> dict[str, NamedToken]:
+def _tokens(listed: Iterable[tuple[object, object, Any]]) -> dict[str, NamedToken]:
     """Return the tokens of a file, of texts, ids and flags, in the order of their ids."""
     ids: dict[int, tuple[str, Any]] = {}
     for text, token_id, token in listed:
         is_id = type(token_id) is int and 0 <= token_id <= LARGEST_ID and token_id not in ids
         if not is_id or not text or not isinstance(text, str) or not isinstance(token, dict):
-            refuse(path, f"{text!r:.40} with the id {token_id!r:.40} is not a token with an id of its own")
-        ids[cast(int, token_id)] = _checked(path, text), token
+            raise ValueError(
+                f"{text!r:.40} with the id {token_id!r:.40} is not a token with an id of its own"
+            )
+        text.encode("utf-8")
+        ids[cast(int, token_id)] = text, token
     return {
         text: NamedToken(token_id, _flags(token), token.get("special") is True)
         for token_id, (text, token) in sorted(ids.items(), key=itemgetter(0))
     }
 
 
-def _special(path: Path, settings: Json) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the special tokens that settings name, with their flags."""
+def _special(settings: Json) -> dict[str, tuple[str, ...]]:
+    """Return the special tokens that settings name, with their flags."""
     named = [(name, settings.get(name)) for name in _NAMED]
     for name in _LISTED:
         several = [] if settings.get(name) is None else settings[name]
         if not isinstance(several, dict | list):
-            refuse(path, f"{name} must be a list of tokens, not {type_name(several)}")
+            raise ValueError(f"{name} must be a list of tokens, not {type_name(several)}")
         named += [(name, one) for one in (several.values() if isinstance(several, dict) else several)]
+    found: dict[str, tuple[str, ...]] = {}
     for name, one in named:
         text = _content(one)
         if one is None or text == "":
             continue
         if not isinstance(text, str):
-            refuse(path, f"{name}: {text!r:.40} is not the text of a token")
-        yield _checked(path, text), _flags(one) if isinstance(one, dict) else ()
-
-
-def _checked(path: Path, text: str) -> str:
-    try:
+            raise ValueError(f"{name}: {text!r:.40} is not the text of a token")
         text.encode("utf-8")
-    except UnicodeEncodeError as lone:
-        refuse(path, f"token {text!r:.40} is not text: {lone.reason}")
-    return text
+        found.setdefault(text, _flags(one) if isinstance(one, dict) else ())
+    return found
 
 
 def _flags(token: Json) -> tuple[str, ...]:

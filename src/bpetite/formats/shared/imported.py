@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bpetite._constants import UNICODE_VERSION
-from bpetite._internal.json import refuse
 from bpetite._internal.names import is_folder_name
 from bpetite._internal.types import Path
 from bpetite.patterns import pattern_name
-from bpetite.vocabulary import Arrays, Vocabulary
+from bpetite.vocabulary import Vocabulary
 
 IN_TEXTS = (*range(0xC0), *range(0xC2, 0xF5))
 """The bytes that can occur in UTF-8."""
@@ -23,7 +21,7 @@ class Original:
     """The unchanged files that a tokenizer was read from, so that they can be written again."""
 
     kind: str
-    """The format: `huggingface`, `tiktoken`, `gpt2`, `tekken`, `js-tiktoken`, `sentencepiece` or `gguf`."""
+    """The format: `huggingface`, `tiktoken`, `gpt2`, `tekken`, `sentencepiece` or `gguf`."""
 
     files: Mapping[str, bytes]
     """The content of each file by its name; those that hold the tokenizer come first. (There are none
@@ -102,13 +100,13 @@ class Imported:
             return [*self.said]
         return [*self.said, *lacking_bytes(self.vocabulary), UNICODE_ASSUMPTION]
 
-    def dropping(self, name: str) -> Imported:
-        """Return a copy that does what its library does with missing bytes; an error names the file."""
+    def dropping(self) -> Imported:
+        """Return a copy that does what its library does with missing bytes."""
         if not lacking_bytes(self.vocabulary) or self.vocabulary.unknown is not None:
             return self  # Nothing is missing, or there is a token for it.
         if not self.drops_missing:
-            refuse(
-                name, "bytes without a token cannot be left out, as its own library does not do that either"
+            raise ValueError(
+                "bytes without a token cannot be left out, as its own library does not do that either"
             )
         return replace(self, vocabulary=replace(self.vocabulary, drops_missing=True))
 
@@ -116,14 +114,6 @@ class Imported:
         """Return a copy with the files that it was read from."""
         kept = {os.path.basename(path): content for path, content in files.items() if is_kept}
         return replace(self, original=Original(kind, kept, self.extras))
-
-
-def checked_vocabulary(path: Path, arrays: Arrays, **fields: Any) -> Vocabulary:
-    """Make the vocabulary of a file, whose merges may be in any order; errors name `path`."""
-    try:
-        return Vocabulary.of_arrays(arrays, irregular=True, **fields)
-    except ValueError as error:
-        refuse(path, str(error))
 
 
 def lacking_bytes(vocabulary: Vocabulary) -> list[str]:

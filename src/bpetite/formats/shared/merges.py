@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from bpetite._internal.json import refuse
-from bpetite._internal.types import Path
-
 _WITHIN, _BETWEEN = b"\xfe", b"\xff"
 
 
-def packed_merges(path: Path, merges: Iterable[object], field: str) -> bytes:
+def packed_merges(merges: Iterable[object], field: str) -> bytes:
     """Pack merges, each a text `left right` or a list of texts; `field` is for the messages.
 
-    >>> packed_merges("a.json", ["a b", ["Ġ", "t"]], "merges")
+    >>> packed_merges(["a b", ["Ġ", "t"]], "merges")
     b'a\\xfeb\\xff\\xc4\\xa0\\xfet'
     """
     packed = []
@@ -26,7 +23,7 @@ def packed_merges(path: Path, merges: Iterable[object], field: str) -> bytes:
         try:
             packed.append(_WITHIN.join([part.encode("utf-8") for part in cast("list[str]", parts)]))
         except (TypeError, AttributeError, UnicodeEncodeError):
-            refuse(path, f"{field}[{rank}]: {merge!r:.80} is not a pair of tokens")
+            raise ValueError(f"{field}[{rank}]: {merge!r:.80} is not a pair of tokens") from None
     return _BETWEEN.join(packed)
 
 

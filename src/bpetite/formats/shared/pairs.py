@@ -6,23 +6,36 @@ The engine computes everything: some files list every way to cut each token in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 from typing import Any, Literal
 
 from bpetite._engine import listed_merges, merges_that_happen, read_printed
-from bpetite._internal.json import refuse
-from bpetite._internal.types import Path
-from bpetite.formats.shared.imported import checked_vocabulary
 from bpetite.formats.shared.merges import parts_of
-from bpetite.vocabulary import Arrays, Vocabulary
+from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary
 
 Repeated = Literal["last", "first", "refused"]
 """The rank of a pair that is listed more than once: that of its first or last place, or an error."""
 
 
+def check_ids(ids: Mapping[str, object], where: str = "") -> None:
+    """Refuse numbers of tokens that are no ids, or that two tokens have.
+
+    >>> check_ids({"a": 5, "b": 5}, "model.vocab: ")
+    Traceback (most recent call last):
+    ValueError: model.vocab: id 5 is given to 'a' and 'b'
+    """
+    owner: dict[object, str] = {}
+    for text, token_id in ids.items():
+        if type(token_id) is not int or not 0 <= token_id <= LARGEST_ID:
+            raise ValueError(
+                f"{where}the id of {text!r:.80} is {token_id!r:.80}, not a number from 0 to {LARGEST_ID}"
+            )
+        if owner.setdefault(token_id, text) != text:
+            raise ValueError(f"{where}id {token_id} is given to {owner[token_id]!r:.80} and {text!r:.80}")
+
+
 def vocabulary_of_pairs(
-    path: Path,
     ids: dict[str, int],
     merges: bytes,
     *,
@@ -31,7 +44,7 @@ def vocabulary_of_pairs(
     cut_out: Collection[str] = (),
     **fields: Any,
 ) -> Vocabulary:
-    """Make the vocabulary; errors name `path` and the `place` of the merge of a rank.
+    """Make the vocabulary; errors name the `place` of the merge of a rank.
 
     `ids` are those of all tokens but the special ones; `merges` are packed (`shared/merges.py`); `fields` are
     all others of the vocabulary. Tokens with characters that stand for no byte are only decoded, as their own
@@ -41,13 +54,10 @@ def vocabulary_of_pairs(
     that the file is for, or is refused. Where merges stand before those of their parents, those that never
     happen are left out: at most one merge of each token happens.
     """
-    try:
-        tokens, others = read_printed(ids)
-    except UnicodeEncodeError as lone:
-        refuse(path, f"token {lone.object!r:.80} is not text: {lone.reason}")
-    rows = rows_of_pairs(path, ids, merges, others, place=place, cut_out=cut_out, repeated=repeated)
+    tokens, others = read_printed(ids)
+    rows = rows_of_pairs(ids, merges, others, place=place, cut_out=cut_out, repeated=repeated)
     arrays = Arrays(*tokens, merges_that_happen(*tokens, rows))
-    return checked_vocabulary(path, arrays, decode_only=texts_of(ids, others), **fields)
+    return Vocabulary.of_arrays(arrays, irregular=True, decode_only=texts_of(ids, others), **fields)
 
 
 def texts_of(ids: dict[str, int], listed: Collection[int]) -> dict[int, bytes]:
@@ -61,7 +71,6 @@ def texts_of(ids: dict[str, int], listed: Collection[int]) -> dict[int, bytes]:
 
 
 def rows_of_pairs(
-    path: Path,
     ids: dict[str, int],
     merges: bytes,
     only_decoded: Collection[int],
@@ -82,7 +91,7 @@ def rows_of_pairs(
         return next(islice(parts_of(merges), rank, None))
 
     if wrong is not None:
-        refuse(path, f"{place(wrong)}: {' '.join(parts(wrong))!r:.80} is not a pair of tokens")
+        raise ValueError(f"{place(wrong)}: {' '.join(parts(wrong))!r:.80} is not a pair of tokens")
     if unknown is not None:
         number, are_unknown = unknown
         left, right = parts(number)
@@ -90,8 +99,8 @@ def rows_of_pairs(
             part for part, lacks in zip((left, right, left + right), are_unknown, strict=True) if lacks
         )
         made = "is made of" if any(are_unknown[:2]) else "makes"
-        refuse(path, f"{place(number)} {made} {part!r:.80}, which is not a token")
+        raise ValueError(f"{place(number)} {made} {part!r:.80}, which is not a token")
     if again is not None and repeated == "refused":
         left, right = parts(again)
-        refuse(path, f"{place(again)}, {left!r:.80} and {right!r:.80}, appears twice")
+        raise ValueError(f"{place(again)}, {left!r:.80} and {right!r:.80}, appears twice")
     return rows

@@ -16,7 +16,7 @@ from bpetite.vocabulary import Vocabulary
 def peer_encode(original: Original, vocabulary: Vocabulary) -> tuple[str, Encodes] | None:
     """Load files with their own library, with what they lack of the vocabulary; return its name and its
     function for encoding, or None where there is none."""
-    if original.kind in ("tiktoken", "js-tiktoken"):
+    if original.kind == "tiktoken":
         return "tiktoken", _tiktoken_encode(original.content, vocabulary)
     if original.kind not in ("huggingface", "gpt2"):
         return None
@@ -34,21 +34,14 @@ def peer_encode(original: Original, vocabulary: Vocabulary) -> tuple[str, Encode
 
 
 def _tiktoken_encode(content: bytes, vocabulary: Vocabulary) -> Encodes:
-    """Load ranks, or JS-tiktoken's JSON, into tiktoken."""
+    """Load ranks into tiktoken."""
     import tiktoken
 
-    ranks: dict[bytes, int] = {}
-    if content.startswith(b"{"):
-        for line in filter(None, json.loads(content)["bpe_ranks"].split("\n")):
-            _, first, *spelled = line.split(" ")
-            ranks |= {base64.b64decode(token): rank for rank, token in enumerate(spelled, int(first))}
-    else:
-        lines = (line.split() for line in content.splitlines() if line.strip())
-        ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    lines = (line.split() for line in content.splitlines() if line.strip())
     encoding = tiktoken.Encoding(
         "the file",
         pat_str=covering_pattern(vocabulary.pattern),
-        mergeable_ranks=ranks,
+        mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in lines},
         special_tokens=dict(vocabulary.special_tokens),
     )
     normalizer = normalizing(steps_in(vocabulary.normalization))

@@ -16,10 +16,8 @@ from typing import Any
 
 from bpetite._constants import Pair
 from bpetite._engine import merges_that_happen, read_pieces, recover_merges
-from bpetite._internal.json import refuse
-from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.formats.shared.imported import IN_TEXTS, checked_vocabulary
+from bpetite.formats.shared.imported import IN_TEXTS
 from bpetite.formats.shared.pairs import rows_of_pairs, texts_of
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, MARK, Arrays, Vocabulary
@@ -32,7 +30,6 @@ BYTE_NAMES = {f"<0x{byte:02X}>": byte for byte in range(256)}
 class Pieces:
     """What a file says of its tokens."""
 
-    path: Path
     ids: dict[str, int]
     """The ids of all tokens but bytes and special ones, by their spelling."""
     byte_ids: Mapping[int, int]
@@ -73,31 +70,26 @@ def vocabulary_of_pieces(
     Without a pattern, text is cut where no token reaches across. `puts_space` puts a space before all text
     between special tokens that begins with none. Where there are tokens for all bytes, nothing is `unknown`.
     """
-    path, ids, free = pieces.path, pieces.ids, pieces.first_free
+    ids, free = pieces.ids, pieces.first_free
     characters = map(chr, range(0x80))
     spelled = {ord(one) for one in characters if one.replace(" ", pieces.space) in ids}
     lacking = sorted(set(IN_TEXTS) - pieces.byte_ids.keys() - spelled)
     if not lacking:
         unknown = None
     elif unknown is None or pieces.byte_ids:
-        refuse(
-            path, f"there is no token <0x{lacking[0]:02X}>, so that characters without a token would be lost"
+        raise ValueError(
+            f"there is no token <0x{lacking[0]:02X}>, so that characters without a token would be lost"
         )
     has_space = pieces.space in ids
     if pieces.has_marks and pieces.byte_ids and not has_space and MARK not in pieces.special_tokens:
-        refuse(path, "no token is U+2581, so that a space would be spelled by the bytes of that character")
+        raise ValueError(
+            "no token is U+2581, so that a space would be spelled by the bytes of that character"
+        )
     if free > LARGEST_ID - len(lacking):
-        refuse(path, "its ids leave no free ones for the parts of characters")
+        raise ValueError("its ids leave no free ones for the parts of characters")
     byte_ids = {byte: own for byte, own in pieces.byte_ids.items() if byte not in spelled}
     byte_ids |= zip(lacking, count(free))
-    try:
-        tokens, whole, others = read_pieces(
-            ids, list(byte_ids.items()), free + len(lacking), pieces.has_marks
-        )
-    except UnicodeEncodeError as lone:
-        refuse(path, f"token {lone.object!r:.80} is not text: {lone.reason}")
-    except ValueError as error:
-        refuse(path, str(error))
+    tokens, whole, others = read_pieces(ids, list(byte_ids.items()), free + len(lacking), pieces.has_marks)
     arrays = Arrays(*tokens, whole)
     equal: list[Pair] = []
     if merges is None:
@@ -105,7 +97,7 @@ def vocabulary_of_pieces(
             arrays, {ids[spelled]: rank for rank, spelled in sorted(ranked, key=itemgetter(0))}
         )
     else:
-        rows = rows_of_pairs(path, ids, merges, others, place=place, cut_out=pieces.left_out)
+        rows = rows_of_pairs(ids, merges, others, place=place, cut_out=pieces.left_out)
         arrays = replace(arrays, merges=merges_that_happen(*tokens, whole + rows))
     cut = pattern
     if cut is None and unknown is not None and unknown[1] and not has_space:
@@ -113,9 +105,9 @@ def vocabulary_of_pieces(
     elif cut is None:
         cut = _pattern_of_pieces(pieces, only_at_spaces=unknown is not None)
     spare = {own: bytes([byte]) for byte, own in pieces.byte_ids.items() if byte in spelled}
-    return checked_vocabulary(
-        path,
+    return Vocabulary.of_arrays(
         arrays,
+        irregular=True,
         special_tokens=pieces.special_tokens,
         pattern=f"(?space)(?then){cut}" if puts_space else cut,
         dialect=Dialect.named("huggingface"),
