@@ -170,9 +170,15 @@ impl<'a> CacheEntries<'a> {
     #[cold]
     #[inline(never)]
     pub fn find_nearby(self, key: &Key, place: u32) -> Option<CachedIds<'a>> {
-        let mut probes = self.probes(place);
-        let last = probes.find(|entry| entry.holds(*key) || entry.is_free())?;
-        last.holds(*key).then(|| last.held())
+        for entry in self.probes(place) {
+            if let Some(cached) = entry.get(*key) {
+                return Some(cached);
+            }
+            if entry.is_free() {
+                return None;
+            }
+        }
+        None
     }
 }
 
@@ -442,7 +448,7 @@ impl Entry {
         let high = self.high.load(Ordering::Acquire);
         let key = || Key { low: self.low.load(Ordering::Relaxed), high: high & !OWN };
         let is_wanted = !is_free(high) && high != CLAIMED && (!marked || high & USED != 0);
-        is_wanted.then(|| (key(), self.held()))
+        is_wanted.then(|| (key(), self.held(high)))
     }
 
     /// Mark a published entry as used. Most are already, and are not written to again.
@@ -455,7 +461,7 @@ impl Entry {
     /// Make an unused token one that is found by its key; its id, unless another thread was faster.
     fn begin_use(&self, key: Key) -> Option<&[u32]> {
         let high = key.high | 1 << COUNT_SHIFT;
-        self.replace(high | UNUSED, high).then(|| &self.held().ids[..1])
+        self.replace(high | UNUSED, high).then(|| &self.held(high).ids[..1])
     }
 
     /// Replace the second half of the key, if it has not changed.
@@ -472,20 +478,24 @@ impl Entry {
         is_free(self.high.load(Ordering::Relaxed))
     }
 
-    /// The content of a published entry.
+    /// The content of an entry that was published with this second half of its key, which was loaded with Acquire.
     #[inline(always)]
-    pub fn held(&self) -> CachedIds<'_> {
-        let count = (self.high.load(Ordering::Acquire) >> COUNT_SHIFT) as usize;
-        // SAFETY: the entry's final `high` has been loaded with Acquire, by the caller too; the ids do not change
-        // any more.
-        CachedIds { ids: unsafe { &*self.ids.get() }, count }
+    fn held(&self, high: u64) -> CachedIds<'_> {
+        // SAFETY: the entry's final `high` has been loaded with Acquire; the ids do not change any more.
+        CachedIds { ids: unsafe { &*self.ids.get() }, count: (high >> COUNT_SHIFT) as usize }
+    }
+
+    /// The content, if the entry was published for this key.
+    #[inline(always)]
+    pub fn get(&self, key: Key) -> Option<CachedIds<'_>> {
+        let high = self.high.load(Ordering::Acquire);
+        let differs = (high ^ key.high) << OWN_BITS | self.low.load(Ordering::Relaxed) ^ key.low;
+        (differs == 0).then(|| self.held(high))
     }
 
     /// Whether the entry was published for this key.
-    #[inline(always)]
-    pub fn holds(&self, key: Key) -> bool {
-        let high = (self.high.load(Ordering::Acquire) ^ key.high) << OWN_BITS;
-        high | self.low.load(Ordering::Relaxed) ^ key.low == 0
+    fn holds(&self, key: Key) -> bool {
+        self.get(key).is_some()
     }
 }
 

@@ -129,9 +129,8 @@ impl StagedIds {
         let mut index = indexes.start;
         while index < end && length <= STAGED - INLINE {
             let key = &keys[index];
-            let entry = entries.at(places[index]);
-            let cached = if entry.holds(*key) {
-                entry.held()
+            let cached = if let Some(cached) = entries.at(places[index]).get(*key) {
+                cached
             } else if let Some(nearby) = entries.find_nearby(key, places[index]) {
                 nearby
             } else {
