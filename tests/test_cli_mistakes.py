@@ -42,7 +42,6 @@ GOOD: dict[str, list[str]] = {
     "view": ["tok.json", "--no-browser"],
     "stats": ["--model", "tok.json", "--input", "c.txt"],
     "report": ["tok.json", "--input", "c.txt", "--output", "out.html", "--force"],
-    "completion": ["bash"],
 }
 """What each command does without a mistake."""
 

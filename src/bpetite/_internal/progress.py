@@ -19,19 +19,18 @@ class Shown:
     Merging is told in merges, the number of `documents` beside the other bars, and all other stages in bytes.
     """
 
-    def __init__(self, note: str | None = None, *, quiet: bool = False) -> None:
-        """`note` is said at the first progress, when the inputs are found and not refused."""
+    note: str | None = None
+    """What is said at the first progress, when the inputs are found and not refused."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._note = note
-        drawn = not quiet and (sys.stderr.isatty() or "ipykernel" in sys.modules)
-        self._bars = _bars() if drawn else None
+        self._is_drawn = not quiet and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+        self._bars: Bars | None = None
         self._bar_of: dict[str, int] = {}
         self._documents = ""
         self._started = time.monotonic()
 
     def __enter__(self) -> Self:
-        if self._bars is not None:
-            self._bars.start()
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -43,8 +42,8 @@ class Shown:
         self._say_note()
         if stage == "documents":
             self._documents = f", {done:,} documents"
-        elif self._bars is not None:
-            self._draw(self._bars, stage, done, total)
+        elif self._is_drawn:
+            self._draw(stage, done, total)
 
     def complete(self, what: str, size: int | None = None) -> None:
         """Say that the work is finished; of what was read, also its size in bytes and the speed."""
@@ -55,20 +54,23 @@ class Shown:
             what += f", {size / 1e6:,.1f} MB in {elapsed:.1f} s ({size / 1e6 / max(elapsed, 1e-9):,.0f} MB/s)"
         self._say(what)
 
-    def _draw(self, bars: Bars, stage: str, done: int, total: int) -> None:
+    def _draw(self, stage: str, done: int, total: int) -> None:
+        if self._bars is None:
+            self._bars = _bars()
+            self._bars.start()
         if stage not in self._bar_of:
-            self._bar_of[stage] = bars.add_task(stage, amount="")
-        task = bars.tasks[self._bar_of[stage]]
+            self._bar_of[stage] = self._bars.add_task(stage, amount="")
+        task = self._bars.tasks[self._bar_of[stage]]
         speed = task.speed or 0
         amount = f"{done / 1e6:,.0f} MB{self._documents}, {speed / 1e6:,.0f} MB/s"
         if stage == "merging":
             amount = f"{done:,}, {speed:,.0f}/s"
-        bars.update(task.id, completed=done, total=total or None, amount=amount)
+        self._bars.update(task.id, completed=done, total=total or None, amount=amount)
 
     def _say_note(self) -> None:
-        if self._note is not None:
-            self._say(self._note)
-            self._note = None
+        if self.note is not None:
+            self._say(self.note)
+            self.note = None
 
     def _say(self, line: str) -> None:
         if not self._quiet:

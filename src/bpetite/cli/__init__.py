@@ -2,6 +2,9 @@
 
 Only the result goes to stdout; messages for people go to stderr. A failure gives a message on stderr, nothing
 on stdout, and exit code 1. Wrong options give exit code 2, an interruption 130.
+
+A command is a module in `commands/`: its docstring is its help (what it does, and examples), `declare`
+adds its options to a parser, and `run` returns the result.
 """
 
 from __future__ import annotations
@@ -12,50 +15,29 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 from bpetite._internal.arguments import on_command_line
-from bpetite.cli.output import discard, tell, write
+from bpetite._internal.progress import Shown
+from bpetite.cli.options import add_shared, check_output
+from bpetite.cli.output import Result, discard, printed, tell, write
 from bpetite.reading.memory_limit import set_limit
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-_GROUPS = {
-    "Learn a vocabulary": {
-        "train": "Learn a vocabulary from a corpus, or from counts. It is saved as an artifact.",
-        "count": "Count the pretokens of a corpus. Files of counts can be added up and trained on.",
-        "merge-counts": "Add up files of counts that were made with the same rules.",
-        "demo": "Train on Python's own standard library and show the result. Nothing is saved.",
-    },
-    "Text and ids": {
-        "encode": "Turn text into ids. Each document gives a compact JSON array; --show prints tokens.",
-        "decode": "Turn ids into text. The raw text is printed, with no newline added.",
-        "encode-corpus": "Encode a corpus into a folder of token files. --resume continues a stopped run.",
-        "encode-column": "Add a column of ids to a Parquet file. All other columns stay as they are.",
-        "count-tokens": "Count the tokens of a corpus. `bpetite count` counts pretokens, to train on them.",
-        "verify": "Check a folder of token files. Every file is hashed, and some documents are decoded.",
-    },
-    "Other formats": {
-        "convert": "Convert a tokenizer to another format. One that cannot give the same ids is refused.",
-    },
-    "Look inside": {
-        "inspect": "Show a tokenizer's rules and tokens. With --token, show how one token is built.",
-        "compare": "Compare how tokenizers cut a text, or how many tokens they need for texts.",
-        "explain": "Explain why your merges differ from a dialect's. The first difference is shown.",
-        "view": "Look at a tokenizer, or at two, in a browser. The page is served to this machine only.",
-        "stats": "Measure how well a vocabulary fits a corpus. The result has a row for each source.",
-        "report": "Measure a tokenizer and write an HTML file. Further ones are compared with it.",
-    },
-    "Shell": {"completion": "Print the script that completes bpetite in a shell."},
+GROUPS = {
+    "Learn a vocabulary": ("train", "count", "merge-counts", "demo"),
+    "Text and ids": ("encode", "decode", "encode-corpus", "encode-column", "count-tokens", "verify"),
+    "Other formats": ("convert",),
+    "Look inside": ("inspect", "compare", "explain", "view", "stats", "report"),
 }
-"""The commands in groups, with what they do; the help of all has the first sentence. The module of a command
-is imported only when the command is used."""
+"""The commands, as the help of all has them."""
 
-_ABOUT = {name: about for commands in _GROUPS.values() for name, about in commands.items()}
-COMMANDS = list(_ABOUT)
+COMMANDS = [name for names in GROUPS.values() for name in names]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -84,17 +66,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     first, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     name = f"bpetite {first}" if first in COMMANDS else "bpetite"
     try:
-        if first not in COMMANDS:
-            write(_without_command(first))
-            return 0
-        options = parser_of(first, rest).parse_args(rest)
-        if getattr(options, "no_color", False):
-            os.environ["NO_COLOR"] = "1"
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", RuntimeWarning)
-            warnings.showwarning = lambda message, *_: tell(f"{name}: {_said(message)}")
-            result: bytes = options.run(options)
-        write(result)
+        write(printed(_result(first, rest) if first in COMMANDS else _without_command(first)))
     except BrokenPipeError:
         return 141
     except KeyboardInterrupt:
@@ -110,6 +82,21 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _result(name: str, arguments: Sequence[str]) -> Result:
+    """Run a command; its `progress` is shown meanwhile, and its warnings are messages."""
+    options = parser_of(name).parse_args(arguments)
+    if options.no_color:
+        os.environ["NO_COLOR"] = "1"
+    if "output" in options and "force" in options:
+        check_output(options.output, force=options.force)
+    options.progress = Shown(quiet=options.quiet)
+    with warnings.catch_warnings(), options.progress:
+        warnings.simplefilter("always", RuntimeWarning)
+        warnings.showwarning = lambda message, *_: tell(f"bpetite {name}: {_said(message)}")
+        result: Result = options.run(options)
+        return result
+
+
 class _ClosedInput(io.RawIOBase):
     """Replaces a closed stdin: reading from it raises an error."""
 
@@ -121,68 +108,56 @@ class _ClosedInput(io.RawIOBase):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help is a result like others, and which suggests what was probably meant."""
-
-    given: Sequence[str] = ()
+    """A parser whose help is a result like others: argparse itself takes no notice of a full disk."""
 
     def print_help(self, file: object = None) -> None:
-        """Write the help to stdout; argparse itself takes no notice of a full disk."""
         write(self.format_help().encode())
 
-    def error(self, message: str) -> NoReturn:
-        """Report what is wrong, and which option was probably meant."""
-        known = list(self._option_string_actions)
-        for word in sorted({word.split("=")[0] for word in self.given if word.startswith("--")}):
-            if not any(option.startswith(word) for option in known):
-                message += f"\n  there is no {word}{_meant(word, known)}"
-        super().error(message)
 
-
-def parser_of(name: str, given: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser of a command for the arguments that are given."""
-    module = import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
-    parser = _Parser(
-        prog=f"bpetite {name}",
-        description=_ABOUT[name],
-        epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES.strip().splitlines()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.given = given
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """Return the parser of a command."""
+    module = _module_of(name)
+    about, examples = str(module.__doc__).split("\n\n", 1)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = _Parser(prog=f"bpetite {name}", description=about, epilog=examples, formatter_class=raw)
+    add_shared(parser, "--quiet", "--no-color")
     module.declare(parser)
     parser.set_defaults(run=module.run)
     return parser
 
 
-def _without_command(word: str) -> bytes:
+def _module_of(name: str) -> ModuleType:
+    return import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
+
+
+def _without_command(word: str) -> Result:
     """Answer an argument that is no command: the help of all, the version, or what was probably meant."""
     if word == "--version":
         from importlib.metadata import version  # slow to import
 
-        return f"bpetite {version('bpetite')}\n".encode()
+        return [f"bpetite {version('bpetite')}"]
     if word not in ("-h", "--help"):
-        wrong = f"there is no command {word!r}{_meant(word, COMMANDS)} (bpetite --help lists them)"
+        from difflib import get_close_matches  # slow to import
+
+        near = get_close_matches(word, COMMANDS, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        wrong = f"there is no command {word!r}{meant} (bpetite --help lists them)"
         _Parser(prog="bpetite", usage="bpetite COMMAND [options]").error(wrong)
     return help_text().encode()
 
 
-def _meant(word: str, names: Iterable[str]) -> str:
-    from difflib import get_close_matches  # slow to import
-
-    near = get_close_matches(word, names, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
 def help_text() -> str:
-    """Return the description, the commands in groups, and examples."""
-    described = ["Train byte-level BPE tokenizers exactly; encode and decode with them fast."]
-    described += ["", "Usage: bpetite COMMAND [options]"]
-    for title, commands in _GROUPS.items():
-        firsts = {name: about.split(". ")[0].rstrip(".") for name, about in commands.items()}
-        described += ["", title, *(f"  {name:<14} {about}" for name, about in firsts.items())]
-    return (
-        "\n".join(described)
-        + """
+    """Return the description, the commands in groups with their first sentences, and examples."""
+    groups = ""
+    for title, names in GROUPS.items():
+        groups += f"\n{title}\n"
+        for name in names:
+            groups += f"  {name:<14} {str(_module_of(name).__doc__).split('.')[0]}\n"
+    return f"""\
+Train byte-level BPE tokenizers exactly; encode and decode with them fast.
 
+Usage: bpetite COMMAND [options]
+{groups}
 Examples
   bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
   bpetite encode --model tok.json --text "hello world" --show
@@ -190,7 +165,6 @@ Examples
 
 Each command explains itself: bpetite train --help
 """
-    )
 
 
 _EXPECTED = (OSError, ValueError, OverflowError, MemoryError, ImportError, RuntimeError)

@@ -1,4 +1,4 @@
-"""Reads and writes tokenizers of any format, for all commands.
+"""Reads tokenizers of any format, for all commands.
 
 A format that is not given is detected from the content of a file or folder (`formats/loading.py`).
 """
@@ -7,26 +7,16 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable
+import re
 from typing import Any
 
-from bpetite._internal.files import created
 from bpetite._internal.json import naming
 from bpetite._internal.names import last_part, recorded
 from bpetite.cli.options import add_special_tokens, text_argument
 from bpetite.cli.output import tell
+from bpetite.formats import loading
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bpetite._internal.types import SpecialTokens
-
-FORMATS = ("bpetite", "tiktoken", "huggingface", "gpt2")
-"""The formats that any tokenizer can be written in."""
-
-READ = (*FORMATS, "tekken", "gguf", "sentencepiece")
-"""The formats that can be read."""
 
 ANY_FORMAT = (
     "an artifact, tokenizer.json, files of tiktoken, GPT-2 or SentencePiece, tekken.json, GGUF, or a folder"
@@ -54,49 +44,39 @@ def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")
 
 
-def _given(options: argparse.Namespace) -> tuple[str | None, SpecialTokens | None]:
-    """Return the given pattern and special tokens."""
-    return options.pattern, _with_ids(_specials(options)) or None
-
-
 def read_model(options: argparse.Namespace, path: str | None = None, *, must_agree: bool = True) -> Tokenizer:
     """Read the tokenizer of a command, and print the assumptions.
 
     A given pattern, special token or id that differs from the file's is an error, if it `must_agree`.
     """
-    from bpetite.formats import loading
-
     path = options.model if path is None else path
-    found = loading.load(path, *_given(options), options.missing, must_agree=must_agree)
+    given = options.pattern, _special_tokens(options)
+    found = loading.load(path, *given, options.missing, must_agree=must_agree)
     tokenizer = Tokenizer._of_file(path, found)
-    if not getattr(options, "quiet", False):
+    if not options.quiet:
         for assumption in tokenizer.assumptions:
             tell(f"{path}: assumed: {assumption}")
     return tokenizer
 
 
-def read_models(options: argparse.Namespace) -> list[tuple[str, Tokenizer]]:
-    """Read the tokenizers of a command; given options must agree with at least one of them."""
-    from bpetite.formats import loading
+def read_models(options: argparse.Namespace) -> dict[str, Tokenizer]:
+    """Read the tokenizers of a command by short names; repeated names get a number.
 
-    read = [(path, read_model(options, path, must_agree=False)) for path in options.models]
+    Given options must agree with at least one of them.
+    """
+    tokenizers: dict[str, Tokenizer] = {}
     refused: list[ValueError] = []
-    for path, tokenizer in read:
+    for path in options.models:
+        tokenizer = read_model(options, path, must_agree=False)
+        name = name_of(path)
+        tokenizers[f"{name} ({len(tokenizers) + 1})" if name in tokenizers else name] = tokenizer
         try:
             with naming(path):
-                loading.check_given(tokenizer.vocabulary, *_given(options))
+                loading.check_given(tokenizer.vocabulary, options.pattern, _special_tokens(options))
         except ValueError as error:
             refused.append(error)
-    if len(refused) == len(read):
+    if len(refused) == len(options.models):
         raise refused[0]
-    return read
-
-
-def unique_names(named: Iterable[tuple[str, Tokenizer]]) -> dict[str, Tokenizer]:
-    """Return tokenizers by name; repeated names get a number."""
-    tokenizers: dict[str, Tokenizer] = {}
-    for name, tokenizer in named:
-        tokenizers[f"{name} ({len(tokenizers) + 1})" if name in tokenizers else name] = tokenizer
     return tokenizers
 
 
@@ -105,62 +85,12 @@ def name_of(path: str) -> str:
     return recorded(last_part(os.path.normpath(path)))
 
 
-def _specials(options: argparse.Namespace) -> dict[str, int | None]:
+def _special_tokens(options: argparse.Namespace) -> dict[str, int] | list[str] | None:
     """Read `TEXT` and `TEXT=ID`; an equals sign without a number after it belongs to the text."""
-    specials: dict[str, int | None] = {}
-    for given in options.special_token or ():
-        text, _, token_id = given.rpartition("=")
-        if text and token_id.isascii() and token_id.isdecimal() and len(token_id) <= 10:
-            specials[text] = int(token_id)
-        else:
-            specials[given] = None
-    return specials
-
-
-def _with_ids(specials: dict[str, int | None]) -> dict[str, int] | list[str]:
-    ids = {text: token_id for text, token_id in specials.items() if token_id is not None}
-    if ids and len(ids) < len(specials):
-        lacking = next(text for text in specials if text not in ids)
+    given: list[str] = options.special_token or []
+    with_ids = [re.fullmatch(r"(?s)(.+)=([0-9]{1,10})", text) for text in given]
+    ids = {found[1]: int(found[2]) for found in with_ids if found}
+    if ids and not all(with_ids):
+        lacking = given[with_ids.index(None)]
         raise ValueError(f"--special-token {lacking}: give all special tokens an id, or none")
-    return ids or list(specials)
-
-
-def kind_of(tokenizer: Tokenizer) -> str:
-    """Return the format that a tokenizer was read from."""
-    return "bpetite" if tokenizer._original is None else tokenizer._original.kind
-
-
-def write_tokenizer(
-    tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool, config: bool = False
-) -> None:
-    """Write a tokenizer in any format.
-
-    In the format that it was read from, it is written as it was; `config` applies to Hugging Face's.
-    """
-    if kind == "bpetite":
-        tokenizer.save(path, overwrite=overwrite)
-    elif kind == "huggingface":
-        tokenizer.to_huggingface(path, overwrite=overwrite, config=config)
-    elif kind == kind_of(tokenizer):
-        tokenizer.save_original(path, overwrite=overwrite)
-    elif kind == "tiktoken":
-        tokenizer.to_tiktoken(path, overwrite=overwrite)
-    elif kind == "gpt2":
-        with created(path):
-            vocab, merges = os.path.join(path, "vocab.json"), os.path.join(path, "merges.txt")
-            tokenizer.to_gpt2(vocab, merges, overwrite=overwrite)
-    else:
-        raise ValueError(
-            f"{path}: {kind} files are written only as they were read, and IN is {kind_of(tokenizer)}; "
-            f"choose {', '.join(FORMATS)}"
-        )
-
-
-def is_folder(tokenizer: Tokenizer, path: str, kind: str) -> bool:
-    """Whether a tokenizer will be written to a folder of files."""
-    from bpetite.formats.shared import imported
-
-    original = tokenizer._original
-    if original is not None and original.kind == kind:
-        return original.is_written_to_folder(path)
-    return kind == "gpt2" or (kind == "huggingface" and imported.is_folder(path))
+    return ids or given or None

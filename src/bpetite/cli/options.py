@@ -1,15 +1,22 @@
-"""Options that several commands share, and the texts that arguments and stdin give."""
+"""The options that several commands share, and the values that they stand for."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from bpetite._internal.files import check_target, named, try_writing
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
+from bpetite.reading.options import Reading
+from bpetite.reading.sources import find_inputs
+
+T = TypeVar("T")
+
+INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin"
 
 SHARED: dict[str, dict[str, Any]] = {
     "--special": {
@@ -18,6 +25,11 @@ SHARED: dict[str, dict[str, Any]] = {
         "help": "special tokens in the text: their ids (parse, the default), ordinary text, or an error",
     },
     "--num-threads": {"type": int, "metavar": "N", "help": "threads to use (default: all cores)"},
+    "--memory-limit": {
+        "metavar": "SIZE",
+        "help": "the memory that counting may take in all, such as 2GB, at least about 120MB; counts that do "
+        "not fit are kept in temporary files (default: no limit)",
+    },
     "--cluster": {"metavar": "ADDRESS", "help": "run on this Ray cluster; `local` starts one here"},
     "--force": {"action": "store_true", "help": "overwrite the output if it exists"},
     "--json": {"action": "store_true", "help": "print JSON instead of text for people"},
@@ -38,7 +50,7 @@ def chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def add_output(command: argparse.ArgumentParser, what: str) -> None:
-    """Declare the output file."""
+    """Declare the output file, which is checked before the command runs."""
     command.add_argument("--output", required=True, metavar="FILE", help=what)
     add_shared(command, "--force")
 
@@ -61,11 +73,8 @@ def add_rules(command: argparse.ArgumentParser) -> None:
         default="bpetite",
         help="the rules for ties, ids and special tokens (default: %(default)s)",
     )
-    add(
-        "--pattern",
-        type=text_argument,
-        help=f"the pattern that cuts text into pretokens: {', '.join(PATTERNS)}, or a regex (default: gpt2)",
-    )
+    cuts = f"the pattern that cuts text into pretokens: {', '.join(PATTERNS)}, or a regex (default: gpt2)"
+    add("--pattern", type=text_argument, help=cuts)
     add_special_tokens(command, "TEXT", "special tokens, in the order of their ids (default: <|endoftext|>)")
 
 
@@ -85,22 +94,10 @@ def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: 
 
 
 def _lines_of_file(path: str) -> list[str]:
-    with open(path, "rb") as file:
-        content = file.read()
     try:
-        return list(filter(None, utf8(path, content).splitlines()))
+        return list(filter(None, text_of_file(path).splitlines()))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def add_memory_limit(command: argparse.ArgumentParser, what: str = "this process") -> None:
-    """Declare the memory limit of counting."""
-    command.add_argument(
-        "--memory-limit",
-        metavar="SIZE",
-        help=f"the memory that {what} may take, such as 2GB, at least about 120MB; counts that do not "
-        "fit are kept in temporary files (default: no limit)",
-    )
 
 
 def add_inputs(
@@ -110,11 +107,86 @@ def add_inputs(
     command.add_argument(flag, action="extend", nargs="+", required=required, metavar="PATH", help=what)
 
 
+def add_measured(command: argparse.ArgumentParser) -> None:
+    """Declare inputs, each of which gets a row of the result, and how they are read."""
+    add_inputs(command, f"{INPUT_HELP}; each argument is a source")
+    add_reading(command)
+    add_shared(command, "--json")
+
+
+_READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (
+    ("separator", "S", "the text that separates documents in a text file (default: a file is one document)"),
+    ("text_field", "F", "the field of a JSON line that holds the text (default: %(default)s)"),
+    ("text_column", "C", "the column of Parquet that holds the text (default: %(default)s)"),
+    (
+        "invalid",
+        ("error", "replace", "skip"),
+        "documents that are not valid text: an error (the default), repaired with U+FFFD, or left out",
+    ),
+    (
+        "input_format",
+        ("auto", "text", "jsonl", "parquet"),
+        "the format of the inputs (default: detected from the name and content of each)",
+    ),
+    ("hold_out", "SHARE", "leave out this share of the documents, such as 1%%, chosen by a hash of each"),
+    (
+        "split",
+        ("train", "held-out"),
+        "with --hold-out: read the documents that are not held out (the default), or those that are",
+    ),
+    (
+        "max_document",
+        "SIZE",
+        "refuse a larger document that must be held as a whole: one that is no text file, or for whose "
+        "pattern no cut is proved (default: 1GiB)",
+    ),
+)
+"""Fields of `Reading`, with the placeholder of a text or the choices, and the help."""
+
+
+def add_reading(command: argparse.ArgumentParser) -> None:
+    """Declare how documents are read; the defaults are those of `Reading`."""
+    group = command.add_argument_group("reading of documents")
+    for name, values, what in _READING:
+        kind: dict[str, Any] = {"metavar": values, "type": text_argument}
+        if isinstance(values, tuple):
+            kind = {"choices": values}
+        group.add_argument(f"--{name.replace('_', '-')}", default=getattr(Reading, name), help=what, **kind)
+
+
+def reading_of(options: argparse.Namespace) -> Reading:
+    """Return how documents are read."""
+    return Reading(**chosen(options, *Reading().to_dict()))
+
+
+def measured(measure: Callable[..., T], tokenizers: Any, options: argparse.Namespace) -> T:
+    """Call a function for tokenizers and the inputs."""
+    how = chosen(options, "special", "num_threads", "progress")
+    return measure(tokenizers, options.input, reading=reading_of(options), **how)
+
+
+def documents_of(options: argparse.Namespace) -> Iterator[str]:
+    """Yield the documents of `--input`."""
+    from bpetite.reading.batches import decoded  # slow to import, as is the next
+    from bpetite.reading.documents import read_batches
+
+    reading = reading_of(options)
+    for found in find_inputs(options.input):
+        for batch in read_batches(found, reading):
+            yield from decoded(found.name, batch)
+
+
 def text_of(options: argparse.Namespace) -> str:
     """Return the text of `--text`, or of stdin."""
     if options.text is None:
         return utf8("stdin", sys.stdin.buffer.read())
     return utf8("--text", _bytes_of(options.text))
+
+
+def text_of_file(path: str) -> str:
+    """Return the text in a file."""
+    with open(path, "rb") as file:
+        return utf8(path, file.read())
 
 
 def text_argument(argument: str) -> str:

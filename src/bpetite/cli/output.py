@@ -14,12 +14,27 @@ from bpetite._internal.files import write_fully
 if TYPE_CHECKING:
     from bpetite.encoding.display import ShownToken
 
+Result = bytes | list[str] | dict[str, Any] | None
+"""What a command returns: bytes, which are printed as they are, lines, or a value of JSON."""
+
 WAYS = {
     "masks": "masks, hundreds of bytes at a time",
     "automaton": "an automaton, one character at a time",
     "machine": "the regex machine, which is slow and takes one thread for a document (see docs/patterns.md)",
 }
 """How a pattern cuts text, in words."""
+
+
+def printed(result: Result) -> bytes:
+    """Return a result as it is printed; bytes in JSON become text, with escapes if they are not UTF-8."""
+    if isinstance(result, bytes):
+        return result
+    if not isinstance(result, list):
+        result = [json.dumps(result, ensure_ascii=False, default=lambda part: part.decode("utf-8", _ESCAPES))]
+    return "".join(f"{line}\n" for line in result).encode("utf-8", _ESCAPES)
+
+
+_ESCAPES = "backslashreplace"
 
 
 def write(result: bytes) -> None:
@@ -53,26 +68,8 @@ def way_note(way: str) -> str | None:
     return None
 
 
-def json_line(value: Any) -> bytes:
-    """Return a value as one line of JSON; bytes become text, with backslash escapes if they are not UTF-8."""
-    line = json.dumps(
-        value, ensure_ascii=False, default=lambda part: part.decode("utf-8", "backslashreplace")
-    )
-    return lines([line])
-
-
-def lines(shown: Iterable[str]) -> bytes:
-    """Return lines as they are printed."""
-    return "".join(f"{line}\n" for line in shown).encode("utf-8", "backslashreplace")
-
-
-def table(rows: Sequence[Sequence[str]]) -> bytes:
-    """Return rows in columns, of which the first is to the left and the others are to the right."""
-    return lines(columns(rows, left=[0]))
-
-
-def columns(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
-    """Align rows; the cells of some columns are to the left, all others are to the right."""
+def table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """Return rows in columns; the cells of some columns are to the left, all others are to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

@@ -1,1 +1,1 @@
-"""The commands, one file each: each declares its options and runs."""
+"""The commands, one file each; `cli/__init__.py` says what is in it."""

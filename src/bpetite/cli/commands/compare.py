@@ -1,23 +1,20 @@
-"""`bpetite compare`: compares tokenizers on one text, or by a table of numbers on many texts."""
+"""Compare how tokenizers cut a text, or how many tokens they need for texts.
+
+examples:
+  bpetite compare mine.json tokenizer.json --text "hello world"
+  bpetite compare mine.json gpt2/ theirs.json --input german/ python/
+  bpetite compare mine.json gpt2/ --input book.txt --json
+"""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from bpetite import corpus
-from bpetite._internal.names import recorded
-from bpetite.cli.formats import add_model, read_models, unique_names
-from bpetite.cli.options import add_inputs, text_of
-from bpetite.cli.output import colours_wanted, json_line, lines, table
-from bpetite.cli.reading import INPUT_HELP, add_measuring, measured
+from bpetite.cli.formats import add_model, read_models
+from bpetite.cli.options import INPUT_HELP, add_inputs, add_reading, add_shared, measured, text_of
+from bpetite.cli.output import Result, colours_wanted, table
 from bpetite.show.compare import Comparison
-
-EXAMPLES = """
-bpetite compare mine.json tokenizer.json --text "hello world"
-bpetite compare mine.json gpt2/ theirs.json --input german/ python/
-bpetite compare mine.json gpt2/ --input book.txt --json
-"""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -27,22 +24,24 @@ def declare(command: argparse.ArgumentParser) -> None:
     source.add_argument("--text", metavar="T", help="show the tokens of this text (default: stdin)")
     what = f"count the tokens of {INPUT_HELP}; each argument is a row of the table"
     add_inputs(source, what, required=False)
-    add_measuring(command)
+    add_shared(command, "--special", "--num-threads", "--json")
+    add_reading(command)
 
 
-def run(options: argparse.Namespace) -> bytes:
+def run(options: argparse.Namespace) -> Result:
     """Return the tokens of a text, or the table."""
-    tokenizers = unique_names((recorded(path), tok) for path, tok in read_models(options))
+    from bpetite import corpus  # slow to import
+
+    tokenizers = read_models(options)
     if options.input:
         rows = measured(corpus.compare, tokenizers, options)
-        return json_line({"rows": rows}) if options.json else table(_cells(rows, list(tokenizers)))
+        return {"rows": rows} if options.json else table(_cells(rows, list(tokenizers)))
     text = text_of(options)
-    compared = Comparison(
-        text, {name: tok.show(text, special=options.special) for name, tok in tokenizers.items()}
-    )
+    shown = {name: tok.show(text, special=options.special) for name, tok in tokenizers.items()}
+    compared = Comparison(text, shown)
     if options.json:
-        return json_line({"same_ids": compared.same, "rows": compared.rows()})
-    return lines(compared.lines(colours=colours_wanted()))
+        return {"same_ids": compared.same, "rows": compared.rows()}
+    return compared.lines(colours=colours_wanted())
 
 
 def _cells(rows: list[dict[str, Any]], names: list[str]) -> list[list[str]]:

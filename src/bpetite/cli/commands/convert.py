@@ -1,4 +1,14 @@
-"""`bpetite convert`: converts a tokenizer to another format and prints a line of JSON."""
+"""Convert a tokenizer to another format. One that cannot give the same ids is refused.
+
+examples:
+  bpetite convert tok.json tokenizer.json
+  bpetite convert tok.json my-model/tokenizer.json --tokenizer-config
+  bpetite convert tok.json tok.tiktoken --check
+  bpetite convert cl100k_base.tiktoken tok.json
+  bpetite convert my.tiktoken tok.json --pattern cl100k --special-token '<|endoftext|>=100257'
+  bpetite convert Qwen2.5-7B/ tok.json
+  bpetite convert model.gguf tokenizer.json
+"""
 
 from __future__ import annotations
 
@@ -6,34 +16,32 @@ import argparse
 import os
 import tempfile
 
+from bpetite._internal.files import created
 from bpetite._internal.names import is_folder_name, last_part
-from bpetite.cli.formats import (
-    ANY_FORMAT,
-    READ,
-    add_what_files_lack,
-    is_folder,
-    kind_of,
-    read_model,
-    write_tokenizer,
-)
+from bpetite.cli.formats import ANY_FORMAT, add_what_files_lack, read_model
 from bpetite.cli.options import add_shared, check_output
-from bpetite.cli.output import json_line, tell
+from bpetite.cli.output import Result, tell
 from bpetite.formats import loading
 from bpetite.formats.losses import losses
 from bpetite.formats.shared.difficult import check_same_ids
-from bpetite.formats.shared.imported import Original
+from bpetite.formats.shared.imported import Original, is_folder
 from bpetite.formats.shared.peers import peer_encode
 from bpetite.tokenizer import Tokenizer
 
-EXAMPLES = """
-bpetite convert tok.json tokenizer.json
-bpetite convert tok.json my-model/tokenizer.json --tokenizer-config
-bpetite convert tok.json tok.tiktoken --check
-bpetite convert cl100k_base.tiktoken tok.json
-bpetite convert my.tiktoken tok.json --pattern cl100k --special-token '<|endoftext|>=100257'
-bpetite convert Qwen2.5-7B/ tok.json
-bpetite convert model.gguf tokenizer.json
-"""
+_OF_ANY = ("bpetite", "tiktoken", "huggingface", "gpt2")
+"""The formats that any tokenizer can be written in."""
+
+_AS_READ = ("tekken", "gguf", "sentencepiece")
+"""The formats that only a tokenizer is written in that was read from them."""
+
+_BY_NAME = {
+    "tokenizer.json": "huggingface",
+    "tekken.json": "tekken",
+    ".tiktoken": "tiktoken",
+    ".gguf": "gguf",
+    ".model": "sentencepiece",
+}
+"""The formats of outputs, by their names or endings."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -46,81 +54,110 @@ def declare(command: argparse.ArgumentParser) -> None:
         help="the name decides the format: tokenizer.json; NAME.tiktoken; a folder (the format of IN if that "
         "is a folder, or else GPT-2's files); anything else is an artifact",
     )
-    add("--to", dest="target_format", choices=READ, help="the format of OUT (default: by its name)")
+    add("--to", choices=(*_OF_ANY, *_AS_READ), help="the format of OUT (default: by its name)")
     add(
         "--tokenizer-config",
         action="store_true",
         help="also write a tokenizer_config.json to the same folder, for transformers' AutoTokenizer",
     )
     add("--check", action="store_true", help="compare ids with the libraries of the two formats")
-    add_shared(command, "--force", "--quiet", "--no-color")
+    add_shared(command, "--force")
     add_what_files_lack(command)
 
 
-def run(options: argparse.Namespace) -> bytes:
-    """Convert, and return the line of JSON."""
-    if os.path.isfile(options.target):
-        check_output(options.target, force=options.force)
+def run(options: argparse.Namespace) -> Result:
+    """Convert, and return what was converted."""
+    target = options.target
+    if os.path.isfile(target):
+        check_output(target, force=options.force)
     tokenizer = read_model(options, options.source)
-    target_format = options.target_format or _target_format(tokenizer, options.target, quiet=options.quiet)
-    if options.tokenizer_config and target_format != "huggingface":
-        raise ValueError(f"--tokenizer-config requires a tokenizer.json as output, not {options.target}")
-    to_folder = is_folder(tokenizer, options.target, target_format)
+    kind = options.to or _target_format(tokenizer, target, quiet=options.quiet)
+    if kind in _AS_READ and kind != _kind_of(tokenizer):
+        raise ValueError(
+            f"{target}: {kind} files can be read, but not written unless IN is one, and IN is "
+            f"{_kind_of(tokenizer)}; choose another format with --to: {', '.join(_OF_ANY)}"
+        )
+    if options.tokenizer_config and kind != "huggingface":
+        raise ValueError(f"--tokenizer-config requires a tokenizer.json as output, not {target}")
+    to_folder = _is_to_folder(tokenizer, target, kind)
     if not to_folder:
-        check_output(options.target, force=options.force)
+        check_output(target, force=options.force)
     checked = []
     if options.check:
         checked += _check(tokenizer, tokenizer._original, options.source)
         with tempfile.TemporaryDirectory() as folder:
-            attempt = os.path.join(folder, last_part(options.target))
-            write_tokenizer(tokenizer, attempt, target_format, overwrite=False)
+            attempt = os.path.join(folder, last_part(target))
+            _write(tokenizer, attempt, kind)
             again = loading.load(attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False)
-            checked += _check(tokenizer, again.original, options.target)
-    write_tokenizer(
-        tokenizer, options.target, target_format, overwrite=options.force, config=options.tokenizer_config
-    )
+            checked += _check(tokenizer, again.original, target)
+    _write(tokenizer, target, kind, overwrite=options.force, config=options.tokenizer_config)
     if not options.quiet:
-        for loss in losses(tokenizer.vocabulary, tokenizer._original, target_format, to_folder=to_folder):
-            tell(f"{options.target}: {loss}")
-    summary = {
-        "from": kind_of(tokenizer),
-        "to": target_format,
+        for loss in losses(tokenizer.vocabulary, tokenizer._original, kind, to_folder=to_folder):
+            tell(f"{target}: {loss}")
+    return {
+        "from": _kind_of(tokenizer),
+        "to": kind,
         "vocab_size": tokenizer.vocab_size,
         "special_tokens": dict(tokenizer.special_tokens),
         "pattern": tokenizer.pattern,
         "fingerprint": tokenizer.fingerprint,
         "checked_with": checked,
     }
-    return json_line(summary)
+
+
+def _kind_of(tokenizer: Tokenizer) -> str:
+    """Return the format that a tokenizer was read from."""
+    return "bpetite" if tokenizer._original is None else tokenizer._original.kind
 
 
 def _target_format(tokenizer: Tokenizer, path: str, *, quiet: bool) -> str:
     """Choose the format by the name of the output; print it if the name does not show it."""
     name = last_part(path)
+    ending = name if name in _BY_NAME else os.path.splitext(name)[1]
     original = tokenizer._original
-    if name == "tekken.json" or name.endswith((".gguf", ".model")):
-        if original and original.files and _ending(name) == _ending(next(iter(original.files))):
+    if ending == ".model" and original and next(iter(original.files), "").endswith(ending):
+        return original.kind  # of tiktoken or of SentencePiece
+    if ending in _BY_NAME:
+        return _BY_NAME[ending]
+    named = is_folder_name(path)
+    if named or "." not in name:
+        kind, what = "gpt2", "a folder with GPT-2's vocab.json and merges.txt"
+        if original and original.is_folder:
             return original.kind
-        unless = "unless IN is such a file" + (" without weights" if name.endswith(".gguf") else "")
-        raise ValueError(
-            f"{path}: this format can be read, but not written {unless}; choose another one with --to"
-        )
-    if name.endswith(".tiktoken"):
-        return "tiktoken"
-    if name == "tokenizer.json":
-        return "huggingface"
-    kind = "gpt2" if is_folder_name(path) or "." not in name else "bpetite"
-    if kind == "gpt2" and original and original.is_folder:
-        return original.kind
-    if not quiet and not is_folder_name(path):
-        gpt2 = "a folder with GPT-2's vocab.json and merges.txt"
-        what = gpt2 if kind == "gpt2" else "an artifact of bpetite"
+    else:
+        kind, what = "bpetite", "an artifact of bpetite"
+    if not (quiet or named):
         tell(f"{path} will be {what}; choose another format with --to")
     return kind
 
 
-def _ending(name: str) -> str:
-    return name if name == "tekken.json" else os.path.splitext(name)[1]
+def _is_to_folder(tokenizer: Tokenizer, path: str, kind: str) -> bool:
+    """Whether a tokenizer will be written to a folder of files."""
+    original = tokenizer._original
+    if original is not None and original.kind == kind:
+        return original.is_written_to_folder(path)
+    return kind == "gpt2" or (kind == "huggingface" and is_folder(path))
+
+
+def _write(
+    tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool = False, config: bool = False
+) -> None:
+    """Write a tokenizer in a format; in the one that it was read from, as it was.
+
+    `config` applies to Hugging Face's.
+    """
+    if kind == "bpetite":
+        tokenizer.save(path, overwrite=overwrite)
+    elif kind == "huggingface":
+        tokenizer.to_huggingface(path, overwrite=overwrite, config=config)
+    elif kind == _kind_of(tokenizer):
+        tokenizer.save_original(path, overwrite=overwrite)
+    elif kind == "tiktoken":
+        tokenizer.to_tiktoken(path, overwrite=overwrite)
+    else:
+        with created(path):
+            vocab, merges = os.path.join(path, "vocab.json"), os.path.join(path, "merges.txt")
+            tokenizer.to_gpt2(vocab, merges, overwrite=overwrite)
 
 
 def _check(tokenizer: Tokenizer, original: Original | None, path: str) -> list[str]:

@@ -1,4 +1,9 @@
-"""`bpetite decode`: prints the text of ids."""
+"""Turn ids into text. The raw text is printed, with no newline added.
+
+examples:
+  bpetite decode --model tok.json --ids 104 105
+  bpetite encode --model tok.json --text hi | bpetite decode --model tok.json
+"""
 
 from __future__ import annotations
 
@@ -8,11 +13,7 @@ import sys
 
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import utf8
-
-EXAMPLES = """
-bpetite decode --model tok.json --ids 104 105
-bpetite encode --model tok.json --text hi | bpetite decode --model tok.json
-"""
+from bpetite.cli.output import Result
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> bytes:
+def run(options: argparse.Namespace) -> Result:
     """Return the text of the ids."""
     tokenizer = read_model(options)
     ids = _ids_from_stdin() if options.ids is None else options.ids

@@ -1,4 +1,9 @@
-"""`bpetite demo`: trains on Python's standard library and shows the result."""
+"""Train on Python's own standard library and show the result. Nothing is saved.
+
+examples:
+  bpetite demo
+  bpetite demo --vocab-size 8192
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,7 @@ import argparse
 import time
 
 from bpetite._internal.standard_library import standard_library_files
-from bpetite.cli.options import add_shared
-from bpetite.cli.output import lines, painted
+from bpetite.cli.output import Result, painted
 from bpetite.tokenizer import Tokenizer
 
 _SAMPLE = '''def tokenize(text: str) -> list[int]:
@@ -16,21 +20,14 @@ _SAMPLE = '''def tokenize(text: str) -> list[int]:
 '''
 
 
-EXAMPLES = """
-bpetite demo
-bpetite demo --vocab-size 8192
-"""
-
-
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     command.add_argument(
         "--vocab-size", type=int, default=4096, metavar="N", help="tokens to train (default: %(default)s)"
     )
-    add_shared(command, "--no-color")
 
 
-def run(options: argparse.Namespace) -> bytes:
+def run(options: argparse.Namespace) -> Result:
     """Train, and return the result."""
     files = standard_library_files()
     started = time.perf_counter()
@@ -39,13 +36,11 @@ def run(options: argparse.Namespace) -> bytes:
     size = sum(path.stat().st_size for path in files)
     tokens = sum(tokenizer.count(path.read_text("utf-8")) for path in files)
     encoded = time.perf_counter()
-    return lines(
-        [
-            f"corpus     {size / 1e6:.1f} MB of Python source, {len(files):,} files of the standard library",
-            f"trained    {tokenizer.vocab_size:,} tokens in {trained - started:.2f} s",
-            f"before     {size:,} tokens, one for each byte",
-            f"after      {tokens:,} tokens, {size / tokens:.2f} bytes each, in {encoded - trained:.2f} s",
-            "",
-            painted(tokenizer.show(_SAMPLE).tokens),
-        ]
-    )
+    return [
+        f"corpus     {size / 1e6:.1f} MB of Python source, {len(files):,} files of the standard library",
+        f"trained    {tokenizer.vocab_size:,} tokens in {trained - started:.2f} s",
+        f"before     {size:,} tokens, one for each byte",
+        f"after      {tokens:,} tokens, {size / tokens:.2f} bytes each, in {encoded - trained:.2f} s",
+        "",
+        painted(tokenizer.show(_SAMPLE).tokens),
+    ]

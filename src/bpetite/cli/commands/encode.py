@@ -1,4 +1,12 @@
-"""`bpetite encode`: prints the ids of texts as JSON arrays, or their tokens in colours."""
+"""Turn text into ids. Each document gives a compact JSON array; --show prints tokens.
+
+examples:
+  bpetite encode --model tok.json --text "hello world"
+  bpetite encode --model tok.json --text "hello world" --show
+  bpetite encode --model tok.json --input book.txt
+  bpetite encode --model tok.json --input chapters/ questions.jsonl
+  echo hello | bpetite encode --model tok.json
+"""
 
 from __future__ import annotations
 
@@ -6,17 +14,8 @@ import argparse
 import json
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_inputs, add_shared, text_of
-from bpetite.cli.output import lines, painted
-from bpetite.cli.reading import INPUT_HELP, add_reading, documents_of
-
-EXAMPLES = """
-bpetite encode --model tok.json --text "hello world"
-bpetite encode --model tok.json --text "hello world" --show
-bpetite encode --model tok.json --input book.txt
-bpetite encode --model tok.json --input chapters/ questions.jsonl
-echo hello | bpetite encode --model tok.json
-"""
+from bpetite.cli.options import INPUT_HELP, add_inputs, add_reading, add_shared, documents_of, text_of
+from bpetite.cli.output import Result, painted
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -27,16 +26,15 @@ def declare(command: argparse.ArgumentParser) -> None:
     add_inputs(source, f"{INPUT_HELP} (default: stdin)", required=False)
     add_shared(command, "--special")
     command.add_argument("--show", action="store_true", help="print the tokens themselves, coloured")
-    add_shared(command, "--no-color")
     add_reading(command)
 
 
-def run(options: argparse.Namespace) -> bytes:
+def run(options: argparse.Namespace) -> Result:
     """Return the ids as compact JSON arrays, or the tokens for display."""
     tokenizer = read_model(options)
     texts = documents_of(options) if options.input else [text_of(options)]
     if options.show:
         shown = [tokenizer.show(text, special=options.special) for text in texts]
-        return lines(f"{painted(one.tokens)}\n{one.summary}" for one in shown)
+        return [f"{painted(one.tokens)}\n{one.summary}" for one in shown]
     encoded = (tokenizer.encode(text, special=options.special) for text in texts)
-    return lines(json.dumps(ids, separators=(",", ":")) for ids in encoded)
+    return [json.dumps(ids, separators=(",", ":")) for ids in encoded]

@@ -1,19 +1,18 @@
-"""`bpetite encode-column`: adds a column of ids to a Parquet file."""
+"""Add a column of ids to a Parquet file. All other columns stay as they are.
+
+examples:
+  bpetite encode-column --model tok.json --input in.parquet --column text --output out.parquet
+  bpetite encode-column --model tok.json --input in.parquet --output out.parquet --append-special '</s>'
+"""
 
 from __future__ import annotations
 
 import argparse
 from functools import partial
 
-from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_output, add_shared, check_output, chosen, text_argument
-from bpetite.cli.output import json_line, way_note
-
-EXAMPLES = """
-bpetite encode-column --model tok.json --input in.parquet --column text --output out.parquet
-bpetite encode-column --model tok.json --input in.parquet --output out.parquet --append-special '</s>'
-"""
+from bpetite.cli.options import add_output, add_shared, chosen, text_argument
+from bpetite.cli.output import Result, way_note
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -33,23 +32,16 @@ def declare(command: argparse.ArgumentParser) -> None:
         default="error",
         help="a row without a text: an error (the default), a row without ids, or an empty list of ids",
     )
-    add_shared(command, "--special", "--num-threads", "--quiet", "--no-color")
+    add_shared(command, "--special", "--num-threads")
 
 
-def run(options: argparse.Namespace) -> bytes:
-    """Write the file, and return a line of JSON."""
-    check_output(options.output, force=options.force)
+def run(options: argparse.Namespace) -> Result:
+    """Write the file, and return the numbers of rows and tokens."""
+    from bpetite.corpus import encode_column  # slow to import
+
     tokenizer = read_model(options)
-    from bpetite.corpus.columns import encode_column  # slow to import
-
-    with Shown(way_note(tokenizer.pattern_way), quiet=options.quiet) as progress:
-        rows, ids = encode_column(
-            tokenizer,
-            options.input,
-            options.output,
-            **chosen(options, "column", "ids_column", "special", "dtype", "append_special", "nulls"),
-            num_threads=options.num_threads,
-            overwrite=options.force,
-            progress=progress,
-        )
-    return json_line({"rows": rows, "tokens": ids})
+    options.progress.note = way_note(tokenizer.pattern_way)
+    names = ("column", "ids_column", "special", "dtype", "append_special", "nulls", "num_threads", "progress")
+    how = chosen(options, *names)
+    rows, ids = encode_column(tokenizer, options.input, options.output, overwrite=options.force, **how)
+    return {"rows": rows, "tokens": ids}

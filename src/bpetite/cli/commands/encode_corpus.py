@@ -1,4 +1,13 @@
-"""`bpetite encode-corpus`: encodes a corpus into shards of ids."""
+"""Encode a corpus into a folder of token files. --resume continues a stopped run.
+
+examples:
+  bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>'
+  bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>' --resume
+  bpetite encode-corpus --model tok.json --input corpus.txt --separator '<|x|>' --output ids/ --format bin
+
+a shard in Python:
+  ids = numpy.load("ids/shard-000000.npy", mmap_mode="r")
+"""
 
 from __future__ import annotations
 
@@ -6,24 +15,20 @@ import argparse
 import shlex
 from functools import partial
 
-from bpetite import corpus
 from bpetite._internal.integers import number_with_unit
-from bpetite._internal.progress import Shown
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_inputs, add_shared, chosen, text_argument
-from bpetite.cli.output import json_line, tell, way_note
-from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.options import (
+    INPUT_HELP,
+    add_inputs,
+    add_reading,
+    add_shared,
+    chosen,
+    reading_of,
+    text_argument,
+)
+from bpetite.cli.output import Result, tell, way_note
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
-
-EXAMPLES = """
-bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>'
-bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>' --resume
-bpetite encode-corpus --model tok.json --input corpus.txt --separator '<|x|>' --output ids/ --format bin
-
-a shard in Python:
-  ids = numpy.load("ids/shard-000000.npy", mmap_mode="r")
-"""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -53,26 +58,27 @@ def declare(command: argparse.ArgumentParser) -> None:
     )
     special = "a special token that ends every document"
     add("--append-special", type=text_argument, metavar="TEXT", help=special)
-    add_shared(command, "--special", "--num-threads")
     add(
         "--memory-limit",
         metavar="SIZE",
         help="the memory that this process may take, such as 1GB, at least about 300MB; fewer threads are "
         "used if it is tight (default: no limit)",
     )
-    add_shared(command, "--quiet", "--no-color")
+    add_shared(command, "--special", "--num-threads", "--cluster")
     add_reading(command)
-    add_shared(command, "--cluster")
 
 
-def run(options: argparse.Namespace) -> bytes:
-    """Encode, and return a line of JSON."""
+def run(options: argparse.Namespace) -> Result:
+    """Encode, and return what was written."""
+    from bpetite import corpus  # slow to import
+
     layout = corpus.Options(
         **chosen(options, "format", "dtype", "append_special", "special"),
         shard_size=number_with_unit("shard_size", options.shard_size),
         reading=reading_of(options),
     )
     tokenizer = read_model(options)
+    options.progress.note = way_note(tokenizer.pattern_way)
     if options.memory_limit is not None:
         tokenizer = tokenizer.with_memory(CACHE)
     if options.append_special is None and tokenizer.special_tokens and not options.quiet:
@@ -89,26 +95,16 @@ def run(options: argparse.Namespace) -> bytes:
         from bpetite.corpus import cluster
 
         encode = partial(cluster.encode, address=options.cluster)
-    with Shown(way_note(tokenizer.pattern_way), quiet=options.quiet) as progress:
-        manifest = encode(
-            tokenizer,
-            options.input,
-            options.output,
-            options=layout,
-            resume=options.resume,
-            progress=progress,
-        )
-        read = sum(source.bytes for source in manifest.inputs)
-        progress.complete(
-            f"encoding complete: {manifest.documents:,} documents, {manifest.tokens:,} tokens", read
-        )
-    return json_line(
-        {
-            "documents": manifest.documents,
-            "tokens": manifest.tokens,
-            "bytes": read,
-            "dtype": manifest.options["dtype"],
-            "shards": len(manifest.shards),
-            "affected_documents": sum(source.affected for source in manifest.inputs),
-        }
-    )
+    how = chosen(options, "resume", "progress")
+    manifest = encode(tokenizer, options.input, options.output, options=layout, **how)
+    written = {
+        "documents": manifest.documents,
+        "tokens": manifest.tokens,
+        "bytes": sum(source.bytes for source in manifest.inputs),
+        "dtype": manifest.options["dtype"],
+        "shards": len(manifest.shards),
+        "affected_documents": sum(source.affected for source in manifest.inputs),
+    }
+    done = f"encoding complete: {manifest.documents:,} documents, {manifest.tokens:,} tokens"
+    options.progress.complete(done, written["bytes"])
+    return written

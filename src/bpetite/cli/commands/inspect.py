@@ -1,6 +1,10 @@
-"""`bpetite inspect`: shows the rules and tokens of a tokenizer, as text or JSON.
+"""Show a tokenizer's rules and tokens. With --token, show how one token is built.
 
-The text is made from the same facts that the JSON holds.
+examples:
+  bpetite inspect tok.json
+  bpetite inspect tok.json --token 300
+  bpetite inspect tok.json --json
+  bpetite inspect cl100k_base.tiktoken --pattern cl100k
 """
 
 from __future__ import annotations
@@ -12,18 +16,11 @@ from typing import Any
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_shared
-from bpetite.cli.output import WAYS, columns, json_line, lines, painted
+from bpetite.cli.output import WAYS, Result, painted, table
 from bpetite.encoding.display import ShownToken, visible
 from bpetite.patterns import pattern_name
 from bpetite.show.explain import Explainer
 from bpetite.tokenizer import Tokenizer
-
-EXAMPLES = """
-bpetite inspect tok.json
-bpetite inspect tok.json --token 300
-bpetite inspect tok.json --json
-bpetite inspect cl100k_base.tiktoken --pattern cl100k
-"""
 
 _LONGEST = 10
 _MERGES = 5
@@ -34,19 +31,19 @@ def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(command, "model")
     command.add_argument("--token", type=int, metavar="ID", help="show how this token is built")
-    add_shared(command, "--json", "--no-color")
+    add_shared(command, "--json")
     command.set_defaults(quiet=True)  # the result includes the assumptions
 
 
-def run(options: argparse.Namespace) -> bytes:
+def run(options: argparse.Namespace) -> Result:
     """Return information about a tokenizer, or about one token."""
     tokenizer = read_model(options)
     explainer = Explainer(tokenizer.vocabulary)
     if options.token is not None:
         facts = _token_facts(explainer, options.token)
-        return json_line(facts) if options.json else lines(_token_text(explainer, facts))
+        return facts if options.json else _token_text(explainer, facts)
     facts = _facts(tokenizer, explainer)
-    return json_line(facts) if options.json else lines([recorded(options.model), "", *_text(facts)])
+    return facts if options.json else [recorded(options.model), "", *_text(facts)]
 
 
 def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:
@@ -107,8 +104,8 @@ def _text(facts: dict[str, Any]) -> list[str]:
     ]
     return [
         *(f"  {name:<12} {fact}" for name, fact in said if fact),
-        *("", "Longest tokens", *columns([("id", "bytes", "token"), *longest], left=[2])),
-        *("", "First and last merges", *columns([("rank", "id", "merge"), *merges], left=[2])),
+        *("", "Longest tokens", *table([("id", "bytes", "token"), *longest], left=[2])),
+        *("", "First and last merges", *table([("rank", "id", "merge"), *merges], left=[2])),
     ]
 
 

@@ -1,44 +1,47 @@
-"""`bpetite stats`: measures how well a vocabulary fits a corpus, by source, as a table or JSON."""
+"""Measure how well a vocabulary fits a corpus. The result has a row for each source.
+
+examples:
+  bpetite stats --model tok.json --input english.txt code.jsonl
+  bpetite stats --model tok.json --input wiki/ web/ --json
+"""
 
 from __future__ import annotations
 
 import argparse
 
-from bpetite import corpus
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.output import json_line, table, way_note
-from bpetite.cli.reading import add_measuring, add_sources, measured
+from bpetite.cli.options import add_measured, add_shared, measured
+from bpetite.cli.output import Result, table, way_note
 
-EXAMPLES = """
-bpetite stats --model tok.json --input english.txt code.jsonl
-bpetite stats --model tok.json --input wiki/ web/ --json
-"""
+_COLUMNS = {
+    "documents": ",",
+    "bytes": ",",
+    "tokens": ",",
+    "bytes_per_token": ".3f",
+    "tokens_per_word": ".3f",
+    "vocabulary_used": ".1%",
+}
+"""The numbers that the table shows, and how."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(command)
-    add_sources(command)
-    add_measuring(command)
+    add_measured(command)
+    add_shared(command, "--special", "--num-threads")
 
 
-def run(options: argparse.Namespace) -> bytes:
+def run(options: argparse.Namespace) -> Result:
     """Return the table, or the JSON."""
+    from bpetite import corpus  # slow to import
+
     tokenizer = read_model(options)
-    sources = measured(corpus.stats, tokenizer, options, way_note(tokenizer.pattern_way))
+    options.progress.note = way_note(tokenizer.pattern_way)
+    fits = {fit.name: fit.to_dict() for fit in measured(corpus.stats, tokenizer, options)}
     if options.json:
-        return json_line({source.name: source.to_dict() for source in sources})
-    rows = [("source", "documents", "bytes", "tokens", "bytes/token", "tokens/word", "vocabulary used")]
-    rows += [
-        (
-            source.name,
-            f"{source.documents:,}",
-            f"{source.bytes:,}",
-            f"{source.tokens:,}",
-            f"{source.bytes_per_token:.3f}",
-            f"{source.tokens_per_word:.3f}",
-            f"{source.vocabulary_used:.1%}",
-        )
-        for source in sources
+        return fits
+    heads = ["source", *(name.replace("_per_", "/").replace("_", " ") for name in _COLUMNS)]
+    rows = [
+        [name, *(format(fit[column], how) for column, how in _COLUMNS.items())] for name, fit in fits.items()
     ]
-    return table(rows)
+    return table([heads, *rows])

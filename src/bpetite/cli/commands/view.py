@@ -1,4 +1,10 @@
-"""`bpetite view`: serves a page about one or two tokenizers on this machine until it is interrupted."""
+"""Look at a tokenizer, or at two, in a browser. The page is served to this machine only.
+
+examples:
+  bpetite view tok.json
+  bpetite view tok.json other.json --port 8000 --no-browser
+  bpetite view tok.json gpt2/
+"""
 
 from __future__ import annotations
 
@@ -6,15 +12,8 @@ import argparse
 import contextlib
 import webbrowser
 
-from bpetite.cli.formats import add_model, name_of, read_models
-from bpetite.cli.options import add_shared
-from bpetite.cli.output import tell, write
-
-EXAMPLES = """
-bpetite view tok.json
-bpetite view tok.json other.json --port 8000 --no-browser
-bpetite view tok.json gpt2/
-"""
+from bpetite.cli.formats import add_model, read_models
+from bpetite.cli.output import Result, tell, write
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -23,10 +22,9 @@ def declare(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--port", type=int, default=0, metavar="N", help="the port (default: any free port)")
     add("--no-browser", action="store_true", help="only print the address")
-    add_shared(command, "--quiet", "--no-color")
 
 
-def run(options: argparse.Namespace) -> bytes:
+def run(options: argparse.Namespace) -> Result:
     """Serve the page until Ctrl-C; the address is the one line on stdout."""
     from bpetite.show.viewer.answers import Model
     from bpetite.show.viewer.server import Viewer
@@ -35,7 +33,7 @@ def run(options: argparse.Namespace) -> bytes:
         raise ValueError(f"--port must be between 0 and 65535, not {options.port}")
     if len(options.models) > 2:
         raise ValueError(f"at most two tokenizers can be shown side by side, not {len(options.models)}")
-    models = [Model(name_of(path), tokenizer) for path, tokenizer in read_models(options)]
+    models = [Model(name, tokenizer) for name, tokenizer in read_models(options).items()]
     try:
         viewer = Viewer(models, options.port)
     except OSError as error:
