@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
-from bpetite._internal.standard_library import standard_library_files
 from bpetite.patterns import PATTERNS
 from fuzz.patterns import Grammar, family, variation
 
@@ -70,7 +71,8 @@ def _source(rng: Random, length: int) -> str:
     return "".join(characters)
 
 
-_SOURCE = [path.read_text("utf-8")[:100_000] for path in standard_library_files()[:400:20]]
+_MODULES = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
+_SOURCE = [path.read_text("utf-8")[:100_000] for path in _MODULES[::10]]
 _STYLES: tuple[Callable[[Random, int], str], ...] = (
     _fragments,
     _fragments,

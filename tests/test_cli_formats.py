@@ -198,30 +198,6 @@ def test_every_command_that_opens_a_tokenizer_opens_every_format(folder: Path, t
     assert json.loads(bpetite("inspect", folder / "tok.json", "--json").stdout)["assumptions"] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("out.json", "out.json will be an artifact of bpetite; choose another format with --to"),
-        (
-            "out",
-            "out will be a folder with GPT-2's vocab.json and merges.txt; choose another format with --to",
-        ),
-        ("out/", ""),
-        ("tokenizer.json", ""),
-        ("out.tiktoken", ""),
-    ],
-)
-def test_what_will_be_written_is_told_where_a_name_gives_no_hint(
-    folder: Path, tmp_path: Path, name: str, told: str
-) -> None:
-    done = bpetite("convert", folder / "tok.json", f"{tmp_path}/{name}")
-    assert done.returncode == 0
-    assert ("will be" in done.stderr.decode()) == bool(told)
-    assert told in done.stderr.decode()
-    quiet = bpetite("convert", folder / "tok.json", f"{tmp_path}/quiet-{name}", "--quiet")
-    assert (quiet.returncode, quiet.stderr) == (0, b"")
-
-
 @pytest.mark.parametrize("name", ["model.gguf", "tekken.json", "tokenizer.model"])
 def test_a_name_of_a_format_that_is_not_written_is_refused(folder: Path, tmp_path: Path, name: str) -> None:
     done = bpetite("convert", folder / "tok.json", tmp_path / name)
@@ -231,13 +207,14 @@ def test_a_name_of_a_format_that_is_not_written_is_refused(folder: Path, tmp_pat
     assert bpetite("convert", folder / "tok.json", tmp_path / name, "--to", "bpetite").returncode == 0
 
 
-def test_convert_writes_a_config_where_asked(folder: Path, tmp_path: Path) -> None:
-    converted(folder / "tok.json", tmp_path / "tokenizer.json", "--tokenizer-config", "--check")
-    config = json.loads((tmp_path / "tokenizer_config.json").read_text())
+def test_convert_writes_a_config_to_a_folder(folder: Path, tmp_path: Path) -> None:
+    converted(folder / "tok.json", f"{tmp_path}/model/", "--to", "huggingface", "--check")
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {
+        "tokenizer.json",
+        "tokenizer_config.json",
+    }
+    config = json.loads((tmp_path / "model" / "tokenizer_config.json").read_text())
     assert config["eos_token"] == "<|endoftext|>"
-    refused = bpetite("convert", folder / "tok.json", tmp_path / "o.json", "--tokenizer-config")
-    assert "--tokenizer-config requires a tokenizer.json" in refused.stderr.decode()
-    assert not (tmp_path / "o.json").exists()
 
 
 def test_at_most_two_tokenizers_are_shown_side_by_side(folder: Path) -> None:

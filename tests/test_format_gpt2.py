@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 
 from bpetite import Tokenizer, Vocabulary
-from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import gpt2
 from bpetite.formats.shared import printable
@@ -19,6 +18,7 @@ from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.imported import Original
 from bpetite.formats.shared.peers import peer_encode
 from known_characters import known_text
+from standard_library import standard_library_files
 
 TEXTS = [*DIFFICULT_TEXTS, *(path.read_text("utf-8") for path in standard_library_files()[::200])]
 BASE = {byte: bytes([byte]) for byte in range(256)}

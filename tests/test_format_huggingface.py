@@ -21,7 +21,6 @@ from bpetite import Tokenizer, Vocabulary, _persistence, accelerate
 from bpetite._encoder import encode
 from bpetite._engine import covers_all_text
 from bpetite._internal.json import parse_object, parse_with_lists
-from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import huggingface
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
@@ -30,6 +29,7 @@ from bpetite.formats.shared.printable import to_printable
 from bpetite.formats.shared.sequences import _DEEPSEEK
 from bpetite.patterns import LLAMA3, PATTERNS
 from known_characters import known_text
+from standard_library import standard_library_files
 
 Json = dict[str, Any]
 

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from bpetite import Dialect, Tokenizer, Vocabulary, _persistence
 from bpetite._encoder import encode
 from bpetite._engine import read_pattern, same_pattern
-from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import tiktoken as files
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.patterns import PATTERNS, named_pattern
 from known_characters import known_text
+from standard_library import standard_library_files
 
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés, 東京都 12345\n" * 3
 BASE = [bytes([byte]) for byte in range(256)]

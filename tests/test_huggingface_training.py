@@ -13,8 +13,8 @@ from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
 from bpetite import Tokenizer
-from bpetite._internal.standard_library import standard_library_files
 from bpetite.formats.shared.printable import from_printable
+from standard_library import standard_library_files
 
 
 def peer_vocabulary(

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, _persistence
-from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
+from standard_library import standard_library_files
 
 DOCUMENTS = st.lists(st.text(alphabet="ab é<|x|>\n'1", max_size=30), max_size=12)
 

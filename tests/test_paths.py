@@ -31,7 +31,7 @@ TAKEN_APART: list[tuple[Callable[[str], Any], dict[str, Any]]] = [
     (is_folder_name, {"a/": True, "a/b.json": False, "a": False}),
     (is_folder, {"none/": True, "none/b": False}),
     (
-        lambda path: _target_format(TOK, path, quiet=True),
+        lambda path: _target_format(TOK, path),
         {
             "out/tokenizer.json": "huggingface",
             "out.d/tokenizer.json": "huggingface",

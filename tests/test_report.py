@@ -182,8 +182,8 @@ def test_the_page_shows_the_numbers_in_plots_and_tables(browser: Browser, tmp_pa
         assert page.locator("svg polyline").count() == 2
         for line in page.locator("svg polyline").all():
             points = [float(part) for part in (line.get_attribute("points") or "").replace(",", " ").split()]
-            assert all(60 <= x <= 705 for x in points[::2])
-            assert all(10 <= y <= 255 for y in points[1::2])
+            assert all(0 <= x <= 720 for x in points[::2])
+            assert all(0 <= y <= 240 for y in points[1::2])
         assert {"NaN", "Infinity"}.isdisjoint(page.locator("#report").inner_html().split())
 
 

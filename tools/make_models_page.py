@@ -14,6 +14,7 @@ import base64
 import json
 import lzma
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bpetite import Tokenizer
-from bpetite._internal.standard_library import standard_library_files
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.normalization import normalizing, steps_in
 
@@ -213,7 +213,8 @@ def _check(family: Family, folder: Path, path: Path, tok: Tokenizer) -> None:
                 raise SystemExit(f"{family.file}: other ids than are recorded for {text[:60]!r}")
         return
     theirs = _theirs(path, tok)
-    code = [source.read_text("utf-8") for source in standard_library_files()[::60]]
+    modules = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
+    code = [source.read_text("utf-8") for source in modules[::6]]
     texts = [*DIFFICULT_TEXTS, *code]
     if _is_sentencepiece(path):
         # It finds the pieces that a user defined, but no control pieces.

@@ -9,10 +9,13 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from bpetite._constants import LARGEST_COUNT
 from bpetite._engine import train_symbol_merges
 from bpetite._internal.integers import integer
+
+T = TypeVar("T")
 
 
 def train_bpe(corpus: list[list[str]], num_merges: int) -> list[tuple[str, str]]:
@@ -48,16 +51,16 @@ def apply_merges(word: Sequence[str], merges: Iterable[tuple[str, str]]) -> list
     """
     pieces = list(word)
     for left, right in merges:
-        pieces = _merge_pair(pieces, left, right)
+        pieces = _merge_pair(pieces, (left, right), left + right)
     return pieces
 
 
-def _merge_pair(pieces: list[str], left: str, right: str) -> list[str]:
-    merged: list[str] = []
+def _merge_pair(pieces: Sequence[T], pair: tuple[T, T], made: T) -> list[T]:
+    merged: list[T] = []
     place = 0
     while place < len(pieces):
-        if pieces[place : place + 2] == [left, right]:
-            merged.append(left + right)
+        if tuple(pieces[place : place + 2]) == pair:
+            merged.append(made)
             place += 2
         else:
             merged.append(pieces[place])

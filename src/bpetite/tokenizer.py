@@ -45,7 +45,6 @@ from bpetite.encoding.encoder import encoder_of
 from bpetite.encoding.fitting import Chunk, Fitting, any_of
 from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.shared.imported import Imported, Original, is_folder
-from bpetite.patterns import pattern_name
 from bpetite.training import (
     FileTrainingOptions,
     MergingOptions,
@@ -1066,26 +1065,6 @@ class Tokenizer:
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
-
-    def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
-        import html  # slow to import
-
-        specials = [f"{text} = {token_id}" for text, token_id in self.special_tokens.items()]
-        rows = {
-            "tokens": f"{self.vocab_size:,} (ids up to {self.largest_id:,})",
-            "special tokens": ", ".join(specials) or "none",
-            "merges": f"{len(self.merges):,}",
-            "pattern": pattern_name(self.pattern) or self.pattern,
-            "dialect": self.dialect.name,
-            "fingerprint": self.fingerprint[:12],
-        }
-        lines = "".join(
-            f'<tr><th style="text-align:left">{html.escape(name)}</th>'
-            f'<td style="text-align:left">{html.escape(shown)}</td></tr>'
-            for name, shown in rows.items()
-        )
-        return f"<b>Tokenizer</b><table>{lines}</table>"
 
     def __repr__(self) -> str:
         return (

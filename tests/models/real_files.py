@@ -19,11 +19,11 @@ import tiktoken
 import tokenizers
 
 from bpetite import Tokenizer
-from bpetite._internal.standard_library import standard_library_files
 from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.patterns import PATTERNS
 from known_characters import is_known
+from standard_library import standard_library_files
 
 MODELS = Path(os.environ["BPETITE_MODELS"])
 GPT_4 = PATTERNS["llama3"]

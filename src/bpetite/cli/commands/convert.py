@@ -2,7 +2,7 @@
 
 examples:
   bpetite convert tok.json tokenizer.json
-  bpetite convert tok.json my-model/tokenizer.json --tokenizer-config
+  bpetite convert tok.json my-model/ --to huggingface
   bpetite convert tok.json tok.tiktoken --check
   bpetite convert cl100k_base.tiktoken tok.json
   bpetite convert my.tiktoken tok.json --pattern cl100k --special-token '<|endoftext|>=100257'
@@ -54,12 +54,10 @@ def declare(command: argparse.ArgumentParser) -> None:
         help="the name decides the format: tokenizer.json; NAME.tiktoken; a folder (the format of IN if that "
         "is a folder, or else GPT-2's files); anything else is an artifact",
     )
-    add("--to", choices=(*_OF_ANY, *_AS_READ), help="the format of OUT (default: by its name)")
-    add(
-        "--tokenizer-config",
-        action="store_true",
-        help="also write a tokenizer_config.json to the same folder, for transformers' AutoTokenizer",
+    what = (
+        "the format of OUT (default: by its name); in a folder, huggingface has a tokenizer_config.json, too"
     )
+    add("--to", choices=(*_OF_ANY, *_AS_READ), help=what)
     add("--check", action="store_true", help="compare ids with the libraries of the two formats")
     add_shared(command, "--force")
     add_what_files_lack(command)
@@ -71,14 +69,12 @@ def run(options: argparse.Namespace) -> Result:
     if os.path.isfile(target):
         check_output(target, force=options.force)
     tokenizer = read_model(options, options.source)
-    kind = options.to or _target_format(tokenizer, target, quiet=options.quiet)
+    kind = options.to or _target_format(tokenizer, target)
     if kind in _AS_READ and kind != _kind_of(tokenizer):
         raise ValueError(
             f"{target}: {kind} files can be read, but not written unless IN is one, and IN is "
             f"{_kind_of(tokenizer)}; choose another format with --to: {', '.join(_OF_ANY)}"
         )
-    if options.tokenizer_config and kind != "huggingface":
-        raise ValueError(f"--tokenizer-config requires a tokenizer.json as output, not {target}")
     to_folder = _is_to_folder(tokenizer, target, kind)
     if not to_folder:
         check_output(target, force=options.force)
@@ -90,7 +86,7 @@ def run(options: argparse.Namespace) -> Result:
             _write(tokenizer, attempt, kind)
             again = loading.load(attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False)
             checked += _check(tokenizer, again.original, target)
-    _write(tokenizer, target, kind, overwrite=options.force, config=options.tokenizer_config)
+    _write(tokenizer, target, kind, overwrite=options.force)
     if not options.quiet:
         for loss in losses(tokenizer.vocabulary, tokenizer._original, kind, to_folder=to_folder):
             tell(f"{target}: {loss}")
@@ -110,8 +106,8 @@ def _kind_of(tokenizer: Tokenizer) -> str:
     return "bpetite" if tokenizer._original is None else tokenizer._original.kind
 
 
-def _target_format(tokenizer: Tokenizer, path: str, *, quiet: bool) -> str:
-    """Choose the format by the name of the output; print it if the name does not show it."""
+def _target_format(tokenizer: Tokenizer, path: str) -> str:
+    """Choose the format by the name of the output."""
     name = last_part(path)
     ending = name if name in _BY_NAME else os.path.splitext(name)[1]
     original = tokenizer._original
@@ -119,16 +115,9 @@ def _target_format(tokenizer: Tokenizer, path: str, *, quiet: bool) -> str:
         return original.kind  # of tiktoken or of SentencePiece
     if ending in _BY_NAME:
         return _BY_NAME[ending]
-    named = is_folder_name(path)
-    if named or "." not in name:
-        kind, what = "gpt2", "a folder with GPT-2's vocab.json and merges.txt"
-        if original and original.is_folder:
-            return original.kind
-    else:
-        kind, what = "bpetite", "an artifact of bpetite"
-    if not (quiet or named):
-        tell(f"{path} will be {what}; choose another format with --to")
-    return kind
+    if "." in name and not is_folder_name(path):
+        return "bpetite"
+    return original.kind if original and original.is_folder else "gpt2"
 
 
 def _is_to_folder(tokenizer: Tokenizer, path: str, kind: str) -> bool:
@@ -139,17 +128,12 @@ def _is_to_folder(tokenizer: Tokenizer, path: str, kind: str) -> bool:
     return kind == "gpt2" or (kind == "huggingface" and is_folder(path))
 
 
-def _write(
-    tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool = False, config: bool = False
-) -> None:
-    """Write a tokenizer in a format; in the one that it was read from, as it was.
-
-    `config` applies to Hugging Face's.
-    """
+def _write(tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool = False) -> None:
+    """Write a tokenizer in a format; in the one that it was read from, as it was."""
     if kind == "bpetite":
         tokenizer.save(path, overwrite=overwrite)
     elif kind == "huggingface":
-        tokenizer.to_huggingface(path, overwrite=overwrite, config=config)
+        tokenizer.to_huggingface(path, overwrite=overwrite)
     elif kind == _kind_of(tokenizer):
         tokenizer.save_original(path, overwrite=overwrite)
     elif kind == "tiktoken":

@@ -8,9 +8,10 @@ examples:
 from __future__ import annotations
 
 import argparse
+import os
+import sysconfig
 import time
 
-from bpetite._internal.standard_library import standard_library_files
 from bpetite.cli.output import Result, painted
 from bpetite.tokenizer import Tokenizer
 
@@ -29,18 +30,19 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Result:
     """Train, and return the result."""
-    files = standard_library_files()
+    from bpetite import corpus  # slow to import
+
+    files = os.path.join(sysconfig.get_path("stdlib"), "*.py")
     started = time.perf_counter()
     tokenizer = Tokenizer.train_from_files(files, options.vocab_size, dialect="tiktoken")
     trained = time.perf_counter()
-    size = sum(path.stat().st_size for path in files)
-    tokens = sum(tokenizer.count(path.read_text("utf-8")) for path in files)
-    encoded = time.perf_counter()
+    [fit] = corpus.stats(tokenizer, files)
+    times = f"{trained - started:.2f} s", f"{time.perf_counter() - trained:.2f} s"
     return [
-        f"corpus     {size / 1e6:.1f} MB of Python source, {len(files):,} files of the standard library",
-        f"trained    {tokenizer.vocab_size:,} tokens in {trained - started:.2f} s",
-        f"before     {size:,} tokens, one for each byte",
-        f"after      {tokens:,} tokens, {size / tokens:.2f} bytes each, in {encoded - trained:.2f} s",
+        f"corpus     {fit.bytes / 1e6:.1f} MB of Python source, {fit.documents:,} modules of the library",
+        f"trained    {tokenizer.vocab_size:,} tokens in {times[0]}",
+        f"before     {fit.bytes:,} tokens, one for each byte",
+        f"after      {fit.tokens:,} tokens, {fit.bytes_per_token:.2f} bytes each, in {times[1]}",
         "",
         painted(tokenizer.show(_SAMPLE).tokens),
     ]

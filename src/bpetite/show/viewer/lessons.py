@@ -20,6 +20,7 @@ from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
 from bpetite.show.difference import TIE_RULES, Word, count_pairs, explain_difference, merges_in, train_merges
 from bpetite.show.viewer.page import drawn
+from bpetite.symbols import _merge_pair
 from bpetite.training import Training
 
 Answer = dict[str, Any]
@@ -88,28 +89,13 @@ def _replay(words: Mapping[Word, int], merges: Iterable[tuple[Pair, int]]) -> It
             "more_pairs": len(counted) - len(shown),
         }
         changed = {word: left.pop(word) for word in list(left) if pair in pairwise(word)}
-        merged = [(_merge(word, pair, made), count) for word, count in changed.items()]
+        merged = [(tuple(_merge_pair(word, pair, made)), count) for word, count in changed.items()]
         counted.subtract(count_pairs(changed.items()))
         counted.update(count_pairs(merged))
         counted = +counted  # without the pairs that are gone
         for word, count in merged:
             left[word] = left.get(word, 0) + count
         yield {**step, "words": _shown(left)}
-
-
-def _merge(word: Word, pair: Pair, made: int) -> Word:
-    """Replace a pair in one pass from left to right.
-
-    >>> _merge((97, 97, 97), (97, 97), 256)
-    (256, 97)
-    """
-    merged: list[int] = []
-    for token_id in word:
-        if merged and (merged[-1], token_id) == pair:
-            merged[-1] = made
-        else:
-            merged.append(token_id)
-    return tuple(merged)
 
 
 def _shown(words: Mapping[Word, int]) -> Answer:

@@ -6,7 +6,7 @@ function startMerging() {
   const model = byId("merging-model");
   let pretoken = null;
 
-  const player = new Player(byId("merging-player"), "Step of merging", (step) => {
+  const go = playerIn(byId("merging-player"), "Step of merging", (step) => {
     [...byId("merging-states").children].forEach((row, place) => {
       row.hidden = place > step;
       row.classList.toggle("now", place === step);
@@ -18,7 +18,7 @@ function startMerging() {
     pretoken = chosen;
     for (const word of byId("merging-words").children) word.setAttribute("aria-pressed", String(word.pretoken === chosen));
     byId("merging-states").replaceChildren(...(chosen?.states ?? []).map((_, step) => stateOf(chosen, step)));
-    player.reset(chosen?.merges.length ?? 0);
+    go(0, chosen?.merges.length ?? 0);
   }
 
   const replay = latestOnly(byId("merging-states"), async ({ text, token = null }) => {

@@ -2,49 +2,43 @@
 
 const PAUSE = 900;
 
-class Player {
-  /** `changed(step)` draws a step; the player itself shows "3 of 9". */
-  constructor(holder, label, changed) {
-    this.changed = changed;
-    this.slider = element("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": label, oninput: () => this.go(this.step) });
-    this.playing = button("Play", () => (this.timer ? this.stop() : this.play()), { className: "play" });
-    this.place = element("output.soft");
-    const move = (name, sign, by) => button(sign, () => this.go(this.step + by), { "aria-label": name, title: name });
-    holder.replaceChildren(move("Previous step", "‹", -1), this.playing, move("Next step", "›", 1), this.slider, this.place);
+/**
+ * Puts a player into `holder`; `changed(step)` draws a step, the player itself shows "3 of 9". Returns
+ * `go(step, last)`, which stops playing and goes to a step, perhaps of another number of steps.
+ */
+function playerIn(holder, label, changed) {
+  let timer = 0;
+  const slider = element("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": label, oninput: () => go(here()) });
+  const play = button("Play", () => (timer ? go(here()) : start()), { className: "play" });
+  const place = element("output.soft");
+  const move = (name, sign, by) => button(sign, () => go(here() + by), { "aria-label": name, title: name });
+  holder.replaceChildren(move("Previous step", "‹", -1), play, move("Next step", "›", 1), slider, place);
+
+  const here = () => Number(slider.value);
+  const atEnd = () => slider.value === slider.max;
+
+  function show(step) {
+    slider.value = step; // a slider keeps its value within its range
+    place.textContent = `${slider.value} of ${slider.max}`;
+    changed(here());
   }
 
-  get step() { return Number(this.slider.value); }
-  get last() { return Number(this.slider.max); }
-
-  /** Starts again with this many steps, at step `at`. */
-  reset(last, at = 0) {
-    this.slider.max = last;
-    this.go(at);
+  function go(step, last = slider.max) {
+    clearInterval(timer);
+    timer = 0;
+    play.textContent = "Play";
+    slider.max = last;
+    show(step);
   }
 
-  go(step) {
-    this.stop();
-    this.move(step);
-  }
-
-  move(step) {
-    this.slider.value = step; // a slider keeps its value within its range
-    this.place.textContent = `${this.step} of ${this.last}`;
-    this.changed(this.step);
-  }
-
-  play() {
-    if (this.step === this.last) this.move(0);
-    this.timer = setInterval(() => {
-      this.move(this.step + 1);
-      if (this.step === this.last) this.stop();
+  function start() {
+    if (atEnd()) show(0);
+    timer = setInterval(() => {
+      show(here() + 1);
+      if (atEnd()) go(here());
     }, PAUSE);
-    this.playing.textContent = "Pause";
+    play.textContent = "Pause";
   }
 
-  stop() {
-    clearInterval(this.timer);
-    this.timer = 0;
-    this.playing.textContent = "Play";
-  }
+  return go;
 }

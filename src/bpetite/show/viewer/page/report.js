@@ -1,6 +1,6 @@
 // The report: what texts say about a tokenizer, in tables, bars and lines. The numbers come with the page.
 
-const [LEFT, RIGHT, TOP, BOTTOM] = [64, 704, 14, 254];
+const SVG = "http://www.w3.org/2000/svg";
 
 function showReport(report) {
   const share = (100 * report.unused_share).toFixed(1);
@@ -49,31 +49,20 @@ function withBars(heads, rows, column) {
   return tableOf([...heads, ""], rows.map((row) => [...row, element("progress", { value: row[column], max })]));
 }
 
-function svg(tag, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-/** Draws a line over two axes `{ label, low, logarithmic }`; the highest values decide where the axes end. */
+/**
+ * Draws a line over two axes `{ label, low, logarithmic }`. They end at the highest values; what they
+ * reach from and to stands below, and all numbers in the tables.
+ */
 function linePlot(x, y, points) {
   x.high = Math.max(x.low + 1, ...points.map(([value]) => value));
-  y.high = 1.05 * Math.max(y.low + 1, ...points.map(([, value]) => value));
-  const across = (value) => LEFT + shareOf(x, value) * (RIGHT - LEFT);
-  const down = (value) => BOTTOM - shareOf(y, value) * (BOTTOM - TOP);
-  const text = (anchor, place, words) => svg("text", { "text-anchor": anchor, ...place }, words);
-  return svg("svg", { viewBox: "0 0 720 300", role: "img", class: "card" },
-    svg("title", {}, `${y.label} against ${x.label}`),
-    ...ticksOf(y).flatMap((tick) => [
-      svg("path", { class: "rule", d: `M${LEFT} ${down(tick)}H${RIGHT}` }),
-      text("end", { x: LEFT - 8, y: down(tick) + 4 }, short(tick)),
-    ]),
-    ...ticksOf(x).map((tick) => text("middle", { x: across(tick), y: BOTTOM + 18 }, short(tick))),
-    text("middle", { x: (LEFT + RIGHT) / 2, y: 294 }, x.label),
-    text("middle", { transform: `translate(14 ${(TOP + BOTTOM) / 2}) rotate(-90)` }, y.label),
-    svg("polyline", { points: points.map(([px, py]) => `${across(px)},${down(py)}`).join(" ") }),
-  );
+  y.high = Math.max(y.low + 1, ...points.map(([, value]) => value));
+  const line = document.createElementNS(SVG, "polyline");
+  line.setAttribute("points", points.map(([px, py]) => `${720 * shareOf(x, px)},${240 * (1 - shareOf(y, py))}`).join(" "));
+  const plot = document.createElementNS(SVG, "svg");
+  plot.setAttribute("viewBox", "0 0 720 240");
+  plot.append(line);
+  const reach = ({ label, low, high }) => `${label}, from ${short(low)} to ${short(high)}`;
+  return element("figure", {}, plot, element("figcaption.soft", {}, `Upwards: ${reach(y)}. To the right: ${reach(x)}.`));
 }
 
 /** The place of a value on an axis, from 0 to 1. */
@@ -81,15 +70,4 @@ function shareOf({ low, high, logarithmic }, value) {
   return logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
 }
 
-/** Round values on an axis: powers of ten, or steps of 1, 2 or 5 times a power of ten. */
-function ticksOf({ low, high, logarithmic }) {
-  const power = Math.floor(Math.log10(high));
-  if (logarithmic && high >= 100 * low) {
-    return Array.from({ length: power + 1 }, (_, place) => 10 ** place).filter((tick) => tick >= low);
-  }
-  const step = [0.1, 0.2, 0.5, 1, 2].map((factor) => factor * 10 ** power).find((wide) => (high - low) / wide <= 8);
-  const first = Math.ceil(low / step);
-  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, place) => (first + place) * step);
-}
-
-const short = (value) => Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 2 }).format(value);
+const short = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 2 });

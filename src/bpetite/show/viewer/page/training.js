@@ -20,14 +20,14 @@ function say(place, text, wrong = false) {
 
 function startTraining(patterns, dialects) {
   let lessons = [];
-  const player = new Player(byId("training-player"), "Merge", (step) => {
+  const go = playerIn(byId("training-player"), "Merge", (step) => {
     byId("lessons").replaceChildren(...lessons.map((lesson) => lessonAt(lesson, step, winnerOf(lesson, step) !== winnerOf(lessons[0], step))));
     say(byId("training-sentence"), agreement(lessons, step));
   });
 
   const retrain = latestOnly(byId("lessons"), async () => {
     ({ lessons } = await ask("lessons", { ...settings(), merges: Math.trunc(Number(byId("merges").value)) }));
-    player.reset(Math.max(...lessons.map(({ steps }) => steps.length)), 1);
+    go(1, Math.max(...lessons.map(({ steps }) => steps.length)));
   }, (error) => say(byId("training-sentence"), error.message, true));
 
   for (const id of ["corpus", "pattern", "special", "merges"]) byId(id).addEventListener("input", () => retrain(null, 150));
@@ -39,16 +39,16 @@ function startTraining(patterns, dialects) {
   };
   byId("examples").append(...EXAMPLES.map((example) => button(example.name, () => use(example))));
   use(EXAMPLES[0]);
-  startExplaining(dialects, player);
+  startExplaining(dialects, go);
 }
 
 /** The form below: the person's own merges, and where and why they differ from those of a dialect. */
-function startExplaining(dialects, player) {
+function startExplaining(dialects, go) {
   byId("explain-dialect").append(...dialects.map((name) => element("option", { selected: name === "cs336" }, name)));
   const explain = latestOnly(byId("difference"), async () => {
     const { rank, told } = await ask("difference", { ...settings(), merges: byId("my-merges").value, dialect: byId("explain-dialect").value });
     say(byId("difference"), told);
-    if (rank !== null) player.go(rank + 1);
+    if (rank !== null) go(rank + 1);
   }, (error) => say(byId("difference"), error.message, true));
   byId("explain-form").addEventListener("submit", (event) => {
     event.preventDefault();

@@ -1,4 +1,4 @@
-"""The default corpus, which every machine has: the source code of Python's standard library."""
+"""Texts that every machine has: the source code of Python's standard library."""
 
 from __future__ import annotations
 
