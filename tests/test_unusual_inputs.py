@@ -199,12 +199,15 @@ def test_what_is_no_file_in_a_folder_is_named_and_not_waited_for(tmp_path: Path)
     folder = tmp_path / "in"
     unreadable(folder)
     for argument in ([folder], [f"{folder}/*"], sorted(folder.iterdir())):
-        with pytest.raises(ValueError, match=r"^9 of 11 inputs cannot be read") as refused:
+        with pytest.raises(
+            ValueError, match=r"^an input cannot be read: .*link-0 \(a link that leads nowhere\)$"
+        ):
             Counts.from_files(argument)
-        assert "link-0 (a link that leads nowhere)" in str(refused.value)
-        assert str(refused.value).endswith(", and 4 more")
     for number in range(7):
         (folder / f"link-{number}").unlink()
+    with pytest.raises(ValueError, match=r"loop \(a link that leads nowhere\)$"):
+        corpus.encode(TOKENIZER, folder, tmp_path / "ids")
+    (folder / "loop").unlink()
     with pytest.raises(ValueError, match=r"pipe \(a named pipe\)$"):
         corpus.encode(TOKENIZER, folder, tmp_path / "ids")
 
@@ -225,10 +228,10 @@ def test_files_and_folders_without_permission_are_refused_before_anything_is_rea
     # A user who may read everything would not see what the modes of files forbid.
     monkeypatch.setattr(os, "scandir", locked)
     monkeypatch.setattr(os, "access", lambda name, _: name != str(denied))
-    with pytest.raises(ValueError, match=r"^2 of 4 inputs") as refused:
+    with pytest.raises(ValueError, match=r"locked \(a folder: Permission denied\)$"):
         Counts.from_files(tmp_path / "in", separator="|")
-    assert "1.txt (no permission to read it)" in str(refused.value)
-    assert "locked (a folder: Permission denied)" in str(refused.value)
+    with pytest.raises(ValueError, match=r"1\.txt \(no permission to read it\)$"):
+        Counts.from_files([tmp_path / "in" / "0.txt", denied], separator="|")
 
 
 @posix

@@ -252,9 +252,6 @@ class CountTable:
     ) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
         """Return the joined pretokens in the order of bytes, the end of each, and the counts."""
 
-    def sizes(self, counts: Sequence[int]) -> list[tuple[int, int]]:
-        """Return how many pretokens have at least each of these (ascending) counts, and their total size."""
-
     def visit_sorted(
         self,
         visitor: Callable[[bytes, NDArray[np.uint64], NDArray[np.uint64]], object],

@@ -19,23 +19,6 @@ from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
 
-_KEYS = (
-    "added_tokens",
-    "decode_only",
-    "dialect",
-    "merge_ids",
-    "merges",
-    "normalization",
-    "pattern",
-    "schema_version",
-    "special_tokens",
-    "tokens",
-    "trained_with",
-    "unicode_version",
-    "whole_pretoken_first",
-)
-_OPTIONAL_KEYS = ("drops_missing", "drops_space", "equal_ranks", "provisional", "token_flags", "unknown")
-
 
 def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False) -> None:
     """Save a vocabulary as an artifact; no partial file is ever left."""
@@ -105,64 +88,30 @@ def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
     """Return the vocabulary of an artifact's object; errors name `path`."""
     _check_keys(path, document)
     _check_values(path, document)
-    tokens, decode_only = (_from_hexadecimal(path, key, document[key]) for key in ("tokens", "decode_only"))
-    merges, made = _merge_rows(path, document)
-    equal, provisional = document.get("equal_ranks", []), document.get("provisional", [])
+    fields = {key: value for key, value in document.items() if key not in _VERSIONS}
+    tokens, decode_only = (_from_hexadecimal(path, key, fields.pop(key)) for key in ("tokens", "decode_only"))
+    merges, made = _merge_rows(path, fields.pop("merges"), fields.pop("merge_ids"))
+    equal = fields.pop("equal_ranks", [])
     if len(equal) % 2:
         refuse(path, f"equal_ranks must hold two places for each rank, not {len(equal)} in all")
-    unknown = tuple(document["unknown"]) if "unknown" in document else None
-    lists_all = bool(not made or not tokens.keys().isdisjoint(made) or provisional or equal or unknown)
+    unknown = tuple(fields.pop("unknown")) if "unknown" in fields else None
+    is_plain = not (equal or unknown or "provisional" in fields)
+    lists_all = not (made and is_plain and tokens.keys().isdisjoint(made))
     if lists_all and not tokens.keys() >= set(made):
         rank = next(rank for rank, token_id in enumerate(made) if token_id not in tokens)
         refuse(path, f"merge {rank} makes id {made[rank]}, which tokens lacks")
-    if unknown and unknown[0] not in {*tokens, *decode_only, *document["special_tokens"].values()}:
+    if unknown and unknown[0] not in {*tokens, *decode_only, *fields["special_tokens"].values()}:
         refuse(path, f"unknown: no token has id {unknown[0]}")
-    alike = (
-        "special_tokens",
-        "pattern",
-        "whole_pretoken_first",
-        "normalization",
-        "added_tokens",
-        "trained_with",
-    )
-    optional = ("token_flags", "drops_space", "drops_missing")
+    fields |= {"decode_only": decode_only, "irregular": lists_all, "unknown": unknown}
+    fields["equal_ranks"] = list(zip(equal[::2], equal[1::2], strict=True))
     try:
-        return Vocabulary.of_arrays(
-            replace(Arrays.of(tokens), merges=merges),
-            **{key: document[key] for key in (*alike, *optional) if key in document},
-            dialect=Dialect(**document["dialect"]),
-            irregular=lists_all,
-            decode_only=decode_only,
-            provisional=provisional,
-            unknown=unknown,
-            equal_ranks=list(zip(equal[::2], equal[1::2], strict=True)),
-        )
+        fields["dialect"] = Dialect(**fields["dialect"])
+        return Vocabulary.of_arrays(replace(Arrays.of(tokens), merges=merges), **fields)
     except ValueError as error:
         refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
 
 # Checking JSON -----------------------------------------------------------------------------------------
-
-
-def _check_keys(path: Path, document: Json) -> None:
-    """Check the version, and that every key is known and there."""
-    version = document.get("schema_version", SCHEMA_VERSION)
-    if type(version) is not int or version != SCHEMA_VERSION:
-        refuse(path, f"schema_version: {version!r:.80} is not {SCHEMA_VERSION}")
-    for key in document:
-        if key not in (*_KEYS, *_OPTIONAL_KEYS):
-            refuse(path, f"{key!r:.80} is not a key of an artifact")
-    for key in ("schema_version", *_KEYS):
-        if key not in document:
-            refuse(path, f"{key} is missing")
-    version = document["unicode_version"]
-    if version != UNICODE_VERSION:
-        refuse(
-            path,
-            f"unicode_version: {version!r:.20} made it, but this is Unicode {UNICODE_VERSION}, which may "
-            "class some characters differently and so give other ids; use the version of bpetite that made "
-            f'it, or, to take the new classes, write "unicode_version":"{UNICODE_VERSION}" into the file',
-        )
 
 
 def _is_text(value: object) -> bool:
@@ -188,59 +137,87 @@ def _is_hexadecimal(value: object) -> bool:
         return False
 
 
-_AN_ID = f"an id from 0 to {LARGEST_ID}"
-_AXES = Dialect().to_dict()
+def _is_unknown(value: object) -> bool:
+    return isinstance(value, list) and [*map(type, value)] == [int, bool] and _is_id(value[0])
 
-_SEVERAL: Mapping[str, tuple[type, Callable[[object], bool], str]] = {
+
+_AN_ID = f"an id from 0 to {LARGEST_ID}"
+_VERSIONS = ("schema_version", "unicode_version")
+_AXES = Dialect().to_dict().keys()
+
+_FIELDS: Mapping[str, tuple[type | None, Callable[[Any], bool], str]] = {
     "added_tokens": (list, _is_text, "a string"),
     "decode_only": (dict, _is_hexadecimal, "bytes in hexadecimal"),
     "dialect": (dict, _is_text, "a string"),
+    "drops_missing": (None, lambda value: value is True, "true, or left out"),
+    "drops_space": (None, lambda value: value is True or value == "all", 'true or "all", or left out'),
     "equal_ranks": (list, _is_id, _AN_ID),
     "merge_ids": (list, _is_id, _AN_ID),
     "merges": (list, _is_id, _AN_ID),
+    "normalization": (None, lambda value: True, "checked where it is used"),
+    "pattern": (None, _is_text, "a string"),
     "provisional": (list, _is_id, _AN_ID),
+    "schema_version": (None, _is_count, "a number"),
     "special_tokens": (dict, _is_id, _AN_ID),
     "token_flags": (dict, _is_flags, "a list of strings"),
     "tokens": (dict, _is_hexadecimal, "bytes in hexadecimal"),
     "trained_with": (dict, _is_count, "a number of 64 bits"),
+    "unicode_version": (None, _is_text, "a string"),
+    "unknown": (None, _is_unknown, "a list of an id and true or false"),
+    "whole_pretoken_first": (None, lambda value: isinstance(value, bool), "true or false"),
 }
-"""The lists and objects of an artifact, and what they hold."""
+"""The kind of each list or object of an artifact and what it holds; or what another value is."""
 
-_SINGLE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "dialect": (lambda value: value.keys() == _AXES.keys(), f"an object with the axes {', '.join(_AXES)}"),
-    "drops_missing": (lambda value: value is True, "true, or left out"),
-    "drops_space": (lambda value: value is True or value == "all", 'true or "all", or left out'),
-    "pattern": (_is_text, "a string"),
-    "trained_with": (lambda value: value.keys() <= {"min_count", "max_token_length"}, "of known options"),
-    "unknown": (
-        lambda value: isinstance(value, list) and [*map(type, value)] == [int, bool] and _is_id(value[0]),
-        "a list of an id and true or false",
-    ),
-    "whole_pretoken_first": (lambda value: isinstance(value, bool), "true or false"),
-}
-"""What else the values of an artifact are."""
+_OPTIONAL = {"drops_missing", "drops_space", "equal_ranks", "provisional", "token_flags", "unknown"}
+_KEYS = [key for key in _FIELDS if key not in _OPTIONAL]
+
+
+def _check_keys(path: Path, document: Json) -> None:
+    """Check the version, and that every key is known and there."""
+    version = document.get("schema_version", SCHEMA_VERSION)
+    if type(version) is not int or version != SCHEMA_VERSION:
+        refuse(path, f"schema_version: {version!r:.80} is not {SCHEMA_VERSION}")
+    for key in document:
+        if key not in _FIELDS:
+            refuse(path, f"{key!r:.80} is not a key of an artifact")
+    for key in _KEYS:
+        if key not in document:
+            refuse(path, f"{key} is missing")
+    version = document["unicode_version"]
+    if version != UNICODE_VERSION:
+        refuse(
+            path,
+            f"unicode_version: {version!r:.20} made it, but this is Unicode {UNICODE_VERSION}, which may "
+            "class some characters differently and so give other ids; use the version of bpetite that made "
+            f'it, or, to take the new classes, write "unicode_version":"{UNICODE_VERSION}" into the file',
+        )
 
 
 def _check_values(path: Path, document: Json) -> None:
     """Check the type of every value, and of what lists and objects hold."""
-    for key, (kind, is_right, what) in _SEVERAL.items():
-        value = document.get(key, kind())
+    for key, value in document.items():
+        kind, is_right, what = _FIELDS[key]
         if isinstance(value, bytes):
             continue  # The engine has read and checked it.
+        if kind is None:
+            if not is_right(value):
+                refuse(path, f"{key} must be {what}, not {value!r:.80}")
+            continue
         if not isinstance(value, kind):
             refuse(path, f"{key} must be {type_name(kind())}, not {type_name(value)}")
         items = value.items() if isinstance(value, dict) else enumerate(cast("list[Any]", value))
         for place, item in items:
             if not is_right(item):
                 refuse(path, f"{key}[{place!r:.80}] must be {what}, not {item!r:.80}")
-    for key, (is_right, what) in _SINGLE.items():
-        if key in document and not is_right(document[key]):
-            refuse(path, f"{key} must be {what}, not {document[key]!r:.80}")
+    if document["dialect"].keys() != _AXES:
+        refuse(path, f"dialect must be an object with the axes {', '.join(sorted(_AXES))}")
+    if document["trained_with"].keys() - {"min_count", "max_token_length"}:
+        refuse(path, f"trained_with must be of known options, not {document['trained_with']!r:.80}")
 
 
-def _merge_rows(path: Path, document: Json) -> tuple[bytes, list[int]]:
+def _merge_rows(path: Path, merges: Any, ids: Any) -> tuple[bytes, list[int]]:
     """Return merges as rows of left, right and resulting id, and the resulting ids."""
-    flat, merge_ids = array("I", document["merges"]), array("I", document["merge_ids"])
+    flat, merge_ids = array("I", merges), array("I", ids)
     if len(flat) != 2 * len(merge_ids):
         refuse(
             path, f"merges must hold two ids for each of {len(merge_ids)} merge_ids, not {len(flat)} in all"

@@ -279,8 +279,8 @@ class Counts:
         limit = self._table.memory_limit
         if limit is not None:  # Sorting takes as much again.
             self._leave_memory(limit // 2)
-        with counts_file.write_counts(path, self._file_rules(self._read(), self.total), overwrite) as writer:
-            self._table.visit_sorted(writer.add, num_threads=num_threads)
+        with counts_file.write_counts(path, self._file_rules(self._read(), self.total), overwrite) as add:
+            self._table.visit_sorted(add, num_threads=num_threads)
 
     def _file_rules(self, read: Tally, total: int) -> counts_file.Rules:
         """Return what a file says of its counts, with so much read and so many pretokens in all."""

@@ -146,8 +146,8 @@ class Tokenizer:
         """Train on counts; their pattern becomes the tokenizer's.
 
         Keywords are those of `train_from_iterator`, without `pattern`. If merging is expected to need more
-        than `memory_limit`, in addition to the counts, a `MemoryError` is raised at once; it proposes a
-        `min_count` that fits.
+        than `memory_limit`, in addition to the counts, a `MemoryError` is raised at once; a
+        larger `min_count` needs less.
 
         >>> from bpetite import Counts
         >>> counts = Counts.from_iterator(["low lower"])

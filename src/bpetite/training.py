@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import pattern_way, train_merges
-from bpetite._internal.arguments import Message, worded
+from bpetite._internal.arguments import worded
 from bpetite._internal.integers import integer
 from bpetite._internal.types import Progress, ReadingOptions
 from bpetite.counts import Counts, default_specials, memory_bytes
@@ -179,7 +179,7 @@ def _learn(
         max_merges=None,
         min_count=_least_count(training.min_count, counts),
         max_token_length=None if longest is None else min(longest, LARGEST_COUNT),
-        expect=partial(_check_memory, counts, training.min_count, memory_limit),
+        expect=partial(_check_memory, memory_limit),
         **how,
     )
 
@@ -192,41 +192,17 @@ def _least_count(min_count: int, counts: Counts) -> int:
     return least
 
 
-_MIN_COUNTS = (2, 3, 5, 10, 20, 50, 100, 1000)
-"""The values of `min_count` that a message may propose."""
-
-_TABLES = 1 << 24
-"""The expected memory of merging, in bytes, however few pretokens there are."""
-
-
-def _check_memory(counts: Counts, min_count: int, limit: int | None, expected: int) -> None:
+def _check_memory(limit: int | None, expected: int) -> None:
     """Raise an error if merging would probably exceed the limit; warn if it exceeds the free memory."""
     available = available_memory()
     takes = f"merging is expected to take {_gigabytes(expected)}"
     if limit is not None and expected > limit:
         takes += f", but the limit is {_gigabytes(limit)}"
-        raise MemoryError(_proposing(takes, counts, min_count, expected, limit))
+        raise MemoryError(worded(lambda name: f"{takes}; a larger {name('min_count')} needs less"))
     if available is not None and expected > available:
         takes += f" of memory, but only {_gigabytes(available)} are free"
-        message = _proposing(takes, counts, min_count, expected, available)
+        message = worded(lambda name: f"{takes}; a larger {name('min_count')} needs less")
         warnings.warn(message, RuntimeWarning, stacklevel=6)
-
-
-def _proposing(takes: str, counts: Counts, min_count: int, expected: int, room: int) -> Message:
-    """Propose a `min_count` that fits, with the number of pretokens that it leaves and their memory.
-
-    The memory of merging is proportional to the pretokens' bytes.
-    """
-    tried = [min_count, *(count for count in _MIN_COUNTS if count > min_count)]
-    sizes = counts._table.sizes([_least_count(count, counts) for count in tried])
-    of_all, whole = f"of {sizes[0][0]:,} distinct pretokens", max(sum(sizes[0]), 1)
-    no, leaves = "no ", f"up to {_MIN_COUNTS[-1]:,} leaves few enough {of_all}"
-    for least, (left, length) in list(zip(tried, sizes, strict=True))[1:]:
-        needed = _TABLES + (expected - _TABLES) * (left + length) // whole
-        if needed <= room:
-            no, leaves = "", f"{least} leaves {left:,} {of_all}, which need about {_gigabytes(needed)}"
-            break
-    return worded(lambda name: f"{takes}; {no}{name('min_count')} {leaves}")
 
 
 def _gigabytes(size: int) -> str:

@@ -204,20 +204,6 @@ impl CountTable {
         shards.try_for_each(|shard| shard.visit(&mut frequent(min_count, visitor)))
     }
 
-    /// For each of some ascending counts: the number of pretokens that reach it, and their bytes.
-    pub fn sizes(&self, counts: &[u64]) -> Result<Vec<(u64, u64)>> {
-        let mut sizes = vec![(0, 0); counts.len()];
-        self.visit(1, &mut |pretoken, count| {
-            let reached = counts.partition_point(|least| *least <= count);
-            for (distinct, bytes) in &mut sizes[..reached] {
-                *distinct += 1;
-                *bytes += pretoken.len() as u64;
-            }
-            Ok(())
-        })?;
-        Ok(sizes)
-    }
-
     /// Visit the pretokens with a count of at least `min_count`, in the order of their bytes.
     pub fn visit_sorted(
         &self,

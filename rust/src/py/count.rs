@@ -162,13 +162,6 @@ impl PyCountTable {
         Ok(pass_rows(&visitor, rows)?)
     }
 
-    fn sizes(&self, py: Python<'_>, counts: Vec<u64>) -> PyResult<Vec<(u64, u64)>> {
-        if !counts.is_sorted() {
-            return Err(PyValueError::new_err("counts must ascend"));
-        }
-        Ok(py.detach(|| self.table.sizes(&counts))?)
-    }
-
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(py.detach(|| self.table.distinct())?)
     }

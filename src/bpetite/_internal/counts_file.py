@@ -18,9 +18,9 @@ import contextlib
 import json
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._engine import Xxh3128
@@ -38,13 +38,7 @@ Rows: TypeAlias = "tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]"
 FORMAT_VERSION = 2
 MARK = b"bpetite counts\n"
 
-ROWS = 1 << 17
-"""The number of rows of a block, unless their pretokens reach `BLOCK_BYTES` before."""
-
-BLOCK_BYTES = 1 << 26
-
 _HEAD = struct.Struct("<IQBB")
-_WIDTHS = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True)
@@ -65,86 +59,41 @@ class Rules:
     format_version: int = FORMAT_VERSION
 
 
+Add: TypeAlias = "Callable[[bytes, NDArray[np.uint64], NDArray[np.uint64]], None]"
+
+
 @contextlib.contextmanager
-def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[CountsWriter]:
-    """Open a file for sorted rows, which gets its name when the block ends without an error."""
+def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[Add]:
+    """Yield a function that writes sorted rows as a block of a file.
+
+    The file gets its name when the `with` block ends without an error.
+    """
+    digest = Xxh3128()
     with write_whole(path, overwrite=overwrite) as file:
-        writer = CountsWriter(file)
+
+        def put(content: bytes) -> None:
+            digest.update(content)
+            file.write(content)
+
+        def add(joined: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
+            if len(counts):
+                lengths, counts = _narrow(np.diff(ends, prepend=np.uint64(0))), _narrow(counts)
+                put(_HEAD.pack(len(counts), len(joined), lengths.itemsize, counts.itemsize))
+                put(lengths.tobytes())
+                put(counts.tobytes())
+                put(joined)
+
         # Bytes of a source's name that are not UTF-8 become escapes of JSON.
         stored = json.dumps(asdict(rules), ensure_ascii=False, sort_keys=True)
-        writer.put(MARK + stored.encode("utf-8", "backslashreplace") + b"\n")
-        yield writer
-        writer.finish()
-
-
-class CountsWriter:
-    """Writes sorted rows, in blocks that do not depend on how the rows arrive."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._digest = Xxh3128()
-        self._joined = b""
-        self._bounds = np.zeros(1, np.uint64)
-        """Where pretokens begin and end."""
-        self._counts = np.zeros(0, np.uint64)
-
-    def put(self, content: bytes) -> None:
-        """Write the next bytes."""
-        self._digest.update(content)
-        self._file.write(content)
-
-    def add(self, joined: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
-        """Add the next rows."""
-        self._bounds = np.concatenate((self._bounds, ends + self._bounds[-1]))
-        self._counts = np.concatenate((self._counts, counts))
-        self._joined += joined
-        first = 0
-        while (after := self._block_end(first)) < len(self._bounds):
-            self._write(first, after)
-            first = after
-        start = self._bounds[first]
-        self._joined = self._joined[int(start) :]
-        self._bounds, self._counts = self._bounds[first:] - start, self._counts[first:]
-
-    def finish(self) -> None:
-        """Write the rows that are left, and the end."""
-        if len(self._counts):
-            self._write(0, len(self._counts))
-        self.put(_HEAD.pack(0, 0, 0, 0))
-        self._file.write(bytes.fromhex(self._digest.hexdigest()))
-
-    def _block_end(self, first: int) -> int:
-        """Return the row after the block that begins with row `first`, if so many rows have come."""
-        full = self._bounds[first] + np.uint64(BLOCK_BYTES)
-        return first + min(ROWS, int(np.searchsorted(self._bounds[first + 1 : first + 1 + ROWS], full)) + 1)
-
-    def _write(self, first: int, after: int) -> None:
-        start, stop = int(self._bounds[first]), int(self._bounds[after])
-        lengths = _narrow(np.diff(self._bounds[first : after + 1]))
-        counts = _narrow(self._counts[first:after])
-        self.put(_HEAD.pack(after - first, stop - start, lengths.itemsize, counts.itemsize))
-        self.put(lengths.tobytes())
-        self.put(counts.tobytes())
-        self.put(self._joined[start:stop])
+        put(MARK + stored.encode("utf-8", "backslashreplace") + b"\n")
+        yield add
+        put(_HEAD.pack(0, 0, 0, 0))
+        file.write(bytes.fromhex(digest.hexdigest()))
 
 
 def _narrow(numbers: NDArray[np.uint64]) -> NDArray[Any]:
     """Return numbers in as few bytes each as the largest needs."""
     return numbers.astype(np.min_scalar_type(numbers.max()).newbyteorder("<"))
-
-
-class _Block(NamedTuple):
-    """The head of a block."""
-
-    rows: int
-    pretokens: int
-    length_width: int
-    count_width: int
-
-    @property
-    def size(self) -> int:
-        """The number of bytes behind the head."""
-        return self.rows * (self.length_width + self.count_width) + self.pretokens
 
 
 def read_counts(path: Path) -> tuple[Rules, Iterator[Rows]]:
@@ -184,15 +133,28 @@ def _checked_rows(path: Path, rules: Rules, start: int) -> Iterator[Rows]:
     """Yield the rows of a file, a block at a time; check their total, and the hash of all."""
     digest, total = Xxh3128(), 0
     with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
         digest.update(file.read(start))
         while True:
-            head, block = _read_head(path, file)
+            place = file.tell()
+            head = file.read(_HEAD.size)
+            if len(head) < _HEAD.size:
+                refuse(path, f"incomplete: it ends at byte {place + len(head)}")
             digest.update(head)
-            if not block.rows:
+            numbers = rows, pretokens, *widths = _HEAD.unpack(head)
+            if not rows:
                 break
-            content = file.read(block.size)
+            if not {*widths} <= {1, 2, 4, 8}:
+                refuse(
+                    path,
+                    f"broken: the block at byte {place} has numbers of {widths[0]} and {widths[1]} bytes",
+                )
+            length = rows * sum(widths) + pretokens
+            if length > size - file.tell():
+                refuse(path, f"incomplete: the block at byte {place} has {length} bytes")
+            content = file.read(length)
             digest.update(content)
-            joined, ends, counts = _rows(path, block, content)
+            joined, ends, counts = _rows(path, content, *numbers)
             total += _sum(counts)
             yield joined, ends, counts
         if file.read(17) != bytes.fromhex(digest.hexdigest()):
@@ -201,33 +163,15 @@ def _checked_rows(path: Path, rules: Rules, start: int) -> Iterator[Rows]:
         refuse(path, f"the counts add up to {total}, not to the total of {rules.total!r:.80} in the rules")
 
 
-def _read_head(path: Path, file: BinaryIO) -> tuple[bytes, _Block]:
-    """Read the head of a block, which must fit the rest of the file."""
-    place = file.tell()
-    head = file.read(_HEAD.size)
-    if len(head) < _HEAD.size:
-        refuse(path, f"incomplete: it ends at byte {place + len(head)}")
-    block = _Block(*_HEAD.unpack(head))
-    if block.rows and (block.length_width not in _WIDTHS or block.count_width not in _WIDTHS):
-        refuse(
-            path,
-            f"broken: the block at byte {place} has numbers of {block.length_width} and {block.count_width} "
-            "bytes",
-        )
-    if block.size > os.fstat(file.fileno()).st_size - file.tell():
-        refuse(path, f"incomplete: the block at byte {place} has {block.size} bytes")
-    return head, block
-
-
-def _rows(path: Path, block: _Block, content: bytes) -> Rows:
+def _rows(path: Path, content: bytes, rows: int, pretokens: int, length_width: int, count_width: int) -> Rows:
     """Return the rows of a block."""
-    lengths = np.frombuffer(content, f"<u{block.length_width}", block.rows).astype(np.uint64)
-    counts = np.frombuffer(content, f"<u{block.count_width}", block.rows, block.rows * block.length_width)
-    if int(lengths.max()) > block.pretokens or int(lengths.sum()) != block.pretokens:
-        refuse(path, f"broken: a block has {block.pretokens} bytes of pretokens, but other lengths")
+    lengths = np.frombuffer(content, f"<u{length_width}", rows).astype(np.uint64)
+    counts = np.frombuffer(content, f"<u{count_width}", rows, rows * length_width)
+    if int(lengths.max()) > pretokens or int(lengths.sum()) != pretokens:
+        refuse(path, f"broken: a block has {pretokens} bytes of pretokens, but other lengths")
     if not int(lengths.min()) or not int(counts.min()):
         refuse(path, "there is a pretoken without bytes, or a count below 1")
-    return content[block.size - block.pretokens :], np.cumsum(lengths), counts.astype(np.uint64)
+    return content[len(content) - pretokens :], np.cumsum(lengths), counts.astype(np.uint64)
 
 
 def _sum(counts: NDArray[np.uint64]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -38,28 +39,25 @@ class ProgressOfAll:
     """Progress over all inputs, from calls that each report only their own; perhaps to nobody."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress = progress
+        self._progress = progress or (lambda stage, done, total: None)
         self._total = total
-        self._before = self._now = 0
-        self._documents_before = self._documents = 0
+        self._before: Counter[str] = Counter()
+        self._now: Counter[str] = Counter()
 
     def tell(self, stage: str, done: int, total: int) -> None:
         """Report the progress of the current call."""
-        self._now = done
-        if self._progress is not None:
-            self._progress(stage, self._before + done, self._total)
+        self._now["bytes"] = done
+        self._progress(stage, self._before["bytes"] + done, self._total)
 
     def tell_documents(self, so_far: int) -> None:
         """Report the minimum number of documents that the current call has counted."""
-        self._documents = max(self._documents, so_far)
-        if self._progress is not None:
-            self._progress("documents", self._documents_before + self._documents, 0)
+        self._now["documents"] = max(self._now["documents"], so_far)
+        self._progress("documents", self._before["documents"] + self._now["documents"], 0)
 
     def next(self) -> None:
         """Go on to the next call."""
         self._before += self._now
-        self._documents_before += self._documents
-        self._now = self._documents = 0
+        self._now.clear()
 
 
 def count_inputs(

@@ -8,7 +8,6 @@ patterns, there is no such place, and each document is held in memory as a whole
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import cycle, islice
 
 from bpetite._engine import safe_cut
 
@@ -45,15 +44,11 @@ def cutter(patterns: Sequence[str], special_tokens: Iterable[str]) -> Cut:
 
 def _agreed(text: bytes, start: int, end: int, patterns: Sequence[str]) -> int | None:
     """Return the first place, soon found, between two positions that is safe for all patterns."""
-    agreed, last = 0, None
-    for pattern in islice(cycle(patterns), _TRIES * len(patterns)):
-        place = _cut_within(text, start, end, pattern)
-        if place is None:
-            return None
-        agreed = agreed + 1 if place == last else 1
-        if agreed == len(patterns):
-            return place
-        last, start = place, place - 1
+    for _ in range(_TRIES):
+        places = {_cut_within(text, start, end, pattern) for pattern in patterns}
+        if None in places or len(places) == 1:
+            return None if None in places else places.pop()
+        start = max(place for place in places if place is not None) - 1
         while text[start] & 0xC0 == 0x80:
             start -= 1
     return None

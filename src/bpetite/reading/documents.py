@@ -27,13 +27,13 @@ PACKED = 1 << 16
 """The number of compressed bytes that are unpacked at a time, for about one block of content."""
 
 
-def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Generator[Batch, None, None]:
-    """Yield the documents of an input; `raw` is given to hash its bytes."""
-    raw = Raw(source) if raw is None else raw
-    return one_side(source.name, _all_batches(source, raw, reading), reading)
+def read_batches(source: Input, reading: Reading) -> Generator[Batch, None, None]:
+    """Yield the documents of an input."""
+    return one_side(source.name, _all_batches(source, reading), reading)
 
 
-def _all_batches(source: Input, raw: Raw, reading: Reading) -> Generator[Batch, None, None]:
+def _all_batches(source: Input, reading: Reading) -> Generator[Batch, None, None]:
+    raw = Raw(source)
     try:
         with naming_remote(source):
             form, compression = source.form or recognise(source.name, raw, reading.input_format)
@@ -42,7 +42,7 @@ def _all_batches(source: Input, raw: Raw, reading: Reading) -> Generator[Batch, 
                 return
             read = _unpacked(raw, compression)
             if form == "json":
-                form, read = text_or_lines(raw.name, read)
+                form, read = text_or_lines(read)
             documents_of = read_json_lines if form == "jsonl" else _read_text
             yield from documents_of(read, raw, reading)
             if source.is_part:

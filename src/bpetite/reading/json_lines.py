@@ -7,6 +7,7 @@ is wrong with them. A line is held as a whole.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 
 from bpetite._engine import FieldTexts
@@ -29,21 +30,10 @@ def read_json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) ->
     yield lines.take(raw.size)
 
 
-def text_or_lines(name: str, read: Callable[[int], bytes]) -> tuple[str, Callable[[int], bytes]]:
-    """Distinguish JSON lines from a JSON text: the first line of the former is a whole object."""
-    first = b""
-    while b"\n" not in first and len(first) < batches.BLOCK and (more := read(batches.BLOCK)):
-        first += more
-    line, newline, _ = first.partition(b"\n")
-    undecided = f"{name}: may be JSON lines or a text; the input format says which (jsonl or text)"
-    if not newline and len(first) >= batches.BLOCK:
-        raise ValueError(undecided)
-    try:
-        form = "jsonl" if type(json.loads(line)) is dict else "text"
-    except ValueError:
-        form = "text"
-    except RecursionError:
-        raise ValueError(undecided) from None
+def text_or_lines(read: Callable[[int], bytes]) -> tuple[str, Callable[[int], bytes]]:
+    """Distinguish JSON lines from a JSON text, by how they begin: the former with a field of an object."""
+    first = read(PIECE)
+    form = "jsonl" if re.match(rb'(\xef\xbb\xbf)?\s*\{[ \t]*["}]', first) else "text"
     blocks = iter([first])
     return form, lambda size: next(blocks, None) or read(size)
 

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from typing import Any
 
-from bpetite._engine import Xxh3128
 from bpetite.reading.batches import Batch, Ended, refuse_invalid
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
-from bpetite.reading.json_lines import JsonLines
 from bpetite.reading.options import Reading
-from bpetite.reading.raw import Raw, hash_input
+from bpetite.reading.raw import hash_input, hash_of
 from bpetite.reading.recognition import is_marked, named_format
 from bpetite.reading.sources import Input
 from bpetite.reading.threads import in_threads
@@ -49,7 +47,7 @@ def read_all(
     parts = _parts(inputs, reading, threads)
     first = list(islice(parts, 2))
     is_alone = threads == 1 or len(first) < 2
-    reader = _Reader(reading, in_order, is_alone, hashed)
+    reader = _Reader(reading, not in_order and reading.invalid == "error", hashed)
     parts = chain(first, parts)
     del first
     if is_alone:
@@ -60,22 +58,21 @@ def read_all(
 
 
 def _parts(inputs: Iterable[Input], reading: Reading, threads: int) -> Iterator[Sequence[Input]]:
-    """Yield parts of large inputs, and several consecutive small files of a format as one part."""
-    for form, group in groupby(inputs, lambda found: _small_form(found, reading)):
-        while form is not None and (together := list(islice(group, _TOGETHER))):
+    """Yield parts of large inputs, and several consecutive small files as one part."""
+    for is_small, group in groupby(inputs, lambda found: _is_small(found, reading)):
+        while is_small and (together := list(islice(group, _TOGETHER))):
             yield together
         for found in group:
             yield from ([part] for part in (divide(found, reading) if threads > 1 else [found]))
 
 
-def _small_form(found: Input, reading: Reading) -> str | None:
-    """Return the format of a small file that can be read together with others."""
-    if found.is_part or reading.invalid != "error" or reading.hold_out is not None:
-        return None
-    if found.found_size is None or found.found_size > _SMALL:
-        return None
-    form = named_format(found.name, reading.input_format)
-    return form if form in ("text", "jsonl") else None
+def _is_small(found: Input, reading: Reading) -> bool:
+    """Whether an input is a small file of text that can be read together with others."""
+    if found.found_size is None or found.found_size > _SMALL or found.is_part:
+        return False
+    if reading.invalid != "error" or reading.hold_out is not None:
+        return False
+    return named_format(found.name, reading.input_format) == "text"
 
 
 @contextlib.contextmanager
@@ -102,8 +99,7 @@ class _Reader:
     """Reads parts."""
 
     reading: Reading
-    in_order: bool
-    is_alone: bool
+    is_checked: bool
     is_hashed: bool
 
     def part(self, sources: Sequence[Input]) -> Iterator[Item]:
@@ -120,12 +116,10 @@ class _Reader:
 
     def _one(self, source: Input) -> Iterator[Item]:
         read = 0
-        raw = Raw(source, hashed=self.is_hashed and not source.is_part)
-        is_checked = not self.in_order and (source.is_part or not self.is_alone)
         try:
-            with contextlib.closing(read_batches(source, self.reading, raw)) as made:
+            with contextlib.closing(read_batches(source, self.reading)) as made:
                 for batch in made:
-                    if is_checked and self.reading.invalid == "error":
+                    if self.is_checked:
                         refuse_invalid(source.name, batch)
                     yield source, batch, batch.read - read
                     read = batch.read
@@ -134,40 +128,25 @@ class _Reader:
                 _read_again(source, self.reading)
             raise
         if source.is_last:
-            size, digest = raw.size, raw.digest
-            if source.is_part and self.is_hashed:
-                size, digest = hash_input(source.name)
-            yield source, Batch([], ended=[Ended(source.name, size, digest)]), 0
+            is_hashed = self.is_hashed and source.status() is not None
+            digest = hash_input(source.name)[1] if is_hashed else ""
+            yield source, Batch([], ended=[Ended(source.name, source.whole or read, digest)]), 0
 
     def _together(self, sources: Sequence[Input]) -> Batch | None:
         """Read small files together, unless one of them is not what its name and size promise."""
-        contents = [content for source in sources if (content := _small_content(source)) is not None]
-        if len(contents) < len(sources) or any(map(is_marked, contents)):
-            return None
-        texts: Sequence[Any]
-        if named_format(sources[0].name, self.reading.input_format) == "jsonl":
-            lines, counts = JsonLines("", self.reading), []
-            for content in contents:
-                before = lines.number
-                lines.add(content)
-                lines.add(b"\n")  # The last line may have no end.
-                counts.append(lines.number - before)
-            texts = lines.take(0).texts
-        else:
-            split = list(map(self._split, contents))
-            counts = list(map(len, split))
-            texts = list(chain.from_iterable(split))
-        read = zip(sources, contents, counts, strict=True)
-        ended = [Ended(source.name, len(content), self._hash(content), n) for source, content, n in read]
+        texts: list[bytes] = []
+        ended = []
+        for source in sources:
+            content = _small_content(source)
+            if content is None or is_marked(content):
+                return None
+            documents = self._split(content)
+            texts += documents
+            digest = hash_of(content) if self.is_hashed else ""
+            ended.append(Ended(source.name, len(content), digest, len(documents)))
         batch = Batch(texts, ended=ended)
         refuse_invalid("", batch)
         return batch
-
-    def _hash(self, content: bytes) -> str:
-        """Return the hash of a file's content, if it is asked for."""
-        digest = Xxh3128()
-        digest.update(content)
-        return digest.hexdigest() if self.is_hashed else ""
 
     def _split(self, content: bytes) -> list[bytes]:
         """Return the documents of a text file."""

@@ -33,7 +33,6 @@ _VIEWS = ("string_view", "binary_view")
 
 def read_rows(raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the text column of every row."""
-    raw.hash_all()
     first = 0
     for column, read in _columns(raw, reading.text_column):
         if column.null_count and reading.invalid != "skip":

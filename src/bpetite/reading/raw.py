@@ -1,4 +1,4 @@
-"""An input in, its bytes out, counted and hashed on the way."""
+"""An input in, its bytes out, counted on the way; a file in, its hash out."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _HASHED = 1 << 20
 
 
 class Raw:
-    """The bytes of an input, counted and (if asked) hashed as they are read."""
+    """The bytes of an input, counted as they are read."""
 
     closed = False
     """For pyarrow, which reads compressed inputs from it as from a file."""
 
-    def __init__(self, source: Input, hashed: bool = False) -> None:
+    def __init__(self, source: Input) -> None:
         self.name = source.name
         self._file = source.open()
         self._is_local = source.is_local
@@ -28,7 +28,6 @@ class Raw:
             self.name = f"{source.name}, bytes {source.span[0]} to {source.span[1]}"
             self._file.seek(source.span[0])
             self._left = source.span[1] - source.span[0]
-        self._digest = Xxh3128() if hashed else None
         self._head = b""
         self.size = 0
 
@@ -42,8 +41,6 @@ class Raw:
         """Return at least one byte, unless the input is at its end; its size must not have changed."""
         block, self._head = self._head or self._next(size), b""
         self.size += len(block)
-        if self._digest is not None:
-            self._digest.update(block)
         if not block and self._expected not in (None, self.size):
             raise ValueError(
                 f"{self.name}: changed while it was read ({self._expected} to {self.size} bytes)"
@@ -66,11 +63,6 @@ class Raw:
         self._file.seek(here)
         return tail == mark
 
-    @property
-    def digest(self) -> str:
-        """The hash of the bytes that were read, in hexadecimal."""
-        return "" if self._digest is None else self._digest.hexdigest()
-
     def file(self) -> BinaryIO:
         """Return the file, for a reader that seeks in it."""
         self._head = b""
@@ -90,18 +82,16 @@ class Raw:
         """The expected number of bytes; 0 if unknown."""
         return self._expected or 0
 
-    def hash_all(self) -> None:
-        """Read to the end for the hash, if there is to be one."""
-        if self._digest is None:
-            return
-        self.file()
-        self.size = 0
-        while self.read(_HASHED):
-            pass
-
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def hash_of(content: bytes) -> str:
+    """Return the hash of some bytes."""
+    digest = Xxh3128()
+    digest.update(content)
+    return digest.hexdigest()
 
 
 def hash_input(path: str) -> tuple[int, str]:

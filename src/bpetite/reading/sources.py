@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 from bpetite._internal.arguments import several
 from bpetite._internal.names import recorded
 from bpetite._internal.types import Path
-from bpetite.reading.listing import Found, Listing, has_wildcards, in_order
+from bpetite.reading.listing import Found, files, has_wildcards, in_order
 
 STDIN = "-"
 
@@ -155,12 +155,11 @@ def find_inputs(arguments: Path | Iterable[Path], *, output: Path | None = None)
     if "" in given:
         raise ValueError(f"path {given.index('')} of {len(given)} is empty; it must name a file or a folder")
     found: list[Input] = []
-    listing = Listing(None if output is None else os.fspath(output))
+    written = None if output is None else os.fspath(output)
     for argument in given:
         path, weight = _weighted(argument)
-        names = _names(path, listing)
+        names = _names(path, written)
         found.extend(Input(name, weight, path, found_size=size) for name, size in names)
-    listing.refuse_unreadable(len(found))
     return found
 
 
@@ -199,13 +198,13 @@ def _weighted(argument: str) -> tuple[str, Fraction]:
     return path, weight
 
 
-def _names(path: str, listing: Listing) -> Iterable[Found]:
+def _names(path: str, written: str | None) -> Iterable[Found]:
     if path == STDIN:
         return [(path, None)]
     if _is_url(path):
         with naming_remote(Input(path)):
             return [(name, None) for name in _remote_names(path)]
-    return listing.files(path)
+    return files(path, written)
 
 
 def _remote_names(url: str) -> list[str]:

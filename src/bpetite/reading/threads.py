@@ -11,6 +11,7 @@ begun, and earlier ones are finished.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import deque
@@ -48,38 +49,14 @@ def threads_of(num_threads: int | None) -> int:
     return thread_count(None if num_threads is None else integer("num_threads", num_threads, least=1))
 
 
-class _Outbox:
-    """What was made and not taken yet; behind all that was made of a part comes the part itself."""
-
-    def __init__(self, room: int) -> None:
-        self.items: SimpleQueue[Any] = SimpleQueue()
-        self._room = threading.Semaphore(room)
-
-    def put(self, item: Any, has_left: threading.Event) -> None:
-        """Add an item as soon as there is room, or forget it if the caller has left."""
-        while not has_left.is_set():
-            if self._room.acquire(timeout=_LOOK):
-                self.items.put(item)
-                return
-
-    def take(self, process: int) -> Any:
-        """Return the next item, or the part, as soon as there is one."""
-        while True:
-            check_process(process)
-            try:
-                item = self.items.get(timeout=_LOOK)
-            except Empty:
-                continue
-            if not isinstance(item, _Part):
-                self._room.release()
-            return item
-
-
 @dataclass(eq=False)
 class _Part(Generic[P]):
     """A part that was begun."""
 
-    outbox: _Outbox
+    outbox: SimpleQueue[Any]
+    """What was made and not taken yet; behind all that was made of a part comes the part itself."""
+    room: threading.Semaphore
+    """For how many items there is room in the outbox."""
     work: P | None = None
     error: BaseException | None = None
     is_done: bool = False
@@ -100,21 +77,23 @@ def in_threads(
     has_left = threading.Event() if has_left is None else has_left
     process = os.getpid()
     remaining = iter(parts)
-    shared = None if in_order else _Outbox(max(1, threads // _SHARING))
+    shared: SimpleQueue[Any] = SimpleQueue()
+    shared_room = threading.Semaphore(max(1, threads // _SHARING))
     given: SimpleQueue[_Part[P] | None] = SimpleQueue()
     begun: deque[_Part[P]] = deque()
     started: list[threading.Thread] = []
 
     def begin() -> None:
         """Give the next part to the threads; an error in finding it is raised in its place."""
-        part = _Part[P](shared or _Outbox(1))
+        part = _Part[P](shared, shared_room)
+        if in_order:
+            part = _Part[P](SimpleQueue(), threading.Semaphore(1))
         try:
             part.work = next(remaining)
         except StopIteration:
             return
         except Exception as error:
-            part.error = error
-            part.outbox.items.put(part)
+            part.error, part.is_done = error, True
         else:
             given.put(part)
         begun.append(part)
@@ -131,17 +110,19 @@ def in_threads(
         for _ in range(threads + 1):
             begin()
         while begun:
-            item = begun[0].outbox.take(process)
+            if begun[0].is_done:
+                error = begun.popleft().error
+                if error is not None:
+                    raise error
+                continue
+            item = _next(begun[0].outbox, process)
             if not isinstance(item, _Part):
+                begun[0].room.release()
                 yield item
                 continue
             item.is_done = True
             if all(part.error is None for part in begun):
                 begin()
-            while begun and begun[0].is_done:
-                error = begun.popleft().error
-                if error is not None:
-                    raise error
     finally:
         if os.getpid() == process:
             has_left.set()
@@ -151,6 +132,14 @@ def in_threads(
                 thread.join()
 
 
+def _next(outbox: SimpleQueue[Any], process: int) -> Any:
+    """Return the next item, or the part, as soon as there is one."""
+    while True:
+        check_process(process)
+        with contextlib.suppress(Empty):
+            return outbox.get(timeout=_LOOK)
+
+
 def _work(
     given: SimpleQueue[_Part[P] | None], work: Callable[[P], Iterable[T]], has_left: threading.Event
 ) -> None:
@@ -158,14 +147,22 @@ def _work(
     while (part := given.get()) is not None and not has_left.is_set():
         try:
             for item in work(part.work) if part.work is not None else ():
-                part.outbox.put(item, has_left)
+                _put(part, item, has_left)
                 del item
                 if has_left.is_set():
                     break
         except BaseException as error:
             part.error = error
         part.work = None  # While it waits, its content is forgotten.
-        part.outbox.items.put(part)
+        part.outbox.put(part)
+
+
+def _put(part: _Part[Any], item: Any, has_left: threading.Event) -> None:
+    """Add an item as soon as there is room, or forget it if the caller has left."""
+    while not has_left.is_set():
+        if part.room.acquire(timeout=_LOOK):
+            part.outbox.put(item)
+            return
 
 
 def _started(thread: threading.Thread) -> bool:
