@@ -3,8 +3,9 @@
 
 use std::sync::Mutex;
 
-use super::shard::{SHARDS, Shard, Short, shard_of};
+use super::shard::{Entry, SHARDS, Shard, shard_of};
 use crate::error::Result;
+use crate::key::table::TableSlot;
 use crate::key::{HashSeed, Key};
 use crate::memory::{self, boxed_array};
 use crate::workers::lock;
@@ -12,87 +13,58 @@ use crate::workers::lock;
 /// The shards of a table while threads count into it.
 pub type SharedShards<'s> = [Mutex<&'s mut Shard>; SHARDS];
 
-/// The number of short pretokens that are buffered for a shard.
+/// The number of pretokens, and of bytes of long ones, that are buffered for a shard.
 const BUFFERED: usize = 256;
-
-/// The number of bytes of long pretokens that are buffered for a shard.
 const BUFFERED_BYTES: usize = 1 << 14;
 
 /// The buffers of one thread.
 pub struct ShardBuffers<'a, 's> {
     shards: &'a SharedShards<'s>,
     seed: HashSeed,
-    short: Box<[Vec<Short>; SHARDS]>,
-    long: Box<[LongPretokens; SHARDS]>,
+    buffers: Box<[Buffer; SHARDS]>,
 }
 
-/// Long pretokens: the hash, the end and the count of each, and all bytes.
+/// Pretokens, and the bytes of those that are not their own keys.
 #[derive(Default)]
-struct LongPretokens {
-    entries: Vec<(u64, usize, u64)>,
+struct Buffer {
+    entries: Vec<Entry>,
     bytes: Vec<u8>,
 }
 
 impl<'a, 's> ShardBuffers<'a, 's> {
     pub fn new(shards: &'a SharedShards<'s>) -> Result<Self> {
-        let (short, long) = (boxed_array(Vec::new)?, boxed_array(LongPretokens::default)?);
-        Ok(Self { shards, seed: HashSeed::of_process(), short, long })
+        Ok(Self { shards, seed: HashSeed::of_process(), buffers: boxed_array(Buffer::default)? })
     }
 
     /// Add to the count of a pretoken of any length.
     pub fn add(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
-        let key = Key::of(pretoken, self.seed);
-        if key.is_short() {
-            self.add_short(Short { key, count })
-        } else {
-            self.add_long(key, pretoken, count)
-        }
+        let entry = Entry { key: Key::of(pretoken, self.seed), count };
+        if entry.key.is_short() { self.add_entry(entry, &[]) } else { self.add_entry(entry, pretoken) }
     }
 
+    /// The same for a pretoken whose key is known; `long` is empty if that is the pretoken itself.
     #[inline(never)]
-    pub fn add_short(&mut self, entry: Short) -> Result<()> {
-        let shard = shard_of(self.seed.hash(entry.key));
-        self.short[shard].push(entry);
-        if self.short[shard].len() < BUFFERED { Ok(()) } else { self.flush_short(shard) }
-    }
-
-    fn flush_short(&mut self, shard: usize) -> Result<()> {
-        lock(&self.shards[shard]).add_short(&self.short[shard])?;
-        self.short[shard].clear();
-        Ok(())
-    }
-
-    /// Add a pretoken that is not its own key; the first half of its key is its hash.
-    #[inline(never)]
-    pub fn add_long(&mut self, key: Key, pretoken: &[u8], count: u64) -> Result<()> {
-        let shard = shard_of(key.low);
-        if pretoken.len() >= BUFFERED_BYTES {
-            return lock(&self.shards[shard]).add_long(&[(key.low, pretoken, count)]);
+    pub fn add_entry(&mut self, entry: Entry, long: &[u8]) -> Result<()> {
+        let shard = shard_of(entry.hash(self.seed));
+        let Buffer { entries, bytes } = &mut self.buffers[shard];
+        entries.push(entry);
+        if !long.is_empty() {
+            memory::extend(bytes, long)?;
         }
-        let buffer = &mut self.long[shard];
-        memory::extend(&mut buffer.bytes, pretoken)?;
-        buffer.entries.push((key.low, buffer.bytes.len(), count));
-        if buffer.bytes.len() < BUFFERED_BYTES { Ok(()) } else { self.flush_long(shard) }
+        if entries.len() < BUFFERED && bytes.len() < BUFFERED_BYTES { Ok(()) } else { self.flush(shard) }
     }
 
-    fn flush_long(&mut self, shard: usize) -> Result<()> {
-        let LongPretokens { entries, bytes } = &mut self.long[shard];
-        let mut start = 0;
-        let pretokens: Vec<(u64, &[u8], u64)> = entries
-            .iter()
-            .map(|&(hash, end, count)| (hash, &bytes[std::mem::replace(&mut start, end)..end], count))
-            .collect();
-        lock(&self.shards[shard]).add_long(&pretokens)?;
+    fn flush(&mut self, shard: usize) -> Result<()> {
+        let Buffer { entries, bytes } = &mut self.buffers[shard];
+        lock(&self.shards[shard]).add(entries, bytes)?;
         entries.clear();
         bytes.clear();
+        bytes.shrink_to(2 * BUFFERED_BYTES);
         Ok(())
     }
 
     /// Add what is left.
     pub fn finish(mut self) -> Result<()> {
-        (0..SHARDS).try_for_each(|shard| {
-            self.flush_short(shard)?;
-            self.flush_long(shard)
-        })
+        (0..SHARDS).try_for_each(|shard| self.flush(shard))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::boundary::Cutter;
 use super::buffers::{ShardBuffers, SharedShards};
-use super::shard::Short;
+use super::shard::Entry;
 use crate::error::{Error, Result};
 use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;
@@ -27,7 +27,7 @@ pub struct Counter<'a, 's> {
     count_unmatched: bool,
     hasher: KeyHasher,
     lookups: Lookups,
-    front: Box<[Short; FRONT_SLOTS]>,
+    front: Box<[Entry; FRONT_SLOTS]>,
     buffers: ShardBuffers<'a, 's>,
     stopped: &'a AtomicBool,
     counted: Amount,
@@ -35,7 +35,7 @@ pub struct Counter<'a, 's> {
 
 /// The slots of a worker's own table. The place of a slot is its number.
 #[derive(Clone, Copy)]
-struct FrontSlots<'f>(&'f [Short; FRONT_SLOTS]);
+struct FrontSlots<'f>(&'f [Entry; FRONT_SLOTS]);
 
 impl KeyTable for FrontSlots<'_> {
     #[inline(always)]
@@ -79,7 +79,7 @@ impl<'a, 's> Counter<'a, 's> {
             count_unmatched,
             hasher,
             lookups: Lookups::new()?,
-            front: boxed_array(Short::default)?,
+            front: boxed_array(Entry::default)?,
             buffers,
             stopped,
             counted: Amount::default(),
@@ -166,12 +166,12 @@ impl<'a, 's> Counter<'a, 's> {
             if slot.key == key {
                 slot.count += 1;
             } else if key.is_short() {
-                let replaced = std::mem::replace(slot, Short { key, count: 1 });
+                let replaced = std::mem::replace(slot, Entry { key, count: 1 });
                 if !replaced.key.is_none() {
-                    buffers.add_short(replaced)?;
+                    buffers.add_entry(replaced, &[])?;
                 }
             } else {
-                buffers.add_long(key, block.pretoken(index), 1)?;
+                buffers.add_entry(Entry { key, count: 1 }, block.pretoken(index))?;
             }
         }
         self.counted.pretokens += counted;
@@ -186,7 +186,7 @@ impl<'a, 's> Counter<'a, 's> {
     /// Flush the table and all buffers to the shards.
     pub fn finish(mut self) -> Result<()> {
         for &entry in self.front.iter().filter(|entry| !entry.key.is_none()) {
-            self.buffers.add_short(entry)?;
+            self.buffers.add_entry(entry, &[])?;
         }
         self.buffers.finish()
     }

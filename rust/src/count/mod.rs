@@ -217,7 +217,7 @@ impl CountTable {
         let least = if runs.is_empty() { min_count } else { 1 };
         let threads = thread_count(threads, SHARDS);
         let sorted = each_on(threads, self.shards.iter(), pulse, |shard, _| shard.sorted(least))?;
-        Merged::of(&runs, sorted)?.visit(&mut frequent(min_count, visitor))
+        Merged::of(&runs, sorted.into_iter().flatten())?.visit(&mut frequent(min_count, visitor))
     }
 
     /// The pretokens with a count of at least `min_count`, sorted.

@@ -1,11 +1,16 @@
 //! A shard: the counts of the pretokens whose hashes begin with the same bits.
 //!
-//! It has two tables: a short pretoken is its own key; the bytes of longer ones are in an arena. A shard that would
-//! exceed its memory limit writes everything to a sorted run and starts afresh; its counts are then the merged runs.
+//! A short pretoken is its own key; a longer one is in an arena, behind its length, and its key says where. A shard that
+//! would exceed its memory limit writes everything to a sorted run and starts afresh; its counts are then the merged runs.
+//!
+//! ```text
+//! table   | " the" 52 | | hash of " internationally", at 8: 3 |      24 bytes an entry
+//! arena   16 0 0 0 0 0 0 0 " internationally"
+//! ```
 
 use std::mem::take;
 
-use super::sorted::{Entries, Merged};
+use super::sorted::Merged;
 use super::spill::{SortedRun, Spill, overflow};
 use crate::error::Result;
 use crate::key::table::{HashTable, TableSlot};
@@ -13,17 +18,17 @@ use crate::key::{HashSeed, Key};
 use crate::memory;
 use crate::memory::cells::{Content, Plain};
 
-/// A short pretoken, whose key is the pretoken itself, and its count.
+/// A pretoken and its count. The second half of a long pretoken's key is its length, and in a table its place in the arena.
 #[derive(Clone, Copy, Default)]
-pub struct Short {
+pub struct Entry {
     pub key: Key,
     pub count: u64,
 }
 
 // SAFETY: it consists of integers, for which any bytes are valid.
-unsafe impl Plain for Short {}
+unsafe impl Plain for Entry {}
 
-impl TableSlot for Short {
+impl TableSlot for Entry {
     #[inline(always)]
     fn is_free(&self) -> bool {
         self.key.is_none()
@@ -31,41 +36,49 @@ impl TableSlot for Short {
 
     #[inline(always)]
     fn hash(&self, seed: HashSeed) -> u64 {
-        seed.hash(self.key)
+        if self.key.is_short() { seed.hash(self.key) } else { seed.hash_number(self.key.low) }
     }
 }
 
-/// A long pretoken: its bytes' place in the arena, and its count. A free slot has length 0.
-#[derive(Clone, Copy, Default)]
-struct Long {
-    hash: u64,
-    start: usize,
-    length: usize,
-    count: u64,
+/// The bytes in front of a pretoken in the arena: its length.
+const PREFIX: usize = size_of::<u64>();
+
+/// The pretoken of an entry of a table, in the arena or, if it is short, in `room`.
+pub fn pretoken_of<'a>(key: Key, arena: &'a [u8], room: &'a mut [u8; 16]) -> &'a [u8] {
+    if key.is_short() {
+        *room = key.bytes();
+        return &room[..key.length()];
+    }
+    long_at(key, arena)
 }
 
-// SAFETY: it consists of integers, for which any bytes are valid.
-unsafe impl Plain for Long {}
+/// The long pretoken of a key in a table.
+fn long_at(key: Key, arena: &[u8]) -> &[u8] {
+    let (before, rest) = arena.split_at(key.high as usize);
+    let length = before.last_chunk().map_or(0, |length| u64::from_le_bytes(*length));
+    &rest[..length as usize]
+}
 
-impl TableSlot for Long {
-    fn is_free(&self) -> bool {
-        self.length == 0
-    }
+fn add_checked(entry: &mut Entry, count: u64, arena: &[u8]) -> Result<()> {
+    let sum = entry.count.checked_add(count);
+    entry.count = sum.ok_or_else(|| overflow(pretoken_of(entry.key, arena, &mut [0; 16])))?;
+    Ok(())
+}
 
-    fn hash(&self, seed: HashSeed) -> u64 {
-        seed.hash_number(self.hash)
-    }
+/// Entries of a table in the order of their pretokens.
+pub struct SortedEntries<'a> {
+    pub entries: Vec<Entry>,
+    pub arena: &'a [u8],
 }
 
 /// The counts of pretokens whose hashes begin with the same [`SHARD_BITS`] bits.
 #[derive(Default)]
 pub struct Shard {
-    short: HashTable<Short>,
-    long: HashTable<Long>,
+    table: HashTable<Entry>,
     arena: Vec<u8>,
     /// The runs that were written.
     spill: Spill,
-    /// The maximum size of the tables and the arena in bytes; 0 for no limit.
+    /// The maximum size of the table and the arena in bytes; 0 for no limit.
     budget: usize,
 }
 
@@ -89,16 +102,11 @@ const MIN_ARENA_GROWTH: usize = 1 << 12;
 /// The minimum size of a spill in bytes, whatever the limit; tiny in tests, so that spills are frequent.
 const MIN_SPILL: usize = if cfg!(test) { 1 } else { 1 << 17 };
 
-fn add_checked(sum: &mut u64, count: u64, pretoken: &[u8]) -> Result<()> {
-    *sum = sum.checked_add(count).ok_or_else(|| overflow(pretoken))?;
-    Ok(())
-}
-
 impl Shard {
     /// The number of distinct pretokens.
     pub fn distinct(&self) -> Result<usize> {
         if !self.is_spilled() {
-            return Ok(self.len());
+            return Ok(self.table.entries());
         }
         let mut distinct = 0;
         self.visit(&mut |_, _| {
@@ -108,84 +116,68 @@ impl Shard {
         Ok(distinct)
     }
 
-    /// The number of distinct pretokens in memory.
-    fn len(&self) -> usize {
-        self.short.entries() + self.long.entries()
-    }
-
-    /// The size of the tables and the arena in bytes.
+    /// The size of the table and the arena in bytes.
     pub fn memory(&self) -> usize {
-        self.short.memory() + self.long.memory() + self.arena.capacity()
+        self.table.memory() + self.arena.capacity()
     }
 
-    /// Add many short pretokens.
-    pub fn add_short(&mut self, entries: &[Short]) -> Result<()> {
-        for (index, entry) in entries.iter().enumerate() {
-            if let Some(bytes) = self.short.growth() {
-                self.spill_if_needed(bytes)?;
-                if self.short.growth().is_some() {
-                    self.short.grow(self.content())?;
-                }
-            }
+    /// Add pretokens; `bytes` are those of the long ones.
+    pub fn add(&mut self, entries: &[Entry], mut bytes: &[u8]) -> Result<()> {
+        for (index, &entry) in entries.iter().enumerate() {
             if let Some(later) = entries.get(index + AHEAD) {
-                self.short.prefetch(later);
+                self.table.prefetch(later);
             }
-            self.add_one_short(*entry)?;
-        }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn add_one_short(&mut self, entry: Short) -> Result<()> {
-        match self.short.insert(entry, |slot| slot.key == entry.key)? {
-            (_, true) => Ok(()),
-            (slot, false) => {
-                add_checked(&mut slot.count, entry.count, &entry.key.bytes()[..entry.key.length()])
-            }
-        }
-    }
-
-    /// Add many long pretokens, each with its hash.
-    pub fn add_long(&mut self, entries: &[(u64, &[u8], u64)]) -> Result<()> {
-        for (index, &(hash, pretoken, count)) in entries.iter().enumerate() {
-            if self.arena.capacity() - self.arena.len() < pretoken.len() {
-                self.grow_arena(pretoken.len())?;
-            }
-            if let Some(bytes) = self.long.growth() {
-                self.spill_if_needed(bytes)?;
-                if self.long.growth().is_some() {
-                    self.long.grow(self.content())?;
+            if entry.key.is_short() {
+                self.make_room(0)?;
+                match self.table.insert(entry, |slot| slot.key == entry.key)? {
+                    (_, true) => {}
+                    (slot, false) => add_checked(slot, entry.count, &self.arena)?,
                 }
+            } else {
+                let (long, rest) = bytes.split_at(entry.key.high as usize);
+                bytes = rest;
+                self.add_long(entry, long)?;
             }
-            if let Some(&(hash, ..)) = entries.get(index + AHEAD) {
-                self.long.prefetch(&Long { hash, ..Long::default() });
-            }
-            self.add_one_long(hash, pretoken, count)?;
         }
         Ok(())
     }
 
-    fn add_one_long(&mut self, hash: u64, pretoken: &[u8], count: u64) -> Result<()> {
-        let entry = Long { hash, start: self.arena.len(), length: pretoken.len(), count };
-        let arena = &self.arena;
-        let is_same = |slot: &Long| {
-            slot.hash == hash
-                && slot.length == pretoken.len()
-                && arena[slot.start..][..slot.length] == *pretoken
-        };
-        let (slot, is_new) = self.long.insert(entry, is_same)?;
-        if is_new {
-            self.arena.extend_from_slice(pretoken);
-            return Ok(());
+    #[inline(never)]
+    fn add_long(&mut self, Entry { key, count }: Entry, pretoken: &[u8]) -> Result<()> {
+        self.make_room(PREFIX + pretoken.len())?;
+        let Self { table, arena, .. } = self;
+        let key = Key { high: (arena.len() + PREFIX) as u64, ..key };
+        let is_same =
+            |slot: &Entry| slot.key.low == key.low && pretoken_of(slot.key, arena, &mut [0; 16]) == pretoken;
+        match table.insert(Entry { key, count }, is_same)? {
+            (slot, false) => add_checked(slot, count, arena),
+            (_, true) => {
+                arena.extend_from_slice(&(pretoken.len() as u64).to_le_bytes());
+                arena.extend_from_slice(pretoken);
+                Ok(())
+            }
         }
-        add_checked(&mut slot.count, count, pretoken)
     }
 
-    /// Make room in the arena for a pretoken.
-    fn grow_arena(&mut self, length: usize) -> Result<()> {
-        let wanted = length.max(self.arena.capacity()).max(MIN_ARENA_GROWTH);
-        self.spill_if_needed(wanted)?;
-        memory::reserve(&mut self.arena, wanted)
+    /// Make room for another entry, and so many bytes in the arena.
+    #[inline(always)]
+    fn make_room(&mut self, bytes: usize) -> Result<()> {
+        let is_there = self.table.growth().is_none() && self.arena.capacity() - self.arena.len() >= bytes;
+        if is_there { Ok(()) } else { self.grow(bytes) }
+    }
+
+    #[cold]
+    fn grow(&mut self, bytes: usize) -> Result<()> {
+        let is_full = self.arena.capacity() - self.arena.len() < bytes;
+        let more = if is_full { bytes.max(self.arena.capacity()).max(MIN_ARENA_GROWTH) } else { 0 };
+        let (memory, growth) = (self.memory(), more + self.table.growth().unwrap_or(0));
+        if self.budget > 0 && memory + growth > self.budget && memory >= MIN_SPILL {
+            self.spill()?;
+        }
+        if self.table.growth().is_some() {
+            self.table.grow(self.content())?;
+        }
+        memory::reserve(&mut self.arena, bytes.max(more))
     }
 
     /// The kind of memory for tables. What shares large pages is given back together, too late where memory is limited.
@@ -198,23 +190,14 @@ impl Shard {
         self.budget = budget;
     }
 
-    /// Spill everything if `more` bytes would exceed the limit.
-    fn spill_if_needed(&mut self, more: usize) -> Result<()> {
-        let memory = self.memory();
-        if self.budget > 0 && memory + more > self.budget && memory >= MIN_SPILL {
-            self.spill()?;
-        }
-        Ok(())
-    }
-
     /// Write all counts in memory to a run and clear the tables.
     pub fn spill(&mut self) -> Result<()> {
-        if self.len() == 0 {
+        if self.table.entries() == 0 {
             return Ok(());
         }
         let mut full = take(self);
         (self.spill, self.budget) = (take(&mut full.spill), full.budget);
-        self.spill.write(Merged::of(&[], vec![full.sorted(1)?])?)
+        self.spill.write(Merged::of(&[], full.sorted(1)?)?)
     }
 
     /// If anything was spilled, spill the rest: otherwise each reading would write it.
@@ -232,27 +215,26 @@ impl Shard {
         self.spill.runs()
     }
 
-    /// The entries in memory with a count of at least `min_count`, sorted.
-    pub fn sorted(&self, min_count: u64) -> Result<Entries<'_>> {
-        let mut short = memory::gathered(self.short.iter().filter(|slot| slot.count >= min_count).copied())?;
-        let mut long = memory::gathered(self.long_entries().filter(|entry| entry.1 >= min_count))?;
-        short.sort_unstable_by_key(|slot| (slot.key.low.swap_bytes(), slot.key.high.swap_bytes()));
-        long.sort_unstable();
-        Ok(Entries { short, long })
-    }
-
-    fn long_entries(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.long.iter().map(|slot| (&self.arena[slot.start..][..slot.length], slot.count))
+    /// The entries in memory with a count of at least `min_count`: the short ones and the long ones, both sorted.
+    pub fn sorted(&self, min_count: u64) -> Result<[SortedEntries<'_>; 2]> {
+        let (frequent, arena) = (|entry: &&Entry| entry.count >= min_count, &self.arena);
+        let some = |is_short: bool| {
+            let entries = self.table.iter().filter(frequent).filter(|entry| entry.key.is_short() == is_short);
+            memory::gathered(entries.copied())
+        };
+        let (mut short, mut long) = (some(true)?, some(false)?);
+        short.sort_unstable_by_key(|entry| (entry.key.low.swap_bytes(), entry.key.high.swap_bytes()));
+        memory::ensure(size_of::<(&[u8], usize)>() * long.len())?;
+        long.sort_by_cached_key(|entry| long_at(entry.key, arena));
+        Ok([short, long].map(|entries| SortedEntries { entries, arena }))
     }
 
     /// Visit every pretoken and its count: sorted by bytes if anything was spilled, else in no particular order.
     pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         if self.is_spilled() {
-            return Merged::of(&self.runs(), vec![self.sorted(1)?])?.visit(visitor);
+            return Merged::of(&self.runs(), self.sorted(1)?)?.visit(visitor);
         }
-        for slot in self.short.iter() {
-            visitor(&slot.key.bytes()[..slot.key.length()], slot.count)?;
-        }
-        self.long_entries().try_for_each(|(pretoken, count)| visitor(pretoken, count))
+        let mut entries = self.table.iter();
+        entries.try_for_each(|entry| visitor(pretoken_of(entry.key, &self.arena, &mut [0; 16]), entry.count))
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use super::shard::Short;
+use super::shard::{SortedEntries, pretoken_of};
 use super::spill::{RunReader, SortedRun, overflow};
 use crate::error::Result;
 use crate::memory;
@@ -32,13 +32,6 @@ impl CountRows {
 /// A sorted source: changes a pretoken into the next one and returns its count; `None` at the end.
 type Source<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<Option<u64>> + 'a>;
 
-/// The entries of a table in memory, sorted: short pretokens, and long ones.
-#[derive(Default)]
-pub struct Entries<'a> {
-    pub short: Vec<Short>,
-    pub long: Vec<(&'a [u8], u64)>,
-}
-
 /// The pretokens of several sources, sorted, each once.
 pub struct Merged<'a> {
     /// The sources, each with the count of its current pretoken.
@@ -50,7 +43,7 @@ pub struct Merged<'a> {
 
 impl<'a> Merged<'a> {
     /// The pretokens of runs in files, and of tables in memory.
-    pub fn of(runs: &[SortedRun], entries: Vec<Entries<'a>>) -> Result<Self> {
+    pub fn of(runs: &[SortedRun], tables: impl IntoIterator<Item = SortedEntries<'a>>) -> Result<Self> {
         let capacity = (READ / runs.len().max(1)).max(READ_OF_EACH);
         memory::ensure(runs.len() * capacity)?;
         let mut merged = Self { sources: Vec::new(), current: BinaryHeap::new(), pretoken: Vec::new() };
@@ -58,17 +51,13 @@ impl<'a> Merged<'a> {
             let mut reader = RunReader::new(run, capacity);
             merged.add(Box::new(move |pretoken| reader.next(pretoken)))?;
         }
-        for Entries { short, long } in entries {
-            let (mut short, mut long) = (short.into_iter(), long.into_iter());
+        for SortedEntries { entries, arena } in tables {
+            let mut entries = entries.into_iter();
             merged.add(Box::new(move |pretoken| {
-                let Some(Short { key, count }) = short.next() else { return Ok(None) };
+                let Some(entry) = entries.next() else { return Ok(None) };
                 pretoken.clear();
-                memory::extend(pretoken, &key.bytes()[..key.length()]).map(|()| Some(count))
-            }))?;
-            merged.add(Box::new(move |pretoken| {
-                let Some((bytes, count)) = long.next() else { return Ok(None) };
-                pretoken.clear();
-                memory::extend(pretoken, bytes).map(|()| Some(count))
+                memory::extend(pretoken, pretoken_of(entry.key, arena, &mut [0; 16]))?;
+                Ok(Some(entry.count))
             }))?;
         }
         Ok(merged)
@@ -119,8 +108,9 @@ impl<'a> Merged<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::shard_of_entries;
     use super::*;
-    use crate::key::{Key, LONGEST};
+    use crate::key::LONGEST;
 
     #[test]
     fn entries_are_merged_by_bytes_whatever_their_length() {
@@ -128,19 +118,20 @@ mod tests {
             ["a", "a\0", "a\0\0", "b", "aa", "\u{7f}", "é", "abcdefghijklmno", "abcdefgh", "abcdefghi"];
         let mut all: Vec<String> = pretokens.iter().map(ToString::to_string).collect();
         all.extend(["a".repeat(16), "b".repeat(40), "abcdefghijklmnop".into()]);
-        all.sort();
-        let (short, long): (Vec<_>, Vec<_>) = all.iter().partition(|text| text.len() <= LONGEST);
-        let short =
-            short.into_iter().map(|text| Short { key: Key::new(text.as_bytes(), 0, text.len()), count: 1 });
-        let long = long.into_iter().map(|text| (text.as_bytes(), 1));
-        let entries = Entries { short: short.collect(), long: long.collect() };
-        let more = Entries { short: entries.short.clone(), long: Vec::new() };
+        let count_all = |some: &[String]| {
+            let entries: Vec<_> = some.iter().map(|text| (text.as_bytes(), 1)).collect();
+            shard_of_entries(&entries)
+        };
+        let short: Vec<String> = all.iter().filter(|text| text.len() <= LONGEST).cloned().collect();
+        let (shard, more) = (count_all(&all), count_all(&short));
         let mut seen = vec![];
         let mut see = |pretoken: &[u8], count| {
             seen.push((pretoken.to_vec(), count));
             Ok(())
         };
-        Merged::of(&[], vec![entries, more]).unwrap().visit(&mut see).unwrap();
+        let sorted = [shard.sorted(1).unwrap(), more.sorted(1).unwrap()];
+        Merged::of(&[], sorted.into_iter().flatten()).unwrap().visit(&mut see).unwrap();
+        all.sort();
         let counted = |text: String| (text.clone().into_bytes(), if text.len() <= LONGEST { 2 } else { 1 });
         assert_eq!(seen, all.into_iter().map(counted).collect::<Vec<_>>());
     }

@@ -140,7 +140,7 @@ impl Spill {
                 break;
             }
             let full = take(&mut self.generations[number]);
-            self.write_to(number + 1, Merged::of(&full.runs, vec![])?)?;
+            self.write_to(number + 1, Merged::of(&full.runs, [])?)?;
         }
         Ok(())
     }
@@ -246,11 +246,13 @@ pub fn overflow(pretoken: &[u8]) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sorted::Entries;
+    use super::super::tests::shard_of_entries;
     use super::*;
 
-    fn merged(entries: Vec<(&[u8], u64)>) -> Merged<'_> {
-        Merged::of(&[], vec![Entries { short: vec![], long: entries }]).unwrap()
+    impl Spill {
+        fn write_entries(&mut self, entries: &[(&[u8], u64)]) -> Result<()> {
+            self.write(Merged::of(&[], shard_of_entries(entries).sorted(1)?)?)
+        }
     }
 
     fn all(spill: &Spill) -> Vec<(Vec<u8>, u64)> {
@@ -259,7 +261,7 @@ mod tests {
             entries.push((pretoken.to_vec(), count));
             Ok(())
         };
-        Merged::of(&spill.runs(), vec![]).unwrap().visit(&mut visitor).unwrap();
+        Merged::of(&spill.runs(), []).unwrap().visit(&mut visitor).unwrap();
         entries
     }
 
@@ -272,7 +274,7 @@ mod tests {
             vec![],
             vec![(b"\0", u64::MAX), (b"ab", 5), (b"abc", 1), (&long, 1)],
         ] {
-            spill.write(merged(entries)).unwrap();
+            spill.write_entries(&entries).unwrap();
         }
         let expected = [(b"\0".as_slice(), u64::MAX), (b"a", 1), (b"ab", 305), (b"abc", 1), (&long, 70_001)];
         assert_eq!(all(&spill), expected.map(|(pretoken, count)| (pretoken.to_vec(), count)));
@@ -282,17 +284,17 @@ mod tests {
     fn a_sum_past_64_bits_is_an_error() {
         let mut spill = Spill::default();
         for _ in 0..2 {
-            spill.write(merged(vec![(b"a", u64::MAX - 1)])).unwrap();
+            spill.write_entries(&[(b"a", u64::MAX - 1)]).unwrap();
         }
-        assert!(matches!(Merged::of(&spill.runs(), vec![]).unwrap().next(), Err(Error::Overflow(_))));
-        assert!(matches!(spill.write(merged(vec![(b"a", 1)])), Err(Error::Overflow(_))), "they are merged");
+        assert!(matches!(Merged::of(&spill.runs(), []).unwrap().next(), Err(Error::Overflow(_))));
+        assert!(matches!(spill.write_entries(&[(b"a", 1)]), Err(Error::Overflow(_))), "they are merged");
     }
 
     #[test]
     fn many_runs_become_few() {
         let (mut spill, numbers) = (Spill::default(), 0..200_u8);
         for number in numbers.clone() {
-            spill.write(merged(vec![(b"of all", 1), (&[b'p', number], 1)])).unwrap();
+            spill.write_entries(&[(b"of all", 1), (&[b'p', number], 1)]).unwrap();
             // No generation has more than two, and each is three times as old as the one before.
             assert!(spill.runs().len() <= 10);
         }
@@ -308,7 +310,7 @@ mod tests {
     fn a_process_that_was_forked_writes_to_a_file_of_its_own() {
         let mut spill = Spill::default();
         for (pretoken, writer) in [(b"a".as_slice(), 0), (b"b", 1)] {
-            spill.write(merged(vec![(pretoken, 1)])).unwrap();
+            spill.write_entries(&[(pretoken, 1)]).unwrap();
             // As if another process had opened it.
             let generation = &mut spill.generations[0];
             let other = TemporaryFile { process: writer, ..TemporaryFile::new().unwrap() };
@@ -331,9 +333,10 @@ mod tests {
     fn what_is_not_as_it_was_written_is_an_error() {
         let mut spill = Spill::default();
         let pretokens: Vec<_> = (0..100u8).map(|byte| [byte; 3]).collect();
-        spill.write(merged(pretokens.iter().map(|bytes| (&bytes[..], u64::MAX)).collect())).unwrap();
+        let entries: Vec<_> = pretokens.iter().map(|bytes| (&bytes[..], u64::MAX)).collect();
+        spill.write_entries(&entries).unwrap();
         let SortedRun { start, length } = spill.runs()[0].clone();
-        let error = |runs: &[SortedRun]| match Merged::of(runs, vec![])
+        let error = |runs: &[SortedRun]| match Merged::of(runs, [])
             .and_then(|mut merged| merged.visit(&mut |_, _| Ok(())))
         {
             Err(Error::Io { source, .. }) => source.kind(),

@@ -7,13 +7,25 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use super::shard::Entry;
 use super::*;
+use crate::key::{HashSeed, Key};
 use crate::pretokenize::{Batch, pretokenize};
 use crate::watch::Unwatched;
 
 const GPT2: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 const PATTERNS: [&str; 4] = [GPT2, r"\S+|\s+", r"(?s:.+)", r"\w+"];
 const BOUNDARIES: [&[&str]; 3] = [&[], &["<|end|>"], &["<|", "<|end|>", "a a", "end"]];
+
+/// A shard with these pretokens and counts.
+pub fn shard_of_entries(entries: &[(&[u8], u64)]) -> Shard {
+    let (mut shard, seed) = (Shard::default(), HashSeed::of_process());
+    for &(pretoken, count) in entries {
+        let key = Key::of(pretoken, seed);
+        shard.add(&[Entry { key, count }], if key.is_short() { &[] } else { pretoken }).unwrap();
+    }
+    shard
+}
 
 type Counts = BTreeMap<Vec<u8>, u64>;
 
