@@ -222,15 +222,13 @@ def test_at_most_two_tokenizers_are_shown_side_by_side(folder: Path) -> None:
     assert "at most two tokenizers" in three.stderr.decode()
 
 
-def test_special_tokens_are_given_one_by_one_or_in_a_file_everywhere(folder: Path, tmp_path: Path) -> None:
+def test_special_tokens_are_given_one_by_one_or_together_everywhere(folder: Path, tmp_path: Path) -> None:
     tok = Tokenizer.train_from_iterator([CORPUS], 400, dialect="tiktoken", special_tokens=["<a>", "<b>"])
     tok.to_tiktoken(tmp_path / "t.tiktoken")
     ids = [f"{text}={token_id}" for text, token_id in tok.special_tokens.items()]
-    (tmp_path / "specials.txt").write_text("\n".join(ids) + "\n")
     for given in (
         ("--special-token", *ids),
         ("--special-token", ids[0], "--special-token", ids[1]),
-        ("--special-token-file", tmp_path / "specials.txt"),
     ):
         shown = bpetite("inspect", tmp_path / "t.tiktoken", "--json", "--pattern", "gpt2", *given)
         assert json.loads(shown.stdout)["special_tokens"] == tok.special_tokens

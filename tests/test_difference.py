@@ -121,7 +121,7 @@ def test_merges_of_any_form_are_read() -> None:
         ([(b"a", "b")], "all of one kind"),
         ([(b"a", b"b", b"c")], "merge 0 must be a pair of bytes"),
         (["a b c"], "merge 0: a line holds two tokens and one space, not 'a b c'"),
-        ([(97, 9999)], "merge 0 is made of id 9999"),
+        ([(97, 9999)], "merge 0 is not made of ids that earlier merges make: 97 and 9999"),
     ],
 )
 def test_what_is_no_merge_is_refused(merges: list[tuple[bytes, bytes]], says: str) -> None:

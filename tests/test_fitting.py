@@ -133,7 +133,7 @@ def test_what_makes_no_sense_is_refused() -> None:
     tok = tokenizer("gpt2")
     with pytest.raises(ValueError, match="max_tokens must be an integer of at least 0, not -1"):
         tok.fit("a", -1)
-    with pytest.raises(ValueError, match='side must be "right" or "left", not \'top\''):
+    with pytest.raises(ValueError, match='side: must be right or left, not "top"'):
         tok.fit("a", 1, side="top")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="text must be one str, not a list"):
         tok.fit(["a"], 1)  # type: ignore[arg-type]

@@ -200,23 +200,6 @@ def told_id(page: Page) -> int:
     return int(page.locator("#token-details").get_attribute("data-id") or -1)
 
 
-def test_a_file_can_be_dropped(page: Page, small: Tokenizer) -> None:
-    drop = """content => {
-        const data = new DataTransfer();
-        data.items.add(new File([new Uint8Array(content)], "dropped.txt"));
-        const drop = new DragEvent("drop", { dataTransfer: data, bubbles: true });
-        document.querySelector("#tokens").dispatchEvent(drop);
-    }"""
-    text = "the new\r\nlow tokens"
-    page.evaluate(drop, list(text.encode()))
-    settled(page)
-    assert page.locator("#text-status").inner_text().endswith(" 19 bytes")
-    assert shown_ids(page) == small.encode(text)
-    page.evaluate(drop, [0xFF, 0xFE])
-    settled(page)
-    assert "not UTF-8" in page.locator("#failure").inner_text()
-
-
 def test_a_megabyte_stays_usable(page: Page, small: Tokenizer) -> None:
     line = "the lowest of the low, the newest tokens; naïve 東京 12345\n"
     text = line * (1_000_000 // len(line.encode()))

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bpetite._constants import BASE_VOCAB_SIZE
+from bpetite._internal.json import naming
 from bpetite._internal.types import BytesPair, Path
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
@@ -130,11 +131,8 @@ class Tokenizer:
         [256, 99]
         """
         vocab, merges = gpt2.read_tokens_and_merges(vocab_filepath, merges_filepath)
-        try:
+        with naming(f"{os.fspath(vocab_filepath)} and {os.fspath(merges_filepath)}"):
             return cls(vocab, merges, special_tokens)
-        except ValueError as refused:
-            files = f"{os.fspath(vocab_filepath)} and {os.fspath(merges_filepath)}"
-            raise ValueError(f"{files}: {refused}") from None
 
     def encode(self, text: str) -> list[int]:
         """Encode text; where special tokens overlap, the longest wins. A byte without a token is an error.

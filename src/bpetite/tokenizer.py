@@ -17,9 +17,10 @@ from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pattern_way
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal import columns
-from bpetite._internal.arguments import check_type, several
+from bpetite._internal.arguments import check_type, check_word, several
 from bpetite._internal.files import write_all
 from bpetite._internal.integers import integer, number_with_unit
+from bpetite._internal.json import naming
 from bpetite._internal.lazy import import_numpy
 from bpetite._internal.progress import shown
 from bpetite._internal.types import (
@@ -502,9 +503,7 @@ class Tokenizer:
         >>> tok.fit("ab ab abc", 3), tok.fit("ab ab abc", 2, side="left")
         ('ab ab ab', ' abc')
         """
-        check_type("side", side, str)
-        if side not in ("right", "left"):
-            raise ValueError(f'side must be "right" or "left", not {side!r}')
+        check_word("side", side, ("right", "left"))
         max_tokens = integer("max_tokens", max_tokens, least=0)
         fitting = self._fitting(text, special)
         if side == "right":
@@ -858,10 +857,8 @@ class Tokenizer:
 
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
-        try:
+        with naming(path):  # a pattern that the engine cannot run
             return cls(read.vocabulary, read.assumptions)._set(_original=read.original)
-        except ValueError as refused:  # a pattern that the engine cannot run
-            raise ValueError(f"{os.fspath(path)}: {refused}") from None
 
     def _original_of(self, kind: str) -> Original | None:
         """Return the files that this was read from, if they are of a format."""

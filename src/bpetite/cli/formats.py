@@ -12,7 +12,7 @@ from typing import Any
 
 from bpetite._internal.json import naming
 from bpetite._internal.names import last_part, recorded
-from bpetite.cli.options import add_special_tokens, text_argument
+from bpetite.cli.options import add_choice, add_special_tokens, text_argument
 from bpetite.cli.output import tell
 from bpetite.formats import loading
 from bpetite.patterns import PATTERNS
@@ -33,14 +33,10 @@ def add_model(command: argparse.ArgumentParser, name: str = "--model", more: str
 def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     """Declare options for information that some formats lack."""
     lacking = command.add_argument_group("for tokenizer files without a pattern or special tokens")
-    add = lacking.add_argument
-    add("--pattern", type=text_argument, help=f"the pattern: {', '.join(PATTERNS)}, or a regex")
-    add(
-        "--missing",
-        choices=("refuse", "drop"),
-        default="refuse",
-        help="a byte without a token: refuse its text (default), or leave it out as the model's library does",
-    )
+    pattern = f"the pattern: {', '.join(PATTERNS)}, or a regex"
+    lacking.add_argument("--pattern", type=text_argument, help=pattern)
+    bytes_ = "a byte without a token: refuse its text (default), or leave it out as the model's library does"
+    add_choice(lacking, "--missing", ("refuse", "drop"), bytes_)
     add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")
 
 

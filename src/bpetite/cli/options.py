@@ -66,38 +66,23 @@ def check_output(path: str, *, force: bool) -> None:
 
 def add_rules(command: argparse.ArgumentParser) -> None:
     """Declare the rules of counting and training."""
-    add = command.add_argument
-    add(
-        "--dialect",
-        choices=list(DIALECTS),
-        default="bpetite",
-        help="the rules for ties, ids and special tokens (default: %(default)s)",
-    )
+    rules = "the rules for ties, ids and special tokens (default: %(default)s)"
+    add_choice(command, "--dialect", list(DIALECTS), rules)
     cuts = f"the pattern that cuts text into pretokens: {', '.join(PATTERNS)}, or a regex (default: gpt2)"
-    add("--pattern", type=text_argument, help=cuts)
+    command.add_argument("--pattern", type=text_argument, help=cuts)
     add_special_tokens(command, "TEXT", "special tokens, in the order of their ids (default: <|endoftext|>)")
 
 
 def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: str) -> None:
-    """Declare special tokens, given one by one or in a file."""
+    """Declare special tokens."""
     command.add_argument(
         "--special-token", type=text_argument, action="extend", nargs="+", metavar=metavar, help=what
     )
-    command.add_argument(
-        "--special-token-file",
-        dest="special_token",
-        type=_lines_of_file,
-        action="extend",
-        metavar="FILE",
-        help="special tokens from a UTF-8 file, one per line",
-    )
 
 
-def _lines_of_file(path: str) -> list[str]:
-    try:
-        return list(filter(None, text_of_file(path).splitlines()))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def add_choice(command: argparse._ActionsContainer, flag: str, choices: Sequence[str], what: str) -> None:
+    """Declare an option of a few words; the first is the default."""
+    command.add_argument(flag, choices=choices, default=choices[0], help=what)
 
 
 def add_inputs(
@@ -181,12 +166,6 @@ def text_of(options: argparse.Namespace) -> str:
     if options.text is None:
         return utf8("stdin", sys.stdin.buffer.read())
     return utf8("--text", _bytes_of(options.text))
-
-
-def text_of_file(path: str) -> str:
-    """Return the text in a file."""
-    with open(path, "rb") as file:
-        return utf8(path, file.read())
 
 
 def text_argument(argument: str) -> str:

@@ -144,20 +144,28 @@ def train_merges(counts: Counts, merges: int, training: Training) -> Vocabulary:
 
 
 def _as_bytes(merges: Sequence[Merge], vocabulary: Vocabulary) -> list[BytesPair]:
-    """Convert merges of any form to pairs of bytes."""
+    """Convert merges of any form to pairs of bytes; of ids, each merge makes the next one."""
     if merges and isinstance(merges[0], str) and merges[0].startswith("#version"):
         merges = merges[1:]
-    pairs: list[Any] = [_pair(rank, merge) for rank, merge in enumerate(merges)]
+    pairs = [_pair(rank, merge) for rank, merge in enumerate(merges)]
     kinds = {type(part) for pair in pairs for part in pair}
     if len(kinds) > 1 or not kinds <= {bytes, str, int}:
         raise ValueError("merges must be pairs of bytes, of strings or of ids, all of one kind")
-    if kinds == {int}:
-        return _of_ids(pairs, vocabulary)
+    tokens = {token_id: vocabulary.tokens[token_id] for token_id in vocabulary.base_ids}
+    next_id = vocabulary.dialect.first_merge_id(len(vocabulary.special_tokens))
+    spell: Callable[[Any], bytes] = tokens.__getitem__ if kinds == {int} else bytes
+    form = "made of ids that earlier merges make"
     if kinds == {str}:
-        lines = isinstance(merges[0], str)
-        spell = from_printable if lines or _is_printable_form(pairs) else str.encode
-        return [_spelled(rank, pair, spell) for rank, pair in enumerate(pairs)]
-    return pairs
+        printable = isinstance(merges[0], str) or _is_printable_form(pairs)
+        spell, form = (from_printable, "in GPT-2's printable form") if printable else (str.encode, "text")
+    spelled: list[BytesPair] = []
+    for rank, (left, right) in enumerate(pairs):
+        try:
+            spelled.append((spell(left), spell(right)))
+        except (KeyError, UnicodeEncodeError):
+            raise ValueError(f"merge {rank} is not {form}: {left!r:.40} and {right!r:.40}") from None
+        tokens[next_id + rank] = b"".join(spelled[-1])
+    return spelled
 
 
 def _pair(rank: int, merge: object) -> tuple[Any, ...]:
@@ -169,33 +177,11 @@ def _pair(rank: int, merge: object) -> tuple[Any, ...]:
     raise ValueError(f"merge {rank} must be a pair of bytes, of strings or of ids, not {merge!r:.80}")
 
 
-def _spelled(rank: int, pair: tuple[str, str], spell: Callable[[str], bytes]) -> BytesPair:
-    try:
-        return spell(pair[0]), spell(pair[1])
-    except (KeyError, UnicodeEncodeError):
-        form = "in GPT-2's printable form" if spell is from_printable else "text"
-        raise ValueError(f"merge {rank}: {' '.join(pair)!r:.80} is not {form}") from None
-
-
 def _is_printable_form(pairs: Iterable[Iterable[str]]) -> bool:
     """Whether strings are in GPT-2's printable form: it has characters outside of Latin-1."""
     characters = {character for pair in pairs for part in pair for character in part}
     stand_ins = {to_printable(bytes([byte])) for byte in range(256)}
     return characters <= stand_ins and any(ord(character) > 0xFF for character in characters)
-
-
-def _of_ids(pairs: Sequence[Pair], vocabulary: Vocabulary) -> list[BytesPair]:
-    """Convert pairs of ids to pairs of bytes; each merge makes the next id."""
-    tokens = {token_id: vocabulary.tokens[token_id] for token_id in vocabulary.base_ids}
-    next_id = vocabulary.dialect.first_merge_id(len(vocabulary.special_tokens))
-    spelled = []
-    for rank, (left, right) in enumerate(pairs):
-        for part in (left, right):
-            if part not in tokens:
-                raise ValueError(f"merge {rank} is made of id {part}, which no earlier merge makes")
-        spelled.append((tokens[left], tokens[right]))
-        tokens[next_id + rank] = tokens[left] + tokens[right]
-    return spelled
 
 
 def _explained(

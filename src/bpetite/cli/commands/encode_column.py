@@ -11,7 +11,7 @@ import argparse
 from functools import partial
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_output, add_shared, chosen, text_argument
+from bpetite.cli.options import add_choice, add_output, add_shared, chosen, text_argument
 from bpetite.cli.output import Result, way_note
 
 
@@ -24,14 +24,10 @@ def declare(command: argparse.ArgumentParser) -> None:
     text = partial(add, type=text_argument)
     text("--column", default="text", metavar="C", help="the column of texts (default: %(default)s)")
     text("--ids-column", default="ids", metavar="C", help="the new column (default: %(default)s)")
-    add("--dtype", choices=("uint32", "uint16"), default="uint32", help="type of the ids (default: uint32)")
+    add_choice(command, "--dtype", ("uint32", "uint16"), "type of the ids (default: %(default)s)")
     text("--append-special", metavar="TEXT", help="a special token that ends every row")
-    add(
-        "--nulls",
-        choices=("error", "keep", "empty"),
-        default="error",
-        help="a row without a text: an error (the default), a row without ids, or an empty list of ids",
-    )
+    nulls = "a row without a text: an error (the default), a row without ids, or an empty list of ids"
+    add_choice(command, "--nulls", ("error", "keep", "empty"), nulls)
     add_shared(command, "--special", "--num-threads")
 
 

@@ -19,6 +19,7 @@ from bpetite._internal.integers import number_with_unit
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import (
     INPUT_HELP,
+    add_choice,
     add_inputs,
     add_reading,
     add_shared,
@@ -38,18 +39,10 @@ def declare(command: argparse.ArgumentParser) -> None:
     add_inputs(command, INPUT_HELP)
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
     add("--resume", action="store_true", help="continue a stopped run, or start one")
-    add(
-        "--format",
-        choices=("npy", "bin", "megatron"),
-        default="npy",
-        help="format of the shards: NumPy, raw ids, or Megatron-LM's .bin and .idx (default: %(default)s)",
-    )
-    add(
-        "--dtype",
-        choices=("auto", "uint16", "uint32", "int32"),
-        default="auto",
-        help="type of the ids (default: uint16 if every id fits, else uint32, or int32 for megatron)",
-    )
+    shards = "format of the shards: NumPy, raw ids, or Megatron-LM's .bin and .idx (default: %(default)s)"
+    add_choice(command, "--format", ("npy", "bin", "megatron"), shards)
+    ids = "type of the ids (default: uint16 if every id fits, else uint32, or int32 for megatron)"
+    add_choice(command, "--dtype", ("auto", "uint16", "uint32", "int32"), ids)
     add(
         "--shard-size",
         default="100M",

@@ -19,7 +19,7 @@ from bpetite.cli.options import (
     add_shared,
     chosen,
     reading_of,
-    text_of_file,
+    utf8,
 )
 from bpetite.cli.output import Result
 from bpetite.counts import Counts
@@ -44,7 +44,8 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Result:
     """Return the explanation, for people or as JSON."""
-    content = text_of_file(options.merges)
+    with open(options.merges, "rb") as file:
+        content = utf8(options.merges, file.read())
     with naming(options.merges):
         merges = merges_in(content)
     rules = Training(options.dialect, options.pattern, options.special_token).counting

@@ -19,8 +19,8 @@ function startTokens(models, watch) {
 
   const draw = () => panes.forEach((pane, model) => pane.show(byId("show").value, sizeOf(text), panes[1 - model]));
 
-  const encode = latestOnly(byId("panes"), async (read) => {
-    const typed = await read();
+  const encode = latestOnly(byId("panes"), async () => {
+    const typed = input.value;
     const answers = await Promise.all(models.map((_, model) => ask("encode", { model, text: typed })));
     answers.forEach((answer, model) => Object.assign(panes[model], answer));
     text = typed;
@@ -43,12 +43,12 @@ function startTokens(models, watch) {
     });
   }
 
-  input.addEventListener("input", () => encode(() => input.value, input.value.length > LARGE ? 250 : 30));
+  input.addEventListener("input", () => encode(null, input.value.length > LARGE ? 250 : 30));
   input.addEventListener("paste", (event) => pasteLong(event, input));
-  acceptFiles(byId("tokens"), (file) => encode(async () => (input.value = await contentOf(file))));
   byId("show").addEventListener("change", draw);
   byId("panes").append(...panes.map((pane) => element("article", {}, pane.summary, pane.body)));
-  encode(() => (input.value = SAMPLE));
+  input.value = SAMPLE;
+  encode();
 }
 
 const sizeOf = (text) => new TextEncoder().encode(text).length;
@@ -141,22 +141,4 @@ function pasteLong(event, input) {
   event.preventDefault();
   input.setRangeText(pasted, input.selectionStart, input.selectionEnd, "end");
   input.dispatchEvent(new Event("input"));
-}
-
-function acceptFiles(area, accept) {
-  area.addEventListener("dragover", (event) => event.preventDefault());
-  area.addEventListener("drop", (event) => {
-    const [file] = event.dataTransfer.files;
-    if (!file) return;
-    event.preventDefault();
-    accept(file);
-  });
-}
-
-async function contentOf(file) {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer());
-  } catch {
-    throw new Error(`${file.name} is not UTF-8 text`);
-  }
 }
