@@ -116,10 +116,7 @@ class Tokenizer:
 
     @classmethod
     def from_files(
-        cls,
-        vocab_filepath: Path,
-        merges_filepath: Path,
-        special_tokens: Sequence[str] | None = None,
+        cls, vocab_filepath: Path, merges_filepath: Path, special_tokens: Sequence[str] | None = None
     ) -> Tokenizer:
         """Load a `vocab.json` and a `merges.txt` in GPT-2's format (as `save` writes them).
 

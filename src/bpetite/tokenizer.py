@@ -339,11 +339,7 @@ class Tokenizer:
         return [EncodedParts(*of_text) for of_text in of_texts]
 
     def encode_to_numpy(
-        self,
-        text: str,
-        special: Special = "parse",
-        dtype: DType = "uint32",
-        num_threads: int | None = None,
+        self, text: str, special: Special = "parse", dtype: DType = "uint32", num_threads: int | None = None
     ) -> NDArray[Any]:
         """Encode a text to an array, without a Python object for each id.
 
@@ -484,14 +480,7 @@ class Tokenizer:
         """
         return columns.counted(self._encoder, column, special, num_threads, nulls)
 
-    def fit(
-        self,
-        text: str,
-        max_tokens: int,
-        *,
-        side: Side = "right",
-        special: Special = "parse",
-    ) -> str:
+    def fit(self, text: str, max_tokens: int, *, side: Side = "right", special: Special = "parse") -> str:
         """Shorten a text to at most `max_tokens` tokens; `side` is the side where the rest is cut off.
 
         The result is the longest beginning (with `side="left"`, the longest end) that has at most this many

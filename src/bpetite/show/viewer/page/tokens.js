@@ -13,9 +13,8 @@ const BATCH = 3000;
 function startTokens(models, watch) {
   const input = byId("text");
   const details = detailsIn(byId("token-details"), "Point at a token to see its bytes, its id, and the merges that built it.");
-  const panes = models.map(({ name }, model) => new TokenPane(name, (token, kept) => tell(model, token, kept)));
+  const panes = models.map(({ name }, model) => new TokenPane(name, (place) => tell(model, place)));
   let text = "";
-  let chosen = null;
 
   const draw = () => panes.forEach((pane, model) => pane.show(byId("show").value, sizeOf(text), panes[1 - model]));
 
@@ -28,18 +27,15 @@ function startTokens(models, watch) {
     draw();
   });
 
-  function tell(model, token, kept) {
-    if (kept) chosen = { model, token };
-    const target = token === null ? chosen : { model, token };
-    const { ids, spans, name } = panes[target?.model ?? 0];
-    if (!target || target.token >= ids.length) return;
-    const [source, place] = [text, target.token];
+  function tell(model, place) {
+    const { ids, spans, name } = panes[model];
+    const source = text;
     const where = place in spans ? `, bytes ${spans[place].map(number).join(" to ")}` : "";
     details({
-      model: target.model,
+      model,
       id: ids[place],
       extra: [["Position", `token ${number(place)}${where}`], ...(panes.length > 1 ? [["Tokenizer", name]] : [])],
-      action: button("Watch its pretoken merge", () => watch(target.model, source, place)),
+      action: button("Watch its pretoken merge", () => watch(model, source, place)),
     });
   }
 
@@ -59,19 +55,17 @@ class TokenPane {
   spans = [];
   tokens = {};
 
-  /** `pointed(place, kept)` is called when a token is hovered or focused, with null when the pointer leaves. */
+  /** `pointed(place)` is called when a token is hovered or focused. */
   constructor(name, pointed) {
     this.name = name;
     this.summary = element("p.summary.soft");
     this.more = button("Show more", () => this.draw());
     this.body = element("div.tokens.card", { tabIndex: 0, role: "group", "aria-label": `Tokens of ${name}` });
-    const whenToken = (act) => (event) => {
+    const point = (event) => {
       const token = event.target.closest("[data-place]");
-      if (token) act(Number(token.dataset.place));
+      if (token) pointed(Number(token.dataset.place));
     };
-    this.body.addEventListener("pointerover", whenToken((place) => pointed(place, false)));
-    this.body.addEventListener("pointerleave", () => pointed(null, false));
-    this.body.addEventListener("focusin", whenToken((place) => pointed(place, true)));
+    for (const kind of ["pointerover", "focusin"]) this.body.addEventListener(kind, point);
     this.body.addEventListener("keydown", (event) => this.moveByKey(event));
   }
 
