@@ -286,6 +286,17 @@ def test_without_special_tokens_the_ids_are_those_of_tokenizers(parts: Parts) ->
     assert found.parts == sorted(found.parts)
 
 
+@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize("text", ["ab\u65e5\u65a5 c\u00e9", "\u2603\u2603", "abc c", "\u00e9a\u00e9"])
+def test_unknown_characters_are_of_the_parts_where_tokenizers_places_them(text: str, fuse: bool) -> None:
+    real = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="?", fuse_unk=fuse))
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=12, special_tokens=["?"], show_progress=False)
+    real.train_from_iterator(["abc ab abc \u00e8"], trainer)
+    encoded = real.encode(text)
+    parts = Tokenizer.load(real).encode_parts((character, "text") for character in text)
+    assert parts == (encoded.ids, [start for start, _ in encoded.offsets])
+
+
 def test_a_token_is_refused_with_its_place_in_the_joined_text() -> None:
     refused: Parts = [("<s>\u00e9", "parse"), ("a<s>", "error")]
     normalized = TINY["composed"][1].engine

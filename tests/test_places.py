@@ -50,3 +50,18 @@ def test_a_token_without_bytes_has_no_place_in_any_text(kind: str, text: str, mo
     for place in range(len(ids) + 1):
         with pytest.raises(ValueError, match="these ids do not belong to this text"):
             encoder.places(text, [*ids[:place], EMPTY, *ids[place:]], **more)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ids", "places"),
+    [
+        ("unknown", [400, 400, 97, 400], [(0, 1), (1, 2), (2, 3), (3, 4)]),
+        ("unknown ones joined", [400, 97, 400], [(0, 2), (2, 3), (3, 4)]),
+        ("unknown ones dropped", [97], [(2, 3)]),
+    ],
+)
+def test_unknown_bytes_have_places(kind: str, ids: list[int], places: list[tuple[int, int]]) -> None:
+    assert KINDS[kind].encode("zzaz") == ids
+    assert KINDS[kind].places("zzaz", ids) == places
+    with pytest.raises(ValueError, match="these ids do not belong to this text"):
+        KINDS[kind].places("bzzz", ids)

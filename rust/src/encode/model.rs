@@ -69,7 +69,7 @@ pub enum Unknown {
 }
 
 impl Unknown {
-    fn id(self) -> Option<u32> {
+    pub(super) fn id(self) -> Option<u32> {
         match self {
             Self::Each(id) | Self::Joined(id) => Some(id),
             Self::Dropped => None,

@@ -50,7 +50,7 @@ impl Workspace {
             buffers: BlockBuffers {
                 lookups: Lookups::new()?,
                 staged: StagedIds { ids: boxed_array(|| 0)?, length: 0 },
-                misses: Misses { ids: Vec::new(), scratch: Scratch::new()?, learned: 0, blocks: 0 },
+                misses: Misses::new()?,
             },
         })
     }
@@ -85,14 +85,20 @@ pub struct Run<'a, 'p> {
 }
 
 /// Merges pretokens that are not in the cache.
-struct Misses {
-    ids: Vec<u32>,
+pub(super) struct Misses {
+    pub(super) ids: Vec<u32>,
     scratch: Scratch,
     /// The number of table entries used since the last report; it is reported once per batch, because the counter is shared
     /// by all threads.
     learned: usize,
     /// The number of blocks so far, some of which show what of a full cache is used.
     blocks: usize,
+}
+
+impl Misses {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self { ids: Vec::new(), scratch: Scratch::new()?, learned: 0, blocks: 0 })
+    }
 }
 
 /// A small buffer for ids before they go to the sink.
@@ -263,6 +269,20 @@ impl Model {
     /// Compute the ids of a pretoken without the cache.
     #[inline(never)]
     fn merge(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
+        self.merge_tokens(pretoken, misses, pulse)?;
+        if !self.provisional.is_empty() {
+            self.take_apart(&mut misses.ids);
+        }
+        match self.unknown {
+            Some(unknown) => unknown.put(&mut misses.ids),
+            None if self.lacks_bytes => check_known(pretoken, &misses.ids)?,
+            None => (),
+        }
+        Ok(())
+    }
+
+    /// Merge a pretoken to tokens, some of which may be provisional, and bytes without a token.
+    pub(super) fn merge_tokens(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
         misses.ids.clear();
         if let Some(id) = self.replacing(pretoken) {
             misses.ids.push(id);
@@ -273,16 +293,7 @@ impl Model {
         }
         let (part, scratch) = (&self.merged_part(pretoken), &mut misses.scratch);
         let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse };
-        merger.merge(part, &mut misses.ids)?;
-        if !self.provisional.is_empty() {
-            self.take_apart(&mut misses.ids);
-        }
-        match self.unknown {
-            Some(unknown) => unknown.put(&mut misses.ids),
-            None if self.lacks_bytes => check_known(pretoken, &misses.ids)?,
-            None => (),
-        }
-        Ok(())
+        merger.merge(part, &mut misses.ids)
     }
 
     /// The token that replaces a pretoken.

@@ -11,6 +11,7 @@
 use std::ops::Range;
 use std::slice::Iter;
 
+use super::ordinary::Misses;
 use super::{Choice, ChoicePart, Encoder, Model, NO_ID, Section, Special, Stretch, Unknown};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -125,7 +126,9 @@ impl Encoder {
         let (mut places, mut spans, mut rest) = (Vec::new(), Vec::new(), ids);
         memory::reserve(&mut places, ids.len())?;
         memory::reserve(&mut spans, ids.len())?;
-        let (mut given, mut batch) = (CountedCharacters::of(text), Box::default());
+        let mut given = CountedCharacters::of(text);
+        let again = |unknown| Ok(MergeAgain { unknown, batch: Box::default(), misses: Misses::new()? });
+        let mut again = self.model.unknown.map(again).transpose()?;
         // Of the normalized text in which a section stands: where it was given, and how much of it was gone through.
         let (mut from, mut bytes, mut skipped) = (0, 0, 0);
         self.stages.sections(Stretch::whole(text), choice, true, pulse, &mut |section, pulse| {
@@ -133,7 +136,7 @@ impl Encoder {
                 None => self.model.pattern.prepare(section.text, pulse)?,
                 Some(_) => Prepared::plain(section.text),
             };
-            self.model.find_spans(&section, &prepared, rest, &mut spans, &mut batch, pulse)?;
+            self.model.find_spans(&section, &prepared, rest, &mut spans, &mut again, pulse)?;
             let (own, others) = rest.split_at_checked(spans.len()).ok_or_else(other_text)?;
             rest = others;
             if section.given != from {
@@ -190,7 +193,7 @@ impl Model {
         prepared: &Prepared,
         ids: &[u32],
         spans: &mut Vec<Range<usize>>,
-        batch: &mut Box<Batch>,
+        again: &mut Option<MergeAgain>,
         pulse: &mut Pulse,
     ) -> Result<()> {
         let (text, mut ids) = (prepared.text(), ids.iter());
@@ -199,100 +202,79 @@ impl Model {
             spans.extend(ids.next().map(|_| 0..text.len()));
             return Ok(());
         }
-        if !self.has_gaps(text) {
-            return self.add_spans(text, 0..text.len(), &mut ids, spans, pulse);
-        }
+        let Some(MergeAgain { unknown, batch, misses }) = again else {
+            return self.add_spans(text, &mut ids, spans, pulse);
+        };
         let (mut scanner, mut start) = (self.pattern.scan(prepared), 0);
         while scanner.fill(batch, pulse)? > 0 {
             for &end in batch.ends() {
-                self.add_spans(text, start..end, &mut ids, spans, pulse)?;
+                self.merge_tokens(&text.as_bytes()[start..end], misses, pulse)?;
+                self.add_merged_spans(text.as_bytes(), start..end, *unknown, &misses.ids, &mut ids, spans)?;
                 start = end;
             }
         }
         Ok(())
     }
 
-    /// Whether some bytes of a text are dropped, or joined to one unknown token.
-    fn has_gaps(&self, text: &str) -> bool {
-        matches!(self.unknown, Some(Unknown::Joined(_) | Unknown::Dropped))
-            && self.lacks_bytes
-            && text.bytes().any(|byte| self.is_unknown(byte))
-    }
-
-    fn is_unknown(&self, byte: u8) -> bool {
-        self.merges.base(byte) == NO_ID
-    }
-
-    /// How many bytes of a text an id stands for; never none: a token without bytes is no part of any text.
-    #[inline]
-    fn spelled(&self, id: u32) -> Result<usize> {
-        match self.unknown {
-            Some(Unknown::Each(unknown)) if unknown == id => Ok(1),
-            _ => self.tokens.length(id).filter(|&length| length > 0).ok_or_else(other_text),
-        }
-    }
-
-    /// Add where the tokens of a part of a text stand: of a pretoken, or of several if none of their bytes is unknown.
+    /// Add where the tokens of a text without unknown bytes stand.
     fn add_spans(
         &self,
         text: &str,
-        part: Range<usize>,
         ids: &mut Iter<u32>,
         spans: &mut Vec<Range<usize>>,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let bytes = &text.as_bytes()[..part.end];
-        let unknown_from =
-            |place: usize| bytes[place..].iter().take_while(|&&byte| self.is_unknown(byte)).count();
-        match self.unknown {
-            Some(Unknown::Dropped) if part.clone().any(|place| self.is_unknown(bytes[place])) => {
-                pulse.beat(part.len())?;
-                return self.add_spans_of_known(bytes, part.start, ids, spans);
-            }
-            _ => (),
-        }
-        let joins = self.lacks_bytes && matches!(self.unknown, Some(Unknown::Joined(_)));
-        let mut end = part.start;
-        while end < part.end {
-            let (start, id) = (end, *ids.next().ok_or_else(other_text)?);
-            let unknown = if joins { unknown_from(start) } else { 0 };
-            end += if unknown > 0 { unknown } else { self.spelled(id)? };
+        let mut end = 0;
+        while end < text.len() {
+            let length = ids.next().and_then(|&id| self.tokens.length(id)).filter(|&length| length > 0);
+            let start = end;
+            end += length.ok_or_else(other_text)?;
             pulse.beat(end - start)?;
             spans.push(start..end);
         }
-        if end == part.end { Ok(()) } else { Err(other_text()) }
+        if end == text.len() { Ok(()) } else { Err(other_text()) }
     }
 
-    /// The same where unknown bytes are dropped. `tokenizers` counts lengths from the beginning of the pretoken, in the
-    /// printable form of bytes, as if nothing had been dropped. So a token behind a gap stands further to the left than
-    /// its bytes.
-    fn add_spans_of_known(
+    /// Add where the tokens stand that a pretoken was merged to, from which the ids were made: of the unknown ones, those
+    /// do not tell how many bytes they stand for.
+    fn add_merged_spans(
         &self,
-        bytes: &[u8],
-        begin: usize,
+        text: &[u8],
+        pretoken: Range<usize>,
+        unknown: Unknown,
+        tokens: &[u32],
         ids: &mut Iter<u32>,
         spans: &mut Vec<Range<usize>>,
     ) -> Result<()> {
-        let of_place: Vec<usize> = (begin..bytes.len())
-            .flat_map(|place| std::iter::repeat_n(place, printable_length(bytes[place])))
-            .collect();
-        let known = self.merged_part(&bytes[begin..]);
-        let (mut spelled, mut end) = (0, 0);
-        while spelled < known.len() {
-            let length = self.spelled(*ids.next().ok_or_else(other_text)?)?;
-            let token = known.get(spelled..spelled + length).ok_or_else(other_text)?;
+        let is_merged = |&place: &usize| unknown.id().is_some() || self.merges.base(text[place]) != NO_ID;
+        let merged: Vec<usize> = pretoken.filter(is_merged).collect();
+        let (mut end, mut was_unknown) = (0, false);
+        for &token in tokens {
             let start = end;
-            end += token.iter().map(|&byte| printable_length(byte)).sum::<usize>();
-            spelled += length;
-            spans.push(of_place[start]..of_place[end - 1] + 1);
+            end += self.tokens.length(token).unwrap_or(1);
+            let span = merged[start]..merged[end - 1] + 1;
+            let is_part = self.provisional.contains_key(&token);
+            let is_unknown = is_part || token == NO_ID;
+            let goes_on =
+                matches!(unknown, Unknown::Joined(_)) || is_part && is_continuation(text[span.start]);
+            match spans.last_mut().filter(|_| goes_on && was_unknown && is_unknown) {
+                Some(before) => before.end = span.end,
+                None if ids.next().copied() == if is_unknown { unknown.id() } else { Some(token) } => {
+                    spans.push(span)
+                }
+                None => return Err(other_text()),
+            }
+            was_unknown = is_unknown;
         }
         Ok(())
     }
 }
 
-/// How many bytes of UTF-8 the character has by which a byte is printed.
-fn printable_length(byte: u8) -> usize {
-    if (0x21..0x7F).contains(&byte) { 1 } else { 2 }
+/// What pretokens are merged with again where tokens may stand for unknown bytes.
+struct MergeAgain {
+    unknown: Unknown,
+    batch: Box<Batch>,
+    misses: Misses,
 }
 
 #[cold]

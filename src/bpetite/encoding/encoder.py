@@ -12,8 +12,8 @@ _DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "al
 """How the engine calls the spaces that decoding leaves out."""
 
 
-def encoder_of(vocabulary: Vocabulary, *, drops_unknown: bool = False) -> Encoder:
-    """Return the encoder of a vocabulary; one that drops bytes without a token does so silently.
+def encoder_of(vocabulary: Vocabulary) -> Encoder:
+    """Return the encoder of a vocabulary.
 
     >>> encoder_of(Vocabulary({byte: bytes([byte]) for byte in range(256)}, [])).encode("ab")
     [97, 98]
@@ -28,6 +28,6 @@ def encoder_of(vocabulary: Vocabulary, *, drops_unknown: bool = False) -> Encode
         provisional=list(vocabulary.provisional),
         equal_ranks=vocabulary.equal_ranks,
         unknown=vocabulary.unknown,
-        drops_unknown=drops_unknown or vocabulary.drops_missing,
+        drops_unknown=vocabulary.drops_missing,
         drops_space=_DROPPED[vocabulary.drops_space],
     )

@@ -16,9 +16,8 @@ from bpetite._internal.types import Special
 from bpetite.encoding.encoder import encoder_of
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
-from bpetite.formats.shared.imported import IN_TEXTS
 from bpetite.formats.shared.peers import tokenizers_library
-from bpetite.formats.shared.printable import from_printable, to_printable
+from bpetite.formats.shared.printable import from_printable
 from bpetite.vocabulary import Vocabulary
 
 Trim = Literal["no", "yes", "keep first"]
@@ -35,20 +34,11 @@ class ReadModel:
 
     def __init__(self, vocabulary: Vocabulary, real: Any) -> None:
         self.vocabulary = vocabulary
-        arrays = vocabulary.arrays
         cutters = _steps(real.pre_tokenizer, "pretokenizers")
         spells_bytes = any(step.get("type") == "ByteLevel" for step in cutters)
-        lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
-        unknown = vocabulary.unknown
-        is_plain = spells_bytes and not vocabulary.whole_pretoken_first
-        # For some bytes it has tokens that we do not read.
-        id_of, drops_unknown = real.model.token_to_id, False
-        if is_plain and lacking and real.model.unk_token is None:
-            drops_unknown = all(id_of(to_printable(bytes([byte]))) is None for byte in lacking)
-        self.encoder = encoder_of(vocabulary, drops_unknown=drops_unknown)
-        is_placed = unknown is None or (is_plain and arrays.token_of(unknown[0]) is None)
-        self.unplaced = None if unknown is None or is_placed else unknown[0]
-        """The id of unknown bytes, if the engine does not know where tokens stand in a text that has some."""
+        self.encoder = encoder_of(vocabulary)
+        self.unplaced = vocabulary.unknown and vocabulary.unknown[0]
+        """The id of unknown bytes: only the real tokenizer knows where it says that such tokens stand."""
         self.is_of_pieces = not spells_bytes and bool(real.model.byte_fallback or vocabulary.provisional)
         decoders = [step.get("type") for step in _steps(real.decoder, "decoders")]
         self.decodes = decoders == ["ByteLevel"] and not self.is_of_pieces
