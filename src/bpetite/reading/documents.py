@@ -27,13 +27,12 @@ PACKED = 1 << 16
 """The number of compressed bytes that are unpacked at a time, for about one block of content."""
 
 
-def read_batches(source: Input, reading: Reading) -> Generator[Batch, None, None]:
-    """Yield the documents of an input."""
-    return one_side(source.name, _all_batches(source, reading), reading)
+def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Generator[Batch, None, None]:
+    """Yield the documents of an input; `raw` is given to hash its bytes."""
+    return one_side(source.name, _all_batches(source, reading, raw or Raw(source)), reading)
 
 
-def _all_batches(source: Input, reading: Reading) -> Generator[Batch, None, None]:
-    raw = Raw(source)
+def _all_batches(source: Input, reading: Reading, raw: Raw) -> Generator[Batch, None, None]:
     try:
         with naming_remote(source):
             form, compression = source.form or recognise(source.name, raw, reading.input_format)

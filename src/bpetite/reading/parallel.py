@@ -16,7 +16,7 @@ from bpetite.reading.batches import Batch, Ended, refuse_invalid
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
-from bpetite.reading.raw import hash_input, hash_of
+from bpetite.reading.raw import Raw, hash_input, hash_of
 from bpetite.reading.recognition import is_marked, named_format
 from bpetite.reading.sources import Input
 from bpetite.reading.threads import in_threads
@@ -116,8 +116,10 @@ class _Reader:
 
     def _one(self, source: Input) -> Iterator[Item]:
         read = 0
+        is_hashed = self.is_hashed and source.status() is not None
+        raw = Raw(source, hashed=is_hashed and not source.is_part)
         try:
-            with contextlib.closing(read_batches(source, self.reading)) as made:
+            with contextlib.closing(read_batches(source, self.reading, raw)) as made:
                 for batch in made:
                     if self.is_checked:
                         refuse_invalid(source.name, batch)
@@ -128,8 +130,8 @@ class _Reader:
                 _read_again(source, self.reading)
             raise
         if source.is_last:
-            is_hashed = self.is_hashed and source.status() is not None
-            digest = hash_input(source.name)[1] if is_hashed else ""
+            # A file that was not read from its beginning to its end is read once more.
+            digest = (raw.digest or hash_input(source.name)[1]) if is_hashed else ""
             yield source, Batch([], ended=[Ended(source.name, source.whole or read, digest)]), 0
 
     def _together(self, sources: Sequence[Input]) -> Batch | None:

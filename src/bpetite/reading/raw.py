@@ -1,4 +1,4 @@
-"""An input in, its bytes out, counted on the way; a file in, its hash out."""
+"""An input in, its bytes out, counted and hashed on the way."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _HASHED = 1 << 20
 
 
 class Raw:
-    """The bytes of an input, counted as they are read."""
+    """The bytes of an input, counted and (if asked) hashed as they are read."""
 
     closed = False
     """For pyarrow, which reads compressed inputs from it as from a file."""
 
-    def __init__(self, source: Input) -> None:
+    def __init__(self, source: Input, hashed: bool = False) -> None:
         self.name = source.name
         self._file = source.open()
         self._is_local = source.is_local
@@ -29,6 +29,7 @@ class Raw:
             self._file.seek(source.span[0])
             self._left = source.span[1] - source.span[0]
         self._head = b""
+        self._digest = Xxh3128() if hashed else None
         self.size = 0
 
     def head(self) -> bytes:
@@ -41,6 +42,8 @@ class Raw:
         """Return at least one byte, unless the input is at its end; its size must not have changed."""
         block, self._head = self._head or self._next(size), b""
         self.size += len(block)
+        if self._digest is not None:
+            self._digest.update(block)
         if not block and self._expected not in (None, self.size):
             raise ValueError(
                 f"{self.name}: changed while it was read ({self._expected} to {self.size} bytes)"
@@ -81,6 +84,11 @@ class Raw:
     def expected(self) -> int:
         """The expected number of bytes; 0 if unknown."""
         return self._expected or 0
+
+    @property
+    def digest(self) -> str | None:
+        """The hash of the bytes, if all were read here one after the other."""
+        return self._digest.hexdigest() if self._digest and self.size == self._expected else None
 
     def close(self) -> None:
         """Close the file."""
