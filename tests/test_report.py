@@ -223,7 +223,7 @@ def test_the_command_writes_the_report_and_prints_its_numbers(tmp_path: Path) ->
     assert again.returncode == 1
     assert b"exists already" in again.stderr
     forced = subprocess.run([*command, "--force"], cwd=tmp_path, capture_output=True, check=True)
-    assert b"bytes per token" in forced.stdout
+    assert b"bytes/token" in forced.stdout
 
 
 def test_the_command_compares_with_other_tokenizers(tmp_path: Path) -> None:

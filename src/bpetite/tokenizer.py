@@ -41,8 +41,7 @@ from bpetite._persistence import artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.encoding.display import ShownText, ShownToken
-from bpetite.encoding.encoded_parts import EncodedParts
-from bpetite.encoding.encoder import encoder_of
+from bpetite.encoding.encoder import EncodedParts, encoder_of
 from bpetite.encoding.fitting import Chunk, Fitting, any_of
 from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.shared.imported import Imported, Original, is_folder

@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bpetite._internal.files import check_target, named, try_writing
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs
-
-T = TypeVar("T")
 
 INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin"
 
@@ -92,11 +90,16 @@ def add_inputs(
     command.add_argument(flag, action="extend", nargs="+", required=required, metavar="PATH", help=what)
 
 
-def add_measured(command: argparse.ArgumentParser) -> None:
-    """Declare inputs, each of which gets a row of the result, and how they are read."""
+def add_sources(command: argparse.ArgumentParser) -> None:
+    """Declare inputs, each of which gets a row of the result."""
     add_inputs(command, f"{INPUT_HELP}; each argument is a source")
+    add_measuring(command)
+
+
+def add_measuring(command: argparse.ArgumentParser) -> None:
+    """Declare how tokenizers are measured on texts."""
+    add_shared(command, "--special", "--num-threads", "--json")
     add_reading(command)
-    add_shared(command, "--json")
 
 
 _READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (
@@ -144,10 +147,9 @@ def reading_of(options: argparse.Namespace) -> Reading:
     return Reading(**chosen(options, *Reading().to_dict()))
 
 
-def measured(measure: Callable[..., T], tokenizers: Any, options: argparse.Namespace) -> T:
-    """Call a function for tokenizers and the inputs."""
-    how = chosen(options, "special", "num_threads", "progress")
-    return measure(tokenizers, options.input, reading=reading_of(options), **how)
+def measuring(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how tokenizers are measured, as keywords of `corpus.stats` and others."""
+    return {**chosen(options, "special", "num_threads", "progress"), "reading": reading_of(options)}
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[str]:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from bpetite._internal.files import write_fully
@@ -78,6 +78,13 @@ def table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[s
         ).rstrip()
         for row in rows
     ]
+
+
+def numbers(rows: Mapping[str, Mapping[str, float]], formats: Mapping[str, str]) -> list[str]:
+    """Return a table of named rows, with the numbers that have a format."""
+    heads = [name.replace("_per_", "/").replace("_", " ") for name in formats]
+    cells = [[name, *(format(row[of], how) for of, how in formats.items())] for name, row in rows.items()]
+    return table([["source", *heads], *cells])
 
 
 def colours_wanted() -> bool:

@@ -1,8 +1,8 @@
-"""A vocabulary in, the engine's encoder for it out."""
+"""A vocabulary in, the engine's encoder for it out; and what it makes of a text in parts."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bpetite._engine import Encoder
 from bpetite.normalization import for_engine, steps_in
@@ -10,6 +10,14 @@ from bpetite.vocabulary import Vocabulary, flagged_tokens, spelled_otherwise
 
 _DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}
 """How the engine calls the spaces that decoding leaves out."""
+
+
+class EncodedParts(NamedTuple):
+    """The ids of the joined text of parts."""
+
+    ids: list[int]
+    parts: list[int]
+    """Of each id, the number of the part in which it begins."""
 
 
 def encoder_of(vocabulary: Vocabulary) -> Encoder:

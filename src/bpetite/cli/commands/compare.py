@@ -12,7 +12,7 @@ import argparse
 from typing import Any
 
 from bpetite.cli.formats import add_model, read_models
-from bpetite.cli.options import INPUT_HELP, add_inputs, add_reading, add_shared, measured, text_of
+from bpetite.cli.options import INPUT_HELP, add_inputs, add_measuring, measuring, text_of
 from bpetite.cli.output import Result, colours_wanted, table
 from bpetite.show.compare import Comparison
 
@@ -24,8 +24,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     source.add_argument("--text", metavar="T", help="show the tokens of this text (default: stdin)")
     what = f"count the tokens of {INPUT_HELP}; each argument is a row of the table"
     add_inputs(source, what, required=False)
-    add_shared(command, "--special", "--num-threads", "--json")
-    add_reading(command)
+    add_measuring(command)
 
 
 def run(options: argparse.Namespace) -> Result:
@@ -34,7 +33,7 @@ def run(options: argparse.Namespace) -> Result:
 
     tokenizers = read_models(options)
     if options.input:
-        rows = measured(corpus.compare, tokenizers, options)
+        rows = corpus.compare(tokenizers, options.input, **measuring(options))
         return {"rows": rows} if options.json else table(_cells(rows, list(tokenizers)))
     text = text_of(options)
     shown = {name: tok.show(text, special=options.special) for name, tok in tokenizers.items()}

@@ -8,18 +8,16 @@ examples:
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_measured, add_shared, measured
-from bpetite.cli.output import Result, table, way_note
+from bpetite.cli.options import add_sources, measuring
+from bpetite.cli.output import Result, numbers, way_note
 
 
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(command)
-    add_measured(command)
-    add_shared(command, "--special", "--num-threads")
+    add_sources(command)
 
 
 def run(options: argparse.Namespace) -> Result:
@@ -28,11 +26,10 @@ def run(options: argparse.Namespace) -> Result:
 
     tokenizer = read_model(options)
     options.progress.note = way_note(tokenizer.pattern_way)
-    counted = measured(corpus.count_tokens, tokenizer, options)
+    counted = corpus.count_tokens(tokenizer, options.input, **measuring(options))
+    rows = {name: vars(one) for name, one in counted.items()}
     if options.json:
-        return {name: asdict(one) for name, one in counted.items()}
-    rows = [(name, one.documents, one.tokens) for name, one in counted.items()]
+        return rows
     if len(rows) > 1:
-        rows.append(("total", sum(row[1] for row in rows), sum(row[2] for row in rows)))
-    cells = [(name, f"{documents:,}", f"{tokens:,}") for name, documents, tokens in rows]
-    return table([("source", "documents", "tokens"), *cells])
+        rows["total"] = {name: sum(row[name] for row in rows.values()) for name in ("documents", "tokens")}
+    return numbers(rows, {"documents": ",", "tokens": ","})

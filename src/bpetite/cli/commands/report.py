@@ -12,14 +12,14 @@ import argparse
 
 from bpetite._internal.files import write_whole
 from bpetite.cli.formats import add_model, read_models
-from bpetite.cli.options import add_measured, add_output, reading_of
-from bpetite.cli.output import Result, table
+from bpetite.cli.options import add_output, add_sources, measuring
+from bpetite.cli.output import Result, numbers
 
 
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(command, "models", "; the report is about the first, the others are compared with it")
-    add_measured(command)
+    add_sources(command)
     add_output(command, "the HTML file to write")
 
 
@@ -30,13 +30,11 @@ def run(options: argparse.Namespace) -> Result:
     from bpetite.show.viewer.report import report
 
     models = read_models(options)
-    sources, reading = sources_of(options.input), reading_of(options)
-    made = report(models, tally(list(models.values()), sources, reading=reading, progress=options.progress))
+    made = report(models, tally([*models.values()], sources_of(options.input), **measuring(options)))
     with write_whole(options.output, overwrite=options.force) as file:
         file.write(document(made))
-    rows = made["sources"]
     if options.json:
-        return {"sources": rows, "unused_tokens": made["unused"], "compared": made["compared"]}
-    cells = [(row["name"], f"{row['tokens']:,}", f"{row['bytes_per_token']:.3f}") for row in rows]
-    measured = table([("source", "tokens", "bytes per token"), *cells])
+        return {"sources": made["sources"], "unused_tokens": made["unused"], "compared": made["compared"]}
+    rows = {row["name"]: row for row in made["sources"]}
+    measured = numbers(rows, {"tokens": ",", "bytes_per_token": ".3f"})
     return [*measured, f"{made['unused']:,} tokens were not used"]

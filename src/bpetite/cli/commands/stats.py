@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_measured, add_shared, measured
-from bpetite.cli.output import Result, table, way_note
+from bpetite.cli.options import add_sources, measuring
+from bpetite.cli.output import Result, numbers, way_note
 
-_COLUMNS = {
+_SHOWN = {
     "documents": ",",
     "bytes": ",",
     "tokens": ",",
@@ -27,8 +27,7 @@ _COLUMNS = {
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(command)
-    add_measured(command)
-    add_shared(command, "--special", "--num-threads")
+    add_sources(command)
 
 
 def run(options: argparse.Namespace) -> Result:
@@ -37,11 +36,6 @@ def run(options: argparse.Namespace) -> Result:
 
     tokenizer = read_model(options)
     options.progress.note = way_note(tokenizer.pattern_way)
-    fits = {fit.name: fit.to_dict() for fit in measured(corpus.stats, tokenizer, options)}
-    if options.json:
-        return fits
-    heads = ["source", *(name.replace("_per_", "/").replace("_", " ") for name in _COLUMNS)]
-    rows = [
-        [name, *(format(fit[column], how) for column, how in _COLUMNS.items())] for name, fit in fits.items()
-    ]
-    return table([heads, *rows])
+    fits = corpus.stats(tokenizer, options.input, **measuring(options))
+    rows = {fit.name: fit.to_dict() for fit in fits}
+    return rows if options.json else numbers(rows, _SHOWN)
