@@ -1,19 +1,17 @@
 //! The alphabet of a pattern: characters that belong to the same sets of the pattern form one *atom*.
 
-use std::collections::HashMap;
-
 use super::set::CharSet;
 
 /// The bits of a code point that select an entry of a page; the code points of a page differ only in the last byte of
 /// their UTF-8.
 const PAGE_BITS: u32 = 6;
 const PAGE: usize = 1 << PAGE_BITS;
-const PAGES: usize = 0x11_0000 >> PAGE_BITS;
+const CODE_POINTS: usize = 0x11_0000;
 
 /// The maximum number of atoms; with the two extra atoms, sets of them fit 128 bits.
 const MAX_ATOMS: usize = 120;
 
-/// The maximum number of distinct sets.
+/// The maximum number of sets, which should be distinct.
 const MAX_SETS: usize = 128;
 
 /// The entry of tables of atoms where characters have different atoms.
@@ -33,7 +31,7 @@ pub struct Alphabet {
     /// The same for the first two bytes of a 3-byte character: by the last bits of the first, then of the second.
     pub leads_of_three: [[u8; PAGE]; 16],
     /// The page of each block of code points.
-    pages: Box<[u16]>,
+    pages: Vec<u16>,
     atoms: Vec<u8>,
     /// The number of atoms, including the following two.
     pub count: usize,
@@ -41,34 +39,31 @@ pub struct Alphabet {
     pub end: u8,
     /// The atom of a line feed at the end of the text.
     pub final_line_feed: u8,
-    members: HashMap<CharSet, Atoms>,
-    /// The first code point of each atom, before atoms are joined.
+    /// The atoms of each set, and the first code point of each atom, before atoms are joined.
+    pub members: Vec<Atoms>,
     first: Vec<usize>,
 }
 
 impl Alphabet {
     /// The coarsest atoms such that each set is a union of them; `None` if there are too many.
     pub fn new(sets: &[CharSet]) -> Option<Self> {
-        let mut distinct: Vec<&CharSet> = sets.iter().collect();
-        distinct.sort_unstable_by(|a, b| a.ranges().cmp(b.ranges()));
-        distinct.dedup();
-        if distinct.len() > MAX_SETS {
+        if sets.len() > MAX_SETS {
             return None;
         }
         // Between two changes of membership, all code points have the same atom.
-        let mut changes: Vec<(u32, u128)> = vec![(0, 0)];
-        for (index, set) in distinct.iter().enumerate() {
+        let mut changes: Vec<(usize, u128)> = vec![(0, 0)];
+        for (index, set) in sets.iter().enumerate() {
             for &(first, last) in set.ranges() {
-                changes.extend([(first, 1 << index), (last + 1, 1 << index)]);
+                changes.extend([(first as usize, 1 << index), (last as usize + 1, 1 << index)]);
             }
         }
         changes.sort(); // The changes of each set are in order already, which `sort_unstable` would not notice.
-        let mut signatures: Vec<u128> = Vec::new();
-        let (mut ranges, mut first): (Vec<(usize, u8)>, Vec<usize>) = (Vec::new(), Vec::new());
-        let mut signature = 0;
+        let (mut signatures, mut first): (Vec<u128>, Vec<usize>) = (Vec::new(), Vec::new());
+        let (mut all, mut signature) = (vec![0; CODE_POINTS], 0);
         for (index, &(place, change)) in changes.iter().enumerate() {
             signature ^= change;
-            if place >= 0x11_0000 || changes.get(index + 1).is_some_and(|next| next.0 == place) {
+            let next = changes.get(index + 1).map_or(CODE_POINTS, |next| next.0);
+            if next == place {
                 continue;
             }
             let known = signatures.iter().position(|known| *known == signature);
@@ -78,34 +73,30 @@ impl Alphabet {
             }
             if known.is_none() {
                 signatures.push(signature);
-                first.push(place as usize);
+                first.push(place);
             }
-            ranges.push((place as usize, atom as u8));
+            all[place..next].fill(atom as u8);
         }
         let (end, final_line_feed) = (signatures.len() as u8, signatures.len() as u8 + 1);
-        let (pages, atoms) = make_pages(&ranges);
+        let (pages, atoms) = make_pages(&all);
         let (leads, leads_of_three) = make_leads(&pages, &atoms);
-        let ascii =
-            std::array::from_fn(|byte| atoms[usize::from(pages[byte >> PAGE_BITS]) * PAGE + byte % PAGE]);
-        let line_feed = ascii[usize::from(b'\n')];
-        let members = distinct.iter().enumerate().map(|(index, set)| {
-            let mut members: Atoms = 0;
-            for (atom, signature) in signatures.iter().enumerate() {
-                members |= (signature >> index & 1) << atom;
-            }
-            members |= (members >> line_feed & 1) << final_line_feed;
-            ((*set).clone(), members)
+        let ascii = std::array::from_fn(|byte| all[byte]);
+        let members = (0..sets.len()).map(|index| {
+            let atoms = signatures.iter().enumerate();
+            let members: Atoms =
+                atoms.fold(0, |all, (atom, signature)| all | (signature >> index & 1) << atom);
+            members | (members >> ascii[usize::from(b'\n')] & 1) << final_line_feed
         });
         Some(Self {
             ascii,
             leads,
             leads_of_three,
+            members: members.collect(),
             pages,
             atoms,
             count: signatures.len() + 2,
             end,
             final_line_feed,
-            members: members.collect(),
             first,
         })
     }
@@ -114,21 +105,21 @@ impl Alphabet {
     /// ones; `None` if it would have more than `most`. The sets are those that the others were made for.
     pub fn joint(sets: &[CharSet], others: &[&Self], most: usize) -> Option<(Self, Vec<Vec<u8>>)> {
         let mut alphabet = Self::new(sets)?;
-        let mut own: Vec<Vec<u8>> = vec![Vec::new(); others.len()];
-        let mut known: HashMap<Vec<u8>, u8> = HashMap::new();
-        let mut joined = Vec::new();
-        for first in std::mem::take(&mut alphabet.first) {
-            let atoms: Vec<u8> = others.iter().map(|other| other.of(first)).collect();
-            let new = known.len() as u8;
-            if !known.contains_key(&atoms) {
-                own.iter_mut().zip(&atoms).for_each(|(own, atom)| own.push(*atom));
-            }
-            joined.push(*known.entry(atoms).or_insert(new));
-        }
-        own.iter_mut().zip(others).for_each(|(own, other)| own.push(other.end));
-        let count = known.len() + 1;
-        alphabet.join(&joined, count);
-        (count <= most).then_some((alphabet, own))
+        // The atoms of all others at the characters of each common atom.
+        let mut known: Vec<Vec<u8>> = Vec::new();
+        let of_others = |first: &usize| -> Vec<u8> { others.iter().map(|other| other.of(*first)).collect() };
+        let joined = alphabet.first.iter().map(of_others).map(|atoms| {
+            let place = known.iter().position(|known| *known == atoms);
+            place.unwrap_or_else(|| {
+                known.push(atoms);
+                known.len() - 1
+            }) as u8
+        });
+        let joined: Vec<u8> = joined.collect();
+        known.push(others.iter().map(|other| other.end).collect());
+        alphabet.join(&joined, known.len());
+        let own = (0..others.len()).map(|other| known.iter().map(|atoms| atoms[other]).collect()).collect();
+        (known.len() <= most).then_some((alphabet, own))
     }
 
     /// Join atoms: `joined` says which atom each one becomes, and `count` how many there are then, including the atom of the
@@ -141,11 +132,6 @@ impl Alphabet {
         self.members.clear();
         self.end = joined.iter().max().map_or(0, |last| last + 1);
         (self.final_line_feed, self.count) = (self.end + 1, count);
-    }
-
-    /// The atoms of one of the sets that the alphabet was made for.
-    pub fn members(&self, set: &CharSet) -> Atoms {
-        self.members.get(set).copied().unwrap_or(0)
     }
 
     /// Whether a line feed at the end of the text has an atom of its own.
@@ -166,8 +152,7 @@ impl Alphabet {
     /// The atom of a code point.
     #[inline(always)]
     pub fn of(&self, code_point: usize) -> u8 {
-        let page = self.pages.get(code_point >> PAGE_BITS).copied().unwrap_or(0);
-        self.atoms[usize::from(page) * PAGE + code_point % PAGE]
+        self.page(code_point)[code_point % PAGE]
     }
 
     /// The atoms of the code points that share all but the last six bits with one of them.
@@ -208,35 +193,14 @@ impl Alphabet {
     }
 }
 
-/// Build pages from ranges of atoms, each given by its start; uniform pages are stored once.
-fn make_pages(ranges: &[(usize, u8)]) -> (Box<[u16]>, Vec<u8>) {
-    let mut pages = vec![0_u16; PAGES].into_boxed_slice();
-    let mut atoms: Vec<u8> = Vec::new();
-    let mut uniform: [Option<u16>; MAX_ATOMS] = [None; MAX_ATOMS];
-    let mut next = 0;
-    let mut current = 0;
-    for (index, page) in pages.iter_mut().enumerate() {
-        let (first, last) = (index * PAGE, (index + 1) * PAGE);
-        while next < ranges.len() && ranges[next].0 <= first {
-            current = ranges[next].1;
-            next += 1;
+/// Build pages from the atoms of all code points; a page like the one before it is not stored again.
+fn make_pages(all: &[u8]) -> (Vec<u16>, Vec<u8>) {
+    let (mut pages, mut atoms): (Vec<u16>, Vec<u8>) = (Vec::new(), Vec::new());
+    for page in all.chunks_exact(PAGE) {
+        if !atoms.ends_with(page) {
+            atoms.extend(page);
         }
-        let new = (atoms.len() >> PAGE_BITS) as u16;
-        if ranges.get(next).is_none_or(|range| range.0 >= last) {
-            *page = *uniform[usize::from(current)].get_or_insert_with(|| {
-                atoms.extend([current; PAGE]);
-                new
-            });
-            continue;
-        }
-        let mut place = first;
-        while let Some(&(from, atom)) = ranges.get(next).filter(|range| range.0 < last) {
-            atoms.extend(std::iter::repeat_n(current, from - place));
-            (place, current) = (from, atom);
-            next += 1;
-        }
-        atoms.extend(std::iter::repeat_n(current, last - place));
-        *page = new;
+        pages.push((atoms.len() / PAGE - 1) as u16);
     }
     (pages, atoms)
 }
@@ -290,13 +254,13 @@ mod tests {
                     assert!([MIXED, atom].contains(&alphabet.leads_of_three[lead - 32][second]));
                 }
             }
-            for set in &sets {
-                assert_eq!(alphabet.members(set) >> atom & 1 != 0, set.contains(character), "{character:?}");
+            for (set, members) in sets.iter().zip(&alphabet.members) {
+                assert_eq!(members >> atom & 1 != 0, set.contains(character), "{character:?}");
             }
         }
         assert_ne!(alphabet.leads[usize::from("\u{6000}".as_bytes()[0]) & 63], MIXED);
-        assert_eq!(alphabet.members(&sets[2]) >> alphabet.final_line_feed & 1, 1);
-        assert_eq!(alphabet.members(&sets[3]) >> alphabet.end & 1, 0);
+        assert_eq!(alphabet.members[2] >> alphabet.final_line_feed & 1, 1);
+        assert_eq!(alphabet.members[3] >> alphabet.end & 1, 0);
     }
 
     #[test]

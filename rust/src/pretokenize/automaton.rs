@@ -75,12 +75,9 @@ impl Automaton {
             return None;
         }
         let mut alphabet = Alphabet::new(&graph.sets)?;
-        let (moves, states) = smallest(Net::new(graph, &alphabet)?.states(alphabet.count)?, alphabet.count);
+        let moves = smallest(Net::new(graph, &alphabet)?.states(alphabet.count)?, alphabet.count);
         let moves = join_alike(moves, &mut alphabet, graph.has_final_line_feed());
-        Some(Self::of(&moves, states, alphabet))
-    }
-
-    fn of(moves: &[Vec<Move>], states: usize, alphabet: Alphabet) -> Self {
+        let states = moves.len();
         let shift = alphabet.count.next_power_of_two().trailing_zeros();
         let mut table = vec![DEAD; states << shift];
         for (state, moves) in moves.iter().enumerate() {
@@ -88,11 +85,11 @@ impl Automaton {
                 table[state << shift | atom] = to.next | if to.matched { MATCHED } else { 0 };
             }
         }
-        let may_fail = may_fail(moves);
+        let may_fail = may_fail(&moves);
         let cuts = Cuts { keeps_matches: vec![0; alphabet.count], in_gaps: 0 };
         let mut automaton = Self { alphabet, table, shift, states, may_fail, cuts };
         automaton.cuts = automaton.find_cuts();
-        automaton
+        Some(automaton)
     }
 
     /// The transition of a state at an atom.
@@ -383,7 +380,7 @@ impl NetStep<'_> {
 }
 
 /// Minimize the automaton, unless that takes long: states with the same behaviour become one.
-fn smallest(moves: Vec<Vec<Move>>, width: usize) -> (Vec<Vec<Move>>, usize) {
+fn smallest(moves: Vec<Vec<Move>>, width: usize) -> Vec<Vec<Move>> {
     let mut class: Vec<u16> = vec![0; moves.len()];
     let (mut count, mut compared) = (1, 0);
     loop {
@@ -391,8 +388,7 @@ fn smallest(moves: Vec<Vec<Move>>, width: usize) -> (Vec<Vec<Move>>, usize) {
         #[cfg(test)]
         super::tests::count_steps(moves.len() * width);
         if compared > MAX_COMPARED {
-            let count = moves.len();
-            return (moves, count);
+            return moves;
         }
         let mut numbers: HashMap<(u16, Vec<Move>), u16> = HashMap::new();
         let mut refined = Vec::with_capacity(moves.len());
@@ -415,5 +411,5 @@ fn smallest(moves: Vec<Vec<Move>>, width: usize) -> (Vec<Vec<Move>>, usize) {
         rows[usize::from(class[state])] =
             row.iter().map(|to| Move { next: class[usize::from(to.next)], ..*to }).collect();
     }
-    (rows, count)
+    rows
 }

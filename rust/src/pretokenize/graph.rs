@@ -26,9 +26,8 @@ pub enum Node {
     Match,
     /// Consume one character of the set with this number.
     Take { set: usize, next: usize },
-    /// Try each of these nodes, in the order of preference. Splits are numbered; in an atomic group, it matters where the
-    /// match of the group ends.
-    Split { ways: Vec<usize>, number: usize, in_atomic: bool },
+    /// Try each of these nodes, in the order of preference. Splits are numbered.
+    Split { ways: Vec<usize>, number: usize },
     /// Go on if the node `part` leads to a match, or if it does not, from so many characters before.
     Look { part: usize, back: u32, negated: bool, next: usize },
     /// Consume what the node `part` matches first, and try nothing else.
@@ -51,8 +50,6 @@ pub struct Graph {
     pub is_atomic: bool,
     pub can_be_empty: bool,
     numbers: HashMap<CharSet, usize>,
-    /// Whether the present part is in an atomic group.
-    in_atomic: bool,
 }
 
 impl Graph {
@@ -65,7 +62,6 @@ impl Graph {
             is_atomic: matches!(expression, Expression::Atomic(_)),
             can_be_empty: expression.can_be_empty(),
             numbers: HashMap::new(),
-            in_atomic: false,
         };
         // If the empty text matches, the search for a longer match backtracks.
         let last = graph.is_atomic || !graph.can_be_empty;
@@ -85,7 +81,7 @@ impl Graph {
 
     fn split(&mut self, ways: Vec<usize>) -> usize {
         self.splits += 1;
-        self.push(Node::Split { ways, number: self.splits - 1, in_atomic: self.in_atomic })
+        self.push(Node::Split { ways, number: self.splits - 1 })
     }
 
     /// Add the nodes of a part that is followed by others, and return the first. A part is `last` if whatever follows it
@@ -152,24 +148,21 @@ impl Graph {
             return match part {
                 Expression::Set(_) => self.add(part, next, false),
                 _ if last => self.add(part, next, true),
-                _ => self.add_atomic_part(next, |graph| graph.add(part, PART_MATCHED, true)),
+                _ => {
+                    let part = self.add(part, PART_MATCHED, true);
+                    self.push(Node::Atomic { part, next })
+                }
             };
         };
         let is_lazy = *greed == Greed::Lazy;
         match &**repeated {
             _ if last => self.add_repeat(repeated, *least, *most, is_lazy, next),
             Expression::Set(set) if !is_lazy => self.add_possessive(repeated, set, *least, *most, next),
-            _ => self.add_atomic_part(next, |graph| {
-                graph.add_repeat(repeated, *least, *most, is_lazy, PART_MATCHED)
-            }),
+            _ => {
+                let part = self.add_repeat(repeated, *least, *most, is_lazy, PART_MATCHED);
+                self.push(Node::Atomic { part, next })
+            }
         }
-    }
-
-    fn add_atomic_part(&mut self, next: usize, add: impl FnOnce(&mut Self) -> usize) -> usize {
-        let around = std::mem::replace(&mut self.in_atomic, true);
-        let part = add(self);
-        self.in_atomic = around;
-        self.push(Node::Atomic { part, next })
     }
 
     /// `X{least,most}+` of a set: either `most` characters, or fewer that are not followed by another one.

@@ -28,6 +28,7 @@
 //! after all, that place is unsure.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::alphabet::Alphabet;
 use super::automaton::{Automaton, DEAD, Move, START};
@@ -274,28 +275,17 @@ impl<'a> GapStates<'a> {
     }
 }
 
-/// A table indexed by a label and two atoms.
-struct LabelTable<T>(Vec<T>);
+/// The config for each label and two atoms, if the label is used there.
+struct LabelConfigs(Vec<Option<Config>>);
 
-impl<T: Clone> LabelTable<T> {
-    fn new(value: T) -> Self {
-        Self(vec![value; Label::ALL.len() * MOST_ATOMS * MOST_ATOMS])
+impl LabelConfigs {
+    fn at(&self, label: Label, at: u8, next: u8) -> Option<Config> {
+        self.0[label as usize * MOST_ATOMS * MOST_ATOMS + place(at, next)]
     }
 
-    fn at(&self, label: Label, at: u8, next: u8) -> &T {
-        &self.0[label as usize * MOST_ATOMS * MOST_ATOMS + place(at, next)]
+    fn set(&mut self, label: Label, at: u8, next: u8, config: Config) {
+        self.0[label as usize * MOST_ATOMS * MOST_ATOMS + place(at, next)] = Some(config);
     }
-
-    fn at_mut(&mut self, label: Label, at: u8, next: u8) -> &mut T {
-        &mut self.0[label as usize * MOST_ATOMS * MOST_ATOMS + place(at, next)]
-    }
-}
-
-/// A config, the number of pairs of characters where it is possible, and those where it is not the usual one.
-struct Met {
-    config: Config,
-    count: usize,
-    unusual: Vec<(u8, u8)>,
 }
 
 /// The assignment of configs to labels.
@@ -307,7 +297,7 @@ struct Labels<'a> {
     /// For each state, whether it may be open: it cannot reach a match at the next character, which does not always tell
     /// whether it will.
     settles: Vec<bool>,
-    configs: LabelTable<Option<Config>>,
+    configs: LabelConfigs,
 }
 
 impl<'a> Labels<'a> {
@@ -321,13 +311,14 @@ impl<'a> Labels<'a> {
         let settles = settles.collect();
         let atoms = automaton.alphabet.count as u8;
         let gaps = GapStates::new(automaton);
-        let mut this = Self { automaton, gaps, atoms, settles, configs: LabelTable::new(None) };
+        let configs = LabelConfigs(vec![None; Label::ALL.len() * MOST_ATOMS * MOST_ATOMS]);
+        let mut this = Self { automaton, gaps, atoms, settles, configs };
         for (at, next) in this.pairs() {
             let begun = match this.gaps.match_begins(at, next) {
                 Some(false) => this.gaps.step(next),
                 _ => this.settle(automaton.step(automaton.step(START, at).next, next)).0,
             };
-            *this.configs.at_mut(Label::Begins, at, next) = Some(begun);
+            this.configs.set(Label::Begins, at, next, begun);
         }
         this.choose()?;
         Some(this)
@@ -337,28 +328,25 @@ impl<'a> Labels<'a> {
     /// pairs, `First` and `Second` to two others. Where possible, a config has the same label everywhere.
     fn choose(&mut self) -> Option<()> {
         let known = self.possible()?;
-        let mut all: Vec<Met> = Vec::new();
-        for &config in known.iter().flatten() {
-            match all.iter_mut().find(|met| met.config == config) {
-                Some(met) => met.count += 1,
-                None => all.push(Met { config, count: 1, unusual: Vec::new() }),
-            }
+        let mut count: BTreeMap<Config, usize> = BTreeMap::new();
+        for config in known.iter().flatten() {
+            *count.entry(*config).or_default() += 1;
         }
         for (at, next) in self.pairs() {
-            let known = &known[place(at, next)];
-            let total = |config: Config| all.iter().find(|met| met.config == config).map(|met| met.count);
-            let usual =
-                known.iter().copied().max_by_key(|config| (config.next != DEAD, total(*config), *config));
-            let Some(usual) = usual else { continue };
-            *self.configs.at_mut(Label::Usual, at, next) = Some(usual);
-            for config in known.iter().filter(|config| **config != usual) {
-                if let Some(met) = all.iter_mut().find(|met| met.config == *config) {
-                    met.unusual.push((at, next));
-                }
+            let known = known[place(at, next)].iter().copied();
+            if let Some(usual) = known.max_by_key(|config| (config.next != DEAD, count.get(config), *config))
+            {
+                self.configs.set(Label::Usual, at, next, usual);
             }
         }
-        all.sort_by_key(|met| (Reverse(met.count), met.config));
-        for Met { config, unusual, .. } in all {
+        let mut configs: Vec<Config> = count.keys().copied().collect();
+        configs.sort_by_key(|config| Reverse(count.get(config)));
+        for config in configs {
+            let is_unusual = |&(at, next): &(u8, u8)| {
+                known[place(at, next)].contains(&config)
+                    && self.configs.at(Label::Usual, at, next) != Some(config)
+            };
+            let unusual: Vec<(u8, u8)> = self.pairs().filter(is_unusual).collect();
             let taken = |label: &Label| {
                 unusual.iter().filter(|(at, next)| self.configs.at(*label, *at, *next).is_some()).count()
             };
@@ -367,7 +355,7 @@ impl<'a> Labels<'a> {
             for (at, next) in unusual {
                 let is_free = |label: &&Label| self.configs.at(**label, at, next).is_none();
                 if let Some(&label) = labels.iter().find(is_free) {
-                    *self.configs.at_mut(label, at, next) = Some(config);
+                    self.configs.set(label, at, next, config);
                 }
             }
         }
@@ -377,7 +365,7 @@ impl<'a> Labels<'a> {
     /// For each pair of characters, the configs that are possible where no piece begins at the first.
     fn possible(&self) -> Option<Vec<Vec<Config>>> {
         let mut known: Vec<Vec<Config>> = vec![Vec::new(); MOST_ATOMS * MOST_ATOMS];
-        let begins = |(at, next)| Some((at, next, (*self.configs.at(Label::Begins, at, next))?));
+        let begins = |(at, next)| Some((at, next, self.configs.at(Label::Begins, at, next)?));
         let mut fresh: Vec<(u8, u8, Config)> = self.pairs().filter_map(begins).collect();
         while let Some((_, at, config)) = fresh.pop() {
             for behind in 0..self.atoms {
@@ -435,12 +423,12 @@ impl<'a> Labels<'a> {
     /// The label of the second of three characters, given the label of the first, unless it is unsure; and the state that
     /// becomes open, if any.
     fn outcome(&self, label: Label, before: u8, at: u8, behind: u8) -> (Option<Label>, Option<u16>) {
-        let Some(config) = *self.configs.at(label, before, at) else { return (None, None) };
+        let Some(config) = self.configs.at(label, before, at) else { return (None, None) };
         match self.then(config, behind) {
             (Then::Unsure, _) => (None, None),
             (Then::Begins, open) => (Some(Label::Begins), open),
             (Then::GoesOn(then), open) => {
-                let is = |label: &&Label| *self.configs.at(**label, at, behind) == Some(then);
+                let is = |label: &&Label| self.configs.at(**label, at, behind) == Some(then);
                 let label = Label::ALL[1..].iter().find(is).copied();
                 (label, open.filter(|_| label.is_some()))
             }
@@ -472,13 +460,14 @@ impl<'a> Labels<'a> {
         let characters: Vec<usize> = (0..self.atoms).map(characters).collect();
         // The combinations of three characters, and those of which the second may be unsure.
         let (mut all_combinations, mut unsure_combinations) = (0, 0);
-        let (open, reached) = (OpenStates::new(self), self.reached());
+        let open = OpenStates::new(self);
         let mut rules = LocalRules::empty(alphabet);
         let end = self.automaton.alphabet.end;
         for (before, at) in self.pairs().filter(|(before, at)| *before < end && *at != end) {
             let (place, mut opens) = (place(before, at), 0);
             let (mut found, mut unsure) = ([[0; Label::ALL.len()]; Label::ALL.len()], [0; Label::ALL.len()]);
-            for label in Label::ALL.into_iter().filter(|&label| *reached.at(label, before, at)) {
+            for label in Label::ALL.into_iter().filter(|&label| self.configs.at(label, before, at).is_some())
+            {
                 for behind in 0..self.atoms {
                     let (target, open) = self.outcome(label, before, at, behind);
                     let combinations: usize =
@@ -515,26 +504,6 @@ impl<'a> Labels<'a> {
         }
         rules.pays = unsure_combinations <= all_combinations / MAX_UNSURE;
         rules
-    }
-
-    /// The labels that can occur.
-    fn reached(&self) -> LabelTable<bool> {
-        let mut reached = LabelTable::new(false);
-        let mut fresh: Vec<(Label, u8, u8)> =
-            self.pairs().map(|(at, next)| (Label::Begins, at, next)).collect();
-        while let Some((label, before, at)) = fresh.pop() {
-            if std::mem::replace(reached.at_mut(label, before, at), true) || at == self.automaton.alphabet.end
-            {
-                continue;
-            }
-            for behind in 0..self.atoms {
-                let (target, _) = self.outcome(label, before, at, behind);
-                fresh.extend(
-                    target.filter(|&target| target != Label::Begins).map(|label| (label, at, behind)),
-                );
-            }
-        }
-        reached
     }
 }
 

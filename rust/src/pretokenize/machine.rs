@@ -12,12 +12,10 @@
 //! What a split returns depends on its place in the text alone. So it is remembered: no split is tried twice at a place, and
 //! the work is proportional to the text, times the number of splits.
 
-use std::collections::HashMap;
-
 use super::expression::Expression;
 use super::graph::{Graph, MATCHED, Node};
 use super::set::CharSet;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
 
@@ -148,11 +146,8 @@ impl Machine {
                 run.stack.push(Frame { call, tried: tried + 1 });
                 Step::Call(Call { node: ways[tried], ..call })
             }
-            (Node::Split { number, in_atomic, .. }, found) => {
+            (Node::Split { number, .. }, found) => {
                 run.known.add(call.place, *number, self.graph.splits, found)?;
-                if let (Some(end), true) = (found, in_atomic) {
-                    run.known.add_end(call.place, *number, end)?;
-                }
                 Step::Return(found)
             }
             (Node::Look { negated, next, .. }, found) if found.is_some() != *negated => {
@@ -171,57 +166,43 @@ impl Machine {
     }
 }
 
-/// What splits have returned, from a place on: two bits for each split, that it failed and that it matched.
+/// What splits have returned, from a place on.
 #[derive(Default)]
 struct Known {
     first: usize,
-    bits: Vec<u64>,
-    /// For splits in atomic groups that matched at a place: where the match ends.
-    ends: HashMap<(usize, usize), usize>,
+    /// For each place and split: 0 if it is not known, 1 that it failed, or 2 more than the place where its match ends.
+    results: Vec<usize>,
 }
 
 impl Known {
-    /// The result of a split at a place, if it is known: where the match ends, if that matters.
+    /// The result of a split at a place, if it is known: where the match ends.
     #[inline]
     fn result(&self, place: usize, split: usize, splits: usize) -> Option<Option<usize>> {
-        let word = place.checked_sub(self.first)? * splits.div_ceil(32) + split / 32;
-        match self.bits.get(word)? >> (2 * (split % 32)) & 3 {
-            0 => None,
-            1 => Some(None),
-            _ => Some(Some(self.ends.get(&(place, split)).copied().unwrap_or(place))),
-        }
+        let index = place.checked_sub(self.first)? * splits + split;
+        self.results.get(index)?.checked_sub(1).map(|found| found.checked_sub(1))
     }
 
     fn add(&mut self, place: usize, split: usize, splits: usize, end: Option<usize>) -> Result<()> {
-        let words = splits.div_ceil(32);
-        let Some(row) = place.checked_sub(self.first).map(|row| row * words) else { return Ok(()) };
-        if row >= self.bits.len() {
-            let more = row + words - self.bits.len();
-            memory::reserve(&mut self.bits, more)?;
-            self.bits.resize(row + words, 0);
+        let Some(row) = place.checked_sub(self.first).map(|row| row * splits) else { return Ok(()) };
+        if row >= self.results.len() {
+            let more = row + splits - self.results.len();
+            memory::reserve(&mut self.results, more)?;
+            self.results.resize(row + splits, 0);
         }
-        self.bits[row + split / 32] |= if end.is_some() { 2 } else { 1 } << (2 * (split % 32));
-        Ok(())
-    }
-
-    fn add_end(&mut self, place: usize, split: usize, end: usize) -> Result<()> {
-        self.ends.try_reserve(1).map_err(|reason| Error::Memory(reason.to_string()))?;
-        self.ends.insert((place, split), end);
+        self.results[row + split] = end.map_or(1, |end| end + 2);
         Ok(())
     }
 
     /// Forget a place, where a match must not be empty, and those before it, if that makes much room.
     #[inline]
     fn forget_up_to(&mut self, place: usize, splits: usize) {
-        let words = splits.div_ceil(32);
-        let past = place.saturating_sub(self.first).saturating_mul(words);
-        if 2 * past >= self.bits.len() {
-            self.bits.drain(..past.min(self.bits.len()));
-            self.ends.retain(|(known, _), _| *known >= place);
+        let past = place.saturating_sub(self.first).saturating_mul(splits);
+        if 2 * past >= self.results.len() {
+            self.results.drain(..past.min(self.results.len()));
             self.first = place;
         }
-        let row = (place - self.first) * words;
-        self.bits.iter_mut().skip(row).take(words).for_each(|word| *word = 0);
+        let row = (place - self.first) * splits;
+        self.results.iter_mut().skip(row).take(splits).for_each(|result| *result = 0);
     }
 }
 

@@ -61,6 +61,8 @@ const MAX_RELATIONS: usize = 32;
 /// The rules of one pattern, for masks.
 #[derive(Clone)]
 pub struct MaskRules {
+    /// The number of relations.
+    relations: usize,
     /// The terms for windows of ASCII, and those for any text.
     plain: Vec<Eight>,
     wide: Vec<Eight>,
@@ -74,18 +76,12 @@ pub struct MaskRules {
     open: OpenMasks,
 }
 
-/// The relation of a rule without a condition, and those with one.
+/// The relation of a rule without a condition; and those with one, with the number of the mask that the character before must
+/// be in.
 #[derive(Clone)]
 struct MaskRule {
     always: Option<usize>,
-    links: Vec<Link>,
-}
-
-/// A relation, and the mask that the character before must be in.
-#[derive(Clone, Copy)]
-struct Link {
-    relation: usize,
-    before: usize,
+    links: Vec<(usize, usize)>,
 }
 
 /// The relations for a state that becomes open, that becomes so where a piece begins, stays so, and reaches a match.
@@ -117,7 +113,7 @@ impl Numbered {
         let labels = Label::ALL.into_iter().filter(|label| Some(*label) != stays);
         let mut given: Vec<(&Relation, usize)> = vec![(&rule.without_beginning, NO_BEGINNING)];
         given.extend(labels.map(|label| (&rule.with[label as usize], label as usize)));
-        let link = |(relation, before)| self.add(relation).map(|relation| Link { relation, before });
+        let link = |(relation, before)| Some((self.add(relation)?, before));
         MaskRule { always, links: given.into_iter().filter_map(link).collect() }
     }
 }
@@ -145,7 +141,16 @@ impl MaskRules {
         let wide = eights(&relations.0, rules.atoms, Set::MAX);
         let is_fast = plain.len() <= MAX_PLAIN_EIGHTS && wide.len() <= MAX_WIDE_EIGHTS;
         let few_atoms = rules.atoms <= FEW_ATOMS as u8;
-        is_fast.then_some(Self { plain, wide, few_atoms, marked, unsure, stays, open })
+        is_fast.then_some(Self {
+            relations: relations.0.len(),
+            plain,
+            wide,
+            few_atoms,
+            marked,
+            unsure,
+            stays,
+            open,
+        })
     }
 
     /// Whether a state may be open.
@@ -168,6 +173,7 @@ impl MaskRules {
         fulfilled: &mut [[u8; 64]; N],
     ) {
         let eights = if characters.wide { &self.wide } else { &self.plain };
+        relations.0.iter_mut().take(self.relations).for_each(|places| *places = [0; N]);
         let fulfilled = match characters.count.div_ceil(64) {
             words if words < N => &mut fulfilled[..words],
             _ => fulfilled,
@@ -178,7 +184,8 @@ impl MaskRules {
         }
     }
 
-    /// Find the labels of all characters, some of which are given: that of the first, and where pieces begin.
+    /// Find the labels of all characters, some of which are given: that of the first, and where pieces begin. Returns which are
+    /// unsure, and where a state is open.
     #[inline(always)]
     fn label<const N: usize>(
         &self,
@@ -186,7 +193,7 @@ impl MaskRules {
         relations: &Relations<N>,
         labels: &mut Labels<N>,
         given: &[Bits<N>; MARKED],
-    ) -> WindowBits<N> {
+    ) -> [Bits<N>; 2] {
         let mut always: [Bits<N>; MARKED] =
             std::array::from_fn(|label| *relations.places(self.marked[label].always));
         for (places, given) in always.iter_mut().zip(given) {
@@ -215,7 +222,7 @@ impl MaskRules {
             }
         }
         vectors.take_away(&mut unsure, &given[0]);
-        WindowBits { begins: labels.at[0], unsure, open }
+        [unsure, open]
     }
 
     /// The masks of labels, given the labels of the characters before.
@@ -249,13 +256,6 @@ impl MaskRules {
     }
 }
 
-/// The result of the masks for the characters of a window.
-struct WindowBits<const N: usize> {
-    begins: Bits<N>,
-    unsure: Bits<N>,
-    open: Bits<N>,
-}
-
 /// The places of each relation in a window.
 #[repr(align(64))]
 struct Relations<const N: usize>([Bits<N>; MAX_RELATIONS]);
@@ -273,11 +273,8 @@ impl<const N: usize> Relations<N> {
     ) {
         for eight in eights {
             let anywhere = eight.tables.fulfilled::<ATOMS>(vectors, atoms, behind, fulfilled);
-            for &Use { relation, terms, is_first } in &eight.uses {
+            for &Use { relation, terms } in &eight.uses {
                 let places = &mut self.0[relation % MAX_RELATIONS];
-                if is_first {
-                    *places = [0; N];
-                }
                 // Most relations hold nowhere in most windows; in a short one, to ask takes longer.
                 if N <= 2 || anywhere & terms != 0 {
                     for (places, fulfilled) in places.iter_mut().zip(&*fulfilled) {
@@ -341,11 +338,17 @@ impl<const N: usize> Labels<N> {
 
     /// Add the places where a link's relation holds behind a character that has the label which it asks for.
     #[inline(always)]
-    fn follow(&self, vectors: impl Vectors, links: &[Link], relations: &Relations<N>, places: &mut Bits<N>) {
-        for link in links {
-            let is_special = link.before == Label::First as usize || link.before == Label::Second as usize;
+    fn follow(
+        &self,
+        vectors: impl Vectors,
+        links: &[(usize, usize)],
+        relations: &Relations<N>,
+        places: &mut Bits<N>,
+    ) {
+        for &(relation, before) in links {
+            let is_special = before == Label::First as usize || before == Label::Second as usize;
             if self.special || !is_special {
-                vectors.join(places, relations.places(Some(link.relation)), &self.before[link.before]);
+                vectors.join(places, relations.places(Some(relation)), &self.before[before]);
             }
         }
     }

@@ -37,11 +37,9 @@ mod tests;
 mod vectors;
 mod views;
 
-use automaton::CutEffect;
 pub use compiled::{Compiled, Search, Way};
-use masks::JointScan;
-pub use sequence::Prepared;
-use sequence::{Sequence, Steps};
+use sequence::Sequence;
+pub use sequence::{Prepared, Scanner};
 pub use syntax::{Dialect, alike, read};
 
 /// The number of pieces that a [`Batch`] holds.
@@ -56,13 +54,8 @@ const LARGE_STACK: usize = 8 << 20;
 /// A pattern, ready to cut text.
 pub struct Pattern {
     source: String,
-    cut: Cut,
+    sequence: Sequence,
     can_cut: bool,
-}
-
-enum Cut {
-    Once(Compiled),
-    InSteps(Sequence),
 }
 
 impl Pattern {
@@ -87,51 +80,37 @@ impl Pattern {
     }
 
     fn compile(source: &str) -> Result<Self> {
-        let cut = match Sequence::new(source)? {
-            Some(sequence) => Cut::InSteps(sequence),
-            None => Cut::Once(Compiled::new(source)?),
-        };
-        let can_cut = cut.is_possible();
-        Ok(Self { source: source.to_owned(), cut, can_cut })
+        let sequence = Sequence::new(source)?;
+        let is_safe = |before, behind| sequence.keeps_pieces(&[before, behind], 1);
+        let can_cut = (0..128).any(|before| (0..128).any(|behind| is_safe(before, behind)));
+        Ok(Self { source: source.to_owned(), sequence, can_cut })
     }
 
     /// Whether it certainly matches all of every text.
     pub fn covers_all_text(&self) -> bool {
-        matches!(&self.cut, Cut::Once(compiled) if compiled.covers_all_text())
+        self.sequence.only().is_some_and(Compiled::covers_all_text)
     }
 
     /// The way text is cut; for a sequence, that of its slowest pattern.
     pub fn way(&self) -> Way {
-        match &self.cut {
-            Cut::Once(compiled) => compiled.way(),
-            Cut::InSteps(sequence) => sequence.way(),
-        }
+        self.sequence.way()
     }
 
     /// Prepare a text for cutting: some patterns insert spaces.
     #[inline]
     pub fn prepare<'t>(&self, text: &'t str, pulse: &mut Pulse) -> Result<Prepared<'t>> {
-        match &self.cut {
-            Cut::Once(_) => Ok(Prepared::plain(text)),
-            Cut::InSteps(sequence) => sequence.prepare(text, pulse),
-        }
+        self.sequence.prepare(text, pulse)
     }
 
     /// Whether spaces are put into a text.
     pub fn puts_spaces(&self) -> bool {
-        matches!(&self.cut, Cut::InSteps(sequence) if sequence.puts_spaces())
+        self.sequence.puts_spaces()
     }
 
     /// Begin to cut a text.
     #[inline]
     pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Scanner<'a> {
-        match &self.cut {
-            Cut::Once(compiled) => compiled.scan(text.text()),
-            Cut::InSteps(sequence) => {
-                let state = State::Steps(Box::new(sequence.scan(text)));
-                Scanner { text: text.text(), position: 0, state }
-            }
-        }
+        self.sequence.scan(text)
     }
 
     /// The first position at or after `from` where a cut provably changes no piece, or `None` without such a proof.
@@ -143,33 +122,12 @@ impl Pattern {
 
     /// The same for a part of a text, whose first and last character may be incomplete.
     pub fn safe_cut_of_bytes(&self, text: &[u8], from: usize) -> Option<usize> {
-        if !self.can_cut {
-            return None;
-        }
-        match &self.cut {
-            Cut::Once(compiled) => compiled.find_cut(text, from, |effect| effect == CutEffect::Nothing),
-            Cut::InSteps(sequence) => sequence.safe_cut(text, from),
-        }
+        if self.can_cut { self.sequence.safe_cut(text, from) } else { None }
     }
 
     /// Whether a text can be cut anywhere.
     pub fn can_cut(&self) -> bool {
         self.can_cut
-    }
-}
-
-impl Cut {
-    /// Whether a cut at a place, where a character begins, provably changes no piece.
-    fn keeps_pieces(&self, text: &[u8], place: usize) -> bool {
-        match self {
-            Self::Once(compiled) => compiled.cut_effect(text, place) == CutEffect::Nothing,
-            Self::InSteps(sequence) => sequence.keeps_pieces(text, place),
-        }
-    }
-
-    /// Whether there is such a place between two ASCII characters.
-    fn is_possible(&self) -> bool {
-        (0..128).any(|before| (0..128).any(|behind| self.keeps_pieces(&[before, behind], 1)))
     }
 }
 
@@ -205,8 +163,9 @@ impl Batch {
         self.len = 0;
     }
 
-    fn is_full(&self) -> bool {
-        self.len == BATCH
+    /// Keep only the first pieces.
+    fn shorten(&mut self, len: usize) {
+        self.len = len;
     }
 
     fn push(&mut self, end: usize) {
@@ -234,55 +193,6 @@ impl Batch {
     #[inline(always)]
     fn add(&mut self, count: usize) {
         self.len += count;
-    }
-}
-
-/// Cuts one text, a batch at a time.
-pub struct Scanner<'a> {
-    text: &'a str,
-    position: usize,
-    state: State<'a>,
-}
-
-#[allow(clippy::large_enum_variant, reason = "to allocate takes longer than a short text")]
-enum State<'a> {
-    /// By masks, if there are any; the run is that of the other ways, where they are needed.
-    Once(&'a Compiled, Option<JointScan<'a>>, Option<Box<Search>>),
-    Steps(Box<Steps<'a>>),
-}
-
-impl Scanner<'_> {
-    /// Where the next piece begins.
-    pub fn position(&self) -> usize {
-        self.position
-    }
-
-    /// Replace the batch by the next pieces and return their number: 0 only at the end of the text.
-    pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<usize> {
-        batch.clear();
-        match &mut self.state {
-            State::Once(compiled, scan, run) => {
-                compiled.fill(self.text, self.position, scan.as_mut(), batch, run, pulse)?;
-            }
-            State::Steps(steps) => steps.fill(batch, pulse)?,
-        }
-        if let Some(&end) = batch.ends().last() {
-            self.position = end;
-        }
-        Ok(batch.len)
-    }
-}
-
-impl Scanner<'_> {
-    /// Whether a piece that begins at a place is a match, not a gap between two. (The pieces of a sequence of patterns are
-    /// all taken for matches.)
-    pub fn is_match(&mut self, start: usize, pulse: &mut Pulse) -> Result<bool> {
-        match &mut self.state {
-            State::Once(compiled, _, run) => {
-                compiled.begins(self.text, start, run.get_or_insert_default(), pulse)
-            }
-            State::Steps(_) => Ok(true),
-        }
     }
 }
 

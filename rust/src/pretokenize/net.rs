@@ -35,12 +35,11 @@ impl Net {
     pub fn new(graph: &Graph, alphabet: &Alphabet) -> Option<Self> {
         let nodes = Vec::with_capacity(graph.nodes.len());
         let mut net = Self { nodes, entry: graph.entry, is_atomic: graph.is_atomic };
-        let members: Vec<Atoms> = graph.sets.iter().map(|set| alphabet.members(set)).collect();
         let everything = alphabet.everything();
         for node in &graph.nodes {
             let node = match node {
                 Node::Match => NetNode::Match,
-                Node::Take { set, next } => NetNode::Take(members[*set], *next),
+                Node::Take { set, next } => NetNode::Take(alphabet.members[*set], *next),
                 Node::Split { ways, .. } => NetNode::Split(ways.clone()),
                 Node::Look { part, back: 0, negated, next } => {
                     let (part, negated, next) = (*part, *negated, *next);
@@ -70,7 +69,12 @@ impl Net {
         match &self.nodes[node] {
             NetNode::Match => (everything, 0),
             NetNode::Take(atoms, next) => {
-                (if self.may_stop(*next, left) { *atoms } else { 0 }, everything & !atoms)
+                let matches = |node: usize| matches!(self.nodes[node], NetNode::Match);
+                let may_stop = match &self.nodes[*next] {
+                    NetNode::Split(ways) => ways.iter().any(|way| matches(*way)),
+                    _ => matches(*next),
+                };
+                (if may_stop { *atoms } else { 0 }, everything & !atoms)
             }
             NetNode::Look(atoms, next) => {
                 let (matching, failing) = self.decided(*next, everything, left);
@@ -81,16 +85,6 @@ impl Net {
                 let decided = self.decided(*way, everything, left);
                 (matching | decided.0, failing & decided.1)
             }),
-        }
-    }
-
-    /// Whether a node leads to a match whatever follows, without a look at it.
-    fn may_stop(&self, node: usize, left: &mut usize) -> bool {
-        *left = left.saturating_sub(1);
-        match &self.nodes[node] {
-            NetNode::Match => true,
-            NetNode::Split(ways) => *left > 0 && ways.iter().any(|way| self.may_stop(*way, left)),
-            NetNode::Take(..) | NetNode::Look(..) | NetNode::Ahead { .. } => false,
         }
     }
 }

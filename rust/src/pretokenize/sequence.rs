@@ -1,16 +1,27 @@
 //! Patterns in a sequence, joined by `(?then)`: each cuts the pieces of the one before, and treats each piece as a whole
-//! text.
+//! text. Most sequences are of one pattern.
 //!
 //! Two steps are not regular expressions. `(?space)` puts a space before every piece that does not begin with one. After
 //! `(?bytes)`, patterns match printable characters that stand for single bytes (as in byte-level tokenizers), so that
 //! they may cut within a character.
+//!
+//! A [`Scanner`] cuts a piece of the text (without `(?space)`, all of it) by the first pattern, or at once by as many as
+//! masks cut together. What other steps make of it waits until there is room for it in a batch:
+//!
+//! ```text
+//! step a        |-----------|--------|----       the first pattern finds the ends of some pieces
+//! step b        |---|---|---|-----|--|----       the next one cuts each of these
+//! pending           x   x   x     x  x
+//! ```
 
 use std::borrow::Cow;
+use std::ops::Range;
+use std::slice::Iter;
 
+use super::Batch;
 use super::automaton::CutEffect;
 use super::compiled::{Compiled, Search, Way};
-use super::masks::{Joint, JointScan, Needs, USUAL_PIECES};
-use super::{Batch, Scanner};
+use super::masks::{Joint, JointScan, Needs, USUAL_PIECES, WINDOW};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::Pulse;
@@ -22,26 +33,30 @@ const BYTES: &str = "(?bytes)";
 /// The maximum number of steps.
 const MAX_STEPS: usize = 64;
 
-/// Several patterns, ready to cut text.
+/// Shorter pieces are cut by the automaton alone: a window of masks costs as much as a short text.
+const MIN_MASKED: usize = 64;
+
+/// Patterns, ready to cut text.
 pub struct Sequence {
     /// The steps up to the last one that inserts spaces; they are applied to the whole text first.
     first: Vec<Step>,
     /// The next steps: the pieces of the first are found batch by batch, and the others are applied to these.
     last: Vec<Step>,
-    /// As many of these as cut text together.
-    joint: Option<Box<Joint>>,
+    /// As many of these as cut text together, if there are several.
+    pub joint: Option<Box<Joint>>,
 }
 
-enum Step {
-    Cut(Compiled),
+pub enum Step {
+    /// Cut by a pattern, which may match printable characters for bytes.
+    Cut { pattern: Box<Compiled>, as_bytes: bool },
+    /// Put a space before pieces.
     Space,
-    Bytes,
 }
 
 /// A text with the spaces that a pattern inserts.
 pub struct Prepared<'t> {
     text: Cow<'t, str>,
-    /// The ends of the pieces, so far.
+    /// The ends of the pieces, if steps have cut it.
     ends: Vec<usize>,
 }
 
@@ -57,37 +72,39 @@ impl<'t> Prepared<'t> {
 }
 
 impl Sequence {
-    /// Compile a sequence; `None` if the pattern is a single regular expression.
-    pub fn new(source: &str) -> Result<Option<Self>> {
+    /// Compile a sequence.
+    pub fn new(source: &str) -> Result<Self> {
         let parts: Vec<&str> = source.split(THEN).collect();
-        if let [part] = parts[..]
-            && !matches!(part, SPACE | BYTES)
-        {
-            return Ok(None);
-        }
         if parts.len() > MAX_STEPS {
             return Err(Error::Value(format!(
                 "a pattern of {} steps is not supported: the maximum is {MAX_STEPS}",
                 parts.len()
             )));
         }
-        let mut steps = parts.into_iter().map(Step::new).collect::<Result<Vec<_>>>()?;
-        let last_space = steps.iter().rposition(|step| matches!(step, Step::Space));
-        let first_bytes = steps.iter().position(|step| matches!(step, Step::Bytes));
-        let last_bytes = steps.iter().rposition(|step| matches!(step, Step::Bytes));
-        if first_bytes != last_bytes || first_bytes.is_some_and(|bytes| last_space > Some(bytes)) {
-            return Err(Error::Value("only patterns may follow (?bytes)".to_owned()));
+        let (is_only, mut steps, mut as_bytes) = (parts.len() == 1, Vec::new(), false);
+        for part in parts {
+            match part {
+                SPACE | BYTES if as_bytes => {
+                    return Err(Error::Value("only patterns may follow (?bytes)".to_owned()));
+                }
+                BYTES => as_bytes = true,
+                SPACE => steps.push(Step::Space),
+                "" if !is_only => return Err(Error::Value("a step of the pattern is empty".to_owned())),
+                _ => steps.push(Step::Cut { pattern: Box::new(Compiled::new(part)?), as_bytes }),
+            }
         }
+        let last_space = steps.iter().rposition(|step| matches!(step, Step::Space));
         let last = steps.split_off(last_space.map_or(0, |place| place + 1));
         let joint = Joint::new(&patterns(&last).collect::<Vec<_>>()).map(Box::new);
-        Ok(Some(Self { first: steps, last, joint }))
+        Ok(Self { first: steps, last, joint })
     }
 
-    /// Use other instructions, which this machine must support.
-    #[cfg(test)]
-    pub fn on(mut self, instructions: super::vectors::Instructions) -> Self {
-        self.joint = self.joint.map(|joint| Box::new(joint.on(instructions)));
-        self
+    /// The only step.
+    pub fn only(&self) -> Option<&Compiled> {
+        match &self.last[..] {
+            [step] if self.first.is_empty() => step.pattern(),
+            _ => None,
+        }
     }
 
     /// Whether a step inserts spaces.
@@ -98,8 +115,11 @@ impl Sequence {
     /// The way of the slowest pattern; patterns that cut text together do so by masks.
     pub fn way(&self) -> Way {
         let joint = self.joint.as_ref().map_or(0, |joint| joint.count());
-        let others = self.first.iter().chain(&self.last[joint..]).filter_map(Step::pattern);
-        others.map(Compiled::way).max().unwrap_or(Way::Masks)
+        let others = self.first.iter().chain(&self.last[joint..]).map(|step| match step {
+            Step::Cut { pattern, .. } => pattern.way(),
+            Step::Space => Way::Masks,
+        });
+        others.max().unwrap_or(Way::Masks)
     }
 
     /// Whether a cut at a place, where a character begins, provably changes no piece.
@@ -116,50 +136,34 @@ impl Sequence {
     }
 
     /// The first such place at or after `from`.
-    pub fn safe_cut(&self, text: &[u8], mut from: usize) -> Option<usize> {
-        let first = patterns(&self.last).next()?;
-        loop {
-            let place = first.find_cut(text, from, |effect| effect != CutEffect::Unknown)?;
-            if self.keeps_pieces(text, place) {
-                return Some(place);
-            }
-            from = place + 1;
-        }
+    pub fn safe_cut(&self, text: &[u8], from: usize) -> Option<usize> {
+        let mut places = (from..text.len()).filter(|&place| text[place] & 0xC0 != 0x80);
+        places.find(|&place| self.keeps_pieces(text, place))
     }
 
     /// Insert spaces.
+    #[inline]
     pub fn prepare<'t>(&self, text: &'t str, pulse: &mut Pulse) -> Result<Prepared<'t>> {
         let mut prepared = Prepared::plain(text);
-        if !text.is_empty() {
+        if !self.first.is_empty() && !text.is_empty() {
             prepared.ends.push(text.len());
         }
         for step in &self.first {
             match step {
-                Step::Cut(pattern) => {
-                    let mut cut = Vec::new();
-                    cut_each(&prepared.text, 0, &prepared.ends, pattern, &mut cut, pulse)?;
-                    prepared.ends = cut;
-                }
+                Step::Cut { .. } => prepared.ends = cut_each(&prepared.text, 0, &prepared.ends, step, pulse)?,
                 Step::Space => put_spaces(&mut prepared)?,
-                Step::Bytes => {}
             }
         }
         Ok(prepared)
     }
 
     /// Begin to cut a prepared text.
-    pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Steps<'a> {
-        Steps {
-            sequence: self,
-            text: &text.text,
-            pieces: text.ends.iter(),
-            piece_end: 0,
-            scan: None,
-            batch: Batch::default(),
-            pending: Vec::new(),
-            taken: 0,
-            cut_to: 0,
-        }
+    #[inline]
+    pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Scanner<'a> {
+        let first = patterns(&self.last).next();
+        let others = &self.last[usize::from(first.is_some())..];
+        let masks = self.joint.as_deref().or_else(|| first.and_then(|first| first.masks.as_deref()));
+        Scanner::new(first, masks, others, &text.text, &text.ends)
     }
 }
 
@@ -169,19 +173,11 @@ fn patterns(steps: &[Step]) -> impl Iterator<Item = &Compiled> {
 }
 
 impl Step {
-    fn new(source: &str) -> Result<Self> {
-        match source {
-            SPACE => Ok(Self::Space),
-            BYTES => Ok(Self::Bytes),
-            "" => Err(Error::Value("a step of the pattern is empty".to_owned())),
-            _ => Ok(Self::Cut(Compiled::new(source)?)),
-        }
-    }
-
-    fn pattern(&self) -> Option<&Compiled> {
+    /// The pattern that it cuts text by.
+    pub fn pattern(&self) -> Option<&Compiled> {
         match self {
-            Self::Cut(pattern) => Some(pattern),
-            Self::Space | Self::Bytes => None,
+            Self::Cut { pattern, as_bytes: false } => Some(pattern),
+            _ => None,
         }
     }
 }
@@ -202,63 +198,39 @@ fn put_spaces(prepared: &mut Prepared) -> Result<()> {
     Ok(())
 }
 
-/// Cut pieces, the first of which begins at `start`; add the ends of the new pieces.
+/// Cut pieces, the first of which begins at `start`; returns the ends of the new ones.
 fn cut_each(
     text: &str,
     mut start: usize,
     ends: &[usize],
-    pattern: &Compiled,
-    cut: &mut Vec<usize>,
+    step: &Step,
     pulse: &mut Pulse,
-) -> Result<()> {
-    let mut batch = Batch::default();
+) -> Result<Vec<usize>> {
+    let (mut batch, mut printed, mut cut) = (Batch::default(), String::new(), Vec::new());
+    let Step::Cut { pattern, as_bytes } = step else { return Ok(ends.to_vec()) };
     for &end in ends {
-        if Compiled::is_short(end - start) {
-            memory::reserve(cut, end - start)?;
-            let mut run = Search::default();
-            while start < end {
-                start = pattern.piece_end(&text[..end], start, &mut run, pulse)?.0;
-                cut.push(start);
-            }
-            continue;
-        }
-        let mut scanner = pattern.scan(&text[start..end]);
-        while scanner.fill(&mut batch, pulse)? > 0 {
-            memory::reserve(cut, batch.ends().len())?;
-            cut.extend(batch.ends().iter().map(|place| start + place));
-        }
-        start = end;
-    }
-    Ok(())
-}
-
-/// The same, where the pattern matches printable characters for bytes.
-fn cut_each_of_bytes(
-    text: &[u8],
-    mut start: usize,
-    ends: &[usize],
-    pattern: &Compiled,
-    cut: &mut Vec<usize>,
-    pulse: &mut Pulse,
-) -> Result<()> {
-    let mut batch = Batch::default();
-    let mut printed = String::new();
-    for &end in ends {
-        printed.clear();
-        memory::ensure(2 * (end - start))?;
-        printed.extend(text[start..end].iter().map(|&byte| printable(byte)));
-        let mut scanner = pattern.scan(&printed);
+        let piece = if *as_bytes {
+            printed.clear();
+            memory::ensure(2 * (end - start))?;
+            printed.extend(text.as_bytes()[start..end].iter().map(|&byte| printable(byte)));
+            &printed
+        } else {
+            &text[start..end]
+        };
+        let masks = pattern.masks.as_deref().filter(|_| piece.len() >= MIN_MASKED);
+        let mut scanner = Scanner::new(Some(pattern), masks, &[], piece, &[]);
         let mut position = 0;
         while scanner.fill(&mut batch, pulse)? > 0 {
-            memory::reserve(cut, batch.ends().len())?;
+            memory::reserve(&mut cut, batch.ends().len())?;
             for &place in batch.ends() {
-                start += printed[position..place].chars().count();
+                let new = &piece[position..place];
+                start += if *as_bytes { new.chars().count() } else { new.len() };
                 position = place;
                 cut.push(start);
             }
         }
     }
-    Ok(())
+    Ok(cut)
 }
 
 /// The character that byte-level tokenizers use for a byte: itself if it is printable in Latin-1, otherwise one from
@@ -273,126 +245,145 @@ fn printable(byte: u8) -> char {
     char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// Cuts one prepared text.
-pub struct Steps<'a> {
-    sequence: &'a Sequence,
+/// Cuts one prepared text, a batch at a time.
+pub struct Scanner<'a> {
     text: &'a str,
-    /// The ends of the pieces of the prepared text.
-    pieces: std::slice::Iter<'a, usize>,
-    /// The end of the current one.
-    piece_end: usize,
-    /// The scan of the current piece.
-    scan: Option<PieceScan<'a>>,
-    batch: Batch,
+    /// What cuts each piece: the first pattern, or as many at once as masks do, if there are any; and the steps behind the first.
+    first: Option<&'a Compiled>,
+    masks: Option<&'a Joint>,
+    others: &'a [Step],
+    /// The ends of the next pieces of the prepared text, the present piece, and whether steps have made it.
+    pieces: Iter<'a, usize>,
+    piece: Range<usize>,
+    is_cut: bool,
+    /// What cuts the present piece.
+    scan: Option<JointScan<'a>>,
+    run: Option<Box<Search>>,
     /// The ends of finished pieces, the number of them that were returned, and the end of the last.
     pending: Vec<usize>,
     taken: usize,
     cut_to: usize,
+    position: usize,
 }
 
-/// Cuts a piece of the prepared text by the first of the last steps, or by as many as cut together.
-enum PieceScan<'a> {
-    /// The piece begins here.
-    First(usize, Box<Scanner<'a>>),
-    Joint(Box<JointScan<'a>>, Search),
-}
+impl<'a> Scanner<'a> {
+    /// Cut a text, or each of its pieces, if there are ends of any.
+    #[inline]
+    pub fn new(
+        first: Option<&'a Compiled>,
+        masks: Option<&'a Joint>,
+        others: &'a [Step],
+        text: &'a str,
+        pieces: &'a [usize],
+    ) -> Self {
+        let piece = 0..if pieces.is_empty() { text.len() } else { 0 };
+        Self {
+            text,
+            first,
+            masks,
+            others,
+            pieces: pieces.iter(),
+            is_cut: !pieces.is_empty(),
+            scan: masks.map(|masks| masks.scan(&text[..piece.end], 0)),
+            piece,
+            run: None,
+            pending: Vec::new(),
+            taken: 0,
+            cut_to: 0,
+            position: 0,
+        }
+    }
 
-impl Steps<'_> {
-    /// Add pieces to the batch until it is nearly full or the text ends.
-    pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<()> {
-        loop {
+    /// Where the next piece begins.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Replace the batch by the next pieces and return their number: 0 only at the end of the text.
+    #[inline]
+    pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<usize> {
+        batch.clear();
+        while batch.room() >= USUAL_PIECES {
             let pending = &self.pending[self.taken..];
-            let count = pending.len().min(batch.room());
-            pending[..count].iter().for_each(|&end| batch.push(end));
-            self.taken += count;
-            if batch.room() < USUAL_PIECES || !self.cut_more(pulse)? {
-                return Ok(());
+            if !pending.is_empty() {
+                let count = pending.len().min(batch.room());
+                pending[..count].iter().for_each(|&end| batch.push(end));
+                self.taken += count;
+            } else if self.cut_to < self.piece.end {
+                self.cut_more(batch, pulse)?;
+            } else {
+                let Some(&end) = self.pieces.next() else { break };
+                self.piece = self.piece.end..end;
+                self.scan = self.masks.map(|masks| masks.scan(&self.text[..end], self.cut_to));
+                self.run = None;
             }
         }
+        self.position = batch.ends().last().copied().unwrap_or(self.position);
+        Ok(batch.ends().len())
     }
 
-    /// Replace the pending ends by the next ones, if there are any.
-    fn cut_more(&mut self, pulse: &mut Pulse) -> Result<bool> {
-        let Some((mut ends, steps)) = self.next_ends(pulse)? else { return Ok(false) };
-        let (start, text) = (self.cut_to, self.text);
-        self.cut_to = ends.last().copied().unwrap_or(start);
-        let mut as_bytes = false;
-        for step in &self.sequence.last[steps..] {
-            let mut cut = Vec::new();
-            match step {
-                Step::Cut(pattern) if as_bytes => {
-                    cut_each_of_bytes(text.as_bytes(), start, &ends, pattern, &mut cut, pulse)?;
-                }
-                Step::Cut(pattern) => cut_each(text, start, &ends, pattern, &mut cut, pulse)?,
-                Step::Space | Step::Bytes => {
-                    as_bytes = true;
-                    continue;
-                }
+    /// Cut more of the present piece: by masks into the batch, if these are all steps; else the ends are then pending.
+    fn cut_more(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<()> {
+        self.pending.clear();
+        self.taken = 0;
+        let (before, mut needs) = (batch.ends().len(), Needs::Help(self.cut_to));
+        if let (Some(scan), Some(masks)) = (&mut self.scan, self.masks) {
+            needs = scan.fill(batch, pulse)?;
+            let others = &self.others[masks.count() - 1..];
+            if others.is_empty() {
+                self.cut_to = batch.ends().last().map_or(self.cut_to, |end| self.cut_to.max(*end));
+            } else {
+                let ends = batch.ends()[before..].to_vec();
+                batch.shorten(before);
+                self.cut_by(others, self.cut_to, ends, pulse)?;
             }
-            ends = cut;
         }
-        (self.pending, self.taken) = (ends, 0);
-        Ok(true)
-    }
-
-    /// The ends of the next pieces, and how many of the last steps have been applied to them.
-    fn next_ends(&mut self, pulse: &mut Pulse) -> Result<Option<(Vec<usize>, usize)>> {
-        loop {
-            self.batch.clear();
-            match &mut self.scan {
-                Some(PieceScan::First(base, scanner)) => {
-                    scanner.fill(&mut self.batch, pulse)?;
-                    let ends: Vec<usize> = self.batch.ends().iter().map(|end| *base + end).collect();
-                    if !ends.is_empty() {
-                        return Ok(Some((ends, 1)));
-                    }
-                }
-                Some(PieceScan::Joint(scan, _)) => {
-                    let needs = scan.fill(&mut self.batch, pulse)?;
-                    let mut ends = self.batch.ends().to_vec();
-                    if let Needs::Help(start) = needs {
-                        let done = scan.done();
-                        let cut = self.help(start, pulse)?;
-                        memory::extend(&mut ends, &cut[cut.partition_point(|end| *end <= done)..])?;
-                    }
-                    if !ends.is_empty() {
-                        return Ok(Some((
-                            ends,
-                            self.sequence.joint.as_ref().map_or(0, |joint| joint.count()),
-                        )));
-                    }
-                }
-                None => {}
-            }
-            let Some(&end) = self.pieces.next() else { return Ok(None) };
-            let start = std::mem::replace(&mut self.piece_end, end);
-            let Some(first) = patterns(&self.sequence.last).next() else { return Ok(Some((vec![end], 0))) };
-            self.scan = Some(match &self.sequence.joint {
-                Some(joint) => {
-                    PieceScan::Joint(Box::new(joint.scan(&self.text[..end], start)), Search::default())
-                }
-                None => PieceScan::First(start, Box::new(first.scan(&self.text[start..end]))),
-            });
-        }
-    }
-
-    /// Cut a piece of the first pattern by one step after the other, where the patterns cannot cut it together.
-    fn help(&mut self, start: usize, pulse: &mut Pulse) -> Result<Vec<usize>> {
-        let (Some(PieceScan::Joint(scan, run)), Some(first)) =
-            (&mut self.scan, patterns(&self.sequence.last).next())
-        else {
-            return Ok(Vec::new());
+        let Needs::Help(start) = needs else { return Ok(()) };
+        let Some(first) = self.first else {
+            return self.cut_by(self.others, self.cut_to, vec![self.piece.end], pulse);
         };
-        let (end, _) = first.piece_end(&self.text[..self.piece_end], start, run, pulse)?;
-        scan.go_on_at(end);
-        let count = self.sequence.joint.as_ref().map_or(0, |joint| joint.count());
-        let mut ends = vec![end];
-        for pattern in patterns(&self.sequence.last).take(count).skip(1) {
-            let mut cut = Vec::new();
-            cut_each(self.text, start, &ends, pattern, &mut cut, pulse)?;
-            ends = cut;
+        // Where one piece is not told by a window, the next ones often are not, either.
+        let (text, base) = (&self.text[self.piece.clone()], self.piece.start);
+        let (mut place, mut ends) = (start - base, Vec::new());
+        let run = self.run.get_or_insert_default();
+        let end = text.len().min(place + WINDOW);
+        while place < end {
+            place = first.piece_end(text, place, run, pulse)?.0;
+            ends.push(base + place);
         }
-        Ok(ends)
+        if let Some(scan) = &mut self.scan {
+            scan.go_on_at(base + place);
+        }
+        self.cut_by(self.others, start, ends, pulse)
+    }
+
+    /// Cut pieces, the first of which begins at a place, by other steps. The new pieces are pending, but for those up to where
+    /// the piece is cut already.
+    fn cut_by(
+        &mut self,
+        others: &[Step],
+        start: usize,
+        mut ends: Vec<usize>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        for step in others {
+            ends = cut_each(self.text, start, &ends, step, pulse)?;
+        }
+        let new = &ends[ends.partition_point(|end| *end <= self.cut_to)..];
+        memory::extend(&mut self.pending, new)?;
+        self.cut_to = new.last().copied().unwrap_or(self.cut_to);
+        Ok(())
+    }
+
+    /// Whether a piece that begins at a place is a match, not a gap between two. (The pieces of a sequence of patterns are
+    /// all taken for matches.)
+    pub fn is_match(&mut self, start: usize, pulse: &mut Pulse) -> Result<bool> {
+        match (self.first, self.others) {
+            (Some(only), []) if !self.is_cut => {
+                only.begins(self.text, start, self.run.get_or_insert_default(), pulse)
+            }
+            _ => Ok(true),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 pub const LAST: u32 = 0x10_FFFF;
 
 /// A set of code points: ranges, both ends included, in order, with a gap between any two.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CharSet {
     ranges: Vec<(u32, u32)>,
 }

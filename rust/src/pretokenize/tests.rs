@@ -8,7 +8,7 @@ use super::compiled::{Compiled, Search};
 use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
 use super::masks::{Joint, MaskRules};
-use super::sequence::Sequence;
+use super::sequence::{Scanner, Sequence};
 use super::syntax::parse;
 use super::vectors::Instructions;
 use super::{Batch, Pattern, Pieces, Way, pretokenize};
@@ -226,6 +226,15 @@ fn cut<'t>(text: &'t str, pattern: &Pattern) -> Pieces<'t> {
     pretokenize(text, pattern, &mut Pulse::until(&STOPPED)).unwrap()
 }
 
+/// The ends of all pieces.
+fn scanned(mut scanner: Scanner) -> Vec<usize> {
+    let (mut pulse, mut batch, mut found) = (Pulse::until(&STOPPED), Batch::default(), Vec::new());
+    while scanner.fill(&mut batch, &mut pulse).unwrap() > 0 {
+        found.extend_from_slice(batch.ends());
+    }
+    found
+}
+
 /// Everything that a pattern is compiled to.
 struct Ways {
     source: String,
@@ -236,10 +245,14 @@ struct Ways {
 impl Ways {
     fn new(source: &str) -> Option<Self> {
         let compiled = Compiled::new(source).unwrap_or_else(|reason| panic!("{source}: {reason:?}"));
-        let automaton = compiled.automaton()?;
+        let automaton = compiled.automaton.as_ref()?;
         let decides = LocalRules::decide_at_once(automaton);
         let rules = LocalRules::new(automaton).and_then(|rules| MaskRules::new(&rules));
-        let on = |machine| Some(Joint::of_one(automaton, rules.as_ref()?, decides).on(machine));
+        let on = |instructions| {
+            let mut masks = Joint::of_one(automaton, rules.as_ref()?, decides);
+            masks.instructions = instructions;
+            Some(masks)
+        };
         let masks = Instructions::all().into_iter().filter_map(on).collect();
         Some(Self { source: source.to_owned(), compiled, masks })
     }
@@ -258,20 +271,13 @@ impl Ways {
     }
 
     fn by_machine(&self, text: &str) -> ExpectedPieces {
-        by(self.compiled.machine(), text)
+        by(&self.compiled.machine, text)
     }
 
     fn masks_agree(&self, text: &str, expected: &ExpectedPieces) {
         for masks in &self.masks {
-            let (mut pulse, mut scan, mut run) = (Pulse::until(&STOPPED), masks.scan(text, 0), None);
-            let (mut batch, mut found) = (Batch::default(), Vec::new());
-            while found.last() != Some(&text.len()) && !text.is_empty() {
-                batch.clear();
-                self.compiled.fill(text, 0, Some(&mut scan), &mut batch, &mut run, &mut pulse).unwrap();
-                assert!(!batch.ends().is_empty());
-                found.extend_from_slice(batch.ends());
-            }
-            assert_eq!(found, ends(expected), "{:?} {:?} {text:?}", masks.instructions(), self.source);
+            let found = scanned(Scanner::new(Some(&self.compiled), Some(masks), &[], text, &[]));
+            assert_eq!(found, ends(expected), "{:?} {:?} {text:?}", masks.instructions, self.source);
         }
     }
 
@@ -288,7 +294,7 @@ fn patterns_of_models_are_cut_by_masks() {
         assert_eq!(Pattern::new(source).unwrap().way(), Way::Masks, "{source}");
     }
     for source in &PATTERNS[..10] {
-        assert!(Compiled::new(source).unwrap().automaton().unwrap().matches_all_text(), "{source}");
+        assert!(Compiled::new(source).unwrap().automaton.as_deref().unwrap().matches_all_text(), "{source}");
     }
     assert_eq!(Pattern::new(r"\bword\b").unwrap().way(), Way::Machine);
 }
@@ -308,7 +314,7 @@ fn a_way_that_is_not_tried_again_may_match_nothing() {
 
 #[test]
 fn a_possessive_part_before_what_always_matches_is_as_cheap_as_a_greedy_one() {
-    let states = |source| Compiled::new(source).unwrap().automaton().unwrap().states;
+    let states = |source| Compiled::new(source).unwrap().automaton.as_deref().unwrap().states;
     for (possessive, greedy) in [
         (r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s", r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s"),
         (r"\p{N}{1,3}+(?:'s|x?)|\s", r"\p{N}{1,3}(?:'s|x?)|\s"),
@@ -386,7 +392,11 @@ struct Joined {
 impl Joined {
     fn new(source: &str) -> Self {
         let steps = source.split("(?then)").map(|step| Machine::new(&parse(step).unwrap())).collect();
-        let on = |machine| (machine, Sequence::new(source).unwrap().unwrap().on(machine));
+        let on = |machine| {
+            let mut sequence = Sequence::new(source).unwrap();
+            sequence.joint.iter_mut().for_each(|joint| joint.instructions = machine);
+            (machine, sequence)
+        };
         let sequences = Instructions::all().into_iter().map(on).collect();
         Self { source: source.to_owned(), steps, sequences }
     }
@@ -403,15 +413,8 @@ impl Joined {
             expected = cut;
         }
         for (machine, sequence) in &self.sequences {
-            let (mut pulse, mut batch, mut found) = (Pulse::until(&STOPPED), Batch::default(), Vec::new());
-            let prepared = sequence.prepare(text, &mut pulse).unwrap();
-            let mut steps = sequence.scan(&prepared);
-            while found.last() != Some(&text.len()) && !text.is_empty() {
-                batch.clear();
-                steps.fill(&mut batch, &mut pulse).unwrap();
-                assert!(!batch.ends().is_empty());
-                found.extend_from_slice(batch.ends());
-            }
+            let prepared = sequence.prepare(text, &mut Pulse::until(&STOPPED)).unwrap();
+            let found = scanned(sequence.scan(&prepared));
             assert_eq!(found, expected, "{machine:?} {:?} {text:?}", self.source);
         }
     }

@@ -26,8 +26,6 @@ use neon::Neon;
 pub trait Vectors: Copy {
     /// 64 bytes, in as many registers as they need.
     type Bytes: Copy;
-    /// A table of 16, 32, 64 or 128 bytes.
-    type Table: Copy;
 
     fn load(self, from: &[u8; 64]) -> Self::Bytes;
     fn store(self, bytes: Self::Bytes, to: &mut [u8; 64]);
@@ -52,10 +50,8 @@ pub trait Vectors: Copy {
     /// The bytes of `one` at some places, and those of `other` at the others.
     fn choose(self, places: u64, one: Self::Bytes, other: Self::Bytes) -> Self::Bytes;
 
-    fn table<const LENGTH: usize>(self, table: &[u8; LENGTH]) -> Self::Table;
-
-    /// What a table of this length has for each index; for an index beyond its end, any byte will do.
-    fn look_up<const LENGTH: usize>(self, table: Self::Table, index: Self::Bytes) -> Self::Bytes;
+    /// What a table of 16, 32, 64 or 128 bytes has for each index; for an index beyond its end, any byte will do.
+    fn look_up<const LENGTH: usize>(self, table: &[u8; LENGTH], index: Self::Bytes) -> Self::Bytes;
 
     /// The places where a byte occurs.
     #[inline(always)]
@@ -90,25 +86,35 @@ pub trait Vectors: Copy {
     /// Add the bits of `more` that are among others.
     #[inline(always)]
     fn join<const N: usize>(self, bits: &mut [u64; N], more: &[u64; N], among: &[u64; N]) {
-        join(bits, more, among);
+        for word in 0..N {
+            bits[word] |= more[word] & among[word];
+        }
     }
 
     /// Take bits away.
     #[inline(always)]
     fn take_away<const N: usize>(self, bits: &mut [u64; N], others: &[u64; N]) {
-        take_away(bits, others);
+        for word in 0..N {
+            bits[word] &= !others[word];
+        }
     }
 
     /// The bits of some words, moved one place up.
     #[inline(always)]
     fn up<const N: usize>(self, bits: &[u64; N]) -> [u64; N] {
-        up(bits)
+        std::array::from_fn(|word| bits[word] << 1 | if word == 0 { 0 } else { bits[word - 1] >> 63 })
     }
 
     /// The sum of two numbers, lowest word first, without what does not fit.
     #[inline(always)]
     fn sum<const N: usize>(self, one: &[u64; N], other: &[u64; N]) -> [u64; N] {
-        sum(one, other)
+        let mut carry = false;
+        std::array::from_fn(|word| {
+            let (sum, over) = one[word].overflowing_add(other[word]);
+            let (sum, also) = sum.overflowing_add(carry.into());
+            carry = over | also;
+            sum
+        })
     }
 
     /// Write `base + i` for every bit `i` that is set; the numbers after them are undefined.
@@ -123,36 +129,6 @@ pub trait Vectors: Copy {
             }
         }
     }
-}
-
-#[inline(always)]
-fn join<const N: usize>(bits: &mut [u64; N], more: &[u64; N], among: &[u64; N]) {
-    for word in 0..N {
-        bits[word] |= more[word] & among[word];
-    }
-}
-
-#[inline(always)]
-fn take_away<const N: usize>(bits: &mut [u64; N], others: &[u64; N]) {
-    for word in 0..N {
-        bits[word] &= !others[word];
-    }
-}
-
-#[inline(always)]
-fn up<const N: usize>(bits: &[u64; N]) -> [u64; N] {
-    std::array::from_fn(|word| bits[word] << 1 | if word == 0 { 0 } else { bits[word - 1] >> 63 })
-}
-
-#[inline(always)]
-fn sum<const N: usize>(one: &[u64; N], other: &[u64; N]) -> [u64; N] {
-    let mut carry = false;
-    std::array::from_fn(|word| {
-        let (sum, over) = one[word].overflowing_add(other[word]);
-        let (sum, also) = sum.overflowing_add(carry.into());
-        carry = over | also;
-        sum
-    })
 }
 
 /// Work that is done with the instructions of a machine.
@@ -209,7 +185,7 @@ impl Instructions {
     }
 }
 
-/// For any machine: eight bytes in each word.
+/// For any machine: what the compiler makes of plain loops.
 #[derive(Clone, Copy, Debug)]
 pub struct Portable;
 
@@ -221,72 +197,57 @@ impl Portable {
 }
 
 impl Vectors for Portable {
-    type Bytes = [u64; 8];
-    type Table = [u8; 128];
+    type Bytes = [u8; 64];
 
     #[inline(always)]
-    fn load(self, from: &[u8; 64]) -> [u64; 8] {
-        let (words, _) = from.as_chunks();
-        std::array::from_fn(|word| u64::from_le_bytes(words[word]))
+    fn load(self, from: &[u8; 64]) -> [u8; 64] {
+        *from
     }
 
     #[inline(always)]
-    fn store(self, bytes: [u64; 8], to: &mut [u8; 64]) {
-        let (words, _) = to.as_chunks_mut();
-        words.iter_mut().zip(bytes).for_each(|(to, word)| *to = word.to_le_bytes());
+    fn store(self, bytes: [u8; 64], to: &mut [u8; 64]) {
+        *to = bytes;
     }
 
     #[inline(always)]
-    fn splat(self, byte: u8) -> [u64; 8] {
-        [u64::from_le_bytes([byte; 8]); 8]
+    fn splat(self, byte: u8) -> [u8; 64] {
+        [byte; 64]
     }
 
     #[inline(always)]
-    fn and(self, one: [u64; 8], other: [u64; 8]) -> [u64; 8] {
-        std::array::from_fn(|word| one[word] & other[word])
+    fn and(self, one: [u8; 64], other: [u8; 64]) -> [u8; 64] {
+        std::array::from_fn(|place| one[place] & other[place])
     }
 
     #[inline(always)]
-    fn or(self, one: [u64; 8], other: [u64; 8]) -> [u64; 8] {
-        std::array::from_fn(|word| one[word] | other[word])
+    fn or(self, one: [u8; 64], other: [u8; 64]) -> [u8; 64] {
+        std::array::from_fn(|place| one[place] | other[place])
     }
 
     #[inline(always)]
-    fn xor(self, one: [u64; 8], other: [u64; 8]) -> [u64; 8] {
-        std::array::from_fn(|word| one[word] ^ other[word])
+    fn xor(self, one: [u8; 64], other: [u8; 64]) -> [u8; 64] {
+        std::array::from_fn(|place| one[place] ^ other[place])
     }
 
     #[inline(always)]
-    fn non_zero(self, bytes: [u64; 8]) -> u64 {
+    fn non_zero(self, bytes: [u8; 64]) -> u64 {
         const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-        bytes.into_iter().enumerate().fold(0, |places, (eight, word)| {
+        bytes.as_chunks().0.iter().rev().fold(0, |places, eight| {
             // Set the highest bit of each byte that is not zero; the product gathers these bits.
+            let word = u64::from_le_bytes(*eight);
             let set = ((((word & LOW) + LOW) | word) & !LOW) >> 7;
-            places | (set.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * eight)
+            places << 8 | set.wrapping_mul(0x0102_0408_1020_4080) >> 56
         })
     }
 
     #[inline(always)]
-    fn choose(self, places: u64, one: [u64; 8], other: [u64; 8]) -> [u64; 8] {
-        let (mut chosen, mut others) = ([0; 64], [0; 64]);
-        self.store(one, &mut chosen);
-        self.store(other, &mut others);
-        for place in 0..64 {
-            if places >> place & 1 == 0 {
-                chosen[place] = others[place];
-            }
-        }
-        self.load(&chosen)
+    fn choose(self, places: u64, one: [u8; 64], other: [u8; 64]) -> [u8; 64] {
+        std::array::from_fn(|place| if places >> place & 1 == 0 { other[place] } else { one[place] })
     }
 
     #[inline(always)]
-    fn table<const LENGTH: usize>(self, table: &[u8; LENGTH]) -> [u8; 128] {
-        std::array::from_fn(|index| table[index % LENGTH])
-    }
-
-    #[inline(always)]
-    fn look_up<const LENGTH: usize>(self, table: [u8; 128], index: [u64; 8]) -> [u64; 8] {
-        index.map(|eight| u64::from_le_bytes(eight.to_le_bytes().map(|at| table[usize::from(at) % LENGTH])))
+    fn look_up<const LENGTH: usize>(self, table: &[u8; LENGTH], index: [u8; 64]) -> [u8; 64] {
+        index.map(|at| table[usize::from(at) % LENGTH])
     }
 }
 
@@ -305,7 +266,7 @@ mod tests {
         fn look_up<const LENGTH: usize>(&self, vectors: impl Vectors) -> Vec<u8> {
             let table: [u8; LENGTH] = std::array::from_fn(|index| (index * 7) as u8);
             let index = self.one.map(|byte| byte % LENGTH as u8);
-            stored(vectors, vectors.look_up::<LENGTH>(vectors.table(&table), vectors.load(&index)))
+            stored(vectors, vectors.look_up(&table, vectors.load(&index)))
         }
     }
 
@@ -391,7 +352,7 @@ mod tests {
         let chosen = stored(Portable, Portable.choose(places, bytes, Portable.splat(9)));
         assert_eq!(chosen[..8], [9, 1, 9, 9, 4, 9, 6, 7]);
         let table: [u8; 32] = std::array::from_fn(|index| 100 + index as u8);
-        assert_eq!(stored(Portable, Portable.look_up::<32>(Portable.table(&table), bytes))[..32], table);
+        assert_eq!(stored(Portable, Portable.look_up(&table, bytes))[..32], table);
         Portable.gather(&block, places, &mut gathered);
         Portable.positions(100, places, &mut positions);
         assert_eq!(gathered[..5], [1, 4, 6, 7, 63]);

@@ -30,17 +30,17 @@ pub fn pretokenize<'py>(
 /// Translate a pattern to our syntax, with the meaning that it has in `tiktoken` ("rust") or `tokenizers` ("oniguruma").
 #[pyfunction]
 pub fn read_pattern(pattern: &str, syntax: &str) -> PyResult<String> {
-    let dialect = match syntax {
-        "bpetite" => scan::Dialect::Bpetite,
-        "rust" => scan::Dialect::Rust,
-        "oniguruma" | "oniguruma cuts" => scan::Dialect::Oniguruma,
+    Ok(match syntax {
+        "bpetite" => scan::Pattern::new(pattern).map(|_| pattern.to_owned())?,
+        "rust" => scan::read(pattern, scan::Dialect::Rust)?,
+        "oniguruma" => scan::read(pattern, scan::Dialect::Oniguruma { cuts: false })?,
+        "oniguruma cuts" => scan::read(pattern, scan::Dialect::Oniguruma { cuts: true })?,
         _ => {
             let reason =
                 format!("syntax: must be bpetite, rust, oniguruma or oniguruma cuts, not {syntax:?}");
             return Err(Error::Value(reason).into());
         }
-    };
-    Ok(scan::read(pattern, dialect, syntax == "oniguruma cuts")?)
+    })
 }
 
 /// Whether two patterns in our syntax differ in their spelling only.

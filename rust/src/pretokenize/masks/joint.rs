@@ -13,6 +13,7 @@
 //! A window begins with the last character of the one before, whose labels are known; so it may begin within a piece. What
 //! depends on more than a window is left to the caller: a whole piece of the first pattern is then cut step by step.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::bits::{clear, first_from, is_in, last_in, last_not_in, mark};
@@ -40,7 +41,8 @@ const SHORT_REST: usize = 128;
 
 /// Patterns that cut text together.
 pub struct Joint {
-    instructions: Instructions,
+    /// Those of this machine.
+    pub instructions: Instructions,
     alphabet: Alphabet,
     steps: Vec<JointStep>,
     /// Whether matches that have begun never fail. If not, a piece may turn out wrong at its end: a long one is not cut by
@@ -85,11 +87,11 @@ impl Joint {
 
     /// As many of the first patterns as can be cut together, if there are several.
     pub fn new(patterns: &[&Compiled]) -> Option<Self> {
-        let found: Vec<(Finder, MaskRules)> =
-            patterns.iter().take(MOST).map_while(|pattern| pattern.for_windows()).collect();
+        let found: Vec<&(Finder, MaskRules)> =
+            patterns.iter().take(MOST).map_while(|pattern| pattern.in_windows.as_ref()).collect();
         (2..=found.len()).rev().find_map(|count| {
-            let sets: Vec<CharSet> =
-                patterns[..count].iter().flat_map(|pattern| pattern.sets()).cloned().collect();
+            let sets = patterns[..count].iter().flat_map(|pattern| &pattern.machine.graph.sets);
+            let sets: Vec<CharSet> = sets.collect::<BTreeSet<_>>().into_iter().cloned().collect();
             let alphabets: Vec<&Alphabet> =
                 found[..count].iter().map(|(finder, _)| finder.alphabet()).collect();
             let (alphabet, atoms) = Alphabet::joint(&sets, &alphabets, MOST_ATOMS)?;
@@ -104,23 +106,6 @@ impl Joint {
     /// How many of the patterns.
     pub fn count(&self) -> usize {
         self.steps.len()
-    }
-
-    /// The rules of the first pattern.
-    pub fn first_rules(&self) -> Option<&MaskRules> {
-        self.steps.first().map(|step| &step.rules)
-    }
-
-    /// Use other instructions, which this machine must support.
-    #[cfg(test)]
-    pub fn on(mut self, instructions: Instructions) -> Self {
-        self.instructions = instructions;
-        self
-    }
-
-    #[cfg(test)]
-    pub fn instructions(&self) -> Instructions {
-        self.instructions
     }
 
     /// Begin to cut a part of a text.
@@ -199,11 +184,6 @@ impl JointScan<'_> {
             }
         }
         Ok(Needs::Room)
-    }
-
-    /// The place up to which all pieces are done.
-    pub fn done(&self) -> usize {
-        self.done
     }
 
     /// Go on where a piece of the first pattern ends, whose pieces are found.
@@ -376,21 +356,20 @@ impl JointScan<'_> {
         for (label, given) in Label::MARKED.into_iter().zip(&mut given) {
             given[0] |= u64::from(label == first);
         }
-        let mut found = rules.label(vectors, &window.relations, &mut window.labels, &given);
-        if first_from(&found.unsure, 0).is_some_and(|place| place < window.limit) {
-            self.settle(index, automaton, &mut found, window);
-            window.labels.at[0] = found.begins;
+        let [unsure, open] = rules.label(vectors, &window.relations, &mut window.labels, &given);
+        if first_from(&unsure, 0).is_some_and(|place| place < window.limit) {
+            self.settle(index, automaton, &unsure, &open, window);
         }
         if let Some(together) = &mut window.together {
             together.found[index % MOST] = window.labels.at;
         }
-        window.starts = found.begins;
+        window.starts = window.labels.at[0];
         if rules.may_be_unsure() {
             vectors.join(&mut window.within, &[!0; N], &[!0; N]);
-            vectors.take_away(&mut window.within, &found.begins);
+            vectors.take_away(&mut window.within, &window.labels.at[0]);
         }
         if rules.opens() {
-            vectors.join(&mut window.open, &found.open, &found.open);
+            vectors.join(&mut window.open, &open, &open);
             window.limit_to_sure();
         }
     }
@@ -402,16 +381,15 @@ impl JointScan<'_> {
         &self,
         index: usize,
         automaton: &Automaton,
-        found: &mut WindowBits<N>,
+        unsure: &Bits<N>,
+        open: &Bits<N>,
         window: &mut Window<N>,
     ) {
         let (before, mut settled, mut left) = (window.starts, 0, MAX_READ);
-        while let Some(unsure) =
-            first_from(&found.unsure, settled + 1).filter(|unsure| *unsure < window.limit)
-        {
-            let sure = last_not_in(&found.open, unsure).unwrap_or(0).max(settled);
-            let Some(mut start) = last_in(&found.begins, sure + 1) else {
-                (window.limit, window.is_unsure) = (unsure, true);
+        while let Some(place) = first_from(unsure, settled + 1).filter(|place| *place < window.limit) {
+            let sure = last_not_in(open, place).unwrap_or(0).max(settled);
+            let Some(mut start) = last_in(&window.labels.at[0], sure + 1) else {
+                (window.limit, window.is_unsure) = (place, true);
                 return;
             };
             loop {
@@ -420,15 +398,15 @@ impl JointScan<'_> {
                     (window.limit, window.is_unsure) = (start, left == 0);
                     return;
                 };
-                let known = end < window.limit && is_in(&found.begins, end) && !is_in(&found.unsure, end);
-                clear(&mut found.begins, start + 1, end.min(window.limit));
+                let known = end < window.limit && is_in(&window.labels.at[0], end) && !is_in(unsure, end);
+                clear(&mut window.labels.at[0], start + 1, end.min(window.limit));
                 (start + 1..end.min(window.limit)).for_each(|within| mark(&mut window.open, within));
                 if end >= window.limit {
                     return;
                 }
-                mark(&mut found.begins, end);
+                mark(&mut window.labels.at[0], end);
                 start = end;
-                if end > unsure && known {
+                if end > place && known {
                     break;
                 }
             }

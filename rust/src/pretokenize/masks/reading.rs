@@ -100,7 +100,7 @@ impl Reader<'_> {
             None => vectors.load_part(word),
         };
         let Some(atoms) = this.atoms[1 + count..].first_chunk_mut() else { return 0 };
-        vectors.store(vectors.look_up::<128>(vectors.table(&self.alphabet.ascii), loaded), atoms);
+        vectors.store(vectors.look_up(&self.alphabet.ascii, loaded), atoms);
         let wide = vectors.non_zero(vectors.and(loaded, vectors.splat(0x80)));
         let inside = vectors.equal(vectors.and(loaded, vectors.splat(0xC0)), 0x80);
         let leads = !inside & !0 >> (64 - word.len());
@@ -177,8 +177,7 @@ fn look_up_at(
     places: u64,
     found: &mut [u8; 64],
 ) -> u64 {
-    let entries =
-        vectors.look_up::<64>(vectors.table(table), vectors.and(vectors.load(index), vectors.splat(63)));
+    let entries = vectors.look_up(table, vectors.and(vectors.load(index), vectors.splat(63)));
     vectors.store(vectors.choose(places, entries, vectors.load(found)), found);
     vectors.non_zero(vectors.and(entries, vectors.splat(0x80))) & places
 }

@@ -34,16 +34,14 @@ impl TermTables {
     ) -> u8 {
         let [before_table, at_table, behind_table] =
             [&self.before, &self.at, &self.behind].map(|table| table.as_chunks::<ATOMS>().0[0]);
-        let before_table = vectors.table(&before_table);
-        let (at_table, behind_table) = (vectors.table(&at_table), vectors.table(&behind_table));
         let before = atoms.as_chunks().0.iter();
         let at = atoms.get(1..).unwrap_or(&[]).as_chunks().0.iter();
         let places = before.zip(at).zip(behind.as_chunks().0);
         let mut anywhere = vectors.splat(0);
         for (fulfilled, ((before, at), behind)) in fulfilled.iter_mut().zip(places) {
-            let before = vectors.look_up::<ATOMS>(before_table, vectors.load(before));
-            let at = vectors.look_up::<ATOMS>(at_table, vectors.load(at));
-            let behind = vectors.look_up::<ATOMS>(behind_table, vectors.load(behind));
+            let before = vectors.look_up(&before_table, vectors.load(before));
+            let at = vectors.look_up(&at_table, vectors.load(at));
+            let behind = vectors.look_up(&behind_table, vectors.load(behind));
             let all = vectors.and(vectors.and(before, at), behind);
             anywhere = vectors.or(anywhere, all);
             vectors.store(all, fulfilled);
@@ -76,22 +74,18 @@ pub struct Eight {
 pub struct Use {
     pub relation: usize,
     pub terms: u8,
-    /// Whether no terms before are for the same relation.
-    pub is_first: bool,
 }
 
 /// The terms of all relations, eight by eight, so that those of one relation stand together as far as they can.
 /// What they tell is right among some atoms only.
 pub fn eights(relations: &[Relation], atoms: u8, among: Set) -> Vec<Eight> {
-    let relations = relations.iter().map(|relation| terms(&relation.among(among), atoms));
     let mut parts: Vec<(usize, Vec<Term>)> = Vec::new();
-    for (relation, terms) in relations.enumerate() {
-        // A relation that holds nowhere has one part, too, so that its places are written.
-        parts.extend(terms.chunks(8).map(|part| (relation, part.to_vec())));
-        parts.extend(terms.is_empty().then_some((relation, terms)));
+    for (number, relation) in relations.iter().enumerate() {
+        let terms = terms(&relation.among(among), atoms);
+        parts.extend(terms.chunks(8).map(|part| (number, part.to_vec())));
     }
     parts.sort_by_key(|(_, terms)| Reverse(terms.len()));
-    let (mut eights, mut seen): (Vec<Eight>, Vec<usize>) = (Vec::new(), Vec::new());
+    let mut eights: Vec<Eight> = Vec::new();
     for (relation, terms) in &parts {
         let place = eights.iter().position(|eight| eight.count + terms.len() <= 8);
         let place = place.unwrap_or_else(|| {
@@ -99,10 +93,6 @@ pub fn eights(relations: &[Relation], atoms: u8, among: Set) -> Vec<Eight> {
             eights.len() - 1
         });
         eights[place].add(*relation, terms);
-    }
-    for part in eights.iter_mut().flat_map(|eight| &mut eight.uses) {
-        part.is_first = !seen.contains(&part.relation);
-        seen.push(part.relation);
     }
     eights
 }
@@ -120,7 +110,7 @@ impl Eight {
             bits |= 1 << self.count;
             self.count += 1;
         }
-        self.uses.push(Use { relation, terms: bits, is_first: false });
+        self.uses.push(Use { relation, terms: bits });
     }
 }
 

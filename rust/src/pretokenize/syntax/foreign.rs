@@ -13,18 +13,19 @@ use super::source::Source;
 use super::{MOST_BYTES, MOST_NESTED, check_length, parse, refusal};
 use crate::error::{Error, Result};
 use crate::pretokenize::expression::Expression;
+use crate::pretokenize::on_large_stack;
 use crate::pretokenize::set::CharSet;
-use crate::pretokenize::{Pattern, on_large_stack};
 
 /// Whose syntax a pattern has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// Ours: that of Python's `regex` module.
-    Bpetite,
     /// That of `fancy-regex`, as `tiktoken` uses it.
     Rust,
     /// That of Oniguruma with Ruby's syntax, as `tokenizers` uses it.
-    Oniguruma,
+    Oniguruma {
+        /// Whether text is cut at both ends of every match, also where a match is empty.
+        cuts: bool,
+    },
 }
 
 /// Names of properties that other engines do not have, or understand in another way.
@@ -42,15 +43,10 @@ const END: &str = r"(?![\s\S])";
 /// The start of a line in Oniguruma, for which no line begins at the end of the text.
 const LINE_START: &str = r"(?:\A|(?<=\n)(?=[\s\S]))";
 
-/// Translate a pattern to our dialect; a pattern without an equivalent is refused. `cuts` says that text is cut at both
-/// ends of every match, also where a match is empty.
-pub fn read(source: &str, dialect: Dialect, cuts: bool) -> Result<String> {
-    if dialect == Dialect::Bpetite {
-        Pattern::new(source)?;
-        return Ok(source.to_owned());
-    }
+/// Translate a pattern to our dialect; a pattern without an equivalent is refused.
+pub fn read(source: &str, dialect: Dialect) -> Result<String> {
     check_length(source)?;
-    on_large_stack(|| translated(source, dialect, cuts))
+    on_large_stack(|| translated(source, dialect))
 }
 
 /// Whether two patterns in our dialect differ in their spelling only.
@@ -58,8 +54,8 @@ pub fn alike(one: &str, other: &str) -> Result<bool> {
     on_large_stack(|| Ok(parse(one)? == parse(other)?))
 }
 
-fn translated(source: &str, dialect: Dialect, cuts: bool) -> Result<String> {
-    let is_oniguruma = dialect == Dialect::Oniguruma;
+fn translated(source: &str, dialect: Dialect) -> Result<String> {
+    let is_oniguruma = dialect != Dialect::Rust;
     let reader = if is_oniguruma { "as Oniguruma reads it, " } else { "as fancy-regex reads it, " };
     let translator = Translator {
         source: Source::new(source, reader),
@@ -78,8 +74,10 @@ fn translated(source: &str, dialect: Dialect, cuts: bool) -> Result<String> {
     match (expression.can_be_empty(), dialect) {
         (false, _) => Ok(written),
         // What does not begin with a match of some length goes on up to the next match, of any length.
-        (true, Dialect::Oniguruma) if cuts => Ok(format!("(?>{written})|(?s:.)(?:(?!{written})(?s:.))*+")),
-        (true, Dialect::Oniguruma) => {
+        (true, Dialect::Oniguruma { cuts: true }) => {
+            Ok(format!("(?>{written})|(?s:.)(?:(?!{written})(?s:.))*+"))
+        }
+        (true, Dialect::Oniguruma { cuts: false }) => {
             Err(refusal(source, "it may match nothing, and Oniguruma would cut text at each such place"))
         }
         (true, _) if matches!(expression, Expression::Atomic(_)) => Ok(written),

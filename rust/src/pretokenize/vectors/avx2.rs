@@ -63,8 +63,6 @@ impl Avx2 {
 
 impl Vectors for Avx2 {
     type Bytes = [__m256i; 2];
-    /// Sixteen entries in each register, twice.
-    type Table = [__m256i; 8];
 
     #[inline(always)]
     fn load(self, from: &[u8; 64]) -> [__m256i; 2] {
@@ -124,32 +122,27 @@ impl Vectors for Avx2 {
     }
 
     #[inline(always)]
-    fn table<const LENGTH: usize>(self, table: &[u8; LENGTH]) -> [__m256i; 8] {
+    fn look_up<const LENGTH: usize>(self, table: &[u8; LENGTH], index: [__m256i; 2]) -> [__m256i; 2] {
+        // Sixteen entries in each register, twice.
         let mut all = [self.splat(0)[0]; 8];
         for (to, table) in all.iter_mut().zip(table.as_chunks::<16>().0) {
             // SAFETY: this value proves that there are the instructions; 16 bytes are loaded, which are the array.
             *to = unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(from_ref(table).cast())) };
         }
-        all
-    }
-
-    #[inline(always)]
-    fn look_up<const LENGTH: usize>(self, table: [__m256i; 8], index: [__m256i; 2]) -> [__m256i; 2] {
-        let tables = &table[..LENGTH / 16];
+        let tables = &all[..LENGTH / 16];
         [self.look_up_half(tables, index[0]), self.look_up_half(tables, index[1])]
     }
 
     #[inline(always)]
     fn gather(self, bytes: &[u8; 64], places: u64, gathered: &mut [u8; 64]) {
         let mut count = 0;
-        for (bytes, places) in bytes.as_chunks::<8>().0.iter().zip(places.to_le_bytes()) {
-            // SAFETY: this value proves that there are the instructions; 8 bytes are loaded twice, which are arrays, and
-            // 8 of 64 are stored: `count` is at most 8 for each eight before.
+        for (bytes, places) in bytes.as_chunks().0.iter().zip(places.to_le_bytes()) {
+            // SAFETY: this value proves that there are the instructions; 8 of 64 bytes are stored, as `count` is at most 8
+            // for each eight before.
             unsafe {
-                let bytes = _mm_loadl_epi64(from_ref(bytes).cast());
-                let chosen = _mm_loadl_epi64(from_ref(&CHOSEN[usize::from(places)]).cast());
-                let chosen = _mm_shuffle_epi8(bytes, chosen);
-                _mm_storel_epi64(gathered.as_mut_ptr().add(count).cast(), chosen);
+                let chosen = _pdep_u64(places.into(), 0x0101_0101_0101_0101) * 0xFF;
+                let together = _pext_u64(u64::from_le_bytes(*bytes), chosen);
+                gathered.as_mut_ptr().add(count).cast::<u64>().write_unaligned(together);
             }
             count += places.count_ones() as usize;
         }
@@ -161,21 +154,3 @@ impl Vectors for Avx2 {
         unsafe { _pdep_u64(bits, places) }
     }
 }
-
-/// For each choice among eight places, the numbers of those chosen, in order.
-static CHOSEN: [[u8; 8]; 256] = {
-    let mut chosen = [[0; 8]; 256];
-    let mut choice = 0;
-    while choice < 256 {
-        let (mut place, mut count) = (0, 0);
-        while place < 8 {
-            if choice >> place & 1 != 0 {
-                chosen[choice][count] = place as u8;
-                count += 1;
-            }
-            place += 1;
-        }
-        choice += 1;
-    }
-    chosen
-};

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::ptr::{from_mut, from_ref};
 
 use super::avx2::Avx2;
-use super::{Job, Vectors};
+use super::{Job, Portable, Vectors};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Avx512(());
@@ -47,7 +47,6 @@ const fn mask(words: usize) -> u8 {
 
 impl Vectors for Avx512 {
     type Bytes = __m512i;
-    type Table = [__m512i; 2];
 
     #[inline(always)]
     fn load_part(self, from: &[u8]) -> __m512i {
@@ -106,27 +105,19 @@ impl Vectors for Avx512 {
     }
 
     #[inline(always)]
-    fn table<const LENGTH: usize>(self, table: &[u8; LENGTH]) -> [__m512i; 2] {
+    fn look_up<const LENGTH: usize>(self, table: &[u8; LENGTH], index: __m512i) -> __m512i {
         const { assert!(LENGTH == 16 || LENGTH == 32 || LENGTH == 64 || LENGTH == 128) };
         let table = table.as_ptr();
         // SAFETY: this value proves that there are the instructions; as many bytes are loaded as the table has.
         unsafe {
+            let entries = match LENGTH {
+                16 => _mm512_broadcast_i32x4(_mm_loadu_si128(table.cast())),
+                32 => _mm512_broadcast_i64x4(_mm256_loadu_si256(table.cast())),
+                _ => _mm512_loadu_si512(table.cast()),
+            };
             match LENGTH {
-                16 => [_mm512_broadcast_i32x4(_mm_loadu_si128(table.cast())); 2],
-                32 => [_mm512_broadcast_i64x4(_mm256_loadu_si256(table.cast())); 2],
-                64 => [_mm512_loadu_si512(table.cast()); 2],
-                _ => [_mm512_loadu_si512(table.cast()), _mm512_loadu_si512(table.add(64).cast())],
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn look_up<const LENGTH: usize>(self, table: [__m512i; 2], index: __m512i) -> __m512i {
-        // SAFETY: this value proves that there are the instructions.
-        unsafe {
-            match LENGTH {
-                128 => _mm512_permutex2var_epi8(table[0], index, table[1]),
-                _ => _mm512_permutexvar_epi8(index, table[0]),
+                128 => _mm512_permutex2var_epi8(entries, index, _mm512_loadu_si512(table.add(64).cast())),
+                _ => _mm512_permutexvar_epi8(index, entries),
             }
         }
     }
@@ -149,7 +140,7 @@ impl Vectors for Avx512 {
     #[inline(always)]
     fn join<const N: usize>(self, bits: &mut [u64; N], more: &[u64; N], among: &[u64; N]) {
         if N < 8 {
-            return super::join(bits, more, among);
+            return Portable.join(bits, more, among);
         }
         let (old, more, among) = (self.words(bits), self.words(more), self.words(among));
         // SAFETY: this value proves that there are the instructions.
@@ -160,7 +151,7 @@ impl Vectors for Avx512 {
     #[inline(always)]
     fn take_away<const N: usize>(self, bits: &mut [u64; N], others: &[u64; N]) {
         if N < 8 {
-            return super::take_away(bits, others);
+            return Portable.take_away(bits, others);
         }
         // SAFETY: this value proves that there are the instructions.
         let rest = unsafe { _mm512_andnot_si512(self.words(others), self.words(bits)) };
@@ -170,7 +161,7 @@ impl Vectors for Avx512 {
     #[inline(always)]
     fn up<const N: usize>(self, bits: &[u64; N]) -> [u64; N] {
         if N < 8 {
-            return super::up(bits);
+            return Portable.up(bits);
         }
         let (words, mut up) = (self.words(bits), [0; N]);
         // SAFETY: this value proves that there are the instructions.
@@ -185,7 +176,7 @@ impl Vectors for Avx512 {
     #[inline(always)]
     fn sum<const N: usize>(self, one: &[u64; N], other: &[u64; N]) -> [u64; N] {
         if N < 8 {
-            return super::sum(one, other);
+            return Portable.sum(one, other);
         }
         let (one, other, mut sum) = (self.words(one), self.words(other), [0; N]);
         // SAFETY: this value proves that there are the instructions.

@@ -20,7 +20,6 @@ const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128
 
 impl Vectors for Neon {
     type Bytes = Quarters;
-    type Table = [uint8x16x4_t; 2];
 
     #[inline(always)]
     fn load(self, from: &[u8; 64]) -> Quarters {
@@ -83,15 +82,12 @@ impl Vectors for Neon {
     }
 
     #[inline(always)]
-    fn table<const LENGTH: usize>(self, table: &[u8; LENGTH]) -> [uint8x16x4_t; 2] {
+    fn look_up<const LENGTH: usize>(self, table: &[u8; LENGTH], index: Quarters) -> Quarters {
         let mut entries = [0; 128];
         entries[..LENGTH].copy_from_slice(table);
         // SAFETY: every aarch64 machine has NEON; both loads read half of the 128 bytes.
-        unsafe { [vld1q_u8_x4(entries.as_ptr()), vld1q_u8_x4(entries.as_ptr().add(64))] }
-    }
-
-    #[inline(always)]
-    fn look_up<const LENGTH: usize>(self, [first, second]: [uint8x16x4_t; 2], index: Quarters) -> Quarters {
+        let [first, second] =
+            unsafe { [vld1q_u8_x4(entries.as_ptr()), vld1q_u8_x4(entries.as_ptr().add(64))] };
         // SAFETY: every aarch64 machine has NEON.
         index.map(|index| unsafe {
             match LENGTH {
