@@ -77,6 +77,10 @@ impl Automaton {
         let mut alphabet = Alphabet::new(&graph.sets)?;
         let moves = smallest(Net::new(graph, &alphabet)?.states(alphabet.count)?, alphabet.count);
         let moves = join_alike(moves, &mut alphabet, graph.has_final_line_feed());
+        Some(Self::of(&moves, alphabet))
+    }
+
+    fn of(moves: &[Vec<Move>], alphabet: Alphabet) -> Self {
         let states = moves.len();
         let shift = alphabet.count.next_power_of_two().trailing_zeros();
         let mut table = vec![DEAD; states << shift];
@@ -85,11 +89,11 @@ impl Automaton {
                 table[state << shift | atom] = to.next | if to.matched { MATCHED } else { 0 };
             }
         }
-        let may_fail = may_fail(&moves);
+        let may_fail = may_fail(moves);
         let cuts = Cuts { keeps_matches: vec![0; alphabet.count], in_gaps: 0 };
         let mut automaton = Self { alphabet, table, shift, states, may_fail, cuts };
         automaton.cuts = automaton.find_cuts();
-        Some(automaton)
+        automaton
     }
 
     /// The transition of a state at an atom.

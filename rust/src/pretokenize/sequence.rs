@@ -206,7 +206,7 @@ fn cut_each(
     step: &Step,
     pulse: &mut Pulse,
 ) -> Result<Vec<usize>> {
-    let (mut batch, mut printed, mut cut) = (Batch::default(), String::new(), Vec::new());
+    let (mut batch, mut printed, mut cut) = (Box::<Batch>::default(), String::new(), Vec::new());
     let Step::Cut { pattern, as_bytes } = step else { return Ok(ends.to_vec()) };
     for &end in ends {
         let piece = if *as_bytes {
