@@ -847,18 +847,6 @@ def test_another_vocabulary_keeps_the_template_with_its_own_ids(kind: str, tmp_p
         assert changed.assumptions == loaded.assumptions
 
 
-def test_what_a_template_loses_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "tokenizer.json"
-    Tokenizer.train("the cat the cat", 262).to_huggingface(path)
-    real = tokenizers.Tokenizer.from_file(str(path))
-    real.enable_padding(pad_id=0, pad_token="<pad>")
-    real.enable_truncation(4)
-    real.save(str(path))
-    changed = Tokenizer.load(path).truncate(260)
-    assert "how texts are padded: left out, as '<pad>' is not a special token" in changed.assumptions
-    assert len(changed.as_huggingface().encode("the cat").ids) == 4
-
-
 @pytest.mark.parametrize("is_list", [False, True])
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize("indent", [None, 2])

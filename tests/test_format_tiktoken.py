@@ -244,7 +244,7 @@ def test_special_tokens_and_patterns_are_checked(tmp_path: Path) -> None:
     path.write_bytes(content(BASE))
     with pytest.raises(ValueError, match="id 5 is given twice"):
         Tokenizer.from_tiktoken(path, pattern="gpt2", special_tokens={"<x>": 5})
-    with pytest.raises(TypeError, match="not a string"):
+    with pytest.raises(TypeError, match="not one string"):
         Tokenizer.from_tiktoken(path, pattern="gpt2", special_tokens="<x>")
     with pytest.raises(ValueError, match="'<x>' is given twice"):
         Tokenizer.from_tiktoken(path, pattern="gpt2", special_tokens=["<x>", "<x>"])

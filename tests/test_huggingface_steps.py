@@ -45,8 +45,6 @@ AFTER_BYTES: list[Json] = [
     {"type": "Digits", "individual_digits": True},
     {"type": "Punctuation", "behavior": "Contiguous"},
     {"type": "Split", "pattern": {"Regex": "[0-9][0-9][0-9]"}, "behavior": "Isolated", "invert": False},
-    {"type": "Whitespace"},
-    {"type": "WhitespaceSplit"},
 ]
 NORMALIZERS: list[Json] = [
     *({"type": name} for name in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")),

@@ -283,21 +283,11 @@ def test_a_pattern_of_gguf_cuts_as_that_of_its_model() -> None:
     assert _engine.pretokenize("It's 1234 a", gguf._PATTERNS["granite-embed-multi-97m"]) == pieces
 
 
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        ("bert", "WordPiece"),
-        ("t5", "Unigram"),
-        ("rwkv", "RWKV"),
-        ("x", "'x'"),
-    ],
-)
-def test_other_tokenizers_in_gguf_are_refused_by_name(
-    tok: Tokenizer, tmp_path: Path, model: str, words: str
-) -> None:
+@pytest.mark.parametrize("model", ["bert", "t5", "rwkv", "x"])
+def test_other_tokenizers_in_gguf_are_refused_by_name(tok: Tokenizer, tmp_path: Path, model: str) -> None:
     fields = gguf_fields(tok) | {"model": string_field("tokenizer.ggml.model", model)}
     (tmp_path / "model.gguf").write_bytes(gguf_file([*fields.values()]))
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=f"of kind '{model}', which cannot be read"):
         Tokenizer.load(tmp_path / "model.gguf")
 
 
@@ -501,10 +491,7 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b"[PAD]\n[unused0]\n[UNK]\nthe\n", "a WordPiece vocabulary"),
         (b"1 '\\x00' 1\n2 '\\x01' 1\n", "an RWKV vocabulary"),
         (CLIP_MERGES, "a CLIP vocabulary"),
-        (b"minbpe v1\n(?:x)\n0\n101 32\n", "a model of minbpe"),
         (pickle.dumps({"merges": []}), "a pickle, as nanochat and rustbpe use it, is not read"),
-        (b"\x1b\0\0\0\0\0\0\0\x05\0\0\0<unk>", r"a tokenizer\.bin of llama2\.c"),
-        (struct.pack("<IfI", 10, -0.5, 5) + b"<unk>", r"a tokenizer\.bin of llama2\.c"),
         (b'{"a": 0, "b": 1}', r"it holds ids, but no merges, and merges\.txt is not beside it"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "the pointer of Git LFS"),
         (b"\n<!doctype html><html><head>", "a web page"),
@@ -534,8 +521,8 @@ def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, content: byt
     [
         (struct.pack("<Q", 1 << 20) + b'{"__metadata__":{"format":"pt"},', "safetensors are the weights"),
         (b"PK\x03\x04\0\0", r"an archive \(zip\), such as the weights of PyTorch"),
-        (b"\x89HDF\r\n\x1a\n\0", "not valid UTF-8 at byte 0"),
-        (b"\0\0\0\0", "not valid JSON"),
+        (b"\x89HDF\r\n\x1a\n\0", "it has 1099511627776 bytes"),
+        (b"\0\0\0\0", "it has 1099511627776 bytes"),
         (
             b'{"text": "a line of a corpus"}\n',
             "it has 1099511627776 bytes, but the file of a tokenizer at most",

@@ -23,12 +23,11 @@ def test_text_between_matches_is_a_piece_of_its_own() -> None:
     assert pieces("to  be", r"[a-z]+") == [(b"to", True), (b"  ", False), (b"be", True)]
 
 
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [("cl100k_base", "cl100k"), ("GPT2", "gpt2"), ("o200k_harmony", "o200k"), ("white-space", "whitespace")],
-)
-def test_a_word_that_names_no_pattern_is_refused_with_the_name_that_was_meant(name: str, near: str) -> None:
-    with pytest.raises(ValueError, match=f"there is no pattern named '{name}'; did you mean '{near}'"):
+@pytest.mark.parametrize("name", ["cl100k_base", "GPT2", "o200k_harmony", "white-space"])
+def test_a_word_that_names_no_pattern_is_refused_with_the_names_that_there_are(name: str) -> None:
+    with pytest.raises(
+        ValueError, match=rf"there is no pattern named '{name}' \(named patterns: gpt2, cl100k"
+    ):
         Tokenizer.train_from_iterator(["a"], 256, pattern=name)
 
 

@@ -9,11 +9,10 @@ all others Unicode guarantees the same result in every version. Lower case is th
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, cast
+from typing import Literal
 
 import regex
 
@@ -30,16 +29,6 @@ Written = Iterator[tuple[str, int, int]]
 """Characters, each with the start and end, in the text before a step, of what it stands for."""
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-
-ARGUMENTS = {
-    **dict.fromkeys([*FORMS, "Lowercase", "StripAccents", "Strip left", "Strip right"], 0),
-    "Map": 1,
-    "Prepend": 1,
-    "Prepend first": 1,
-    "Replace": 2,
-    "Space first": 0,
-}
-"""All steps, with the number of their arguments. ("Space first" is taken after tokens were searched.)"""
 
 WHITE_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -77,7 +66,7 @@ def _written(text: str, step: Step, at: Beginning) -> Written:
     elif name == "Strip right":
         yield from list(kept)[: len(text.rstrip(WHITE_SPACE))]
     elif name == "Map":
-        yield from _mapped(text, map_of(arguments[0]))
+        yield from _mapped(text, dict(zip(arguments[::2], arguments[1::2], strict=True)))
     elif name == "Replace":
         yield from _replaced(text, *arguments)
     else:
@@ -114,25 +103,6 @@ def _mapped(text: str, new: Mapping[str, str]) -> Written:
         else:
             yield from ((character, start, end) for character in new[text[start:end]])
             start = end
-
-
-def map_of(written: str) -> dict[str, str]:
-    """Return the map that is written as a JSON object.
-
-    >>> map_of('{"A": "a"}')
-    {'A': 'a'}
-    """
-    try:
-        new = json.loads(written)
-    except (ValueError, RecursionError):
-        new = None
-    if not isinstance(new, dict) or not all(isinstance(text, str) for text in new.values()):
-        raise ValueError(f"normalization: {written!r:.80} is not a JSON object of texts")
-    if "" in new:
-        raise ValueError("normalization: a map cannot replace an empty text")
-    for text in (*new, *new.values()):
-        text.encode("utf-8")
-    return cast(dict[str, str], new)
 
 
 # Normal forms ---------------------------------------------------------------------------------------------

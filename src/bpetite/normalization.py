@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import chain
-from typing import Any
 
 from bpetite._engine import Normalizer
 
@@ -47,20 +45,13 @@ def checked(normalization: object) -> Normalization | None:
             raise ValueError(f"normalization: {step!r:.80} is not a list of a name and its arguments")
         for word in step:
             word.encode("utf-8")
+        if step[0] == "Map" and len({*step[1::2]}) < len(step) // 2:
+            raise ValueError("normalization: Map replaces a text twice")
         steps.append(tuple(step))
     if not steps:
         return None
     normalizer_of(steps)  # refuses what is unknown
     return steps[0][0] if len(steps) == len(steps[0]) == 1 else tuple(steps)
-
-
-def for_engine(steps: Sequence[Step]) -> list[list[str]]:
-    """Return the steps as the engine takes them: a map is its pairs.
-
-    >>> for_engine([("Map", '{"a": "b"}'), ("NFC",)])
-    [['Map', 'a', 'b'], ['NFC']]
-    """
-    return [["Map", *chain.from_iterable(_pairs(*step))] if step[0] == "Map" else [*step] for step in steps]
 
 
 def normalizing(steps: Sequence[Step]) -> Callable[[str], str]:
@@ -80,20 +71,4 @@ def normalizer_of(steps: Sequence[Step]) -> Normalizer:
 
 @lru_cache(maxsize=4)  # A map has tens of thousands of texts, and a vocabulary is checked more than once.
 def _normalizer(steps: tuple[Step, ...]) -> Normalizer:
-    return Normalizer(for_engine(steps))
-
-
-@lru_cache(maxsize=4)
-def _pairs(_name: str, *arguments: str) -> list[tuple[str, str]]:
-    """Read a map, which is written as a JSON object."""
-    import json
-
-    try:
-        replaced: Any = json.loads(*arguments)
-    except (TypeError, ValueError, RecursionError):
-        replaced = None
-    if not isinstance(replaced, dict) or not all(isinstance(new, str) for new in replaced.values()):
-        raise ValueError(f"normalization: {arguments!r:.80} is not a JSON object of texts")
-    for text in chain(replaced, replaced.values()):
-        text.encode("utf-8")
-    return [*replaced.items()]
+    return Normalizer(steps)

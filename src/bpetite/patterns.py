@@ -97,12 +97,8 @@ def named_pattern(pattern: str) -> str:
     check_type("pattern", pattern, str)
     if pattern in PATTERNS or not _is_word(pattern):
         return PATTERNS.get(pattern, pattern)
-    from difflib import get_close_matches  # slow to import
-
-    beginning = pattern.lower().replace("-", "_").split("_")[0]
-    near = beginning if beginning in PATTERNS else next(iter(get_close_matches(pattern, PATTERNS)), None)
     raise ValueError(
-        f"there is no pattern named {pattern!r}{f'; did you mean {near!r}?' if near else ''} "
+        f"there is no pattern named {pattern!r} "
         f"(named patterns: {', '.join(PATTERNS)}; to match just this word, write '(?:{pattern})')"
     )
 

@@ -243,12 +243,12 @@ class Tokenizer:
         if original is None:
             return type(self)(vocabulary, self._assumptions)
         try:
-            content, lost = huggingface.changed_bytes(vocabulary, original.content)
+            content = huggingface.changed_bytes(vocabulary, original.content)
         except ValueError as reason:
-            lost = [f"template, truncation and padding of the tokenizer.json: left out, as {reason}"]
-            return type(self)(vocabulary, [*self._assumptions, *lost])
+            lost = f"template, truncation and padding of the tokenizer.json: left out, as {reason}"
+            return type(self)(vocabulary, [*self._assumptions, lost])
         changed = Original("huggingface", {"tokenizer.json": content}, original.extras)
-        return type(self)(vocabulary, [*self._assumptions, *lost])._set(_original=changed)
+        return type(self)(vocabulary, self._assumptions)._set(_original=changed)
 
     # Encoding ----------------------------------------------------------------------------------------
 

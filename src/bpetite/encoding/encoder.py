@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from bpetite._engine import Encoder
-from bpetite.normalization import for_engine, steps_in
+from bpetite.normalization import steps_in
 from bpetite.vocabulary import Vocabulary, flagged_tokens, spelled_otherwise
 
 _DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}
@@ -30,7 +30,7 @@ def encoder_of(vocabulary: Vocabulary) -> Encoder:
         pattern=vocabulary.pattern,
         **vars(vocabulary.arrays),
         added_tokens=flagged_tokens(vocabulary),
-        normalization=for_engine(steps_in(vocabulary.normalization)),
+        normalization=steps_in(vocabulary.normalization),
         whole_pretoken_first=vocabulary.whole_pretoken_first,
         decode_only=[*vocabulary.decode_only.items(), *spelled_otherwise(vocabulary)],
         provisional=list(vocabulary.provisional),

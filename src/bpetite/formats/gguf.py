@@ -62,13 +62,6 @@ _WHOLE_FIRST = frozenset(
 )
 """The names whose pretokens are looked up as whole tokens before any merge."""
 
-_OTHER_MODELS = {
-    "bert": "WordPiece",
-    "t5": "SentencePiece's Unigram",
-    "rwkv": "RWKV's tokenizer",
-    "plamo2": "PLaMo's tokenizer",
-    "none": "no tokenizer at all",
-}
 _CONTROL, _USER_DEFINED = 3, 4
 _NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
 
@@ -81,8 +74,9 @@ def read(path: Path, pattern: str | None = None) -> Imported:
     model = fields.get("tokenizer.ggml.model")
     read_model = {"gpt2": _of_pairs, "llama": _of_pieces}.get(str(model))
     if read_model is None:
-        what = _OTHER_MODELS.get(str(model), f"a tokenizer of kind {model!r:.40}")
-        raise ValueError(f"it holds {what}, which cannot be read; only BPE ('gpt2', 'llama') can")
+        raise ValueError(
+            f"its tokenizer is of kind {model!r:.40}, which cannot be read; only BPE ('gpt2', 'llama') can"
+        )
     imported = replace(read_model(fields, pattern), extras=[*_extras(fields)])
     return imported.read_from("gguf", {path: kept}, is_kept=not has_weights)
 
@@ -143,8 +137,9 @@ def _of_pieces(fields: Mapping[str, Any], pattern: str | None) -> Imported:
         )
     if fields.get("tokenizer.ggml.remove_extra_whitespaces"):
         raise ValueError("it removes white space, so decoding could not restore a text")
+    pieces = list(map(sentencepiece.Piece, texts, scores, kinds))
     puts_space = fields.get("tokenizer.ggml.add_space_prefix", True) is not False
-    return sentencepiece.of_pieces(sentencepiece.Listed(texts, scores, kinds), puts_space=puts_space)
+    return sentencepiece.of_pieces(pieces, puts_space=puts_space)
 
 
 def _list_of(fields: Mapping[str, Any], key: str, kind: type) -> list[Any]:

@@ -354,41 +354,12 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
-def changed_bytes(vocabulary: Vocabulary, original: bytes) -> tuple[bytes, list[str]]:
+def changed_bytes(vocabulary: Vocabulary, original: bytes) -> bytes:
     """Return the `tokenizer.json` of a vocabulary with all that a file of another one holds beside it: the
-    template, truncation, padding and decoder. Special tokens in them get their ids here. Return also
-    sentences about what could not be kept.
-    """
+    template, truncation, padding and decoder. Special tokens have the same ids in both."""
     document, theirs = json.loads(to_bytes(vocabulary)), json.loads(original)
-    for key in ("normalizer", "pre_tokenizer", "decoder"):
-        document[key] = theirs.get(key)
-    lost: list[str] = []
-    for key, what in _BESIDE_IDS.items():
-        try:
-            document[key] = _renumbered(theirs.get(key), vocabulary.special_tokens)
-        except KeyError as unknown:
-            lost.append(f"{what}: left out, as {unknown.args[0]!r:.80} is not a special token")
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8"), lost
-
-
-def _renumbered(part: Any, ids: Mapping[str, int]) -> Any:
-    """Return a part of a file with the ids of its special tokens replaced; an unknown one is a KeyError."""
-    if not isinstance(part, dict):
-        return part
-    part = dict(part)
-    if part.get("type") == "Sequence":
-        part["processors"] = [_renumbered(step, ids) for step in part["processors"]]
-    for name in ("sep", "cls"):
-        if isinstance(part.get(name), list):
-            part[name] = [part[name][0], ids[part[name][0]]]
-    if part.get("type") == "TemplateProcessing":
-        part["special_tokens"] = {
-            name: {**named, "ids": [ids[text] for text in named["tokens"]]}
-            for name, named in part["special_tokens"].items()
-        }
-    if "pad_token" in part:
-        part["pad_id"] = ids[part["pad_token"]]
-    return part
+    kept = {key: theirs.get(key) for key in ("normalizer", "pre_tokenizer", "decoder", *_BESIDE_IDS)}
+    return json.dumps(document | kept, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
 def config_bytes(vocabulary: Vocabulary) -> bytes:

@@ -13,15 +13,13 @@ from bpetite._engine import covers_all_text
 from bpetite._internal.json import Json
 from bpetite.formats.shared.fields import flag, typed
 from bpetite.formats.shared.oniguruma import from_oniguruma, to_oniguruma
-from bpetite.formats.shared.sequences import sequence_of, single_pattern
+from bpetite.formats.shared.sequences import single_pattern
 from bpetite.normalization import Step
 from bpetite.patterns import PATTERNS, pattern_steps
 
 THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"
 """The separator of a pattern's steps, and the two steps that are not expressions (see docs/artifact.md)."""
 
-_DIGIT = r"\p{N}"
-_WORD = r"[\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]"
 
 _PUNCTUATION = (
     "(?!["
@@ -77,7 +75,7 @@ def pattern_of(pre_tokenizer: object) -> str:
         place = f"pre_tokenizer[{index}]"
         step = typed(value, dict, place if index else "pre_tokenizer")
         if step.get("type") != "ByteLevel":
-            expressions += expressions_of(step, place, after_bytes=bytes_from is not None)
+            expressions += expressions_of(step, place)
             continue
         if bytes_from is not None:
             raise ValueError(f"{place}: a second ByteLevel would replace bytes by characters twice")
@@ -106,21 +104,17 @@ def _with_escapes(expression: str) -> str:
     return expression.replace("\r", r"\r").replace("\n", r"\n")
 
 
-def expressions_of(step: Json, place: str, *, after_bytes: bool = False) -> list[str]:
+def expressions_of(step: Json, place: str) -> list[str]:
     """Return the expressions for a step: one or none."""
     kind = step.get("type")
     if kind == "Digits":
-        return [_DIGIT if flag(step, place, "individual_digits", default=False) else _DIGIT + "+"]
+        return [r"\p{N}" if flag(step, place, "individual_digits", default=False) else r"\p{N}+"]
     if kind == "Punctuation":
         return [_cutting(_PUNCTUATION, str(step.get("behavior", "Isolated")), place, invert=False)]
     if kind == "Split":
         return [_split(step, place)]
     if kind == "FixedLength" and type(length := step.get("length")) is int and 0 < length < 1000:
         return [rf"[\s\S]{{1,{length}}}"]
-    if after_bytes and kind == "WhitespaceSplit":  # No printable form of a byte is white space.
-        return []
-    if after_bytes and kind == "Whitespace":
-        return [f"{_WORD}+|{_WORD.replace('[', '[^', 1)}+"]
     if kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "CharDelimiterSplit"):
         raise ValueError(f"{place}: {kind} drops the text that it splits at; decoding cannot restore it")
     raise ValueError(f"{place}: {kind!r:.80} is not supported; Split, Digits, Punctuation and ByteLevel are")
@@ -181,7 +175,7 @@ def pre_tokenizer_of(pattern: str) -> Json:
     """
     if pattern == PATTERNS["none"]:
         return _byte_level()
-    steps = [inner for step in pattern_steps(pattern) for inner in sequence_of(step)]
+    steps = pattern_steps(pattern)
     bytes_from = steps.index(BYTES) if BYTES in steps else len(steps)
     before, behind = steps[:bytes_from], steps[bytes_from + 1 :]
     use_regex = before[-1:] == [PATTERNS["gpt2"]]

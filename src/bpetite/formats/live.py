@@ -1,7 +1,6 @@
 """Tokenizer objects of other libraries in, a vocabulary out.
 
-They are recognised by the module of their class; none of these libraries is imported here. Our own objects
-with their interfaces are read, too.
+They are recognised by their methods. Our own objects with their interfaces are read, too.
 """
 
 from __future__ import annotations
@@ -20,26 +19,17 @@ def read(tokenizer: Any) -> Imported:
     """Read a `tiktoken.Encoding`, a `tokenizers.Tokenizer` or a tokenizer of transformers."""
     if isinstance(own := getattr(tokenizer, "_vocabulary", None), Vocabulary):
         return Imported(own, is_own=True)  # what `as_tiktoken` gives
-    libraries = {kind.__module__.partition(".")[0] for kind in type(tokenizer).__mro__}
-    if "tiktoken" in libraries:
+    if hasattr(tokenizer, "_mergeable_ranks"):
         return _of_tiktoken(tokenizer)
-    backend = getattr(tokenizer, "backend_tokenizer", None) if "transformers" in libraries else tokenizer
-    is_accelerated = type(backend).__module__ == "bpetite.interfaces.huggingface"
-    if backend is not None and (is_accelerated or libraries & {"tokenizers", "transformers"}):
-        tokenizers_library()
-        content = backend.to_str().encode("utf-8")
-        return huggingface.parse("the tokenizer", content).read_from(
-            "huggingface", {"tokenizer.json": content}
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if not hasattr(backend, "to_str"):
+        raise TypeError(
+            f"a tokenizer is a path, or an object of tiktoken, tokenizers or transformers, not "
+            f"{type(tokenizer).__name__}; save one of another library and load what it wrote"
         )
-    if "transformers" in libraries:
-        raise ValueError(
-            f"{type(tokenizer).__name__} holds no tokenizer of the tokenizers library; "
-            "save it and load the folder"
-        )
-    raise TypeError(
-        f"a tokenizer is a path, or an object of tiktoken, tokenizers or transformers, not "
-        f"{type(tokenizer).__name__}"
-    )
+    tokenizers_library()
+    content = backend.to_str().encode("utf-8")
+    return huggingface.parse("the tokenizer", content).read_from("huggingface", {"tokenizer.json": content})
 
 
 def _of_tiktoken(encoding: Any) -> Imported:

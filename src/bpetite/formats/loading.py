@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
-from bpetite._internal.json import naming, parse_object, parse_with_lists, refuse, refuse_mark
+from bpetite._internal.json import naming, parse_with_lists, refuse, refuse_mark
 from bpetite._internal.types import Missing, SpecialTokens
 from bpetite.formats import gguf, gpt2, huggingface, live, sentencepiece, tekken, tiktoken
 from bpetite.formats.shared import configuration
@@ -55,15 +55,10 @@ _OTHER_FORMATS = (
     (rb"\[(?:PAD|UNK|unused0)\]\r?\n", "a WordPiece vocabulary cannot be read; only byte-level BPE can"),
     (rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""", "an RWKV vocabulary cannot be read; only byte-level BPE can"),
     (rb'"(?:bpe_simple_vocab|#version)', "a CLIP vocabulary cannot be read; only byte-level BPE can"),
-    (rb"minbpe v[0-9]", "a model of minbpe cannot be read; give its tokens as ranks of tiktoken"),
     (
         rb"\x80[\x02-\x05]",
         "a pickle, as nanochat and rustbpe use it, is not read, as it could run any code; if you trust it, "
         "unpickle it yourself and load the object",
-    ),
-    (
-        rb"(?s:..\0\0....\x05\0\0\0<unk>)",
-        "a tokenizer.bin of llama2.c cannot be read; give the tokenizer.model that it was made from",
     ),
     (
         rb"(?s:......\0\0\{)",
@@ -152,7 +147,9 @@ def _is_called(pattern: str, given: str) -> bool:
 
 
 def _of_folder(folder: str, given: _Given) -> Imported:
-    names = sorted(name for name in os.listdir(folder) if _is_file_or_folder(os.path.join(folder, name)))
+    there = {name: os.path.join(folder, name) for name in os.listdir(folder)}
+    # Opening a pipe would wait for a writer.
+    names = sorted(name for name, path in there.items() if os.path.isfile(path) or os.path.isdir(path))
     files, others = _chosen_files(folder, names)
     paths = [os.path.join(folder, name) for name in files]
     others_said: list[str] = []
@@ -175,11 +172,6 @@ def _of_folder(folder: str, given: _Given) -> Imported:
     if found.original is not None and found.original.files:
         found = replace(found, original=_with_folder(found.original, folder, names))
     return found
-
-
-def _is_file_or_folder(path: str) -> bool:
-    """Whether there is something to read; opening a pipe would wait for a writer."""
-    return os.path.isfile(path) or os.path.isdir(path)
 
 
 def _chosen_files(folder: str, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
@@ -265,9 +257,6 @@ def _of_file(path: str, given: _Given) -> Imported:
             if re.match(pattern, beginning):
                 refuse(path, what)
         size = os.fstat(file.fileno()).st_size
-        is_binary = b"\0" in beginning and not beginning.startswith(b"{")
-        if is_binary and not sentencepiece.may_begin(beginning):
-            parse_object(path, beginning, "a tokenizer's JSON")  # says what is wrong
         if size > _MOST_READ:
             refuse(path, f"it has {size} bytes, but the file of a tokenizer at most {_MOST_READ}")
         content = beginning + file.read()

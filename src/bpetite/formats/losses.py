@@ -22,7 +22,7 @@ def check_holds(vocabulary: Vocabulary, what: str, instead: str) -> None:
     check_merges_bytes(vocabulary)
     flagged = [f"{text!r:.80}: {', '.join(flags)}" for text, flags in vocabulary.token_flags.items()]
     parts = {
-        f"the normalization {vocabulary.normalization}": vocabulary.normalization is not None,
+        f"the normalization {vocabulary.normalization!s:.80}": vocabulary.normalization is not None,
         "which token stands for unknown bytes": vocabulary.unknown is not None,
         f"flags of special tokens ({''.join(flagged[:1])})": bool(flagged),
         "two tokens of the same bytes": len(set(vocabulary.tokens.values())) < len(vocabulary.tokens),

@@ -5,12 +5,12 @@ Only the parts that decide ids are read: pieces with their scores and kinds, and
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple, cast
 
 from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.configuration import Configuration, NamedToken
@@ -33,14 +33,9 @@ Fields = dict[int, Any]
 """The fields of a part of the message by their numbers."""
 
 
-def may_begin(content: bytes) -> bool:
-    """Whether a message may begin so: its fields, and those of each of its parts, stand in any order."""
-    return content[:1] in {bytes([field << 3 | _BYTES]) for field in (_PIECE, _TRAINER, _NORMALIZER)}
-
-
 def is_model(content: bytes) -> bool:
     """Whether a file begins with a field of such a message: a piece, in most files, or settings."""
-    if not may_begin(content):
+    if content[:1] not in {bytes([field << 3 | _BYTES]) for field in (_PIECE, _TRAINER, _NORMALIZER)}:
         return False
     try:
         number, value = next(_fields(content))
@@ -50,24 +45,21 @@ def is_model(content: bytes) -> bool:
     return bool(inner) and (number != _PIECE or isinstance(inner.get(1), bytes))
 
 
-@dataclass(frozen=True)
-class Listed:
-    """The pieces of a file in the order of their ids."""
+class Piece(NamedTuple):
+    """A piece of a file, in which pieces stand in the order of their ids."""
 
-    texts: list[str] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    kinds: list[int] = field(default_factory=list)
+    text: str
+    score: float
+    kind: int
 
 
 def parse(content: bytes, beside: Configuration | None = None) -> Imported:
     """Read a file's content, and add the tokens that a configuration beside it names."""
-    pieces, trainer, normalizer = Listed(), Fields(), Fields()
+    pieces: list[Piece] = []
+    trainer, normalizer = Fields(), Fields()
     for number, value in _fields(content):
         if number == _PIECE and isinstance(value, bytes):
-            text, score, kind = _piece(len(pieces.texts), value)
-            pieces.texts.append(text)
-            pieces.scores.append(score)
-            pieces.kinds.append(kind)
+            pieces.append(_piece(len(pieces), value))
         elif number in (_TRAINER, _NORMALIZER) and isinstance(value, bytes):
             (trainer if number == _TRAINER else normalizer).update(_fields(value))
     if (kind := trainer.get(3, 1)) != _BPE:
@@ -89,18 +81,17 @@ def parse(content: bytes, beside: Configuration | None = None) -> Imported:
 
 
 def of_pieces(
-    pieces: Listed,
+    pieces: Sequence[Piece],
     *,
     puts_space: bool,
     steps: Sequence[Step] = (),
     beside: Configuration | None = None,
 ) -> Imported:
-    """Make a vocabulary of pieces (text, score and kind), in the order of ids, and of tokens beside them.
+    """Make a vocabulary of pieces in the order of ids, and of tokens beside them.
 
     `steps` come before the one that puts a space before a text.
     """
-    ids = dict(zip(pieces.texts, range(len(pieces.texts)), strict=True))
-    _check_pieces(pieces, ids)
+    ids, ranked = _ids_and_ranks(pieces)
     byte_ids: dict[int, int] = {}
     special_tokens: dict[str, int] = {}
     flags: dict[str, Sequence[str]] = {}
@@ -108,14 +99,14 @@ def of_pieces(
     removes = ("Replace", " {2,}", " ") in steps
     end: list[Step] = [("Replace", r" +\Z", "")] if removes else []
     one_space = normalizing([step for step in (*steps, *end) if step[0] == "Replace"])
-    for token_id in [token_id for token_id, kind in enumerate(pieces.kinds) if kind != _NORMAL]:
-        text, kind = pieces.texts[token_id], pieces.kinds[token_id]
+    others = [(own, *piece) for own, piece in enumerate(pieces) if piece.kind != _NORMAL]
+    for token_id, text, _, kind in others:
         # User-defined pieces are searched in the original text, with plain spaces.
         plain = text.replace(MARK, " ") if kind == _USER_DEFINED else text
         if kind == _USER_DEFINED and one_space(plain) != plain:
             raise ValueError(
                 f"user-defined piece {token_id} ({text!r:.80}) has spaces at an end, or several, "
-                "and remove_extra_whitespaces is on, which is not supported together",
+                "and remove_extra_whitespaces is on, which is not supported together"
             )
         if kind not in _SPECIAL or (kind == _USER_DEFINED and " " in text):
             continue  # One with a space is searched where all spaces are U+2581, so it is never found.
@@ -141,12 +132,12 @@ def of_pieces(
     vocabulary = vocabulary_of_pieces(
         Pieces(ids, byte_ids, True, special_tokens),
         None,
-        _ranked(pieces),
+        ranked,
         normalization=(*steps, *space, ("Replace", MARK, " "), *end),
         token_flags={text: names for text, names in flags.items() if names},
         added_tokens=user_defined,
         drops_space=puts_space,
-        unknown=(pieces.kinds.index(_UNKNOWN), True) if _UNKNOWN in pieces.kinds else None,
+        unknown=next(((own, True) for own, _, _, kind in others if kind == _UNKNOWN), None),
     )
     named = [f"added, as the files beside it say: {', '.join(map(repr, added))}"] if added else []
     return Imported(
@@ -161,7 +152,7 @@ def of_pieces(
 
 
 def _added_beside(
-    beside: Configuration, pieces: Listed, special_tokens: Mapping[str, int]
+    beside: Configuration, pieces: Sequence[Piece], special_tokens: Mapping[str, int]
 ) -> dict[str, NamedToken]:
     """Return the tokens that a configuration adds; one that contradicts the pieces is refused."""
     added: dict[str, NamedToken] = {}
@@ -169,52 +160,46 @@ def _added_beside(
         if text in special_tokens or token.token_id is None:
             continue
         token_id = token.token_id
-        if token_id < len(pieces.texts) and pieces.texts[token_id].replace(MARK, " ") != text:
-            raise ValueError(
-                f"the files beside it say that {token_id} is {text!r:.80}, but it is piece "
-                f"{pieces.texts[token_id]!r:.80}",
-            )
+        if token_id < len(pieces) and pieces[token_id].text.replace(MARK, " ") != text:
+            piece = f"it is piece {pieces[token_id].text!r:.80}"
+            raise ValueError(f"the files beside it say that {token_id} is {text!r:.80}, but {piece}")
         added[text] = token
     return added
 
 
-def _check_pieces(pieces: Listed, ids: Mapping[str, int]) -> None:
-    """Refuse pieces that are empty, appear twice or are of a kind that cannot be repeated."""
-    if "" in ids:
-        raise ValueError(f"piece {ids['']}: '' is empty")
-    if len(ids) < len(pieces.texts):
-        place, text = next(item for item in enumerate(pieces.texts) if ids[item[1]] != item[0])
-        raise ValueError(f"piece {ids[text]}: {text!r:.80} appears twice, at {place} first")
-    if _UNUSED in pieces.kinds:
-        place = pieces.kinds.index(_UNUSED)
-        text = pieces.texts[place]
-        raise ValueError(
-            f"piece {place}: {text!r:.80} is marked as unused: "
-            "what stands for it depends on the text around it",
-        )
+def _ids_and_ranks(pieces: Sequence[Piece]) -> tuple[dict[str, int], list[tuple[float, str]]]:
+    """Return the ids of pieces, and those of several characters with ranks: the highest score is the lowest.
+
+    Pieces that are empty, appear twice or are of a kind that cannot be repeated are refused.
+    """
+    ids: dict[str, int] = {}
+    ranked: list[tuple[float, str]] = []
+    for token_id, (text, score, kind) in enumerate(pieces):
+        if not text or text in ids:
+            what = f"appears twice, at {ids[text]} first" if text else "is empty"
+            raise ValueError(f"piece {token_id}: {text!r:.80} {what}")
+        if kind == _UNUSED:
+            what = "what stands for it depends on the text around it"
+            raise ValueError(f"piece {token_id}: {text!r:.80} is marked as unused: {what}")
+        ids[text] = token_id
+        if kind == _NORMAL and len(text) > 1:
+            if math.isnan(score):
+                raise ValueError(f"the score of {text!r:.80} is not a number")
+            ranked.append((-score, text))
+    return ids, ranked
 
 
-def _ranked(pieces: Listed) -> list[tuple[float, str]]:
-    """Return the pieces of several characters with their ranks: the highest score is the lowest."""
-    scored = zip(pieces.texts, pieces.scores, pieces.kinds, strict=True)
-    ranked = [(-score, text) for text, score, kind in scored if kind == _NORMAL and len(text) > 1]
-    if unordered := [text for score, text in ranked if math.isnan(score)]:
-        raise ValueError(f"the score of {unordered[0]!r:.80} is not a number")
-    return ranked
-
-
-def _normalization(normalizer: Fields, pieces: Listed) -> tuple[list[Step], list[str]]:
+def _normalization(normalizer: Fields, pieces: Sequence[Piece]) -> tuple[list[Step], list[str]]:
     """Return the first steps of the normalization, and assumptions about texts that do not come back."""
     steps: list[Step] = []
     said: list[str] = []
     if isinstance(compiled := normalizer.get(2), bytes) and compiled:
-        listed = zip(pieces.texts, pieces.kinds, strict=True)
-        symbols = {text for text, kind in listed if kind == _USER_DEFINED and text}
+        symbols = {text for text, _, kind in pieces if kind == _USER_DEFINED and text}
         # User-defined pieces are looked for first, and are kept as they are.
         begun = tuple(symbols)
         replaced = {text: new for text, new in replaced_texts(compiled).items() if not text.startswith(begun)}
         replaced |= {symbol: symbol for symbol in sorted(symbols)}
-        steps.append(("Map", json.dumps(replaced, ensure_ascii=False, sort_keys=True, separators=(",", ":"))))
+        steps.append(("Map", *chain.from_iterable(sorted(replaced.items()))))
         name = normalizer.get(1, b"")
         named = name.decode("utf-8", "replace") if isinstance(name, bytes) else "?"
         said.append(f"texts come back as they are normalized ({named!r:.40})")
@@ -229,11 +214,10 @@ def _normalization(normalizer: Fields, pieces: Listed) -> tuple[list[Step], list
 # The message ---------------------------------------------------------------------------------------------
 
 
-def _piece(place: int, message: bytes) -> tuple[str, float, int]:
-    """Return the text, score and kind of a piece."""
+def _piece(place: int, message: bytes) -> Piece:
     found: Fields = {1: b"", 2: b"\0\0\0\0", 3: _NORMAL, **dict(_fields(message))}
     try:
-        return found[1].decode("utf-8"), struct.unpack("<f", found[2])[0], found[3] + 0
+        return Piece(found[1].decode("utf-8"), struct.unpack("<f", found[2])[0], found[3] + 0)
     except UnicodeDecodeError as error:
         raise ValueError(f"piece {place}: not valid UTF-8 at byte {error.start}") from None
     except (AttributeError, TypeError, struct.error):

@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from bpetite._engine import base64_lines, covers_all_text, read_pattern, recover_merges, same_pattern
@@ -118,8 +119,6 @@ def vocabulary_of_ranks(
 
 
 def _special_ids(special_tokens: SpecialTokens, ranks: Iterable[int]) -> dict[str, int]:
-    if isinstance(special_tokens, str):
-        raise TypeError("special_tokens must be a list of strings or a dict of ids, not a string")
     if isinstance(special_tokens, Mapping):
         return dict(special_tokens)
     specials = listed_special_tokens(special_tokens)
@@ -171,26 +170,23 @@ def check_expressible(vocabulary: Vocabulary) -> None:
 
 def peer_encoding(vocabulary: Vocabulary, name: str, encode: Encodes) -> TiktokenEncoding:
     """Build a real `tiktoken.Encoding` that gives the same ids as `encode` (special tokens parsed)."""
-    import tiktoken
-
     check_expressible(vocabulary)
-    specials = dict(vocabulary.special_tokens)
-    for one in specials:
-        for other in specials:
-            if one != other and other.startswith(one):
-                raise ValueError(
-                    f"special tokens {one!r} and {other!r}: tiktoken does not say which one wins"
-                )
-    encoding = tiktoken.Encoding(
-        name,
-        pat_str=covering_pattern(vocabulary.pattern),
-        mergeable_ranks={token: token_id for token_id, token in vocabulary.tokens.items()},
-        special_tokens=specials,
-    )
+    for one, other in permutations(vocabulary.special_tokens, 2):
+        if other.startswith(one):
+            raise ValueError(f"special tokens {one!r} and {other!r}: tiktoken does not say which one wins")
+    encoding = made_encoding(name, vocabulary, {token: own for own, token in vocabulary.tokens.items()})
     check_same_ids(
         vocabulary, encode, lambda text: encoding.encode(text, allowed_special="all"), "the tiktoken.Encoding"
     )
     return encoding
+
+
+def made_encoding(name: str, vocabulary: Vocabulary, ranks: dict[bytes, int]) -> TiktokenEncoding:
+    """Make tiktoken's own object of ranks, with the pattern and the special tokens of a vocabulary."""
+    import tiktoken
+
+    pattern, specials = covering_pattern(vocabulary.pattern), dict(vocabulary.special_tokens)
+    return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=specials)
 
 
 def as_tiktoken_reads(pattern: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bpetite.formats.shared.difficult import Encodes
 from bpetite.formats.shared.imported import Original
-from bpetite.formats.tiktoken import covering_pattern
+from bpetite.formats.tiktoken import made_encoding
 from bpetite.normalization import normalizing, steps_in
 from bpetite.vocabulary import Vocabulary
 
@@ -35,15 +35,9 @@ def peer_encode(original: Original, vocabulary: Vocabulary) -> tuple[str, Encode
 
 def _tiktoken_encode(content: bytes, vocabulary: Vocabulary) -> Encodes:
     """Load ranks into tiktoken."""
-    import tiktoken
-
     lines = (line.split() for line in content.splitlines() if line.strip())
-    encoding = tiktoken.Encoding(
-        "the file",
-        pat_str=covering_pattern(vocabulary.pattern),
-        mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in lines},
-        special_tokens=dict(vocabulary.special_tokens),
-    )
+    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    encoding = made_encoding("the file", vocabulary, ranks)
     normalizer = normalizing(steps_in(vocabulary.normalization))
     return lambda text: encoding.encode(normalizer(text), allowed_special="all")
 
