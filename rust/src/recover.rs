@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::token_numbers::{NO_TOKEN, Spellings};
 use crate::vocabulary::shown;
 use crate::watch::{Pulse, Watch};
-use crate::workers::{each_on, thread_count};
+use crate::workers::{each, thread_count};
 
 const NONE: u32 = NO_TOKEN;
 
@@ -54,7 +54,7 @@ pub fn last_merges(
     watch: &mut dyn Watch,
 ) -> Result<Vec<Option<[u32; 3]>>> {
     let (threads, pulse) = (thread_count(None, usize::MAX), &mut Pulse::of(watch));
-    let found = each_on(threads, tokens.chunks(TOKENS_PER_ITEM), pulse, |tokens, pulse| {
+    let found = each(threads, tokens.chunks(TOKENS_PER_ITEM), pulse, |tokens, pulse| {
         let mut merge_run = MergeRun::default();
         let last = |&token: &&[u8]| {
             pulse.beat(token.len())?;

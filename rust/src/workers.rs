@@ -344,18 +344,9 @@ pub fn thread_count(wanted: Option<usize>, items: usize) -> usize {
     wanted.unwrap_or_else(cores).clamp(1, MAX_THREADS).min(items.max(1))
 }
 
-/// Run a job on every item, on one thread per item as far as memory allows, and return the results in the order of the
+/// Run a job on every item, on up to so many threads as far as memory allows, and return the results in the order of the
 /// items. The calling thread takes part, and reports meanwhile. Of several errors, that of the first item is returned.
 pub fn each<T: Send, R: Send>(
-    items: impl IntoIterator<Item = T>,
-    pulse: &mut Pulse<'_>,
-    job: impl Fn(T, &mut Pulse<'_>) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
-    each_on(usize::MAX, items, pulse, job)
-}
-
-/// The same on up to so many threads.
-pub fn each_on<T: Send, R: Send>(
     threads: usize,
     items: impl IntoIterator<Item = T>,
     pulse: &mut Pulse<'_>,
@@ -400,16 +391,16 @@ mod tests {
     fn results_come_in_the_order_of_items() {
         let double = |item: u32, _: &mut Pulse<'_>| Ok(2 * item);
         assert_eq!(
-            each(0..9, &mut Pulse::of(&mut Unwatched), double).unwrap(),
+            each(9, 0..9, &mut Pulse::of(&mut Unwatched), double).unwrap(),
             [0, 2, 4, 6, 8, 10, 12, 14, 16]
         );
-        assert!(each([], &mut Pulse::of(&mut Unwatched), double).unwrap().is_empty());
+        assert!(each(9, [], &mut Pulse::of(&mut Unwatched), double).unwrap().is_empty());
     }
 
     #[test]
     fn the_first_error_is_returned_and_ends_the_others() {
         for _ in 0..20 {
-            let result = each(0..3, &mut Pulse::of(&mut Unwatched), |item, pulse| match item {
+            let result = each(3, 0..3, &mut Pulse::of(&mut Unwatched), |item, pulse| match item {
                 0 => Ok(()),
                 1 => Err(Error::Value("first".into())),
                 _ => loop {

@@ -31,7 +31,7 @@ use sorted::Merged;
 use crate::error::{Error, Result};
 use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Stage, Watch};
-use crate::workers::{each_on, thread_count};
+use crate::workers::{each, thread_count};
 
 pub use feed::Documents;
 pub use sorted::CountRows;
@@ -52,10 +52,13 @@ pub struct CountTable {
     count_unmatched: bool,
     shards: Box<[Shard; SHARDS]>,
     /// The memory limit in bytes.
-    limit: Option<u64>,
-    total: u128,
-    documents: u64,
-    bytes: u64,
+    pub limit: Option<u64>,
+    /// The sum of all counts.
+    pub total: u128,
+    /// The number of documents, without empty ones.
+    pub documents: u64,
+    /// The number of bytes of text that were read.
+    pub bytes: u64,
 }
 
 impl CountTable {
@@ -77,21 +80,6 @@ impl CountTable {
     /// The number of distinct pretokens.
     pub fn distinct(&self) -> Result<usize> {
         self.shards.iter().map(Shard::distinct).sum()
-    }
-
-    /// The sum of all counts.
-    pub fn total(&self) -> u128 {
-        self.total
-    }
-
-    /// The number of documents, without empty ones.
-    pub fn documents(&self) -> u64 {
-        self.documents
-    }
-
-    /// The number of bytes of text that were read.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// The size of the table in bytes.
@@ -216,7 +204,7 @@ impl CountTable {
         // Runs of one pretoken may be added to reach the count.
         let least = if runs.is_empty() { min_count } else { 1 };
         let threads = thread_count(threads, SHARDS);
-        let sorted = each_on(threads, self.shards.iter(), pulse, |shard, _| shard.sorted(least))?;
+        let sorted = each(threads, self.shards.iter(), pulse, |shard, _| shard.sorted(least))?;
         Merged::of(&runs, sorted.into_iter().flatten())?.visit(&mut frequent(min_count, visitor))
     }
 
@@ -234,11 +222,6 @@ impl CountTable {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             self.shards.iter_mut().for_each(|shard| shard.set_budget((limit / SHARDS).max(1)));
         }
-    }
-
-    /// The memory limit in bytes, if there is one.
-    pub fn limit(&self) -> Option<u64> {
-        self.limit
     }
 
     /// If memory is limited and the table takes more than `most` bytes, move all of it to temporary files.

@@ -20,9 +20,8 @@ const BYTES_PER_MERGE: usize = 128;
 
 /// Prior merges.
 pub struct Prior {
-    /// The rank of each pair; for equal pairs the first one counts.
-    ranks: HashMap<u64, u32>,
-    merges: Vec<[Code; 3]>,
+    /// The rank and the result of each pair; for equal pairs the first one counts.
+    merges: HashMap<u64, (u32, Code)>,
 }
 
 /// The merges that may apply to a word: their ranks, and the places of their left tokens.
@@ -32,7 +31,7 @@ impl Prior {
     /// Adds the merges' tokens to `tokens`; refuses a merge whose result does not follow from its pair.
     pub fn new(merges: &[MergeRow], tokens: &mut Tokens) -> Result<Self> {
         memory::ensure(merges.len() * BYTES_PER_MERGE)?;
-        let mut prior = Self { ranks: HashMap::new(), merges: Vec::with_capacity(merges.len()) };
+        let mut prior = Self { merges: HashMap::new() };
         let refused = |row, reason: String| Err(Error::Value(format!("prior_merges: row {row} {reason}")));
         for (row, &[left, right, result]) in merges.iter().enumerate() {
             let (known, largest) = (tokens.len() as u64 - u64::from(FIRST), left.max(right));
@@ -45,8 +44,7 @@ impl Prior {
             if made != result {
                 return refused(row, format!("makes symbol {made}, not {result}"));
             }
-            prior.ranks.entry(key_of(left, right)).or_insert(row as u32);
-            prior.merges.push([left, right, code]);
+            prior.merges.entry(key_of(left, right)).or_insert((row as u32, code));
         }
         Ok(prior)
     }
@@ -62,7 +60,7 @@ impl Prior {
         if self.merges.is_empty() {
             return Ok(());
         }
-        workers::each(slots.split(threads), pulse, |words, pulse| {
+        workers::each(threads, slots.split(threads), pulse, |words, pulse| {
             let mut candidates = Candidates::new();
             words
                 .split_mut(|slot| slot.code() == BOUNDARY)
@@ -79,12 +77,13 @@ impl Prior {
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
         let span = |code: Code| spans[code as usize] as usize;
+        let merge_at = |word: &[S], at: usize, next: usize| {
+            let right = word.get(next)?;
+            self.merges.get(&key_of(word[at].code(), right.code())).copied()
+        };
         // Adds the merge of the tokens at two places, if there is one.
         let offer = |candidates: &mut Candidates, word: &[S], at: usize, next: usize| {
-            let key = word.get(next).map(|right| key_of(word[at].code(), right.code()));
-            if let Some(&rank) = key.and_then(|key| self.ranks.get(&key)) {
-                candidates.push(Reverse((rank, at)));
-            }
+            candidates.extend(merge_at(word, at, next).map(|(rank, _)| Reverse((rank, at))));
         };
         pulse.beat(word.len())?;
         let mut at = 0;
@@ -95,12 +94,11 @@ impl Prior {
         }
         while let Some(Reverse((rank, at))) = candidates.pop() {
             pulse.beat(1)?;
-            let [left, right, joined] = self.merges[rank as usize];
-            let middle = at + span(left);
-            if word[at].code() != left || word.get(middle).is_none_or(|slot| slot.code() != right) {
+            let middle = at + span(word[at].code());
+            let Some((_, joined)) = merge_at(word, at, middle).filter(|&(now, _)| now == rank) else {
                 continue;
-            }
-            let end = middle + span(right);
+            };
+            let end = middle + span(word[middle].code());
             replace(&mut word[at..end], middle - at, joined);
             if at > 0 {
                 offer(candidates, word, at - span(word[at - 1].code()), at);

@@ -137,8 +137,9 @@ fn directly<S: SlotWidth>(
         let (left, right) = codes_of(key);
         left as usize * codes + right as usize
     };
-    let sections = slots.sections(plan.tuning.threads);
-    let mut counted = workers::each(sections.clone(), pulse, |section, pulse| {
+    let threads = plan.tuning.threads;
+    let sections = slots.sections(threads);
+    let mut counted = workers::each(threads, sections.clone(), pulse, |section, pulse| {
         let mut counters = Cells::<Counter>::new(codes * codes, Content::LateZeros)?;
         slots.each_pair(section, plan.spans, pulse, |pair| {
             let counter = &mut counters[place_of(pair.key)];
@@ -179,7 +180,7 @@ fn directly<S: SlotWidth>(
         recount.follow(found, list)?;
     }
     let positions = recount.lists.shared();
-    workers::each(sections.into_iter().zip(counted), pulse, |(section, mut counters), pulse| {
+    workers::each(threads, sections.into_iter().zip(counted), pulse, |(section, mut counters), pulse| {
         slots.each_pair(section, plan.spans, pulse, |pair| {
             let counter = &mut counters[place_of(pair.key)];
             if counter.count > 0 {
@@ -203,7 +204,7 @@ fn by_sorting<S: SlotWidth>(
     let of = occurrences.div_ceil(plan.tuning.sorted).max(1).next_multiple_of(threads);
     loop {
         let slots = &*slots;
-        let parts = workers::each_on(threads, 0..of, pulse, |nth, pulse| {
+        let parts = workers::each(threads, 0..of, pulse, |nth, pulse| {
             let room = occurrences / of * 2;
             sorted(slots, plan, Range { nth, of, room }, pulse)
                 .and_then(|sorted| count(sorted, slots, plan, least, pulse))

@@ -15,6 +15,7 @@
 //! Slots have 16 bits while all codes fit, then 32. Both widths use the same memory, so they are widened in place.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -25,6 +26,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::memory::cells::{Cells, Content};
 use crate::prefetch::prefetch;
+use crate::token_numbers::Keyed;
 use crate::watch::Pulse;
 use crate::workers;
 
@@ -81,35 +83,22 @@ pub struct Layout {
     groups: Vec<(u64, u64)>,
 }
 
-/// Slots of counts below this are summed in an array, others by sorting.
-const SMALL: usize = 1 << 12;
-
 impl Layout {
     /// Measures the words of a share; words without a pair are left out.
     pub fn measure<W: Words>(words: &W, share: Share, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<Self> {
         let span = |unit: &W::Unit| u64::from(spans[(words.symbol(*unit) + FIRST) as usize]);
         let is_uniform = spans.iter().all(|&span| span == 1);
-        let mut small = vec![0u64; SMALL];
-        let mut groups: Vec<(u64, u64)> = Vec::new();
+        let mut slots_of = HashMap::with_hasher(Keyed::random());
         words.visit(share, &mut |word, count| {
             pulse.beat(word.len())?;
-            if word.len() < 2 || count == 0 {
-                return Ok(());
-            }
-            let slots = 1 + if is_uniform { word.len() as u64 } else { word.iter().map(span).sum() };
-            match small.get_mut(usize::try_from(count).unwrap_or(usize::MAX)) {
-                Some(sum) => *sum += slots,
-                None => memory::push(&mut groups, (count, slots))?,
+            if word.len() >= 2 && count > 0 {
+                let slots = if is_uniform { word.len() as u64 } else { word.iter().map(span).sum() };
+                *slots_of.entry(count).or_insert(0) += 1 + slots;
             }
             Ok(())
         })?;
-        groups.extend((0..).zip(small).filter(|&(_, slots)| slots > 0));
+        let mut groups = memory::gathered(slots_of)?;
         groups.sort_unstable_by_key(|&(count, _)| Reverse(count));
-        groups.dedup_by(|next, group| {
-            let is_equal = next.0 == group.0;
-            group.1 += if is_equal { next.1 } else { 0 };
-            is_equal
-        });
         Ok(Self { share, groups })
     }
 
@@ -126,25 +115,16 @@ impl Layout {
         slots: &mut [S],
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
-        // Where the next word of each group begins, and the group of each small count.
-        let (mut next, mut group_of, mut end) = (Vec::with_capacity(self.groups.len()), vec![0; SMALL], 0);
-        for (group, &(count, needed)) in self.groups.iter().enumerate() {
-            next.push(end);
+        // Where the next word of each count begins.
+        let (mut next_of, mut end) = (HashMap::with_hasher(Keyed::random()), 0);
+        for &(count, needed) in &self.groups {
+            next_of.insert(count, end);
             end += needed as usize;
-            if count < SMALL as u64 {
-                group_of[count as usize] = group;
-            }
         }
         words.visit(self.share, &mut |word, count| {
             pulse.beat(word.len())?;
-            if word.len() < 2 || count == 0 {
-                return Ok(());
-            }
-            let group = match usize::try_from(count).ok().and_then(|count| group_of.get(count)) {
-                Some(&group) => group,
-                None => self.groups.partition_point(|&(larger, _)| larger > count),
-            };
-            let mut at = next[group];
+            let Some(next) = next_of.get_mut(&count).filter(|_| word.len() >= 2) else { return Ok(()) };
+            let mut at = *next;
             for &unit in word {
                 let code = words.symbol(unit) + FIRST;
                 let span = spans[code as usize] as usize;
@@ -155,7 +135,7 @@ impl Layout {
                 slots[at] = S::of(code);
                 at += span;
             }
-            next[group] = at + 1;
+            *next = at + 1;
             Ok(())
         })
     }
@@ -236,7 +216,9 @@ impl<S: SlotWidth> Slots<S> {
             work.push((layout, own));
             rest = others;
         }
-        workers::each(work, pulse, |(layout, slots), pulse| layout.place(words, spans, slots, pulse))?;
+        workers::each(layouts.len(), work, pulse, |(layout, slots), pulse| {
+            layout.place(words, spans, slots, pulse)
+        })?;
         Ok(filled)
     }
 

@@ -203,7 +203,6 @@ fn train_engine(
     let words = SymbolWords { words: &words, counts: &counts };
     Training::new(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)?
         .train(&mut Unwatched)
-        .map(|merges| merges.to_vec())
 }
 
 fn check(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[MergeRow]) {

@@ -2,13 +2,15 @@
 //!
 //! Bytes are stored where ties are decided by them or tokens are shared.
 
+use std::collections::HashMap;
+
 use crate::error::{Error, Result};
 use crate::key::HashSeed;
-use crate::key::table::{HashTable, TableSlot};
 use crate::memory;
 use crate::memory::cells::Plain;
 use crate::memory::rows::Rows;
 use crate::prefetch::prefetch;
+use crate::token_numbers::Keyed;
 
 /// The number of a token inside the merge stage. Two codes are reserved; those of the symbols follow.
 pub type Code = u32;
@@ -26,8 +28,8 @@ pub struct Tokens {
     /// The bytes of all tokens, concatenated, or of none.
     bytes: Vec<u8>,
     keeps_bytes: bool,
-    /// If tokens are shared: those that merges may result in.
-    shared: Option<HashTable<SharedToken>>,
+    /// If tokens are shared: those that merges may result in, by the hashes of their bytes.
+    shared: Option<HashMap<u64, Vec<Code>, Keyed>>,
     seed: HashSeed,
 }
 
@@ -58,7 +60,7 @@ impl Tokens {
             tokens: Rows::default(),
             bytes: Vec::new(),
             keeps_bytes: keeps_bytes || shares,
-            shared: if shares { Some(HashTable::with_capacity(0)?) } else { None },
+            shared: shares.then(|| HashMap::with_hasher(Keyed::random())),
             seed: HashSeed::of_process(),
         };
         for _ in 0..FIRST {
@@ -81,7 +83,7 @@ impl Tokens {
             let known = tokens.spelled(start);
             let code = tokens.push(symbol.len() as u64, span as u64, start)?;
             if known.is_none() {
-                tokens.share(code)?;
+                tokens.share(code);
             }
         }
         Ok(tokens)
@@ -134,7 +136,7 @@ impl Tokens {
         }
         let span = u64::from(first.span) + u64::from(second.span);
         let code = self.push(first.length.saturating_add(second.length), span, start)?;
-        self.share(code)?;
+        self.share(code);
         Ok((code, true))
     }
 
@@ -162,39 +164,16 @@ impl Tokens {
     /// The shared token that the stored bytes from `start` on spell.
     fn spelled(&self, start: usize) -> Option<Code> {
         let (shared, bytes) = (self.shared.as_ref()?, &self.bytes[start..]);
-        let wanted = SharedToken { hash: self.seed.hash_bytes(bytes), code: BOUNDARY };
-        let is_it = |token: &SharedToken| token.hash == wanted.hash && self.bytes(token.code).1 == bytes;
-        shared.find(&wanted, is_it).map(|token| token.code)
+        let codes = shared.get(&self.seed.hash_bytes(bytes))?;
+        codes.iter().copied().find(|&code| self.bytes(code).1 == bytes)
     }
 
     /// Lets merges result in the token, if tokens are shared.
-    fn share(&mut self, code: Code) -> Result<()> {
-        let Some(mut shared) = self.shared.take() else { return Ok(()) };
-        let hash = self.seed.hash_bytes(self.bytes(code).1);
-        shared.make_room()?;
-        shared.insert(SharedToken { hash, code }, |_| false)?;
-        self.shared = Some(shared);
-        Ok(())
-    }
-}
-
-/// A token that merges may result in. A free slot has code 0.
-#[derive(Clone, Copy, Default)]
-struct SharedToken {
-    hash: u64,
-    code: Code,
-}
-
-// SAFETY: it consists of integers and padding, for which any bytes are valid.
-unsafe impl Plain for SharedToken {}
-
-impl TableSlot for SharedToken {
-    fn is_free(&self) -> bool {
-        self.code == BOUNDARY
-    }
-
-    fn hash(&self, seed: HashSeed) -> u64 {
-        seed.hash_number(self.hash)
+    fn share(&mut self, code: Code) {
+        let hash = self.shared.is_some().then(|| self.seed.hash_bytes(self.bytes(code).1));
+        if let (Some(shared), Some(hash)) = (&mut self.shared, hash) {
+            shared.entry(hash).or_default().push(code);
+        }
     }
 }
 

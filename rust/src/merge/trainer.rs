@@ -19,13 +19,8 @@ use super::tuning::{
 use super::{MergeRow, Rules, Share, Words};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::memory::cells::Plain;
-use crate::memory::rows::Rows;
 use crate::watch::{Pulse, Stage, Watch};
 use crate::workers;
-
-// SAFETY: it consists of integers, for which any bytes are valid.
-unsafe impl Plain for MergeRow {}
 
 /// A training whose words are all taken over: it needs nothing else to learn merges.
 pub struct Training<'r> {
@@ -58,8 +53,9 @@ impl<'r> Training<'r> {
         let of = tuning.threads;
         let shares = (0..of).map(|nth| Share { nth, of });
         let spans = tokens.spans();
-        let layouts =
-            workers::each(shares, &mut pulse, |share, pulse| Layout::measure(words, share, &spans, pulse))?;
+        let layouts = workers::each(of, shares, &mut pulse, |share, pulse| {
+            Layout::measure(words, share, &spans, pulse)
+        })?;
         let slots: u64 = layouts.iter().map(Layout::slots).sum();
         if slots > MAX_SLOTS {
             return Err(Error::Memory(format!(
@@ -88,8 +84,7 @@ impl<'r> Training<'r> {
             tuning,
             base_tokens,
             spans,
-            // Some merges result in known tokens.
-            merges: Rows::with_capacity(expected_tokens / 8 * 9)?,
+            merges: Vec::new(),
             tokens,
             threshold: u64::MAX,
             pairs: PairTable::with_capacity(0)?,
@@ -101,7 +96,7 @@ impl<'r> Training<'r> {
     }
 
     /// Learns the merges.
-    pub fn train(self, watch: &mut dyn Watch) -> Result<Rows<MergeRow>> {
+    pub fn train(self, watch: &mut dyn Watch) -> Result<Vec<MergeRow>> {
         let Self { slots, mut trainer } = self;
         let mut pulse = pulse_of(watch, trainer.rules);
         let wide = match slots {
@@ -147,7 +142,7 @@ struct Trainer<'r> {
     base_tokens: usize,
     /// The span of every token.
     spans: Vec<u32>,
-    merges: Rows<MergeRow>,
+    merges: Vec<MergeRow>,
     /// A pair that is not in `pairs` has a lower count; before the first count, the largest number.
     threshold: u64,
     pairs: PairTable,
@@ -248,7 +243,7 @@ impl Trainer<'_> {
         self.prefetch_neighbours(task);
         self.update(task, is_new)?;
         self.replaced.list_positions(&self.spans, self.lists.shared());
-        self.merges.push([left - FIRST, right - FIRST, joined - FIRST])?;
+        memory::push(&mut self.merges, [left - FIRST, right - FIRST, joined - FIRST])?;
         pulse.finished = self.merges.len() as u64;
         pulse.beat(positions + 1)?;
         if self.lists.has_grown(self.tuning.growth_per_entry * self.pairs.size()) {

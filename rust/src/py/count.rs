@@ -60,7 +60,7 @@ impl PyCountTable {
         on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let limits = Limits { threads: num_threads.0, memory: memory_limit };
-        let mut watch = PyWatch { progress: progress.as_ref(), documents: on_documents.as_ref() };
+        let mut watch = PyWatch { documents: on_documents.as_ref(), ..PyWatch::of(progress.as_ref()) };
         Ok(py.detach(|| self.table.add_files(&paths, limits, &mut watch))?)
     }
 
@@ -96,7 +96,7 @@ impl PyCountTable {
         on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let limits = Limits { threads: num_threads.0, memory: memory_limit };
-        let mut watch = PyWatch { progress: None, documents: on_documents.as_ref() };
+        let mut watch = PyWatch { documents: on_documents.as_ref(), ..PyWatch::default() };
         let batches = batches.try_iter()?.unbind();
         self.count(py, limits, &mut watch, move |py| {
             let Some(batch) = calls::next(batches.bind(py))? else { return Ok(None) };
@@ -168,22 +168,22 @@ impl PyCountTable {
 
     #[getter]
     fn memory_limit(&self) -> Option<u64> {
-        self.table.limit()
+        self.table.limit
     }
 
     #[getter]
     fn total(&self) -> u128 {
-        self.table.total()
+        self.table.total
     }
 
     #[getter]
     fn documents(&self) -> u64 {
-        self.table.documents()
+        self.table.documents
     }
 
     #[getter]
     fn bytes(&self) -> u64 {
-        self.table.bytes()
+        self.table.bytes
     }
 }
 

@@ -5,15 +5,14 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+use super::PyWatch;
 use super::arguments::Threads;
 use super::count::PyCountTable;
 use super::vocabulary::{bytes_of, merge_rows};
-use super::{PyWatch, call_with};
 use crate::count::CountTable;
 use crate::error::Result;
 use crate::memory;
 use crate::merge::{Rules, Share, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
-use crate::watch::{Stage, Watch};
 use crate::workers::thread_count;
 
 /// Learns merges from words that are sequences of symbol numbers.
@@ -99,7 +98,7 @@ pub fn train_merges<'py>(
     let prior = prior_merges.map_or(Ok(&[][..]), merge_rows)?;
     let symbol_of = &symbols_of_bytes(base)?;
     let threads = thread_count(num_threads.0, usize::MAX);
-    let mut watch = ExpectingWatch { watch: PyWatch::of(progress.as_ref()), expect: expect.as_ref() };
+    let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
     let training = {
         let table = &counts.try_borrow()?.table;
         let words = Pretokens { table, min_count, symbol_of };
@@ -114,23 +113,6 @@ pub fn train_merges<'py>(
     }
     let merges = py.detach(|| training.train(&mut watch))?;
     bytes_of(py, merges.as_flattened())
-}
-
-/// Passes on reports, and calls the caller's `expect(bytes)` with the memory that merging is expected to take.
-struct ExpectingWatch<'a> {
-    watch: PyWatch<'a>,
-    expect: Option<&'a Py<PyAny>>,
-}
-
-impl Watch for ExpectingWatch<'_> {
-    fn report(&mut self, stage: Stage, done: u64, total: u64) -> Result<()> {
-        self.watch.report(stage, done, total)
-    }
-
-    fn expect(&mut self, bytes: u64) -> Result<()> {
-        let Some(expect) = self.expect else { return Ok(()) };
-        call_with(expect, bytes)
-    }
 }
 
 /// The frequent pretokens of a table as words whose symbols are bytes.

@@ -91,17 +91,18 @@ fn system_message(error: &std::io::Error, code: i32) -> String {
     message.strip_suffix(&format!(" (os error {code})")).unwrap_or(&message).to_owned()
 }
 
-/// Checks for signals (Ctrl-C) and calls the caller's `progress(stage, done, total)` and `documents(so_far)`; it takes
-/// the GIL only for these moments.
+/// Checks for signals (Ctrl-C) and calls the caller's `progress(stage, done, total)`, `documents(so_far)` and
+/// `expect(bytes)`; it takes the GIL only for these moments.
 #[derive(Default)]
 pub struct PyWatch<'a> {
     pub progress: Option<&'a Py<PyAny>>,
     pub documents: Option<&'a Py<PyAny>>,
+    pub expect: Option<&'a Py<PyAny>>,
 }
 
 impl<'a> PyWatch<'a> {
     pub fn of(progress: Option<&'a Py<PyAny>>) -> Self {
-        Self { progress, documents: None }
+        Self { progress, ..Self::default() }
     }
 }
 
@@ -118,13 +119,17 @@ impl Watch for PyWatch<'_> {
     }
 
     fn documents(&mut self, so_far: u64) -> Result<()> {
-        let Some(documents) = self.documents else { return Ok(()) };
-        call_with(documents, so_far)
+        call_with(self.documents, so_far)
+    }
+
+    fn expect(&mut self, bytes: u64) -> Result<()> {
+        call_with(self.expect, bytes)
     }
 }
 
-/// Calls a Python function with a number, from work that has released the GIL.
-fn call_with(function: &Py<PyAny>, number: u64) -> Result<()> {
+/// Calls a Python function with a number, if there is one, from work that has released the GIL.
+fn call_with(function: Option<&Py<PyAny>>, number: u64) -> Result<()> {
+    let Some(function) = function else { return Ok(()) };
     calls::attach(|py| calls::call(function.bind(py), &(number,).into_pyobject(py)?).map(drop))
         .map_err(raised)
 }
