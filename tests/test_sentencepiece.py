@@ -13,6 +13,7 @@ from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import sentencepiece
@@ -24,6 +25,7 @@ from bpetite import Tokenizer, accelerate
 from bpetite._character_encoder import encode as specified
 from bpetite._encoder import encode as byte_specified
 from bpetite._persistence import artifact_bytes, vocabulary_of
+from bpetite.formats import sentencepiece as our_reader
 from bpetite.formats.sentencepiece import parse
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.pieces import Pieces, vocabulary_of_pieces
@@ -126,6 +128,13 @@ def test_a_model_is_kept_in_an_artifact_and_a_pickle(name: str, tmp_path: Path) 
         tok.truncate(300)
     with pytest.raises(ValueError, match="cannot be extended"):
         tok.extend(["abc"], 1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def maps_of_characters_are_read_once() -> Iterator[None]:
+    """Each takes a second, and most models here have one of four."""
+    with mock.patch.object(our_reader, "replaced_texts", cache(our_reader.replaced_texts)):
+        yield
 
 
 RULES = ["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"]
