@@ -25,8 +25,8 @@ from bpetite import Tokenizer, accelerate
 from bpetite._character_encoder import encode as specified
 from bpetite._encoder import encode as byte_specified
 from bpetite._persistence import artifact_bytes, vocabulary_of
-from bpetite.formats import sentencepiece as our_reader
 from bpetite.formats.sentencepiece import parse
+from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.pieces import Pieces, vocabulary_of_pieces
 from bpetite.show.explain import Explainer
@@ -133,7 +133,7 @@ def test_a_model_is_kept_in_an_artifact_and_a_pickle(name: str, tmp_path: Path) 
 @pytest.fixture(scope="module", autouse=True)
 def maps_of_characters_are_read_once() -> Iterator[None]:
     """Each takes a second, and most models here have one of four."""
-    with mock.patch.object(our_reader, "replaced_texts", cache(our_reader.replaced_texts)):
+    with mock.patch("bpetite.formats.sentencepiece.replaced_texts", cache(replaced_texts)):
         yield
 
 

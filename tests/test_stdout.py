@@ -225,3 +225,14 @@ def test_a_message_that_cannot_be_written_leaves_the_exit_code(
 def test_messages_that_cannot_be_written_change_nothing(folder: Path, printer: str, environment: str) -> None:
     done = run(folder, PRINTERS[printer], environment, limits="exec 2>/dev/full")
     assert (done.returncode, bool(done.stdout)) == (0, True)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"]])
+def test_help_needs_no_docstrings(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "bpetite", *arguments]
+    told = [
+        subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONOPTIMIZE": level})
+        for level in ("", "2")
+    ]
+    assert told[0].stdout == told[1].stdout
+    assert b"bpetite train --input" in told[0].stdout

@@ -17,7 +17,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from types import ModuleType
+from pkgutil import get_data
 from typing import TYPE_CHECKING, NoReturn
 
 from bpetite._internal.arguments import on_command_line
@@ -116,8 +116,8 @@ class _Parser(argparse.ArgumentParser):
 
 def parser_of(name: str) -> argparse.ArgumentParser:
     """Return the parser of a command."""
-    module = _module_of(name)
-    about, examples = str(module.__doc__).split("\n\n", 1)
+    module = import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
+    about, examples = _about(name).split("\n\n", 1)
     raw = argparse.RawDescriptionHelpFormatter
     parser = _Parser(prog=f"bpetite {name}", description=about, epilog=examples, formatter_class=raw)
     add_shared(parser, "--quiet", "--no-color")
@@ -126,8 +126,10 @@ def parser_of(name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _module_of(name: str) -> ModuleType:
-    return import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
+def _about(name: str) -> str:
+    """Return the docstring of a command's module, from its source: with -OO, Python drops it."""
+    source = get_data("bpetite.cli.commands", f"{name.replace('-', '_')}.py") or b""
+    return source.decode("utf-8").split('"""')[1]
 
 
 def _without_command(word: str) -> Result:
@@ -152,7 +154,7 @@ def help_text() -> str:
     for title, names in GROUPS.items():
         groups += f"\n{title}\n"
         for name in names:
-            groups += f"  {name:<14} {str(_module_of(name).__doc__).split('.')[0]}\n"
+            groups += f"  {name:<14} {_about(name).split('.')[0]}\n"
     return f"""\
 Train byte-level BPE tokenizers exactly; encode and decode with them fast.
 
