@@ -7,7 +7,7 @@ file's tokenizer gives with `add_special_tokens=False`: templates that put token
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bpetite._constants import END_OF_TEXT_TOKEN
@@ -43,6 +43,9 @@ _SINGLE = {chr(byte) for byte in range(0x21, 0x7F)}
 
 _FLAGS = ("single_word", "lstrip", "rstrip")
 """How added tokens may be matched, beside `normalized`."""
+
+_PLACE = "model.merges[{}]".format
+"""Where a merge stands in a file."""
 
 _BESIDE_IDS = {
     "post_processor": "the template that puts tokens around a text",
@@ -120,7 +123,7 @@ class _Reader:
         cut_out = apart & self._ids.keys() if cuts else set()
         never_met = {text for text in cut_out if text.isascii() and " " not in text}
         vocabulary = vocabulary_of_pairs(
-            _without(self._ids, apart),
+            {text: token_id for text, token_id in self._ids.items() if text not in apart},
             merges,
             special_tokens=self._specials,
             pattern=pattern,
@@ -130,7 +133,7 @@ class _Reader:
             token_flags=token_flags,
             added_tokens=self._not_special,
             unknown=None if self._has_bytes or bytes_apart else self._unknown(merges),
-            place=_place,
+            place=_PLACE,
             cut_out=never_met - {self._unknown_text},
         )
         said = [assumed_pattern(pattern, "from the file")]
@@ -155,7 +158,8 @@ class _Reader:
             if name in self._ids and name not in self._specials
         }
         apart = {text for text in self._specials.keys() - marks if len(text) > 1}
-        ids = _without(self._ids, [*apart, *byte_names])
+        apart |= byte_names.keys()
+        ids = {text: token_id for text, token_id in self._ids.items() if text not in apart}
         merges = self._merges()
         vocabulary = vocabulary_of_pieces(
             Pieces(ids, byte_ids, before.has_marks, self._specials, frozenset(never_met)),
@@ -167,7 +171,7 @@ class _Reader:
             added_tokens=self._not_special,
             drops_space=before.drops_space,
             unknown=None if byte_ids else self._unknown(merges),
-            place=_place,
+            place=_PLACE,
         )
         said = ["pretokens are cut where no token reaches across (the file has no pattern)"]
         if before.pattern:
@@ -304,18 +308,6 @@ def _may_overlap(first: Collection[str], second: Collection[str]) -> bool:
         {text[0] for text in begun} & set("".join(others))
         for begun, others in ((first, second), (second, first))
     )
-
-
-def _place(rank: int) -> str:
-    """Where a merge stands in a file."""
-    return f"model.merges[{rank}]"
-
-
-def _without(ids: Mapping[str, int], left_out: Iterable[str]) -> dict[str, int]:
-    rest = dict(ids)
-    for spelled in left_out:
-        rest.pop(spelled, None)
-    return rest
 
 
 # Writing -----------------------------------------------------------------------------------------------

@@ -146,9 +146,7 @@ def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool
             writes_spaces = True
         elif kind == "Metaspace":
             writes_spaces = True
-            scheme = step.get("prepend_scheme")
-            drops = scheme != "never" if scheme is not None else step.get("add_prefix_space", True)
-            drops_space = "all" if drops else False
+            drops_space = "all" if _scheme(step, "decoder") != "never" else False
         elif _is(step, type="Strip", content=" ", start=1, stop=0):
             drops_space = True
         elif kind in ("ByteFallback", "Fuse"):

@@ -157,7 +157,7 @@ def _of_folder(folder: str, given: _Given) -> Imported:
         found = _of_two_files(paths[0], paths[1], given)
     else:
         beside = configuration.read_configuration(folder)
-        if files[0].endswith(".model") and beside.has_shifted_ids:
+        if files[0].endswith(".model") and beside.kind in configuration.SHIFTED:
             what = f"a {beside.kind}Tokenizer numbers the pieces of {files[0]} anew"
             refuse(folder, f"{what}, which cannot be read")
         given = replace(given, beside=beside)
@@ -228,7 +228,7 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
     beside = configuration.read_configuration(folder)
     if beside.kind == "CLIP":
         refuse(folder, "a CLIP vocabulary, whose words end in </w>, cannot be read")
-    if given.pattern is None and not beside.is_like_gpt2:
+    if given.pattern is None and beside.kind not in (None, *configuration.DEFAULTS):
         refuse(
             folder,
             f"it is of a {beside.kind}Tokenizer, whose pattern vocab.json and merges.txt do not hold; "

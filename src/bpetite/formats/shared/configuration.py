@@ -34,7 +34,7 @@ _FLAGS = ("lstrip", "rstrip", "single_word")
 _GPT2 = dict.fromkeys(("bos_token", "eos_token", "unk_token"), "<|endoftext|>")
 _ROBERTA = dict(zip(_NAMED, ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), strict=True))
 _DEBERTA = dict(zip(_NAMED, ("[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"), strict=True))
-_DEFAULTS: Mapping[str, Mapping[str, str]] = {
+DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys(("GPT2", "GPTNeo", "CodeGen"), _GPT2),
     **dict.fromkeys(("Roberta", "Bart", "Longformer", "LED", "Blenderbot"), _ROBERTA),
     "Deberta": _DEBERTA,
@@ -42,10 +42,10 @@ _DEFAULTS: Mapping[str, Mapping[str, str]] = {
 """The special tokens of the kinds of tokenizer that have GPT-2's two files and its pattern."""
 
 
-_SHIFTED = {"Nllb", "M2M100", "XLMRoberta", "MBart", "MBart50", "Camembert", "XGLM", "Barthez"}
+SHIFTED = {"Nllb", "M2M100", "XLMRoberta", "MBart", "MBart50", "Camembert", "XGLM", "Barthez"}
 """Kinds that number the pieces of a SentencePiece model anew."""
 
-_KINDS = {kind.lower(): kind for kind in (*_DEFAULTS, *_SHIFTED, "CLIP", "Qwen2", "Whisper")}
+_KINDS = {kind.lower(): kind for kind in (*DEFAULTS, *SHIFTED, "CLIP", "Qwen2", "Whisper")}
 _KINDS |= dict.fromkeys(("gpt_neo", "gptj", "opt"), "GPT2")
 """The kinds of tokenizer of models whose folders do not always name them."""
 
@@ -76,16 +76,6 @@ class Configuration:
     """Whether the kind is known from the model's `config.json`."""
 
     @property
-    def is_like_gpt2(self) -> bool:
-        """Whether two files of this kind mean GPT-2's pattern."""
-        return self.kind is None or self.kind in _DEFAULTS
-
-    @property
-    def has_shifted_ids(self) -> bool:
-        """Whether the ids of this kind are not those of its SentencePiece model."""
-        return self.kind in _SHIFTED
-
-    @property
     def ids(self) -> dict[str, int]:
         """The tokens whose ids are told."""
         return {text: token.token_id for text, token in self.tokens.items() if token.token_id is not None}
@@ -101,7 +91,7 @@ def read_configuration(folder: Path) -> Configuration:
     if not isinstance(decoder, dict):
         settings |= _document(folder, _MAP)
     with naming(os.path.join(folder, CONFIGURATION)):
-        special = _special({**_DEFAULTS.get(kind or "", {}), **settings})
+        special = _special({**DEFAULTS.get(kind or "", {}), **settings})
         if isinstance(decoder, dict):
             tokens = _tokens((_content(token), _number(key), token) for key, token in decoder.items())
     if not isinstance(decoder, dict):
