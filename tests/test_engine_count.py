@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -227,20 +228,27 @@ def test_documents_that_come_slowly_are_counted_while_more_of_them_come() -> Non
     assert counted(table) == {b"a": table.documents, b" b": table.documents}
 
 
-def test_batches_count_like_their_documents_and_errors_name_them() -> None:
+def test_columns_among_documents_count_like_their_texts() -> None:
     documents = ["a b", "", "c 東京", "a b c"]
-    table = _engine.CountTable(GPT2)
-    told: list[int] = []
-    batches = [("x", 0, 0, documents[:2]), ("y", 0, 0, []), ("y", 0, 0, documents[2:])]
-    table.add_batches(batches, on_documents=told.append)
-    assert counted(table) == expected(documents)
-    assert told[-1] == table.documents == 3
-    for first, begun, texts, place in (
-        (7, 5, [b"ab\xff"], "z: document 7: not valid UTF-8 at byte 7"),
-        (7, 5, [b"ab", b"\xff"], "z: document 8: not valid UTF-8 at byte 0"),
-    ):
-        with pytest.raises(ValueError, match=f"^{place}$"):
-            table.add_batches([("z", first, begun, texts)])
+    found = _engine.SplitTexts(b"|")
+    found.take_block("|".join([*documents, ""]).encode())
+    column = found.take()
+    cases: list[list[Any]] = [
+        [column, *documents, column, column],
+        [*documents, column, "x"],
+        [column[:0], "a"],
+    ]
+    for mixed in cases:
+        texts = [text for item in mixed for text in ([item] if isinstance(item, str) else item)]
+        table = _engine.CountTable(GPT2)
+        told: list[int] = []
+        table.add_documents(iter(mixed), on_documents=told.append)
+        assert counted(table) == expected(
+            [text if isinstance(text, str) else text.decode() for text in texts]
+        )
+        assert told[-1] == table.documents
+    with pytest.raises(ValueError, match=r"^document 5: not valid UTF-8 at byte 2$"):
+        _engine.CountTable(GPT2).add_documents([*documents, column[:1], b"ab\xff"])
 
 
 def test_any_number_of_threads_gives_the_same_counts() -> None:

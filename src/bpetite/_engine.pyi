@@ -1,6 +1,6 @@
 """The interface of the Rust engine (`rust/src/`), in the order in which data flows. Private to `bpetite`."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Sequence, Sized
 from os import PathLike
 from typing import Any, Literal, final, overload
 
@@ -217,23 +217,14 @@ class CountTable:
 
     def add_documents(
         self,
-        documents: Iterable[str | bytes] | Iterator[TextColumn],
+        documents: Iterable[str | bytes | TextColumn],
         *,
         num_threads: int | None = ...,
         memory_limit: int | None = None,
         progress: Progress | None = None,
-    ) -> None:
-        """Count documents."""
-
-    def add_batches(
-        self,
-        batches: Iterable[tuple[str, int, int, Sequence[str | bytes]]],
-        *,
-        num_threads: int | None = ...,
-        memory_limit: int | None = None,
         on_documents: Callable[[int], object] | None = None,
     ) -> None:
-        """Count batches: the name of an input, the number and offset of the first document, the texts."""
+        """Count documents, of which several may come as a column."""
 
     def add_counts(self, pretokens: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
         """Add pretokens (joined bytes and the end of each) and their counts."""

@@ -194,14 +194,14 @@ def _least_count(min_count: int, counts: Counts) -> int:
 
 def _check_memory(limit: int | None, expected: int) -> None:
     """Raise an error if merging would probably exceed the limit; warn if it exceeds the free memory."""
-    available = available_memory()
     takes = f"merging is expected to take {_gigabytes(expected)}"
     if limit is not None and expected > limit:
-        takes += f", but the limit is {_gigabytes(limit)}"
-        raise MemoryError(worded(lambda name: f"{takes}; a larger {name('min_count')} needs less"))
-    if available is not None and expected > available:
-        takes += f" of memory, but only {_gigabytes(available)} are free"
-        message = worded(lambda name: f"{takes}; a larger {name('min_count')} needs less")
+        what = f"{takes}, but the limit is {_gigabytes(limit)}"
+        raise MemoryError(worded(lambda name: f"{what}; a larger {name('min_count')} needs less"))
+    free = available_memory()
+    if free is not None and expected > free:
+        what = f"{takes} of memory, but only {_gigabytes(free)} are free"
+        message = worded(lambda name: f"{what}; a larger {name('min_count')} needs less")
         warnings.warn(message, RuntimeWarning, stacklevel=6)
 
 

@@ -52,11 +52,6 @@ pub trait Documents: Send + Sync {
 
     /// A document's name, for error messages.
     fn name(&self, index: usize) -> String;
-
-    /// The offset of a document's first byte, if it continues an earlier one.
-    fn offset(&self, _index: usize) -> u64 {
-        0
-    }
 }
 
 /// The documents of one call.
@@ -270,7 +265,7 @@ impl<D: Documents> PartWorker<'_, '_, '_, D> {
         };
         let start = begin + range.start;
         let text = simdutf8::compat::from_utf8(&text[range]).map_err(|bad| {
-            let offset = documents.offset(index) + (start + bad.valid_up_to()) as u64;
+            let offset = (start + bad.valid_up_to()) as u64;
             Error::NotUtf8 { input: documents.name(index), offset }
         })?;
         self.counter.count(text, start > 0 && cutter.cuts_inside_documents())

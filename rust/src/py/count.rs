@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use super::arguments::Threads;
 use super::columns::TextColumn;
-use super::texts::{Texts, bytes_of};
+use super::texts::bytes_of;
 use super::{PyWatch, calls, raised};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
@@ -64,7 +64,7 @@ impl PyCountTable {
         Ok(py.detach(|| self.table.add_files(&paths, limits, &mut watch))?)
     }
 
-    #[pyo3(signature = (documents, *, num_threads=Threads(None), memory_limit=None, progress=None))]
+    #[pyo3(signature = (documents, *, num_threads=Threads(None), memory_limit=None, progress=None, on_documents=None))]
     fn add_documents(
         &mut self,
         py: Python<'_>,
@@ -72,6 +72,7 @@ impl PyCountTable {
         num_threads: Threads,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
+        on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         if documents.is_instance_of::<PyString>() || documents.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err(
@@ -79,30 +80,17 @@ impl PyCountTable {
             ));
         }
         let limits = Limits { threads: num_threads.0, memory: memory_limit };
-        let mut watch = PyWatch::of(progress.as_ref());
-        let mut batching = Batching { documents: documents.try_iter()?.unbind(), number: 0 };
-        self.count(py, limits, &mut watch, move |py| batching.next(py))
-    }
-
-    /// Count batches of documents. Each batch is a tuple of a name and a number for error messages (that of its first
-    /// document), the offset of the first document if it continues one of an earlier batch, and the documents.
-    #[pyo3(signature = (batches, *, num_threads=Threads(None), memory_limit=None, on_documents=None))]
-    fn add_batches(
-        &mut self,
-        py: Python<'_>,
-        batches: &Bound<'_, PyAny>,
-        num_threads: Threads,
-        memory_limit: Option<u64>,
-        on_documents: Option<Py<PyAny>>,
-    ) -> PyResult<()> {
-        let limits = Limits { threads: num_threads.0, memory: memory_limit };
-        let mut watch = PyWatch { documents: on_documents.as_ref(), ..PyWatch::default() };
-        let batches = batches.try_iter()?.unbind();
-        self.count(py, limits, &mut watch, move |py| {
-            let Some(batch) = calls::next(batches.bind(py))? else { return Ok(None) };
-            let (name, first, offset, texts) = batch.extract::<(String, usize, u64, Bound<'_, PyAny>)>()?;
-            Ok(Some(NamedTexts { texts: Texts::new(&texts)?.held()?, name: Some(name), first, offset }))
-        })
+        let mut watch = PyWatch { documents: on_documents.as_ref(), ..PyWatch::of(progress.as_ref()) };
+        let mut batching = Batching { documents: documents.try_iter()?.unbind(), column: None, number: 0 };
+        let mut next = |counted: Vec<NumberedTexts>| {
+            calls::attach(|py| {
+                // References must be dropped while the GIL is held.
+                drop(counted);
+                batching.next(py)
+            })
+            .map_err(raised)
+        };
+        Ok(py.detach(|| self.table.add_documents(limits, &mut watch, &mut next))?)
     }
 
     fn add_counts(
@@ -199,38 +187,14 @@ fn pass_rows(visitor: &Py<PyAny>, rows: CountRows) -> Result<()> {
     .map_err(raised)
 }
 
-impl PyCountTable {
-    /// Count the batches of `next`, which is called in this thread.
-    fn count(
-        &mut self,
-        py: Python<'_>,
-        limits: Limits,
-        watch: &mut PyWatch<'_>,
-        mut next: impl FnMut(Python<'_>) -> PyResult<Option<NamedTexts>> + Send,
-    ) -> PyResult<()> {
-        let mut next = |counted: Vec<NamedTexts>| {
-            calls::attach(|py| {
-                // References must be dropped while the GIL is held.
-                drop(counted);
-                next(py)
-            })
-            .map_err(raised)
-        };
-        Ok(py.detach(|| self.table.add_documents(limits, watch, &mut next))?)
-    }
-}
-
-/// A batch of documents, with a name for error messages.
-struct NamedTexts {
+/// A batch of documents.
+struct NumberedTexts {
     texts: Py<TextColumn>,
-    name: Option<String>,
     /// The number of the first document.
     first: usize,
-    /// The offset of the first document, if it continues one of an earlier batch.
-    offset: u64,
 }
 
-impl Documents for NamedTexts {
+impl Documents for NumberedTexts {
     fn count(&self) -> usize {
         self.texts.get().count()
     }
@@ -244,34 +208,29 @@ impl Documents for NamedTexts {
     }
 
     fn name(&self, index: usize) -> String {
-        let number = self.first + index;
-        match &self.name {
-            Some(name) => format!("{name}: document {number}"),
-            None => format!("document {number}"),
-        }
-    }
-
-    fn offset(&self, index: usize) -> u64 {
-        if index == 0 { self.offset } else { 0 }
+        format!("document {}", self.first + index)
     }
 }
 
-/// Collects the documents of an iterable into batches; or it has only columns, of which each is a batch.
+/// Collects the documents of an iterable into batches; a column among them is a batch of its own.
 struct Batching {
     documents: Py<PyIterator>,
+    /// A column that comes after the batch that was collected last.
+    column: Option<Py<TextColumn>>,
     /// The number of the next document.
     number: usize,
 }
 
 impl Batching {
     /// Collect documents until they are large or many enough, the time is over, or none is left.
-    fn next(&mut self, py: Python<'_>) -> PyResult<Option<NamedTexts>> {
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<NumberedTexts>> {
         let (mut collected, mut size, began) = (Vec::new(), 0, Instant::now());
         let documents = self.documents.bind(py);
-        while size < BATCH_BYTES && collected.len() < BATCH_DOCUMENTS {
+        while self.column.is_none() && size < BATCH_BYTES && collected.len() < BATCH_DOCUMENTS {
             let Some(document) = calls::next(documents)? else { break };
             if let Ok(column) = document.cast::<TextColumn>() {
-                return Ok(Some(self.batch(column.clone().unbind())));
+                self.column = Some(column.clone().unbind());
+                break;
             }
             size += bytes_of(&document, || "documents".into())?.len();
             memory::push(&mut collected, document)?;
@@ -281,14 +240,14 @@ impl Batching {
             }
         }
         if collected.is_empty() {
-            return Ok(None);
+            return Ok(self.column.take().map(|column| self.batch(column)));
         }
         Ok(Some(self.batch(Py::new(py, TextColumn::held(collected)?)?)))
     }
 
-    fn batch(&mut self, texts: Py<TextColumn>) -> NamedTexts {
+    fn batch(&mut self, texts: Py<TextColumn>) -> NumberedTexts {
         let first = self.number;
         self.number += texts.get().count();
-        NamedTexts { texts, name: None, first, offset: 0 }
+        NumberedTexts { texts, first }
     }
 }

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +18,17 @@ from bpetite._internal.arguments import worded
 from bpetite._internal.integers import integer
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
-from bpetite._internal.types import Column, Progress, Special, Texts
+from bpetite._internal.types import Column, DType, Progress, Special, Texts
 from bpetite._internal.types import Path as AnyPath
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
-from bpetite.reading.batches import Batch, Ended, batches_of, one_side
+from bpetite.reading.batches import Batch, ReadInput, batches_of, one_side
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import naming_invalid, read_all
 from bpetite.reading.sources import Input, find_inputs
 from bpetite.tokenizer import Tokenizer
-
-Width = Literal["uint16", "uint32"]
-Encoded = tuple[Ids, NDArray[np.uint64]]
-"""Ids, and where each whole document ends in them."""
 
 SHARD_SIZE = 100_000_000
 
@@ -101,7 +97,7 @@ class Documents:
             for batch in made:
                 yield self, batch, batch.read - read
                 read = batch.read
-        yield self, Batch([], ended=[Ended(self.name, read, "")]), 0
+        yield self, Batch([], ended=[ReadInput(self.name, read)]), 0
 
 
 Source = Input | Documents
@@ -203,9 +199,11 @@ class Job:
             options=self.options.to_dict(self.dtype),
         )
 
-    def ids_of(self, source: Source, batch: Batch, progress: Progress | None = None) -> Encoded:
-        """Encode a batch on this thread."""
-        width: Width = "uint16" if self.dtype == "uint16" else "uint32"
+    def ids_of(
+        self, source: Source, batch: Batch, progress: Progress | None = None
+    ) -> tuple[Ids, NDArray[np.uint64]]:
+        """Encode a batch on this thread; return its ids, and where each whole document ends in them."""
+        width: DType = "uint16" if self.dtype == "uint16" else "uint32"
         with naming_invalid(source, batch, self.options.reading):
             ids, offsets = self.tokenizer._encoder.encode_batch_to_numpy(
                 batch.texts, self.options.special, width, 1, self.appended, progress

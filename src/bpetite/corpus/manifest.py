@@ -24,23 +24,12 @@ from bpetite._internal.files import write_fully, write_whole
 from bpetite._internal.json import Json, fields_of
 from bpetite._internal.names import local, recorded
 from bpetite.corpus.shards import Shard, ShardFile
+from bpetite.reading.batches import ReadInput
 
 FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 JOURNAL = ".journal.jsonl"
 TOKENIZER = "bpetite.json"
-
-
-@dataclass(frozen=True, slots=True)
-class ReadInput:
-    """An input that was read to its end."""
-
-    name: str
-    bytes: int
-    xxh3_128: str
-    documents: int
-    affected: int = 0
-    """How many documents were not UTF-8, and were repaired or skipped as the options say."""
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,9 @@ from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
 from bpetite.corpus.job import Corpus, Documents, Job, Options, Part, Read, named_stamp, read_sources
-from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest, ReadInput
+from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest
 from bpetite.corpus.shards import ShardWriter, remove_parts
+from bpetite.reading.batches import ReadInput
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input, size_of
 from bpetite.reading.threads import check_process, in_threads, threads_of
@@ -141,7 +143,8 @@ class _Run:
             self._go_on(end.documents)
             if self._taken < self._begun:
                 self._refuse_changed()
-            read = ReadInput(end.name, end.size, end.digest or self._prefix(), self._of_input, self._affected)
+            digest = end.xxh3_128 or self._prefix()
+            read = replace(end, xxh3_128=digest, documents=self._of_input, affected=self._affected)
             self._ended.append((self._taken, read))
             self._begin_input()
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from bpetite._engine import TextColumn, Xxh3128, is_utf8
 from bpetite._internal.arguments import several
@@ -25,16 +25,18 @@ _MOST_ROWS = 1 << 16
 """The maximum number of rows of a column in a batch: they may all be empty."""
 
 
-class Ended(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReadInput:
     """An input that was read to its end."""
 
     name: str
-    size: int
-    digest: str
+    bytes: int
+    xxh3_128: str = ""
     """The hash of its bytes, if asked for."""
-
     documents: int = 0
-    """The number of its documents in the batch."""
+    """The number of its documents; in a batch, of those that are there."""
+    affected: int = 0
+    """The number of documents that were not UTF-8, and were repaired or skipped as the options say."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Batch:
     read: int = 0
     """The number of bytes of the input that were read so far."""
 
-    ended: Sequence[Ended] = ()
+    ended: Sequence[ReadInput] = ()
     """The inputs that end here."""
 
 

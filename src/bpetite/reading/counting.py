@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import add
 
-from bpetite._engine import CountTable
+from bpetite._engine import CountTable, TextColumn
 from bpetite._internal.types import Limits, Progress
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import read_all
@@ -81,17 +81,15 @@ def _count_documents(
     """Let the engine count batches in any order, while more are read."""
     pieces = affected = read = 0
 
-    def batches() -> Iterator[tuple[str, int, int, Sequence[str | bytes]]]:
+    def texts() -> Iterator[str | bytes | TextColumn]:
         nonlocal pieces, affected, read
         threads = threads_of(limits["num_threads"])
-        for source, batch, more in read_all(inputs, reading, threads, in_order=False):
+        for _, batch, more in read_all(inputs, reading, threads, in_order=False):
             read += more
             pieces += batch.goes_on
             affected += batch.affected
-            # For error messages: bytes that are not UTF-8 become escapes.
-            name = source.name.encode("utf-8", "backslashreplace").decode("utf-8")
-            yield name, batch.first, batch.begun, batch.texts
+            yield from [batch.texts] if isinstance(batch.texts, TextColumn) else batch.texts
             progress.tell("counting", read, 0)
 
-    table.add_batches(batches(), on_documents=lambda done: progress.tell_documents(done - pieces), **limits)
+    table.add_documents(texts(), on_documents=lambda done: progress.tell_documents(done - pieces), **limits)
     return Tally(-pieces, 0, *((affected, 0) if reading.invalid == "replace" else (0, affected)))

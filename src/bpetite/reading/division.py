@@ -83,19 +83,15 @@ def _begins(file: BinaryIO, total: int, separator: bytes, size: int) -> Iterator
 
 def _begin_behind(file: BinaryIO, place: int, separator: bytes) -> int | None:
     """Return where the first record behind a place begins; None if there is none."""
-    kept = b""
-    try:
+    while True:
         file.seek(place)
-        while block := file.read(_PIECE):
-            block = kept + block
-            found = block.find(separator)
-            if found >= 0:
-                return place - len(kept) + found + len(separator)
-            place += len(block) - len(kept)
-            kept = block[max(len(block) - len(separator) + 1, 0) :]
-    except OSError:  # Its reader will meet it.
-        pass
-    return None
+        block = file.read(_PIECE)
+        found = block.find(separator)
+        if found >= 0:
+            return place + found + len(separator)
+        if len(block) < len(separator):
+            return None
+        place += len(block) - len(separator) + 1  # It may have begun.
 
 
 def _row_groups(source: Input, sizes: list[int], size: int) -> Iterator[Input]:

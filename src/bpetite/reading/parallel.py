@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from typing import Any
 
-from bpetite.reading.batches import Batch, Ended, refuse_invalid
+from bpetite.reading.batches import Batch, ReadInput, refuse_invalid
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
@@ -109,7 +109,7 @@ class _Reader:
             with contextlib.suppress(ValueError):  # The error is raised when the files are read one by one.
                 batch = self._together(sources)
             if batch is not None:
-                yield sources[0], batch, sum(ended.size for ended in batch.ended)
+                yield sources[0], batch, sum(ended.bytes for ended in batch.ended)
                 return
         for source in sources:
             yield from self._one(source)
@@ -132,7 +132,7 @@ class _Reader:
         if source.is_last:
             # A file that was not read from its beginning to its end is read once more.
             digest = (raw.digest or hash_input(source.name)[1]) if is_hashed else ""
-            yield source, Batch([], ended=[Ended(source.name, source.whole or read, digest)]), 0
+            yield source, Batch([], ended=[ReadInput(source.name, source.whole or read, digest)]), 0
 
     def _together(self, sources: Sequence[Input]) -> Batch | None:
         """Read small files together, unless one of them is not what its name and size promise."""
@@ -145,7 +145,7 @@ class _Reader:
             documents = self._split(content)
             texts += documents
             digest = hash_of(content) if self.is_hashed else ""
-            ended.append(Ended(source.name, len(content), digest, len(documents)))
+            ended.append(ReadInput(source.name, len(content), digest, len(documents)))
         batch = Batch(texts, ended=ended)
         refuse_invalid("", batch)
         return batch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import closing
 
 from bpetite._internal.types import Format
 from bpetite.reading.options import Reading
@@ -92,8 +93,5 @@ def is_plain_text(source: Input, reading: Reading) -> bool:
         return False
     if not source.is_local or source.is_part or not os.path.isfile(source.name):
         return False
-    raw = Raw(source)
-    try:
+    with closing(Raw(source)) as raw:
         return recognise(source.name, raw, reading.input_format) == ("text", None)
-    finally:
-        raw.close()
