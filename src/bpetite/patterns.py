@@ -6,6 +6,8 @@ the text between two matches, so that no text is lost.
 
 from __future__ import annotations
 
+import re
+
 from bpetite._constants import PRETOKENIZER_PATTERN
 from bpetite._internal.arguments import check_type
 
@@ -109,15 +111,7 @@ def _is_word(pattern: str) -> bool:
     >>> _is_word("qwen3.5"), _is_word("[a-z]+"), _is_word("a.b")
     (True, False, False)
     """
-    word, dot, version = pattern.partition(".")
-    letters = word.replace("-", "").replace("_", "")
-    return (
-        pattern.isascii()
-        and 3 <= len(word) <= 61
-        and word[0].isalpha()
-        and letters.isalnum()
-        and (not dot or version.isdecimal())
-    )
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{2,60}(?:\.[0-9]+)?", pattern) is not None
 
 
 def pattern_name(pattern: str) -> str | None:

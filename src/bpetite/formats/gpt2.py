@@ -22,7 +22,7 @@ from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
 from bpetite.formats.shared.merges import packed_lines, parts_of
 from bpetite.formats.shared.pairs import check_ids, vocabulary_of_pairs
-from bpetite.formats.shared.printable import from_printable, to_printable
+from bpetite.formats.shared.printable import from_printable, printable_or_text, to_printable
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary, listed_special_tokens
 
@@ -229,7 +229,7 @@ def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[in
     """Read `vocab.json` and `merges.txt` as bytes; tokens that are not in printable form are plain text."""
     with open(vocab_path, "rb") as file, naming(vocab_path):
         ids = _ids(vocab_path, file.read())
-        tokens = {token_id: _spelled_or_plain(text) for text, token_id in ids.items()}
+        tokens = {token_id: printable_or_text(text) for text, token_id in ids.items()}
     with open(merges_path, "rb") as file:
         packed, number_of = _packed_merges(merges_path, file.read())
     spelled = cache(from_printable)  # Each merge with a token asks for it again.
@@ -241,13 +241,6 @@ def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[in
         except (KeyError, ValueError):
             refuse(merges_path, f"line {number_of(rank)} is not a merge: {' '.join(parts)!r:.80}")
     return tokens, pairs
-
-
-def _spelled_or_plain(spelled: str) -> bytes:
-    try:
-        return from_printable(spelled)
-    except KeyError:
-        return spelled.encode("utf-8")
 
 
 def _ids(path: Path, content: bytes) -> dict[str, int]:

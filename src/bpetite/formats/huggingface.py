@@ -33,7 +33,7 @@ from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
 from bpetite.formats.shared.merges import has_part, packed_merges
 from bpetite.formats.shared.pairs import check_ids, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
-from bpetite.formats.shared.printable import from_printable, to_printable
+from bpetite.formats.shared.printable import printable_or_text, to_printable
 from bpetite.normalization import Step, normalizing, steps_in
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import MARK, Vocabulary
@@ -386,20 +386,13 @@ def _written_ids(vocabulary: Vocabulary) -> dict[str, int]:
             raise ValueError(
                 f"special token {text!r:.80} is spelled like token {spelled[text]} in a tokenizer.json"
             )
-        if vocabulary.whole_pretoken_first and _spells_other_text(text):
+        if vocabulary.whole_pretoken_first and printable_or_text(text) != text.encode("utf-8"):
             raise ValueError(
                 f"special token {text!r:.80} cannot be written: "
                 "its characters stand for other bytes in a tokenizer.json"
             )
         spelled[text] = token_id
     return dict(sorted(spelled.items(), key=lambda item: item[1]))
-
-
-def _spells_other_text(text: str) -> bool:
-    try:
-        return from_printable(text) != text.encode("utf-8")
-    except KeyError:
-        return False
 
 
 def _written_added_tokens(vocabulary: Vocabulary) -> list[Json]:

@@ -17,7 +17,7 @@ from bpetite.encoding.encoder import encoder_of
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.peers import tokenizers_library
-from bpetite.formats.shared.printable import from_printable
+from bpetite.formats.shared.printable import printable_or_text
 from bpetite.vocabulary import Vocabulary
 
 Trim = Literal["no", "yes", "keep first"]
@@ -146,18 +146,10 @@ class Settings:
     @cached_property
     def _spelled_otherwise(self) -> set[int]:
         """The tokens that the real tokenizer decodes to something else than the engine."""
-        decoded = {token_id: _decoded(self._real.id_to_token(token_id)) for token_id in self._added}
+        decoded = {token_id: printable_or_text(self._real.id_to_token(token_id)) for token_id in self._added}
         spelled = self._encoder.token_bytes
         others = {token_id for token_id, shown in decoded.items() if shown != spelled(token_id)}
         return others | (self._model.vocabulary.provisional - self._added.keys())
-
-
-def _decoded(name: str) -> bytes:
-    """Return what the real tokenizer decodes an added token to."""
-    try:
-        return from_printable(name)  # its text is the printable form of bytes, and stands for them
-    except KeyError:
-        return name.encode("utf-8")
 
 
 @dataclass(frozen=True)

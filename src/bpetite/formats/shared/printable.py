@@ -31,3 +31,15 @@ def from_printable(spelled: str) -> bytes:
     b' the'
     """
     return bytes([_BYTE[character] for character in spelled])
+
+
+def printable_or_text(spelled: str) -> bytes:
+    """Return the bytes of a printable form, or of any other text.
+
+    >>> printable_or_text("Ġthe"), printable_or_text("<a b>")
+    (b' the', b'<a b>')
+    """
+    try:
+        return from_printable(spelled)
+    except KeyError:
+        return spelled.encode("utf-8")
