@@ -123,7 +123,8 @@ def test_a_command_does_the_same_in_every_environment(folder: Path, printer: str
             (folder / link).symlink_to(target)
     told = [word.replace("corpus.txt", name).replace("tok.json", model) for word in PRINTERS[printer]]
     results = {}
-    for environment in STRANGE:
+    # What is buffered, and what Python warns of, does not depend on a name.
+    for environment in STRANGE if name == "corpus.txt" else ("nothing set", "ASCII"):
         done = run(folder, told, environment)
         assert done.returncode == 0, done.stderr
         assert "Warning" not in done.stderr.replace(name, "")
