@@ -49,6 +49,12 @@ def extremes(value: int, bits: int) -> list[int]:
     return sorted(number for number in wanted if smallest <= number <= largest and number != value)
 
 
+def write_anew(path: Path, content: bytes) -> None:
+    """Write a new file: if an old one is changed, some file systems write it to the disk at once."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+
+
 def with_each_number(content: bytes, start: int = 0, end: int | None = None) -> Iterator[bytes]:
     """Take all 1, 2, 4 and 8 bytes in a row as a number, and set it to its extremes."""
     for width in (1, 2, 4, 8):
@@ -158,7 +164,7 @@ def read_all(kind: str, folder: Path) -> None:
     outcomes = {"answer": 0, "error": 0}
     before = 0
     for number, content in enumerate(contents()):
-        path.write_bytes(content)
+        write_anew(path, content)
         try:
             read(path)
             outcomes["answer"] += 1
@@ -207,7 +213,7 @@ def test_what_the_files_of_a_shard_claim_is_held_to_their_size(shards: Path) -> 
         path = shards / name
         whole = path.read_bytes()
         for content in with_each_number(whole, 0, 160):
-            path.write_bytes(content)
+            write_anew(path, content)
             with contextlib.suppress(ValueError):
                 found = read(path, shard_format, "uint16")
                 assert len(found) * 2 <= len(content)
@@ -225,7 +231,7 @@ def test_a_manifest_with_any_number_is_refused_by_name_or_read(shards: Path) -> 
             content = json.loads(text[: found.start()] + str(number) + text[found.end() :])
             del content["sha256"]
             content["sha256"] = hashlib.sha256(_dumped(content)).hexdigest()
-            path.write_bytes(_dumped(content))
+            write_anew(path, _dumped(content))
             try:
                 corpus.verify(shards)
             except ValueError as error:
