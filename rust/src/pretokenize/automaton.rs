@@ -43,7 +43,10 @@ pub struct Automaton {
     pub states: usize,
     /// For each state, whether it can die before it reaches a match.
     may_fail: Vec<bool>,
-    pub cuts: Cuts,
+    /// For each atom, the atoms after which a cut before it changes no match.
+    keeps_matches: Vec<Atoms>,
+    /// The atoms that may lie in a gap.
+    in_gaps: Atoms,
 }
 
 const MATCHED: u16 = 1 << 15;
@@ -90,9 +93,9 @@ impl Automaton {
             }
         }
         let may_fail = may_fail(moves);
-        let cuts = Cuts { keeps_matches: vec![0; alphabet.count], in_gaps: 0 };
-        let mut automaton = Self { alphabet, table, shift, states, may_fail, cuts };
-        automaton.cuts = automaton.find_cuts();
+        let (keeps_matches, in_gaps) = (vec![0; alphabet.count], 0);
+        let mut automaton = Self { alphabet, table, shift, states, may_fail, keeps_matches, in_gaps };
+        automaton.find_cuts();
         automaton
     }
 
@@ -186,31 +189,32 @@ impl Automaton {
     /// are found as if the text ended there, if each state after `a` gives the same answer about a match that ends at `b`
     /// and at the end of the text. So all matches stay, and at most a gap that contains both `a` and `b` becomes two. If
     /// `b` certainly begins a match, it is in no gap.
-    fn find_cuts(&self) -> Cuts {
+    fn find_cuts(&mut self) {
         let line_feed = self.alphabet.ascii[usize::from(b'\n')];
-        let may_be_last = |atom: u8| self.alphabet.tells_final_line_feed() && atom == line_feed;
+        let tells_final_line_feed = self.alphabet.tells_final_line_feed();
+        let may_be_last = |atom: u8| tells_final_line_feed && atom == line_feed;
         let covers = self.matches_all_text();
-        let mut cuts = Cuts { keeps_matches: vec![0; self.alphabet.count], in_gaps: 0 };
         for b in (0..self.characters()).filter(|&b| !may_be_last(b)) {
-            cuts.in_gaps |= Atoms::from(!covers && !self.surely_begins(b)) << b;
+            self.in_gaps |= Atoms::from(!covers && !self.surely_begins(b)) << b;
             for a in (0..self.characters()).filter(|&a| !may_be_last(a)) {
                 let ends = (START..self.states as u16).map(|state| self.step(state, a).next).all(|state| {
                     let (to, end) = (self.step(state, b), self.step(state, self.alphabet.end));
                     to.next == DEAD && to.matched == end.matched
                 });
-                cuts.keeps_matches[usize::from(b)] |= Atoms::from(ends) << a;
+                self.keeps_matches[usize::from(b)] |= Atoms::from(ends) << a;
             }
         }
-        cuts
     }
-}
 
-/// Where a text may be cut.
-pub struct Cuts {
-    /// For each atom, the atoms after which a cut before it changes no match.
-    keeps_matches: Vec<Atoms>,
-    /// The atoms that may lie in a gap.
-    in_gaps: Atoms,
+    /// What a cut between two atoms does.
+    #[inline(always)]
+    pub fn cut_between(&self, before: u8, after: u8) -> CutEffect {
+        match self.keeps_matches[usize::from(after)] >> before & 1 != 0 {
+            true if self.in_gaps >> after & 1 == 0 => CutEffect::Nothing,
+            true => CutEffect::PartsGap,
+            false => CutEffect::Unknown,
+        }
+    }
 }
 
 /// What a cut between two characters does, wherever they are adjacent.
@@ -222,18 +226,6 @@ pub enum CutEffect {
     PartsGap,
     /// Not known.
     Unknown,
-}
-
-impl Cuts {
-    /// What a cut between two atoms does.
-    #[inline(always)]
-    pub fn between(&self, before: u8, after: u8) -> CutEffect {
-        match self.keeps_matches[usize::from(after)] >> before & 1 != 0 {
-            true if self.in_gaps >> after & 1 == 0 => CutEffect::Nothing,
-            true => CutEffect::PartsGap,
-            false => CutEffect::Unknown,
-        }
-    }
 }
 
 /// Join atoms for which all states have the same transitions. A final line feed keeps an atom of its own only if the

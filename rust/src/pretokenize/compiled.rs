@@ -46,7 +46,6 @@ pub struct Search {
     machine: MachineRun,
     /// How many bytes the automaton may be said to have looked at in vain.
     in_vain: usize,
-    is_slow: bool,
     /// A match that was found behind a gap.
     next: Option<(usize, usize)>,
 }
@@ -102,14 +101,13 @@ impl Compiled {
         run: &mut Search,
         pulse: &mut Pulse,
     ) -> Result<Option<usize>> {
-        let Some(automaton) = self.automaton.as_ref().filter(|_| !run.is_slow) else {
+        let Some(automaton) = self.automaton.as_ref().filter(|_| run.in_vain <= MOST_IN_VAIN) else {
             return self.machine.match_end(text, start, &mut run.machine, pulse);
         };
         let (end, looked) = automaton.match_end(text.as_bytes(), start, pulse)?;
         let matched = end.unwrap_or(start);
         let may_be_in_vain = MOST_IN_VAIN_PER_BYTE * (matched - start).max(1);
         run.in_vain = (run.in_vain + looked - matched).saturating_sub(may_be_in_vain);
-        run.is_slow = run.in_vain > MOST_IN_VAIN;
         Ok(end)
     }
 
@@ -147,7 +145,7 @@ impl Compiled {
         let Some(automaton) = &self.automaton else { return CutEffect::Unknown };
         let (after, end) = automaton.alphabet.at(text, place);
         match automaton.alphabet.before(text, place) {
-            Some(before) if place < text.len() && end <= text.len() => automaton.cuts.between(before, after),
+            Some(before) if place < text.len() && end <= text.len() => automaton.cut_between(before, after),
             _ => CutEffect::Unknown,
         }
     }

@@ -73,25 +73,24 @@ impl Expression {
 
     /// Whether the expression can match the empty text.
     pub fn can_be_empty(&self) -> bool {
-        match self {
-            Self::Set(_) => false,
-            Self::Sequence(parts) => parts.iter().all(Self::can_be_empty),
-            Self::Choice(parts) => parts.iter().any(Self::can_be_empty),
-            Self::Repeat { part, least, .. } => *least == 0 || part.can_be_empty(),
-            Self::Atomic(part) => part.can_be_empty(),
-            Self::Ahead { .. } | Self::End { .. } | Self::Start | Self::Behind { .. } => true,
-        }
+        self.is_empty_where(true)
     }
 
     /// Whether the expression matches, perhaps nothing, wherever it is tried.
     pub fn always_matches(&self) -> bool {
+        self.is_empty_where(false)
+    }
+
+    /// Whether the expression matches the empty text where each look at what is around holds, or where none does.
+    fn is_empty_where(&self, looks_hold: bool) -> bool {
+        let is_empty = |part: &Self| part.is_empty_where(looks_hold);
         match self {
-            Self::Sequence(parts) => parts.iter().all(Self::always_matches),
-            Self::Choice(parts) => parts.iter().any(Self::always_matches),
-            Self::Repeat { part, least, .. } => *least == 0 || part.always_matches(),
-            Self::Atomic(part) => part.always_matches(),
-            Self::Set(_) | Self::Ahead { .. } | Self::End { .. } => false,
-            Self::Start | Self::Behind { .. } => false,
+            Self::Set(_) => false,
+            Self::Sequence(parts) => parts.iter().all(is_empty),
+            Self::Choice(parts) => parts.iter().any(is_empty),
+            Self::Repeat { part, least, .. } => *least == 0 || is_empty(part),
+            Self::Atomic(part) => is_empty(part),
+            Self::Ahead { .. } | Self::End { .. } | Self::Start | Self::Behind { .. } => looks_hold,
         }
     }
 
