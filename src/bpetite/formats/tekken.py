@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from bpetite._internal.json import Json
@@ -68,10 +67,11 @@ def _token(rank: int, entry: Any) -> bytes:
     """Return the token of a rank."""
     if not isinstance(entry, dict) or type(entry.get("rank")) is not int or entry["rank"] != rank:
         raise ValueError(f"vocab[{rank}] must be an object with rank {rank}")
-    spelled, token = entry.get("token_bytes"), b""
-    if isinstance(spelled, str):
-        with suppress(ValueError):
-            token = binascii.a2b_base64(spelled)
+    spelled: Any = entry.get("token_bytes")
+    try:
+        token = binascii.a2b_base64(spelled)
+    except (TypeError, ValueError):
+        token = b""
     if not token or binascii.b2a_base64(token, newline=False).decode() != spelled:
         raise ValueError(f"vocab[{rank}].token_bytes: {spelled!r:.80} is not the base64 of a token")
     return token
