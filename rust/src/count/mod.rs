@@ -113,7 +113,11 @@ impl CountTable {
         pulse: &mut Pulse,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
-        self.limit_memory(limits.memory);
+        if let Some(limit) = limits.memory {
+            self.limit = Some(limit);
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            self.shards.iter_mut().for_each(|shard| shard.budget = (limit / SHARDS).max(1));
+        }
         let cutter = Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() };
         let (feed, shards) = (Feed::new(cutter), self.shards.each_mut().map(Mutex::new));
         let counter = || Counter::new(cutter, self.count_unmatched, &shards, &feed.queue.stop);
@@ -200,7 +204,7 @@ impl CountTable {
         pulse: &mut Pulse<'_>,
         visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
-        let runs: Vec<_> = self.shards.iter().flat_map(Shard::runs).collect();
+        let runs: Vec<_> = self.shards.iter().flat_map(|shard| shard.spill.runs()).collect();
         // Runs of one pretoken may be added to reach the count.
         let least = if runs.is_empty() { min_count } else { 1 };
         let threads = thread_count(threads, SHARDS);
@@ -213,15 +217,6 @@ impl CountTable {
         let mut sorted = CountRows::default();
         self.visit_sorted(min_count, threads, pulse, &mut |pretoken, count| sorted.push(pretoken, count))?;
         Ok(sorted)
-    }
-
-    /// Set the memory limit of the shards.
-    fn limit_memory(&mut self, limit: Option<u64>) {
-        if let Some(limit) = limit {
-            self.limit = Some(limit);
-            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            self.shards.iter_mut().for_each(|shard| shard.set_budget((limit / SHARDS).max(1)));
-        }
     }
 
     /// If memory is limited and the table takes more than `most` bytes, move all of it to temporary files.

@@ -11,7 +11,7 @@
 use std::mem::take;
 
 use super::sorted::Merged;
-use super::spill::{SortedRun, Spill, overflow};
+use super::spill::{Spill, overflow};
 use crate::error::Result;
 use crate::key::table::{HashTable, TableSlot};
 use crate::key::{HashSeed, Key};
@@ -77,9 +77,9 @@ pub struct Shard {
     table: HashTable<Entry>,
     arena: Vec<u8>,
     /// The runs that were written.
-    spill: Spill,
+    pub spill: Spill,
     /// The maximum size of the table and the arena in bytes; 0 for no limit.
-    budget: usize,
+    pub budget: usize,
 }
 
 /// The number of leading hash bits that choose the shard.
@@ -105,7 +105,7 @@ const MIN_SPILL: usize = if cfg!(test) { 1 } else { 1 << 17 };
 impl Shard {
     /// The number of distinct pretokens.
     pub fn distinct(&self) -> Result<usize> {
-        if !self.is_spilled() {
+        if self.spill.is_empty() {
             return Ok(self.table.entries());
         }
         let mut distinct = 0;
@@ -185,11 +185,6 @@ impl Shard {
         if self.budget > 0 { Content::Zeros } else { Content::LateZeros }
     }
 
-    /// Set the memory limit in bytes; 0 for no limit.
-    pub fn set_budget(&mut self, budget: usize) {
-        self.budget = budget;
-    }
-
     /// Write all counts in memory to a run and clear the tables.
     pub fn spill(&mut self) -> Result<()> {
         if self.table.entries() == 0 {
@@ -202,17 +197,7 @@ impl Shard {
 
     /// If anything was spilled, spill the rest: otherwise each reading would write it.
     pub fn settle(&mut self) -> Result<()> {
-        if self.is_spilled() { self.spill() } else { Ok(()) }
-    }
-
-    /// Whether anything was spilled.
-    pub fn is_spilled(&self) -> bool {
-        !self.spill.is_empty()
-    }
-
-    /// The runs that were spilled.
-    pub fn runs(&self) -> Vec<SortedRun> {
-        self.spill.runs()
+        if self.spill.is_empty() { Ok(()) } else { self.spill() }
     }
 
     /// The entries in memory with a count of at least `min_count`: the short ones and the long ones, both sorted.
@@ -231,8 +216,8 @@ impl Shard {
 
     /// Visit every pretoken and its count: sorted by bytes if anything was spilled, else in no particular order.
     pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
-        if self.is_spilled() {
-            return Merged::of(&self.runs(), self.sorted(1)?)?.visit(visitor);
+        if !self.spill.is_empty() {
+            return Merged::of(&self.spill.runs(), self.sorted(1)?)?.visit(visitor);
         }
         let mut entries = self.table.iter();
         entries.try_for_each(|entry| visitor(pretoken_of(entry.key, &self.arena, &mut [0; 16]), entry.count))

@@ -111,10 +111,6 @@ impl Recount {
         let lists = Lists::with_room(pairs, positions, occurrences / 100 * tuning.growth_percent)?;
         Ok(Self { threshold, followed, lists })
     }
-
-    fn follow(&mut self, &Found { key, count, .. }: &Found, list: u32) -> Result<()> {
-        self.followed.add(Followed { key, count, list }).map(drop)
-    }
 }
 
 /// The count of a pair in a section and the number of its occurrences; then whether and where they are listed.
@@ -177,7 +173,7 @@ fn directly<S: SlotWidth>(
             counter.count = 1;
             start += std::mem::replace(&mut counter.occurrences, start);
         }
-        recount.follow(found, list)?;
+        recount.followed.add(Followed { key: found.key, count: found.count, list })?;
     }
     let positions = recount.lists.shared();
     workers::each(threads, sections.into_iter().zip(counted), pulse, |(section, mut counters), pulse| {
@@ -227,7 +223,7 @@ fn by_sorting<S: SlotWidth>(
                 let (own, others) = rest.split_at(found.occurrences as usize);
                 if frequent(&found) {
                     let list = recount.lists.append(own)?;
-                    recount.follow(found, list)?;
+                    recount.followed.add(Followed { key: found.key, count: found.count, list })?;
                 }
                 rest = others;
             }
