@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -339,3 +340,12 @@ def test_a_tokenizer_that_was_just_trained_is_like_any_other() -> None:
     assert found == [again.encode("lower")] * 8
     with pytest.raises(AttributeError, match="'Tokenizer' object has no attribute 'encoder'"):
         _ = trained.encoder  # type: ignore[attr-defined]
+
+
+def test_an_encoder_is_made_when_it_is_needed(tmp_path: Path) -> None:
+    with mock.patch("bpetite.tokenizer.encoder_of", side_effect=AssertionError):
+        tok = Tokenizer.train("ab ab", 258)
+        tok.save(tmp_path / "tok.json")
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            _ = tok.nothing  # type: ignore[attr-defined]
+    assert tok.encode("ab ab") == Tokenizer.load(tmp_path / "tok.json").encode("ab ab")

@@ -90,6 +90,14 @@ class Tokenizer:
         self._set(_vocabulary=vocabulary, _encoder=encoder, _assumptions=assumptions)
         self._set(_memory=None, _original=None)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Encoder:
+            """Make the encoder of a vocabulary that was trained: many trainings end with a file."""
+            if name != "_encoder":
+                return object.__getattribute__(self, name)  # the usual error
+            return self._set(_encoder=encoder_of(self._vocabulary))._encoder
+
     def _set(self, **values: object) -> Self:
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -186,7 +194,8 @@ class Tokenizer:
             learnt = train_vocabulary(
                 counts, vocab_size, training, **limits, progress=report, keep_counts=is_given
             )
-            return cls(learnt)
+            trained = object.__new__(cls)
+            return trained._set(_vocabulary=learnt, _assumptions=(), _memory=None, _original=None)
 
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (`fit` shortens a text to a number of tokens).
