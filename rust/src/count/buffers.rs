@@ -47,10 +47,10 @@ impl<'a, 's> ShardBuffers<'a, 's> {
     pub fn add_entry(&mut self, entry: Entry, long: &[u8]) -> Result<()> {
         let shard = shard_of(entry.hash(self.seed));
         let Buffer { entries, bytes } = &mut self.buffers[shard];
-        entries.push(entry);
         if !long.is_empty() {
             memory::extend(bytes, long)?;
         }
+        entries.push(entry);
         if entries.len() < BUFFERED && bytes.len() < BUFFERED_BYTES { Ok(()) } else { self.flush(shard) }
     }
 

@@ -11,8 +11,6 @@
 use std::iter::zip;
 use std::ops::Range;
 
-use crate::portable;
-
 /// Byte strings that are looked for all at once.
 pub struct Candidates {
     /// In order, with their numbers.
@@ -210,7 +208,7 @@ impl Begins {
     /// The first 64 places from `from` on among which a string may begin; the end of the text without any.
     fn next(&self, text: &[u8], from: usize) -> Starts {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && !portable::is_wanted() {
+        if is_x86_feature_detected!("avx2") && !crate::portable::is_wanted() {
             // SAFETY: this machine was found to have the instructions.
             return unsafe { self.next_by_avx2(text, from) };
         }

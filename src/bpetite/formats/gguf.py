@@ -74,9 +74,8 @@ def read(path: Path, pattern: str | None = None) -> Imported:
     model = fields.get("tokenizer.ggml.model")
     read_model = {"gpt2": _of_pairs, "llama": _of_pieces}.get(str(model))
     if read_model is None:
-        raise ValueError(
-            f"its tokenizer is of kind {model!r:.40}, which cannot be read; only BPE ('gpt2', 'llama') can"
-        )
+        kind = f"of kind {model!r:.40}, which cannot be read; only BPE ('gpt2', 'llama') can"
+        raise ValueError(f"its tokenizer is {kind}" if model else "it holds no tokenizer")
     imported = replace(read_model(fields, pattern), extras=[*_extras(fields)])
     return imported.read_from("gguf", {path: kept}, is_kept=not has_weights)
 

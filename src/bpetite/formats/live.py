@@ -22,12 +22,13 @@ def read(tokenizer: Any) -> Imported:
     if hasattr(tokenizer, "_mergeable_ranks"):
         return _of_tiktoken(tokenizer)
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if not hasattr(backend, "to_str"):
+    if type(backend).__module__.partition(".")[0] == "tokenizers":
+        tokenizers_library()
+    elif not hasattr(backend, "to_str"):
         raise TypeError(
             f"a tokenizer is a path, or an object of tiktoken, tokenizers or transformers, not "
             f"{type(tokenizer).__name__}; save one of another library and load what it wrote"
         )
-    tokenizers_library()
     content = backend.to_str().encode("utf-8")
     return huggingface.parse("the tokenizer", content).read_from("huggingface", {"tokenizer.json": content})
 
