@@ -41,7 +41,7 @@ from bpetite._persistence import artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.encoding.display import ShownText, ShownToken
-from bpetite.encoding.encoder import EncodedParts, encoder_of
+from bpetite.encoding.encoder import EncodedParts, LaterEncoder, encoder_of
 from bpetite.encoding.fitting import Chunk, Fitting, any_of
 from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.shared.imported import Imported, Original, is_folder
@@ -79,7 +79,7 @@ class Tokenizer:
     __slots__ = ("__weakref__", "_assumptions", "_encoder", "_memory", "_original", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder
+    _encoder: Encoder | LaterEncoder
     _assumptions: tuple[str, ...]
     _memory: int | None  # what `with_memory` was given
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
@@ -90,13 +90,12 @@ class Tokenizer:
         self._set(_vocabulary=vocabulary, _encoder=encoder, _assumptions=assumptions)
         self._set(_memory=None, _original=None)
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Encoder:
-            """Make the encoder of a vocabulary that was trained: many trainings end with a file."""
-            if name != "_encoder":
-                return object.__getattribute__(self, name)  # the usual error
-            return self._set(_encoder=encoder_of(self._vocabulary))._encoder
+    def _made_encoder(self) -> Encoder:
+        encoder = self._encoder
+        if isinstance(encoder, LaterEncoder):
+            encoder = encoder_of(self._vocabulary)
+            self._set(_encoder=encoder)
+        return encoder
 
     def _set(self, **values: object) -> Self:
         for name, value in values.items():
@@ -195,7 +194,10 @@ class Tokenizer:
                 counts, vocab_size, training, **limits, progress=report, keep_counts=is_given
             )
             trained = object.__new__(cls)
-            return trained._set(_vocabulary=learnt, _assumptions=(), _memory=None, _original=None)
+            later = LaterEncoder(trained._made_encoder)
+            return trained._set(
+                _vocabulary=learnt, _encoder=later, _assumptions=(), _memory=None, _original=None
+            )
 
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (`fit` shortens a text to a number of tokens).
@@ -402,7 +404,7 @@ class Tokenizer:
         >>> pyarrow.array(column).to_pylist()
         [[256, 257], [], [256]]
         """
-        return columns.encoded(self._encoder, column, special, dtype, num_threads, append, nulls)
+        return columns.encoded(self._made_encoder(), column, special, dtype, num_threads, append, nulls)
 
     def encode_iterable(self, iterable: Iterable[str], *, special: Special = "parse") -> Iterator[int]:
         """Yield the ids of the joined text in constant memory, however it was divided.
@@ -486,7 +488,7 @@ class Tokenizer:
         >>> pyarrow.array(counts).to_pylist()
         [2, 0, 2]
         """
-        return columns.counted(self._encoder, column, special, num_threads, nulls)
+        return columns.counted(self._made_encoder(), column, special, num_threads, nulls)
 
     def fit(self, text: str, max_tokens: int, *, side: Side = "right", special: Special = "parse") -> str:
         """Shorten a text to at most `max_tokens` tokens; `side` is the side where the rest is cut off.
@@ -578,7 +580,7 @@ class Tokenizer:
         >>> pyarrow.array(texts).to_pylist()
         ['ab ab', '']
         """
-        return columns.decoded(self._encoder, column, errors, nulls)
+        return columns.decoded(self._made_encoder(), column, errors, nulls)
 
     def decode_stream(self, *, errors: str = "strict") -> DecodeStream:
         """Return a stream that decodes ids as they arrive; an incomplete character waits for the next ids.
@@ -922,7 +924,7 @@ class Tokenizer:
         """
         from bpetite.interfaces.tiktoken import Encoding
 
-        return Encoding(name, self._vocabulary, self._encoder)
+        return Encoding(name, self._vocabulary, self._made_encoder())
 
     def as_huggingface(self) -> HuggingFaceTokenizer:
         """Return this tokenizer with the interface of `tokenizers.Tokenizer`; tokenizers must be installed.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 from bpetite._engine import Encoder
 from bpetite.normalization import steps_in
@@ -39,3 +40,14 @@ def encoder_of(vocabulary: Vocabulary) -> Encoder:
         drops_unknown=vocabulary.drops_missing,
         drops_space=_DROPPED[vocabulary.drops_space],
     )
+
+
+class LaterEncoder:
+    """Stands for an encoder that is made when it is first used: many trainings end with a file."""
+
+    def __init__(self, make: Callable[[], Encoder]) -> None:
+        self._make = make
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the encoder, and ask it."""
+        return getattr(self._make(), name)
