@@ -264,7 +264,7 @@ WRONG: dict[str, tuple[Callable[[Any], object], list[Any], list[Any]]] = {
     "size": (lambda x: TRAINED.chunks("a", x), ["1", 1.5, None, True], [0]),
     "overlap": (lambda x: TRAINED.chunks("a", 3, overlap=x), ["1", 1.5, None, True], [-1, 3]),
     "add": (lambda x: TRAINED.extend(["a"], x), ["1", 1.5, None], [-1]),
-    "token": (TRAINED.token_id, ["a", 5, None, ["a"]], []),
+    "token": (TRAINED.token_id, [5, None, ["a"]], []),
     "samples": (lambda x: corpus.verify("missing", samples=x), ["1", 1.5, None], [-1]),
     "shard_size": (lambda x: corpus.Options(shard_size=x), ["1", 1.5, None], [0]),
     "num_merges": (lambda x: symbols.train_bpe([["a"]], x), ["1", 1.5, None], []),

@@ -1,6 +1,6 @@
 """The interface of the Rust engine (`rust/src/`), in the order in which data flows. Private to `bpetite`."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Sequence, Set, Sized
 from os import PathLike
 from typing import Any, Literal, final, overload
 
@@ -519,8 +519,8 @@ class Encoder:
     def decode_bytes(self, ids: Ids) -> bytes:
         """Return the joined bytes of ids."""
 
-    def decode_stream(self, errors: str = "strict") -> DecodeStream:
-        """Begin a text whose ids arrive one by one, or a few at a time."""
+    def decode_stream(self, errors: str = "strict", skipped: Set[int] = ...) -> DecodeStream:
+        """Begin a text whose ids arrive one by one, or a few at a time; the skipped ones are left out."""
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes of a token, which may be a special token."""

@@ -66,6 +66,13 @@ if TYPE_CHECKING:
 Tokens = str | int | Sequence[str | int]
 
 
+def _bytes_of(name: str, given: bytes | str) -> bytes:
+    if isinstance(given, str):
+        return given.encode("utf-8")
+    check_type(name, given, bytes, "bytes or a str")
+    return given
+
+
 class Tokenizer:
     """A vocabulary that encodes and decodes; immutable, thread-safe, picklable and hashable.
 
@@ -547,14 +554,26 @@ class Tokenizer:
 
     # Decoding ----------------------------------------------------------------------------------------
 
-    def decode(self, ids: Ids, *, errors: str = "strict") -> str:
+    def decode(self, ids: Ids, *, skip_special: bool = False, errors: str = "strict") -> str:
         """Decode ids. An unknown id raises `KeyError`; bytes that are not UTF-8 raise `UnicodeDecodeError`.
+
+        With `skip_special`, special tokens are left out; ordinary added tokens are not.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.decode([256, 257]), tok.decode([256, 0xC3], errors="replace")
         ('ab ab', 'ab\ufffd')
+        >>> tok.decode([256, 258]), tok.decode([256, 258], skip_special=True)
+        ('ab<|endoftext|>', 'ab')
         """
-        return self._encoder.decode(ids, errors)
+        return self._encoder.decode(self._without_special(ids) if skip_special else ids, errors)
+
+    def _special_ids(self) -> set[int]:
+        listed = self._vocabulary.special_tokens.items()
+        return {token_id for text, token_id in listed if text not in self._vocabulary.added_tokens}
+
+    def _without_special(self, ids: Ids) -> list[int]:
+        special = self._special_ids()
+        return [token_id for token_id in several("ids", "integers", ids) if token_id not in special]
 
     def decode_bytes(self, ids: Ids) -> bytes:
         """Return the bytes of ids, even if they are not UTF-8.
@@ -564,13 +583,16 @@ class Tokenizer:
         """
         return self._encoder.decode_bytes(ids)
 
-    def decode_batch(self, batch: Iterable[Ids], *, errors: str = "strict") -> list[str]:
+    def decode_batch(
+        self, batch: Iterable[Ids], *, skip_special: bool = False, errors: str = "strict"
+    ) -> list[str]:
         """Decode several rows of ids.
 
         >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256, 257], []])
         ['ab ab', '']
         """
-        return [self._encoder.decode(ids, errors) for ids in several("batch", "lists of ids", batch)]
+        rows = several("batch", "lists of ids", batch)
+        return [self.decode(ids, skip_special=skip_special, errors=errors) for ids in rows]
 
     def decode_column(self, column: Column, *, errors: str = "strict", nulls: Nulls = "error") -> Any:
         """Decode a column of lists of ids to a column of strings; `errors` is strict, replace or ignore.
@@ -582,14 +604,21 @@ class Tokenizer:
         """
         return columns.decoded(self._made_encoder(), column, errors, nulls)
 
-    def decode_stream(self, *, errors: str = "strict") -> DecodeStream:
+    def decode_stream(
+        self, *, prompt: Ids = (), skip_special: bool = False, errors: str = "strict"
+    ) -> DecodeStream:
         """Return a stream that decodes ids as they arrive; an incomplete character waits for the next ids.
+
+        Where the ids go on from those of a prompt, give these, too: their text is not repeated, but they
+        decide what becomes of a first space, and of a character that they begin.
 
         >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream()
         >>> stream.push(256), stream.push(0xC3), stream.push([0xA9]), stream.finish()
         ('ab', '', 'é', '')
         """
-        return self._encoder.decode_stream(errors)
+        stream = self._encoder.decode_stream(errors, self._special_ids() if skip_special else set())
+        stream.push(prompt)
+        return stream
 
     # Looking inside ----------------------------------------------------------------------------------
 
@@ -626,14 +655,37 @@ class Tokenizer:
         """
         return self._encoder.token_bytes(token_id)
 
-    def token_id(self, token: bytes) -> int:
+    def token_id(self, token: bytes | str) -> int:
         """Return the id of the token with these bytes; for special tokens, use `special_tokens`.
 
-        >>> Tokenizer.train("ab", 257).token_id(b"ab")
+        >>> Tokenizer.train("ab", 257).token_id("ab")
         256
         """
-        check_type("token", token, bytes, "bytes")
-        return self._vocabulary.id_of[token]
+        return self._vocabulary.id_of[_bytes_of("token", token)]
+
+    def tokens_with_prefix(self, prefix: bytes | str) -> list[int]:
+        """Return the ids of the tokens that begin with these bytes, in ascending order.
+
+        >>> tok = Tokenizer.train("low lower lowest", 262)
+        >>> [tok.token_bytes(token_id) for token_id in tok.tokens_with_prefix("lo")]
+        [b'lo', b'low']
+        """
+        begin = _bytes_of("prefix", prefix)
+        tokens = self._vocabulary.tokens.items()
+        return sorted(token_id for token_id, token in tokens if token.startswith(begin))
+
+    def is_canonical(self, ids: Ids) -> bool:
+        """Whether these ids are those that their text is encoded to; a model may write others.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.is_canonical([256, 257]), tok.is_canonical([97, 98])
+        (True, False)
+        """
+        given = [*several("ids", "integers", ids)]
+        try:
+            return self.encode(self.decode(given)) == given
+        except UnicodeDecodeError:
+            return False
 
     @property
     def vocabulary(self) -> Vocabulary:

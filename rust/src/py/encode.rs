@@ -5,6 +5,7 @@
 //! thread (`with_ids`); all others on threads, without the lock.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -324,9 +325,9 @@ impl PyEncoder {
         Ok((content.into_pyarray(py).into_any(), text_ends.into_pyarray(py)))
     }
 
-    #[pyo3(signature = (errors="strict"))]
-    fn decode_stream(&self, py: Python<'_>, errors: &str) -> PyResult<DecodeStream> {
-        DecodeStream::new(py, Arc::clone(&self.encoder), errors, self.drops)
+    #[pyo3(signature = (errors="strict", skipped=HashSet::new()))]
+    fn decode_stream(&self, py: Python<'_>, errors: &str, skipped: HashSet<u32>) -> PyResult<DecodeStream> {
+        DecodeStream::new(py, Arc::clone(&self.encoder), errors, self.drops, skipped)
     }
 
     fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {

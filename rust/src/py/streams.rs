@@ -1,5 +1,6 @@
 //! The Python classes `EncodeStream`, `GrowingEncoding` and `DecodeStream`: texts and ids that arrive piece by piece.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
@@ -128,6 +129,8 @@ pub struct DecodeStream {
     /// `codecs.getincrementaldecoder("utf-8")(errors)`
     decoder: Py<PyAny>,
     drops: Drops,
+    /// The ids that are left out.
+    skipped: HashSet<u32>,
     /// Whether nothing was decoded yet.
     is_first: bool,
 }
@@ -136,8 +139,10 @@ pub struct DecodeStream {
 impl DecodeStream {
     /// Decode one id or several, and return the text that is complete.
     fn push<'py>(&mut self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let is_one = ids.is_instance_of::<PyInt>() || !ids.hasattr("__len__")? && is_integer(ids)?;
-        let given = if is_one { vec![id_from(ids)?] } else { ids_from(ids)? };
+        // A scalar of an array library may have a length that cannot be asked for.
+        let is_one = ids.is_instance_of::<PyInt>() || ids.len().is_err() && is_integer(ids)?;
+        let mut given = if is_one { vec![id_from(ids)?] } else { ids_from(ids)? };
+        given.retain(|id| !self.skipped.contains(id));
         let drops = if self.is_first { self.drops } else { Drops::Nothing };
         let had_bytes = given.iter().any(|&id| self.encoder.tokens().length(id) != Some(0));
         let bytes = joined(ids.py(), self.encoder.tokens(), &given, drops)?;
@@ -159,7 +164,7 @@ impl DecodeStream {
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
         let decoder = self.decoder.bind(py);
         let errors: String = decoder.getattr("errors")?.extract()?;
-        let mut copy = Self::new(py, Arc::clone(&self.encoder), &errors, self.drops)?;
+        let mut copy = Self::new(py, Arc::clone(&self.encoder), &errors, self.drops, self.skipped.clone())?;
         copy.is_first = self.is_first;
         copy.decoder.call_method1(py, "setstate", (decoder.call_method0("getstate")?,))?;
         Ok(copy)
@@ -171,11 +176,17 @@ impl DecodeStream {
 }
 
 impl DecodeStream {
-    pub fn new(py: Python<'_>, encoder: Arc<Encoder>, errors: &str, drops: Drops) -> PyResult<Self> {
+    pub fn new(
+        py: Python<'_>,
+        encoder: Arc<Encoder>,
+        errors: &str,
+        drops: Drops,
+        skipped: HashSet<u32>,
+    ) -> PyResult<Self> {
         let codecs = py.import("codecs")?;
         codecs.call_method1("lookup_error", (errors,))?;
         let decoder = codecs.call_method1("getincrementaldecoder", ("utf-8",))?.call1((errors,))?;
-        Ok(Self { encoder, decoder: decoder.unbind(), drops, is_first: true })
+        Ok(Self { encoder, decoder: decoder.unbind(), drops, skipped, is_first: true })
     }
 
     fn decode<'py>(&self, bytes: &Bound<'py, PyBytes>, last: bool) -> PyResult<Bound<'py, PyAny>> {
