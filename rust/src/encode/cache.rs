@@ -170,15 +170,11 @@ impl<'a> CacheEntries<'a> {
     #[cold]
     #[inline(never)]
     pub fn find_nearby(self, key: &Key, place: u32) -> Option<CachedIds<'a>> {
-        for entry in self.probes(place) {
-            if let Some(cached) = entry.get(*key) {
-                return Some(cached);
-            }
-            if entry.is_free() {
-                return None;
-            }
-        }
-        None
+        let look = |entry: &'a Entry| match entry.get(*key) {
+            None if !entry.is_free() => None,
+            found => Some(found),
+        };
+        self.probes(place).find_map(look)?
     }
 }
 
