@@ -65,3 +65,17 @@ def test_unknown_bytes_have_places(kind: str, ids: list[int], places: list[tuple
     assert KINDS[kind].places("zzaz", ids) == places
     with pytest.raises(ValueError, match="these ids do not belong to this text"):
         KINDS[kind].places("bzzz", ids)
+
+
+def test_a_token_for_a_whole_pretoken_has_its_place_though_a_byte_of_it_has_no_token() -> None:
+    known = {byte: token for byte, token in BASE.items() if token != b"z"} | {300: b"az"}
+    encoder = _engine.Encoder(
+        pattern=r"\S+|\s+",
+        tokens=b"".join(known.values()),
+        ends=np.cumsum([*map(len, known.values())], dtype=np.uint64).tobytes(),
+        ids=np.array(list(known), dtype=np.uint32).tobytes(),
+        merges=np.empty((0, 3), np.uint32).tobytes(),
+        whole_pretoken_first=True,
+        drops_unknown=True,
+    )
+    assert encoder.places("az zb", encoder.encode("az zb")) == [(0, 2), (2, 3), (4, 5)]

@@ -297,7 +297,7 @@ impl Model {
     }
 
     /// The token that replaces a pretoken.
-    fn replacing(&self, pretoken: &[u8]) -> Option<u32> {
+    pub(super) fn replacing(&self, pretoken: &[u8]) -> Option<u32> {
         let lengths = self.replacing_lengths[usize::from(*pretoken.last()?)];
         if lengths & length_bit(pretoken) == 0 { None } else { self.replacing.get(pretoken).copied() }
     }

@@ -246,7 +246,9 @@ impl Model {
         ids: &mut Iter<u32>,
         spans: &mut Vec<Range<usize>>,
     ) -> Result<()> {
-        let is_merged = |&place: &usize| unknown.id().is_some() || self.merges.base(text[place]) != NO_ID;
+        // A token that replaces a pretoken has all of its bytes, also those without a token of their own.
+        let has_all = unknown.id().is_some() || self.replacing(&text[pretoken.clone()]).is_some();
+        let is_merged = |&place: &usize| has_all || self.merges.base(text[place]) != NO_ID;
         let merged: Vec<usize> = pretoken.filter(is_merged).collect();
         let (mut end, mut was_unknown) = (0, false);
         for &token in tokens {
