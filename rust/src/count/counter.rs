@@ -76,7 +76,8 @@ impl<'a, 's> Counter<'a, 's> {
         let buffers = ShardBuffers::new(shards)?;
         Ok(Self {
             cutter,
-            count_unmatched,
+            // Where no text is left between two matches, nobody has to ask whether a piece is one.
+            count_unmatched: count_unmatched || cutter.pattern.covers_all_text(),
             hasher,
             lookups: Lookups::new()?,
             front: boxed_array(Entry::default)?,
