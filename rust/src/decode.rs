@@ -5,14 +5,21 @@ use crate::memory;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
-/// The number of ids that are decoded between two beats of the pulse.
-const IDS_PER_BEAT: usize = 1 << 14;
+/// The number of ids that are decoded between two beats of the pulse: few, as room is made for the longest token each.
+const IDS_PER_BEAT: usize = 1 << 11;
 
 /// If an upper bound of the length exceeds this, the exact length is computed.
-const LARGE_BOUND: usize = 1 << 22;
+const LARGE_BOUND: usize = 1 << 18;
+
+/// Most texts have fewer bytes for each token.
+const COMMON_LENGTH: usize = 5;
 
 /// Append the bytes of the ids to a vector.
 pub fn decode_onto(tokens: &TokenBytes, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
+    if ids.len() > IDS_PER_BEAT {
+        // A vector that grows takes new memory from the system again and again.
+        memory::reserve(bytes, ids.len().saturating_mul(COMMON_LENGTH))?;
+    }
     for ids in ids.chunks(IDS_PER_BEAT) {
         memory::reserve(bytes, max_bytes(tokens, ids)?)?;
         let length = tokens.write(ids, bytes.spare_capacity_mut())?;
