@@ -34,7 +34,7 @@ pub const INLINE: usize = 4;
 const SMALLEST: usize = 1 << 13;
 const LARGEST_FIRST: usize = 1 << 19;
 /// Entries of a new table for each token: growing would cost a first pass more than it costs to begin so large.
-const PER_TOKEN: usize = 4;
+const PER_TOKEN: usize = 16;
 /// The words of an arena are at least and at most this many. Memory takes nothing before it is used, except on Windows, which sets it aside
 /// at once.
 const LEAST_WORDS: usize = 1 << 16;
