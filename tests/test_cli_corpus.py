@@ -157,13 +157,16 @@ def test_stats_tell_how_a_vocabulary_fits_each_source(folder: Path) -> None:
     assert list(fits) == [str(folder / "a.jsonl"), str(folder / "b.txt"), "total"]
     ids = [token_id for text in TEXTS for token_id in tokenizer.encode(text)]
     size = sum(len(text.encode()) for text in TEXTS)
+    characters = sum(map(len, TEXTS))
     words = sum(len(text.split()) for text in TEXTS)
     assert fits["total"] == {
         "documents": len(TEXTS),
         "bytes": size,
+        "characters": characters,
         "words": words,
         "tokens": len(ids),
         "bytes_per_token": size / len(ids),
+        "characters_per_token": characters / len(ids),
         "tokens_per_word": len(ids) / words,
         "distinct_tokens": len(set(ids)),
         "vocabulary_used": len(set(ids)) / tokenizer.vocab_size,
@@ -171,12 +174,12 @@ def test_stats_tell_how_a_vocabulary_fits_each_source(folder: Path) -> None:
     table = done(*stats, folder / "b.txt").decode().splitlines()
     assert table[0].split() == [
         "source",
-        "documents",
+        "docs",
         "bytes",
         "tokens",
         "bytes/token",
+        "chars/token",
         "tokens/word",
-        "vocabulary",
         "used",
     ]
     assert table[1].split()[1] == "7"
@@ -258,6 +261,11 @@ def test_documents_that_run_together_in_the_shards_are_warned_of(folder: Path) -
     assert warning not in told("tok.json", "--append-special", "<|endoftext|>")
     assert told("tok.json", "--quiet") == ""
     assert warning not in told("bare.json")  # the vocabulary has no such token
+    specials = ["<|begin_of_text|>", "<|reserved|>", "<|end_of_text|>"]
+    Tokenizer.train_from_iterator(TEXTS, 300, special_tokens=specials).save(folder / "llama.json")
+    assert "--append-special '<|end_of_text|>' ends each" in told("llama.json")
+    Tokenizer.train_from_iterator(TEXTS, 300, special_tokens=specials[:2]).save(folder / "begin.json")
+    assert "append-special" not in told("begin.json")
 
 
 def test_a_folder_of_shards_is_a_model(folder: Path) -> None:

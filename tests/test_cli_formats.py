@@ -334,7 +334,11 @@ def test_compare_counts_the_tokens_of_many_texts(folder: Path, tmp_path: Path) -
     ]
     assert rows[1]["tokens_to_first"] == rows[1]["tokens"] / rows[0]["tokens"]
     table = bpetite(*command, *texts).stdout.decode().splitlines()
-    assert len(table) == 2 + 3
-    assert f"{rows[2]['tokens']:,}" in table[2]
-    assert table[2].startswith(str(tmp_path / "de"))
-    assert f"{rows[2]['tokens_to_first']:.2f}x" in table[2]
+    assert len(table) == 1 + 3 * 3
+    assert table[1].startswith(str(tmp_path / "de"))
+    assert table[3].split()[-5:-2] == [
+        "third.json",
+        f"{rows[2]['tokens']:,}",
+        f"{rows[2]['bytes_per_token']:.3f}",
+    ]
+    assert table[3].endswith(f"{rows[2]['tokens_to_first']:.2f}x")

@@ -141,7 +141,7 @@ BAD: dict[str, list[str]] = {
     "SIZE": SIZES,
     "TOKENS": SIZES,
     "N": NUMBERS,
-    "ID": NUMBERS,
+    "TOKEN": [*NUMBERS, *TEXTS],
     "PATTERN": PATTERNS,
     "TEXT": TEXTS,
     "TEXT[=ID]": TEXTS,
@@ -214,6 +214,8 @@ def with_mistake(command: str, action: argparse.Action, mistake: str) -> list[st
         if name in good:
             place = good.index(name)
             del good[place : place + 2]
+        elif name == "--model":
+            del good[0]
         others = {"--text": "--input", "--input": "--text", "--counts": "--input"}
         if (other := others.get(name)) in good and command in ("encode", "compare", "train"):
             place = good.index(other)
@@ -221,6 +223,7 @@ def with_mistake(command: str, action: argparse.Action, mistake: str) -> list[st
         if name == "--split":
             good += ["--hold-out", "1%"]
         return [command, *good, f"{name}={mistake}"]
+    good = good[good[0] == "--model" :]
     return [command, *(mistake if at == 0 else word for at, word in enumerate(good))]
 
 

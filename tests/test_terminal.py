@@ -69,7 +69,7 @@ def test_help_lists_every_command_in_a_group_by_its_first_sentence() -> None:
         for name in commands:
             about = COMMANDS[name].description
             assert about
-            first_sentence = re.escape(about.split(". ")[0].rstrip("."))
+            first_sentence = re.escape(about.partition("\n")[0].split(". ")[0].rstrip("."))
             assert re.search(rf"^  {name} +{first_sentence}$", shown, re.MULTILINE), name
     assert set(COMMANDS) >= {"train", "demo", "encode", "decode", "inspect", "view", "report"}
 
@@ -77,7 +77,9 @@ def test_help_lists_every_command_in_a_group_by_its_first_sentence() -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_example_in_the_help_is_a_command_that_exists(name: str) -> None:
     shown = COMMANDS[name].format_help()
-    examples = re.findall(r"bpetite [a-z].*", shown[shown.index("examples:") :])
+    examples = re.findall(
+        r"^  (?:.*\| )?(bpetite [a-z].*)", shown.split("examples:\n")[1].split("\n\n")[0], re.MULTILINE
+    )
     assert examples, name
     for example in examples:
         words = shlex.split(example.split(" | ")[0].split(')"')[0], comments=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import signal
 import sys
 import warnings
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.progress import Shown
-from bpetite.cli.options import add_shared, check_output
+from bpetite.cli.options import add_shared, check_models, check_output
 from bpetite.cli.output import Result, discard, printed, tell, write
 from bpetite.reading.memory_limit import set_limit
 
@@ -84,7 +85,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _result(name: str, arguments: Sequence[str]) -> Result:
     """Run a command; its `progress` is shown meanwhile, and its warnings are messages."""
-    options = parser_of(name).parse_args(arguments)
+    parser = parser_of(name)
+    options = parser.parse_args(arguments)
+    check_models(parser, options)
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
     if "output" in options and "force" in options:
@@ -117,13 +120,22 @@ class _Parser(argparse.ArgumentParser):
 def parser_of(name: str) -> argparse.ArgumentParser:
     """Return the parser of a command."""
     module = import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
-    about, examples = _about(name).split("\n\n", 1)
     raw = argparse.RawDescriptionHelpFormatter
-    parser = _Parser(prog=f"bpetite {name}", description=about, epilog=examples, formatter_class=raw)
+    parser = _Parser(prog=f"bpetite {name}", description=_about(name), formatter_class=raw)
     add_shared(parser, "--quiet", "--no-color")
     module.declare(parser)
+    parser.usage = _usage(parser)
     parser.set_defaults(run=module.run)
     return parser
+
+
+def _usage(parser: argparse.ArgumentParser) -> str:
+    """Return the usage in a line: what must be given. The help lists all other options."""
+    usage, optional = " ".join(parser.format_usage().split()).removeprefix("usage: "), 1
+    while optional:
+        usage, optional = re.subn(r" ?\[[^\[\]]*\]", "", usage)
+    models = " MODEL" * (parser.get_default("most_models") is not None)
+    return f"{usage}{models} [options]"
 
 
 def _about(name: str) -> str:

@@ -6,6 +6,7 @@ A format that is not given is detected from the content of a file or folder (`fo
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 from typing import Any
@@ -15,6 +16,7 @@ from bpetite._internal.names import last_part, recorded
 from bpetite.cli.options import add_choice, add_special_tokens, text_argument
 from bpetite.cli.output import tell
 from bpetite.formats import loading
+from bpetite.formats.shared.imported import UNICODE_ASSUMPTION
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
@@ -23,10 +25,17 @@ ANY_FORMAT = (
 )
 
 
-def add_model(command: argparse.ArgumentParser, name: str = "--model", more: str = "") -> None:
-    """Declare the tokenizer of an option, `model`, or several `models`, and options about their files."""
-    how: dict[str, dict[str, Any]] = {"--model": {"required": True}, "models": {"nargs": "+"}, "model": {}}
-    command.add_argument(name, metavar="MODEL", help=f"{ANY_FORMAT}{more}", **how[name])
+def add_model(command: argparse.ArgumentParser) -> None:
+    """Declare the one tokenizer of a command, and options about its file."""
+    add_models(command, most=1)
+
+
+def add_models(command: argparse.ArgumentParser, more: str = "", most: float = math.inf) -> None:
+    """Declare the tokenizers of a command, behind `--model` or not, and options about their files."""
+    how: dict[str, Any] = {"dest": "models", "action": "extend", "metavar": "MODEL"}
+    command.add_argument(nargs="*", default=argparse.SUPPRESS, help=f"{ANY_FORMAT}{more}", **how)
+    command.add_argument("--model", nargs="+", default=[], help="the same, wherever it is clearer", **how)
+    command.set_defaults(most_models=most)
     add_what_files_lack(command)
 
 
@@ -45,13 +54,14 @@ def read_model(options: argparse.Namespace, path: str | None = None, *, must_agr
 
     A given pattern, special token or id that differs from the file's is an error, if it `must_agree`.
     """
-    path = options.model if path is None else path
+    path = options.models[0] if path is None else path
     given = options.pattern, _special_tokens(options)
     found = loading.load(path, *given, options.missing, must_agree=must_agree)
     tokenizer = Tokenizer._of_file(path, found)
     if not options.quiet:
         for assumption in tokenizer.assumptions:
-            tell(f"{path}: assumed: {assumption}")
+            if assumption != UNICODE_ASSUMPTION:  # True of every file: `inspect` shows it.
+                tell(f"{path}: assumed: {assumption}")
     return tokenizer
 
 

@@ -53,6 +53,16 @@ def add_output(command: argparse.ArgumentParser, what: str) -> None:
     add_shared(command, "--force")
 
 
+def check_models(command: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """End the command unless it has so many tokenizers as it needs."""
+    if "models" not in options:
+        return
+    if not options.models:
+        command.error("the following arguments are required: MODEL")
+    if len(options.models) > options.most_models:
+        command.error(f"one MODEL, not {len(options.models)}: {' '.join(options.models)}")
+
+
 def check_output(path: str, *, force: bool) -> None:
     """Check that the output can be written, before any work is done."""
     target = check_target(path, overwrite=True)

@@ -82,7 +82,8 @@ def table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[s
 
 def numbers(rows: Mapping[str, Mapping[str, float]], formats: Mapping[str, str]) -> list[str]:
     """Return a table of named rows, with the numbers that have a format."""
-    heads = [name.replace("_per_", "/").replace("_", " ") for name in formats]
+    short = {"documents": "docs", "characters_per_token": "chars/token", "vocabulary_used": "used"}
+    heads = [short.get(name, name.replace("_per_", "/").replace("_", " ")) for name in formats]
     cells = [[name, *(format(row[of], how) for of, how in formats.items())] for name, row in rows.items()]
     return table([["source", *heads], *cells])
 

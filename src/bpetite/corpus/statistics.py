@@ -23,7 +23,8 @@ from bpetite.reading.threads import threads_of
 from bpetite.tokenizer import Tokenizer
 
 _NUMBERS = (
-    *("documents", "bytes", "words", "tokens", "bytes_per_token", "tokens_per_word"),
+    *("documents", "bytes", "characters", "words", "tokens"),
+    *("bytes_per_token", "characters_per_token", "tokens_per_word"),
     *("distinct_tokens", "vocabulary_used"),
 )
 
@@ -46,8 +47,17 @@ class Fit:
 
     @property
     def bytes_per_token(self) -> float:
-        """Bytes of text for each token; 0 if there are no tokens."""
+        """Bytes of text for each token; 0 if there are no tokens.
+
+        UTF-8 has one byte for a letter of English, two for one of Russian and three for one of Hindi. So this
+        compares tokenizers on the same text; languages are compared by `characters_per_token`.
+        """
         return bytes_per_token(self.bytes, self.tokens)
+
+    @property
+    def characters_per_token(self) -> float:
+        """Characters of text for each token; 0 if there are no tokens."""
+        return self.characters / self.tokens if self.tokens else 0.0
 
     @property
     def tokens_per_word(self) -> float:

@@ -65,6 +65,8 @@ _OTHER_FORMATS = (
         "safetensors are the weights of a model; give the folder, or the tokenizer.json in it",
     ),
     (rb"\x1f\x8b", "it is compressed by gzip; uncompress it first"),
+    (rb"\x28\xb5\x2f\xfd", "it is compressed by zstd; uncompress it first"),
+    (rb"PAR1|ARROW1", "it is a table of Parquet or Arrow, not a tokenizer"),
     (rb"PK\x03\x04", "an archive (zip), such as the weights of PyTorch; give the file of the tokenizer"),
     (
         rb"version https://git-lfs",
@@ -76,6 +78,14 @@ _OTHER_FORMATS = (
     ),
 )
 """How files of other formats begin, and what they are."""
+
+_FILES_OF_MODELS = (
+    (r"gpt-?2|davinci.*|curie|babbage|ada", "vocab.json and merges.txt of GPT-2"),
+    (r"gpt-4o.*|chatgpt-4o.*|gpt-4\.[15].*|gpt-5.*|o[134]\b.*|gpt-oss.*|o200k.*", "o200k_base.tiktoken"),
+    (r"gpt-4.*|gpt-3\.5.*|gpt-35.*|text-embedding-.*|cl100k.*", "cl100k_base.tiktoken"),
+    (r"claude.*", "a file that its maker has not published"),
+)
+"""Names that people give instead of a path, and the files that hold these tokenizers."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,7 @@ def load(
         raise ValueError(f'missing must be "refuse" or "drop", not {missing!r:.40}')
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
+        _refuse_name_of_model(name)
         read = _of_folder if os.path.isdir(name) else _of_file
         found = read(name, _Given(pattern, special_tokens))
     else:
@@ -116,6 +127,18 @@ def load(
         if must_agree:
             check_given(found.vocabulary, pattern, special_tokens)
     return found
+
+
+def _refuse_name_of_model(name: str) -> None:
+    """Say which file to get, if there is no such path and the name seems to be that of a model."""
+    if os.path.lexists(name):
+        return
+    wanted = [what for names, what in _FILES_OF_MODELS if re.fullmatch(names, name, re.IGNORECASE)]
+    is_of_hub = re.fullmatch(r"[\w-]+/[\w-][\w.-]*", name) and not name.endswith((".json", ".model", ".gguf"))
+    if not wanted and is_of_hub and not os.path.isdir(name.split("/")[0]):
+        wanted = [f"tokenizer.json, which `hf download {name} tokenizer.json` fetches"]
+    if wanted:
+        raise FileNotFoundError(f"{name}: a model is loaded from its file; this one needs {wanted[0]}")
 
 
 def check_given(vocabulary: Vocabulary, pattern: str | None, special_tokens: SpecialTokens | None) -> None:
@@ -256,6 +279,8 @@ def _of_file(path: str, given: _Given) -> Imported:
         for pattern, what in _OTHER_FORMATS:
             if re.match(pattern, beginning):
                 refuse(path, what)
+        if not _may_be_known(path, beginning):
+            refuse(path, f"it begins with {beginning[:24]!r}, as no file of a tokenizer does")
         size = os.fstat(file.fileno()).st_size
         if size > _MOST_READ:
             refuse(path, f"it has {size} bytes, but the file of a tokenizer at most {_MOST_READ}")
@@ -271,6 +296,17 @@ def _of_file(path: str, given: _Given) -> Imported:
                 pieces = sentencepiece.parse(content, given.beside)
             return pieces.read_from("sentencepiece", {path: content})
     return _of_json(path, content, given)
+
+
+def _may_be_known(path: str, beginning: bytes) -> bool:
+    """Whether a file that begins so may be read: JSON, ranks, merges, or a message of SentencePiece."""
+    return (
+        beginning.lstrip()[:1] in (b"{", b"[", b"")
+        or re.match(_RANKS, beginning) is not None
+        or beginning.startswith(b"#version")
+        or os.path.basename(path) in ("merges.txt", "vocab.bpe")
+        or sentencepiece.may_begin(beginning)
+    )
 
 
 def _of_json(path: str, content: bytes, given: _Given) -> Imported:

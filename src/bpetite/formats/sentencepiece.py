@@ -33,9 +33,14 @@ Fields = dict[int, Any]
 """The fields of a part of the message by their numbers."""
 
 
+def may_begin(content: bytes) -> bool:
+    """Whether bytes begin like a field of such a message: a piece, in most files, or settings."""
+    return content[:1] in {bytes([field << 3 | _BYTES]) for field in (_PIECE, _TRAINER, _NORMALIZER)}
+
+
 def is_model(content: bytes) -> bool:
-    """Whether a file begins with a field of such a message: a piece, in most files, or settings."""
-    if content[:1] not in {bytes([field << 3 | _BYTES]) for field in (_PIECE, _TRAINER, _NORMALIZER)}:
+    """Whether a file begins with such a field."""
+    if not may_begin(content):
         return False
     try:
         number, value = next(_fields(content))

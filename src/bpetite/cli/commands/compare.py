@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from bpetite.cli.formats import add_model, read_models
+from bpetite.cli.formats import add_models, read_models
 from bpetite.cli.options import INPUT_HELP, add_inputs, add_measuring, measuring, text_of
 from bpetite.cli.output import Result, colours_wanted, table
 from bpetite.show.compare import Comparison
@@ -19,10 +19,10 @@ from bpetite.show.compare import Comparison
 
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_model(command, "models", "; the others are compared with the first")
+    add_models(command, "; the others are compared with the first")
     source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="show the tokens of this text (default: stdin)")
-    what = f"count the tokens of {INPUT_HELP}; each argument is a row of the table"
+    what = f"count the tokens of {INPUT_HELP}; each argument is a source in the table"
     add_inputs(source, what, required=False)
     add_measuring(command)
 
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> Result:
     tokenizers = read_models(options)
     if options.input:
         rows = corpus.compare(tokenizers, options.input, **measuring(options))
-        return {"rows": rows} if options.json else table(_cells(rows, list(tokenizers)))
+        return {"rows": rows} if options.json else table(_cells(rows), left=[0, 1])
     text = text_of(options)
     shown = {name: tok.show(text, special=options.special) for name, tok in tokenizers.items()}
     compared = Comparison(text, shown)
@@ -43,13 +43,19 @@ def run(options: argparse.Namespace) -> Result:
     return compared.lines(colours=colours_wanted())
 
 
-def _cells(rows: list[dict[str, Any]], names: list[str]) -> list[list[str]]:
-    """Return a row for each source, with three cells for each tokenizer; the first has no ratio to itself."""
-    by_source: dict[str, list[str]] = {}
-    for row in rows:
-        cells = by_source.setdefault(row["source"], [row["source"]])
-        ratio = [f"{row['tokens_to_first']:.2f}x"] if len(cells) > 1 else []
-        cells += [f"{row['tokens']:,}", f"{row['bytes_per_token']:.3f}", *ratio]
-    heads = ["", names[0], "", *(cell for name in names[1:] for cell in (name, "", ""))]
-    numbers = ["source", "tokens", "bytes/token", *["tokens", "bytes/token", "ratio"] * len(names[1:])]
-    return [heads, numbers, *by_source.values()]
+def _cells(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """Return a row for each source and tokenizer; a source is named once, the first has no ratio."""
+    cells = [["source", "tokenizer", "tokens", "bytes/token", "chars/token", "ratio"]]
+    for before, row in zip([None, *rows], rows, strict=False):
+        is_first = before is None or before["source"] != row["source"]
+        cells.append(
+            [
+                row["source"] if is_first else "",
+                row["tokenizer"],
+                f"{row['tokens']:,}",
+                f"{row['bytes_per_token']:.3f}",
+                f"{row['characters_per_token']:.3f}",
+                "" if is_first else f"{row['tokens_to_first']:.2f}x",
+            ]
+        )
+    return cells

@@ -12,6 +12,7 @@ a shard in Python:
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from functools import partial
 
@@ -30,6 +31,9 @@ from bpetite.cli.options import (
 from bpetite.cli.output import Result, tell, way_note
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
+
+_ENDS = r"end_?of_?(text|sentence|document)|^</s>$|<\|?eo[sdt]\|?>|^\[eos\]$"
+"""How special tokens look that end a document."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -74,10 +78,11 @@ def run(options: argparse.Namespace) -> Result:
     options.progress.note = way_note(tokenizer.pattern_way)
     if options.memory_limit is not None:
         tokenizer = tokenizer.with_memory(CACHE)
-    if options.append_special is None and tokenizer.special_tokens and not options.quiet:
+    ends = [text for text in tokenizer.special_tokens if re.search(_ENDS, text, re.IGNORECASE)]
+    if options.append_special is None and ends and not options.quiet:
         tell(
             "bpetite encode-corpus: no token stands between documents in the shards; --append-special "
-            f"{shlex.quote(next(iter(tokenizer.special_tokens)))} ends each with one"
+            f"{shlex.quote(ends[0])} ends each with one"
         )
     limit = memory_bytes(options.memory_limit)
     if options.cluster is None:

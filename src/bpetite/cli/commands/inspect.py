@@ -3,6 +3,7 @@
 examples:
   bpetite inspect tok.json
   bpetite inspect tok.json --token 300
+  bpetite inspect tok.json --token ' the'
   bpetite inspect tok.json --json
   bpetite inspect cl100k_base.tiktoken --pattern cl100k
 """
@@ -10,12 +11,13 @@ examples:
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from typing import Any
 
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_shared
+from bpetite.cli.options import add_shared, text_argument
 from bpetite.cli.output import WAYS, Result, painted, table
 from bpetite.encoding.display import ShownToken, visible
 from bpetite.patterns import pattern_name
@@ -29,8 +31,13 @@ _WIDEST = 48
 
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_model(command, "model")
-    command.add_argument("--token", type=int, metavar="ID", help="show how this token is built")
+    add_model(command)
+    command.add_argument(
+        "--token",
+        type=text_argument,
+        metavar="TOKEN",
+        help="show how this token is built: its id, or its text",
+    )
     add_shared(command, "--json")
     command.set_defaults(quiet=True)  # the result includes the assumptions
 
@@ -40,10 +47,22 @@ def run(options: argparse.Namespace) -> Result:
     tokenizer = read_model(options)
     explainer = Explainer(tokenizer.vocabulary)
     if options.token is not None:
-        facts = _token_facts(explainer, options.token)
+        facts = _token_facts(explainer, _id_of(tokenizer, options.token))
         return facts if options.json else _token_text(explainer, facts)
     facts = _facts(tokenizer, explainer)
-    return facts if options.json else [recorded(options.model), "", *_text(facts)]
+    return facts if options.json else [recorded(options.models[0]), "", *_text(facts)]
+
+
+def _id_of(tokenizer: Tokenizer, given: str) -> int:
+    """Return an id that is given as a number or as the text of its token."""
+    if given.isascii() and given.isdigit():
+        return int(given)
+    if given in tokenizer.special_tokens:
+        return tokenizer.special_tokens[given]
+    with contextlib.suppress(KeyError):
+        return tokenizer.token_id(given)
+    parts = " ".join(map(str, tokenizer.encode(given)))
+    raise ValueError(f"--token: {given!r} is no token of {tokenizer.vocab_size:,}; it is encoded as {parts}")
 
 
 def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:

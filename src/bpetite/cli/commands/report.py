@@ -11,14 +11,14 @@ from __future__ import annotations
 import argparse
 
 from bpetite._internal.files import write_whole
-from bpetite.cli.formats import add_model, read_models
+from bpetite.cli.formats import add_models, read_models
 from bpetite.cli.options import add_output, add_sources, measuring
 from bpetite.cli.output import Result, numbers
 
 
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_model(command, "models", "; the report is about the first, the others are compared with it")
+    add_models(command, "; the report is about the first, the others are compared with it")
     add_sources(command)
     add_output(command, "the HTML file to write")
 

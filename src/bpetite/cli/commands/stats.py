@@ -3,6 +3,9 @@
 examples:
   bpetite stats --model tok.json --input english.txt code.jsonl
   bpetite stats --model tok.json --input wiki/ web/ --json
+
+Bytes per token compare tokenizers. Languages are compared by characters per
+token, as UTF-8 has one byte for a letter of English, but two or three elsewhere.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ _SHOWN = {
     "bytes": ",",
     "tokens": ",",
     "bytes_per_token": ".3f",
+    "characters_per_token": ".3f",
     "tokens_per_word": ".3f",
     "vocabulary_used": ".1%",
 }

@@ -12,13 +12,13 @@ import argparse
 import contextlib
 import webbrowser
 
-from bpetite.cli.formats import add_model, read_models
+from bpetite.cli.formats import add_models, read_models
 from bpetite.cli.output import Result, tell, write
 
 
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_model(command, "models", "; two are shown side by side")
+    add_models(command, "; two are shown side by side")
     add = command.add_argument
     add("--port", type=int, default=0, metavar="N", help="the port (default: any free port)")
     add("--no-browser", action="store_true", help="only print the address")

@@ -1,0 +1,109 @@
+"""What people try first works, or says what to do instead."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.test_cli import bpetite
+
+from bpetite import Tokenizer
+from bpetite.cli import COMMANDS, parser_of
+from bpetite.corpus import Documents, stats
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    tokenizer = Tokenizer.train_from_iterator(["the cat and the hat"], 262, special_tokens=["<|end|>"])
+    tokenizer.save(tmp_path / "tok.json")
+    return tmp_path / "tok.json"
+
+
+def test_a_model_is_taken_with_its_option_or_without(model: Path) -> None:
+    text = model.with_name("a.txt")
+    text.write_text("the cat")
+    for command in (["encode", "--text", "the cat"], ["stats", "--input", str(text)], ["inspect", "--json"]):
+        results = [
+            bpetite(*command, "--model", str(model)),
+            bpetite(command[0], str(model), *command[1:]),
+            bpetite(command[0], "--model", str(model), *command[1:]),
+        ]
+        assert [one.returncode for one in results] == [0, 0, 0]
+        assert len({one.stdout for one in results}) == 1
+    for models in ([], [model, model]):
+        refused = bpetite("encode", *map(str, models), "--text", "a")
+        assert (refused.returncode, refused.stdout) == (2, b"")
+        assert b"MODEL" in refused.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gpt-4o", "o200k_base.tiktoken"),
+        ("gpt-4o-mini", "o200k_base.tiktoken"),
+        ("o3", "o200k_base.tiktoken"),
+        ("GPT-4", "cl100k_base.tiktoken"),
+        ("gpt2", "vocab.json and merges.txt"),
+        ("Qwen/Qwen3-0.6B", "`hf download Qwen/Qwen3-0.6B tokenizer.json`"),
+    ],
+)
+def test_the_name_of_a_model_tells_which_file_to_get(name: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="a model is loaded from its file") as refused:
+        Tokenizer.load(name)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["missing.json", "folder/missing.json", "folder/tokenizer.model", "ab"])
+def test_any_other_missing_path_is_a_missing_file(name: str) -> None:
+    with pytest.raises(FileNotFoundError, match="No such file"):
+        Tokenizer.load(name)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"It was the best of times", "it begins with b'It was the best of times', as no file"),
+        (b"PAR1\x15\x04", "a table of Parquet"),
+        (b"\x28\xb5\x2f\xfd\x04", "compressed by zstd"),
+        (b"\x7fELF\x02\x01", "as no file of a tokenizer does"),
+    ],
+)
+def test_a_file_that_is_no_model_is_refused_by_how_it_begins(
+    content: bytes, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "corpus"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="corpus: ") as refused:
+        Tokenizer.load(path)
+    assert said in str(refused.value)
+
+
+def test_a_token_is_inspected_by_its_text(model: Path) -> None:
+    tokenizer = Tokenizer.load(model)
+    for text, token_id in (
+        ("the", tokenizer.token_id("the")),
+        ("<|end|>", tokenizer.special_tokens["<|end|>"]),
+    ):
+        shown = bpetite("inspect", str(model), "--token", text, "--json")
+        assert json.loads(shown.stdout)["id"] == token_id
+        assert shown.stdout == bpetite("inspect", str(model), "--token", str(token_id), "--json").stdout
+    refused = bpetite("inspect", str(model), "--token", "dog")
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert b"'dog' is no token of 263; it is encoded as 100 111 103" in refused.stderr
+
+
+def test_help_begins_with_purpose_and_examples() -> None:
+    for name in COMMANDS:
+        usage, purpose, examples, *_ = parser_of(name).format_help().split("\n\n")
+        assert usage.startswith(f"usage: bpetite {name}")
+        assert len(usage) <= 100
+        assert purpose.endswith(".")
+        assert examples.startswith("examples:\n  bpetite ")
+
+
+def test_characters_for_each_token_do_not_rank_alphabets() -> None:
+    tokenizer = Tokenizer.train("", 256)
+    latin, cyrillic = (stats(tokenizer, Documents([text]))[0] for text in ("da", "да"))
+    assert latin.bytes_per_token == cyrillic.bytes_per_token == 1
+    assert (latin.characters_per_token, cyrillic.characters_per_token) == (1, 0.5)
