@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.test_cli import bpetite
 
 from bpetite import Tokenizer
 from bpetite.cli import COMMANDS, parser_of
 from bpetite.corpus import Documents, stats
+from test_cli import bpetite
 
 
 @pytest.fixture

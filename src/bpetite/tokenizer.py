@@ -43,7 +43,6 @@ from bpetite.dialect import Dialect
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, encoder_of
 from bpetite.encoding.fitting import Chunk, Fitting, any_of
-from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.shared.imported import Imported, Original, is_folder
 from bpetite.training import (
     FileTrainingOptions,
@@ -257,6 +256,8 @@ class Tokenizer:
 
     def _changed(self, vocabulary: Vocabulary) -> Tokenizer:
         """Return a tokenizer with another vocabulary, and with the template and all else beside this one."""
+        from bpetite.formats import huggingface
+
         original = self._original_of("huggingface")
         if original is None:
             return type(self)(vocabulary, self._assumptions)
@@ -941,6 +942,8 @@ class Tokenizer:
         >>> same == tok
         True
         """
+        from bpetite.formats import tiktoken
+
         read = tiktoken.read(
             path, pattern=pattern, special_tokens=special_tokens, whole_pretoken_first=whole_pretoken_first
         )
@@ -958,6 +961,8 @@ class Tokenizer:
         ...     path.read_text().splitlines()[-1]
         'YWI= 256'
         """
+        from bpetite.formats import tiktoken
+
         if self._original_of("tiktoken"):
             self.save_original(path, overwrite=overwrite)
             return
@@ -987,6 +992,7 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).as_huggingface().encode("ab ab").ids
         [256, 257]
         """
+        from bpetite.formats import huggingface
         from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 
         original = self._original_of("huggingface")
@@ -999,6 +1005,8 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).to_tiktoken_encoding().encode("ab ab")
         [256, 257]
         """
+        from bpetite.formats import tiktoken
+
         return tiktoken.peer_encoding(self._vocabulary, name, self.encode)
 
     @classmethod
@@ -1012,6 +1020,8 @@ class Tokenizer:
         ...     Tokenizer.from_huggingface(f"{folder}/tokenizer.json").encode("ab ab")
         [256, 257]
         """
+        from bpetite.formats import huggingface
+
         return cls._of_file(path, huggingface.read(path))
 
     def to_huggingface(self, path: Path, *, overwrite: bool = False, config: bool = False) -> None:
@@ -1031,6 +1041,8 @@ class Tokenizer:
         ...     sorted(os.listdir(folder))
         ['tokenizer.json', 'tokenizer_config.json']
         """
+        from bpetite.formats import huggingface
+
         original = self._original_of("huggingface")
         if original is None:
             content = huggingface.to_bytes(self._vocabulary)
@@ -1065,6 +1077,8 @@ class Tokenizer:
         ...     Tokenizer.from_gpt2(f"{folder}/vocab.json", f"{folder}/merges.txt").encode("ab ab")
         [256, 257]
         """
+        from bpetite.formats import gpt2
+
         read = gpt2.read(vocab_path, merges_path, special_tokens=special_tokens)
         return cls._of_file(vocab_path, read)
 
@@ -1080,6 +1094,8 @@ class Tokenizer:
         ...     merges.read_text().splitlines()
         ['#version: 0.2', 'a b']
         """
+        from bpetite.formats import gpt2
+
         if original := self._original_of("gpt2"):
             vocab, merges, *_ = original.files.values()
         else:

@@ -6,7 +6,6 @@ characters are written as codes, and HTML is escaped.
 
 from __future__ import annotations
 
-import html
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -100,6 +99,8 @@ class ShownText:
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
+        import html  # slow to import
+
         drawn = "".join(
             _token_html(place, shown) for place, shown in enumerate(self.tokens[: self.MOST_TOKENS])
         )
@@ -112,6 +113,8 @@ class ShownText:
 
 
 def _token_html(place: int, shown: ShownToken) -> str:
+    import html  # slow to import
+
     background = _HTML_SPECIAL if shown.special else _HTML_BACKGROUNDS[place % len(_HTML_BACKGROUNDS)]
     ink = "#ffffff" if shown.special else "#1d232a"
     text = html.escape(visible(shown.token)).replace("\n", "↵\n")
