@@ -107,3 +107,16 @@ def test_characters_for_each_token_do_not_rank_alphabets() -> None:
     latin, cyrillic = (stats(tokenizer, Documents([text]))[0] for text in ("da", "да"))
     assert latin.bytes_per_token == cyrillic.bytes_per_token == 1
     assert (latin.characters_per_token, cyrillic.characters_per_token) == (1, 0.5)
+
+
+def test_numbers_may_have_units(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the cat and the hat " * 9)
+    sizes = {"1024", "1.024k"}
+    train = ("train", "--input", tmp_path / "a.txt", "--quiet", "--output")
+    for size in sizes:
+        assert bpetite(*train, tmp_path / size, "--vocab-size", size).returncode == 0
+    assert len({(tmp_path / size).read_bytes() for size in sizes}) == 1
+    for wrong in ("32x", "k", "1.5", ""):
+        refused = bpetite(*train, tmp_path / "no", "--vocab-size", wrong)
+        assert refused.returncode == 2
+        assert f"argument --vocab-size: invalid number value: {wrong!r}".encode() in refused.stderr

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bpetite._internal.files import check_target, named, try_writing
+from bpetite._internal.integers import number_with_unit
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 from bpetite.reading.options import Reading
@@ -16,13 +17,20 @@ from bpetite.reading.sources import find_inputs
 
 INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin"
 
+
+def number(argument: str) -> int:
+    """Return a number such as `32000` or `32k`."""
+    has_unit = argument[-1:].lower() in ("k", "m", "g")
+    return int(number_with_unit("number", argument) if has_unit else argument)
+
+
 SHARED: dict[str, dict[str, Any]] = {
     "--special": {
         "choices": ("parse", "text", "error"),
         "default": "parse",
         "help": "special tokens in the text: their ids (parse, the default), ordinary text, or an error",
     },
-    "--num-threads": {"type": int, "metavar": "N", "help": "threads to use (default: all cores)"},
+    "--num-threads": {"type": number, "metavar": "N", "help": "threads to use (default: all cores)"},
     "--memory-limit": {
         "metavar": "SIZE",
         "help": "the memory that counting may take in all, such as 2GB, at least about 120MB; counts that do "

@@ -12,6 +12,7 @@ import os
 import sysconfig
 import time
 
+from bpetite.cli.options import number
 from bpetite.cli.output import Result, painted
 from bpetite.tokenizer import Tokenizer
 
@@ -24,7 +25,7 @@ _SAMPLE = '''def tokenize(text: str) -> list[int]:
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     command.add_argument(
-        "--vocab-size", type=int, default=4096, metavar="N", help="tokens to train (default: %(default)s)"
+        "--vocab-size", type=number, default=4096, metavar="N", help="tokens to train (default: %(default)s)"
     )
 
 

@@ -13,7 +13,7 @@ import time
 
 from bpetite._persistence import save_vocabulary
 from bpetite.cli.counts import count_inputs, load_counts
-from bpetite.cli.options import INPUT_HELP, add_inputs, add_output, add_reading, add_rules, add_shared
+from bpetite.cli.options import INPUT_HELP, add_inputs, add_output, add_reading, add_rules, add_shared, number
 from bpetite.cli.output import Result, way_note
 from bpetite.counts import memory_bytes
 from bpetite.training import Training, train_vocabulary
@@ -25,11 +25,11 @@ def declare(command: argparse.ArgumentParser) -> None:
     add_inputs(source, f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times", required=False)
     add_inputs(source, "files that `bpetite count` made", "--counts", required=False)
     add = command.add_argument
-    add("--vocab-size", type=int, required=True, metavar="N", help="the maximum size of the vocabulary")
+    add("--vocab-size", type=number, required=True, metavar="N", help="the most tokens, such as 32000 or 32k")
     add_output(command, "the file to write the artifact to")
     add_rules(command)
-    add("--min-count", type=int, default=1, metavar="N", help="drop pretokens rarer than this")
-    add("--max-token-length", type=int, metavar="N", help="the maximum length of a token in bytes")
+    add("--min-count", type=number, default=1, metavar="N", help="drop pretokens rarer than this")
+    add("--max-token-length", type=number, metavar="N", help="the maximum length of a token in bytes")
     add_shared(command, "--num-threads", "--memory-limit")
     add(
         "--training-memory",

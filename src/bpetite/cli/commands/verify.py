@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from bpetite.cli.options import chosen
+from bpetite.cli.options import chosen, number
 from bpetite.cli.output import Result
 
 
@@ -18,7 +18,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("folder", metavar="DIR", help="a folder that encode-corpus wrote")
     what = "documents of each shard to decode (default: %(default)s)"
-    add("--samples", type=int, default=16, metavar="N", help=what)
+    add("--samples", type=number, default=16, metavar="N", help=what)
     add("--inputs", action="store_true", help="also check that the inputs have not changed")
 
 

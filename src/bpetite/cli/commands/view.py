@@ -13,6 +13,7 @@ import contextlib
 import webbrowser
 
 from bpetite.cli.formats import add_models, read_models
+from bpetite.cli.options import number
 from bpetite.cli.output import Result, tell, write
 
 
@@ -20,7 +21,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_models(command, "; two are shown side by side")
     add = command.add_argument
-    add("--port", type=int, default=0, metavar="N", help="the port (default: any free port)")
+    add("--port", type=number, default=0, metavar="N", help="the port (default: any free port)")
     add("--no-browser", action="store_true", help="only print the address")
 
 
