@@ -16,13 +16,10 @@ from bpetite._internal.names import last_part, recorded
 from bpetite.cli.options import add_choice, add_special_tokens, text_argument
 from bpetite.cli.output import tell
 from bpetite.formats import loading
+from bpetite.formats.loading import ANY_FORMAT
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
-
-ANY_FORMAT = (
-    "an artifact, tokenizer.json, files of tiktoken, GPT-2 or SentencePiece, tekken.json, GGUF, or a folder"
-)
 
 
 def add_model(command: argparse.ArgumentParser) -> None:

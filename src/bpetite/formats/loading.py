@@ -39,6 +39,11 @@ FOLDER_FILES = (
 )
 """The files that are searched in a folder, the most specific first."""
 
+ANY_FORMAT = (
+    "an artifact, tokenizer.json, files of tiktoken, GPT-2 or SentencePiece, tekken.json, GGUF, or a folder"
+)
+"""The models that can be read, in words."""
+
 _MORE_TEMPLATES = "additional_chat_templates"
 _OF_TOKENIZERS = (
     r"tokenizer.*\.(?:json|model|txt)|tokenization_.*\.py|tekken\.json|[^/]*\.tiktoken|tiktoken\.model"
@@ -64,9 +69,14 @@ _OTHER_FORMATS = (
         rb"(?s:......\0\0\{)",
         "safetensors are the weights of a model; give the folder, or the tokenizer.json in it",
     ),
-    (rb"\x1f\x8b", "it is compressed by gzip; uncompress it first"),
-    (rb"\x28\xb5\x2f\xfd", "it is compressed by zstd; uncompress it first"),
-    (rb"PAR1|ARROW1", "it is a table of Parquet or Arrow, not a tokenizer"),
+    (rb"\x1f\x8b", "it is compressed by gzip, perhaps a corpus; uncompress it if it is a model"),
+    (
+        rb"PAR1|ARROW1",
+        f"it is a table of Parquet or Arrow, such as a corpus or counts; a model is {ANY_FORMAT}",
+    ),
+    (rb"\x28\xb5\x2f\xfd", "it is compressed by zstd, perhaps a corpus; uncompress it if it is a model"),
+    (rb"\x93NUMPY", f"it is an array of NumPy, such as ids; a model is {ANY_FORMAT}"),
+    (rb"\{[^\n]*\}\r?\n\s*\{", f"it looks like JSON lines, a corpus; a model is {ANY_FORMAT}"),
     (rb"PK\x03\x04", "an archive (zip), such as the weights of PyTorch; give the file of the tokenizer"),
     (
         rb"version https://git-lfs",
@@ -280,7 +290,8 @@ def _of_file(path: str, given: _Given) -> Imported:
             if re.match(pattern, beginning):
                 refuse(path, what)
         if not _may_be_known(path, beginning):
-            refuse(path, f"it begins with {beginning[:24]!r}, as no file of a tokenizer does")
+            shown = f"it begins with {beginning[:24]!r}, as no file of a tokenizer does: it is"
+            refuse(path, f"{shown} {_looks(beginning)}; a model is {ANY_FORMAT}")
         size = os.fstat(file.fileno()).st_size
         if size > _MOST_READ:
             refuse(path, f"it has {size} bytes, but the file of a tokenizer at most {_MOST_READ}")
@@ -307,6 +318,14 @@ def _may_be_known(path: str, beginning: bytes) -> bool:
         or os.path.basename(path) in ("merges.txt", "vocab.bpe")
         or sentencepiece.may_begin(beginning)
     )
+
+
+def _looks(beginning: bytes) -> str:
+    """Say what a file is that is no model of a known format."""
+    text = beginning.decode("utf-8", "replace")
+    whole = text.removesuffix("\ufffd")  # The beginning may end within a character.
+    is_text = "\ufffd" not in whole and all(letter.isprintable() or letter.isspace() for letter in whole)
+    return "plain text, perhaps a corpus" if is_text else "neither text in UTF-8 nor a known format"
 
 
 def _of_json(path: str, content: bytes, given: _Given) -> Imported:

@@ -18,10 +18,11 @@ import tempfile
 
 from bpetite._internal.files import created
 from bpetite._internal.names import is_folder_name, last_part
-from bpetite.cli.formats import ANY_FORMAT, add_what_files_lack, read_model
+from bpetite.cli.formats import add_what_files_lack, read_model
 from bpetite.cli.options import add_shared, check_output
 from bpetite.cli.output import Result, tell
 from bpetite.formats import loading
+from bpetite.formats.loading import ANY_FORMAT
 from bpetite.formats.losses import losses
 from bpetite.formats.shared.difficult import check_same_ids
 from bpetite.formats.shared.imported import Original, is_folder
