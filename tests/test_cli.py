@@ -217,3 +217,19 @@ def test_special_tokens_are_given_together_or_one_by_one(folder: Path, tmp_path:
     command = ("train", "--input", folder / "corpus.txt", "--vocab-size", 270, "--output", output, "--quiet")
     assert bpetite(*command, "--special-token", "<a>", "<b>", "--special-token", "<e>").returncode == 0
     assert list(Tokenizer.load(output).special_tokens) == ["<a>", "<b>", "<e>"]
+
+
+def test_every_command_prints_json_where_it_is_asked_for(folder: Path) -> None:
+    model = ("--model", folder / "tok.json", "--json")
+    assert json.loads(bpetite("decode", "--ids", 97, *model).stdout) == "a"
+    shown = json.loads(bpetite("encode", *model, "--text", "é", "--show").stdout)
+    assert [token["token"] for token in shown] == ["\\xc3", "\\xa9"]
+    numbers = json.loads(bpetite("demo", "--vocab-size", "0.3k", "--json").stdout)
+    assert numbers["vocab_size"] == 300
+
+
+@pytest.mark.parametrize("written", ["300.5", "0.3001k", "nan"])
+def test_numbers_are_whole(folder: Path, written: str) -> None:
+    done = bpetite("train", "--input", folder / "corpus.txt", "--output", "none", "--vocab-size", written)
+    assert done.returncode == 2
+    assert f"--vocab-size: invalid number value: {written!r}" in done.stderr.decode()

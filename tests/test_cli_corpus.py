@@ -192,12 +192,13 @@ def test_tokens_are_counted_by_source(folder: Path) -> None:
     count = ("count-tokens", "--model", folder / "tok.json", "--quiet", "--separator", "\x1e", "--input")
     inputs = [folder / "a.jsonl", folder / "b.txt"]
     counts = tokenizer.count_batch(TEXTS)
+    sizes = [len("".join(texts).encode()) for texts in (TEXTS[:5], TEXTS[5:])]
     assert json.loads(done(*count, *inputs, "--json")) == {
-        str(folder / "a.jsonl"): {"documents": 5, "tokens": sum(counts[:5])},
-        str(folder / "b.txt"): {"documents": 7, "tokens": sum(counts[5:])},
+        str(folder / "a.jsonl"): {"documents": 5, "tokens": sum(counts[:5]), "bytes": sizes[0]},
+        str(folder / "b.txt"): {"documents": 7, "tokens": sum(counts[5:]), "bytes": sizes[1]},
     }
     table = done(*count, *inputs).decode().splitlines()
-    assert table[3].split() == ["total", "12", str(sum(counts))]
+    assert table[3].split() == ["total", "12", str(sum(sizes)), str(sum(counts)), f"{sum(counts) / 12:.1f}"]
 
 
 def parquet(path: Path, texts: list[str | None]) -> Path:

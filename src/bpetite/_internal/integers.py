@@ -37,8 +37,10 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int | None
     return number
 
 
-def number_with_unit(name: str, value: Any) -> Any:
+def number_with_unit(name: str, value: Any, *, whole: bool = False) -> Any:
     """Convert a text such as `2GB`, `1.5 GiB` or `20M` to a number; return anything else unchanged.
+
+    A part of a byte or token is dropped, or if it must be `whole`, an error.
 
     >>> number_with_unit("shard_size", "20M"), number_with_unit("memory_limit", "1.5 GiB")
     (20000000, 1610612736)
@@ -54,4 +56,7 @@ def number_with_unit(name: str, value: Any) -> Any:
     from fractions import Fraction
 
     unit = 1024 if match[3] else 1000
-    return int(Fraction(match[1]) * unit ** " kmgt".index(match[2].lower() or " "))
+    number = Fraction(match[1]) * unit ** " kmgt".index(match[2].lower() or " ")
+    if whole and number.denominator != 1:
+        raise ValueError(worded(lambda say: f"{say(name)}: {value!r:.100} is not a whole number"))
+    return int(number)

@@ -67,7 +67,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     first, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     name = f"bpetite {first}" if first in COMMANDS else "bpetite"
     try:
-        write(printed(_result(first, rest) if first in COMMANDS else _without_command(first)))
+        write(_result(first, rest) if first in COMMANDS else printed(_without_command(first)))
     except BrokenPipeError:
         return 141
     except KeyboardInterrupt:
@@ -83,8 +83,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _result(name: str, arguments: Sequence[str]) -> Result:
-    """Run a command; its `progress` is shown meanwhile, and its warnings are messages."""
+def _result(name: str, arguments: Sequence[str]) -> bytes:
+    """Run a command, and return what it prints; `progress` is shown, and its warnings are messages."""
     parser = parser_of(name)
     options = parser.parse_args(arguments)
     check_models(parser, options)
@@ -96,8 +96,8 @@ def _result(name: str, arguments: Sequence[str]) -> Result:
     with warnings.catch_warnings(), options.progress:
         warnings.simplefilter("always", RuntimeWarning)
         warnings.showwarning = lambda message, *_: tell(f"bpetite {name}: {_said(message)}")
-        result: Result = options.run(options)
-        return result
+        result = options.run(options)
+    return printed(result, as_json=options.json, for_people=sys.stdout.isatty())
 
 
 class _ClosedInput(io.RawIOBase):
@@ -122,7 +122,7 @@ def parser_of(name: str) -> argparse.ArgumentParser:
     module = import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
     raw = argparse.RawDescriptionHelpFormatter
     parser = _Parser(prog=f"bpetite {name}", description=_about(name), formatter_class=raw)
-    add_shared(parser, "--quiet", "--no-color")
+    add_shared(parser, "--quiet", "--no-color", "--json")
     module.declare(parser)
     parser.usage = _usage(parser)
     parser.set_defaults(run=module.run)
@@ -178,6 +178,8 @@ Examples
   bpetite view tok.json
 
 Each command explains itself: bpetite train --help
+All print text on a terminal, and JSON with --json. Summaries, such as those of
+train, count and convert, are JSON in a pipe, too.
 """
 
 

@@ -18,10 +18,9 @@ from bpetite.reading.sources import find_inputs
 INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin"
 
 
-def number(argument: str) -> int:
-    """Return a number such as `32000` or `32k`."""
-    has_unit = argument[-1:].lower() in ("k", "m", "g")
-    return int(number_with_unit("number", argument) if has_unit else argument)
+def number(word: str) -> int:
+    """Return an argument that is a whole number, perhaps with a unit, such as `32k`."""
+    return int(word) if word[:1] == "-" else int(number_with_unit("number", word, whole=True))
 
 
 SHARED: dict[str, dict[str, Any]] = {
@@ -38,7 +37,7 @@ SHARED: dict[str, dict[str, Any]] = {
     },
     "--cluster": {"metavar": "ADDRESS", "help": "run on this Ray cluster; `local` starts one here"},
     "--force": {"action": "store_true", "help": "overwrite the output if it exists"},
-    "--json": {"action": "store_true", "help": "print JSON instead of text for people"},
+    "--json": {"action": "store_true", "help": "print the result as JSON (into a pipe, a summary always is)"},
     "--quiet": {"action": "store_true", "help": "print only errors on stderr"},
     "--no-color": {"action": "store_true", "help": "no colours (as if NO_COLOR were set)"},
 }
@@ -116,7 +115,7 @@ def add_sources(command: argparse.ArgumentParser) -> None:
 
 def add_measuring(command: argparse.ArgumentParser) -> None:
     """Declare how tokenizers are measured on texts."""
-    add_shared(command, "--special", "--num-threads", "--json")
+    add_shared(command, "--special", "--num-threads")
     add_reading(command)
 
 

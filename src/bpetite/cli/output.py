@@ -25,16 +25,45 @@ WAYS = {
 """How a pattern cuts text, in words."""
 
 
-def printed(result: Result) -> bytes:
-    """Return a result as it is printed; bytes in JSON become text, with escapes if they are not UTF-8."""
-    if isinstance(result, bytes):
+def printed(result: Result, *, as_json: bool = False, for_people: bool = False) -> bytes:
+    """Return a result as it is printed: bytes and lines as they are, and a value as JSON, or for people.
+
+    `as_json` is asked for by `--json`; commands with tables look at it themselves.
+    """
+    if isinstance(result, bytes) and not as_json:
         return result
+    if isinstance(result, dict) and for_people and not as_json:
+        result = summary(result)
     if not isinstance(result, list):
-        result = [json.dumps(result, ensure_ascii=False, default=lambda part: part.decode("utf-8", _ESCAPES))]
+        result = [as_line(result)]
     return "".join(f"{line}\n" for line in result).encode("utf-8", _ESCAPES)
 
 
+def as_line(value: object) -> str:
+    """Return a value as JSON; bytes become text, with escapes if they are not UTF-8."""
+    return json.dumps(value, ensure_ascii=False, default=lambda part: part.decode("utf-8", _ESCAPES))
+
+
 _ESCAPES = "backslashreplace"
+
+
+def summary(facts: Mapping[str, Any]) -> list[str]:
+    """Return named values for people.
+
+    >>> summary({"vocab_size": 32000, "special_tokens": {"<|x|>": 256}, "checked_with": []})
+    ['vocab size      32,000', 'special tokens  <|x|> 256', 'checked with    none']
+    """
+    return table([(name.replace("_", " "), _for_people(value)) for name, value in facts.items()], left=(0, 1))
+
+
+def _for_people(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = [f"{name} {one}" for name, one in value.items()]
+    if isinstance(value, list):
+        return ", ".join(map(_for_people, value)) or "none"
+    if isinstance(value, str):
+        return "".join(letter if letter.isprintable() else f"{letter!a}"[1:-1] for letter in value)
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
 
 
 def write(result: bytes) -> None:

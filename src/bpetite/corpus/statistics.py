@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._engine import TextColumn
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Progress, Special
@@ -104,7 +105,7 @@ def stats(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> list
 
 @dataclass
 class TokenCount:
-    """The numbers of documents and of tokens of a source.
+    """The numbers of documents, of bytes of text and of tokens of a source.
 
     >>> TokenCount(documents=2, tokens=4).tokens
     4
@@ -112,6 +113,7 @@ class TokenCount:
 
     documents: int = 0
     tokens: int = 0
+    bytes: int = 0
 
 
 def count_tokens(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> dict[str, TokenCount]:
@@ -119,14 +121,24 @@ def count_tokens(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) 
 
     >>> from bpetite.corpus import Documents
     >>> count_tokens(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
-    {'documents': TokenCount(documents=2, tokens=4)}
+    {'documents': TokenCount(documents=2, tokens=4, bytes=8)}
     """
     sources = sources_of(texts)
     counted = {name: TokenCount() for name in sources}
     for name, batch, [counts] in _measured([tokenizer], Tokenizer.count_batch, sources, **how):
         counted[name].tokens += sum(counts)
         counted[name].documents += len(batch.texts) - batch.goes_on
+        counted[name].bytes += _size(batch.texts)
     return counted
+
+
+def _size(texts: Sequence[str | bytes]) -> int:
+    """Return the number of bytes of texts in UTF-8."""
+    if isinstance(texts, TextColumn):
+        return texts.size
+    return sum(
+        len(text) if isinstance(text, bytes) or text.isascii() else len(text.encode()) for text in texts
+    )
 
 
 def compare(

@@ -1,4 +1,5 @@
 """Count the pretokens of a corpus. Files of counts can be added up and trained on.
+`bpetite count-tokens` counts the tokens of files, by a model.
 
 examples:
   bpetite count --input corpus.txt --output corpus.counts

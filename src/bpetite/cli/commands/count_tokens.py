@@ -1,4 +1,4 @@
-"""Count the tokens of a corpus. `bpetite count` counts pretokens, to train on them.
+"""Count the tokens of files. `bpetite count` counts pretokens, to train on them.
 
 examples:
   bpetite count-tokens --model tok.json --input book.txt questions.jsonl
@@ -8,6 +8,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_sources, measuring
@@ -27,9 +28,13 @@ def run(options: argparse.Namespace) -> Result:
     tokenizer = read_model(options)
     options.progress.note = way_note(tokenizer.pattern_way)
     counted = corpus.count_tokens(tokenizer, options.input, **measuring(options))
-    rows = {name: vars(one) for name, one in counted.items()}
+    rows: dict[str, dict[str, Any]] = {name: {**vars(one)} for name, one in counted.items()}
     if options.json:
         return rows
     if len(rows) > 1:
-        rows["total"] = {name: sum(row[name] for row in rows.values()) for name in ("documents", "tokens")}
-    return numbers(rows, {"documents": ",", "tokens": ","})
+        rows["total"] = {
+            name: sum(row[name] for row in rows.values()) for name in ("documents", "bytes", "tokens")
+        }
+    for row in rows.values():
+        row["tokens_per_document"] = row["tokens"] / (row["documents"] or 1)
+    return numbers(rows, {"documents": ",", "bytes": ",", "tokens": ",", "tokens_per_document": ",.1f"})

@@ -38,6 +38,9 @@ def run(options: argparse.Namespace) -> Result:
     tokenizer = Tokenizer.train_from_files(files, options.vocab_size, dialect="tiktoken")
     trained = time.perf_counter()
     [fit] = corpus.stats(tokenizer, files)
+    if options.json:
+        seconds = {"training_seconds": trained - started, "encoding_seconds": time.perf_counter() - trained}
+        return {**fit.to_dict(), "vocab_size": tokenizer.vocab_size, **seconds}
     times = f"{trained - started:.2f} s", f"{time.perf_counter() - trained:.2f} s"
     return [
         f"corpus     {fit.bytes / 1e6:.1f} MB of Python source, {fit.documents:,} modules of the library",

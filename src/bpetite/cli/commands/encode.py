@@ -15,7 +15,7 @@ import json
 
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import INPUT_HELP, add_inputs, add_reading, add_shared, documents_of, text_of
-from bpetite.cli.output import Result, painted
+from bpetite.cli.output import Result, as_line, painted
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -35,6 +35,8 @@ def run(options: argparse.Namespace) -> Result:
     texts = documents_of(options) if options.input else [text_of(options)]
     if options.show:
         shown = [tokenizer.show(text, special=options.special) for text in texts]
+        if options.json:
+            return [as_line([vars(token) for token in one.tokens]) for one in shown]
         return [f"{painted(one.tokens)}\n{one.summary}" for one in shown]
     encoded = (tokenizer.encode(text, special=options.special) for text in texts)
     return [json.dumps(ids, separators=(",", ":")) for ids in encoded]

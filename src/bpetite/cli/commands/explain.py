@@ -37,7 +37,7 @@ def declare(command: argparse.ArgumentParser) -> None:
         help="your merges: a merges.txt, or a list of pairs, as JSON or as Python prints it",
     )
     add_rules(command)
-    add_shared(command, "--num-threads", "--json")
+    add_shared(command, "--num-threads")
     add_reading(command)
     command.set_defaults(dialect="cs336")
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_shared, text_argument
+from bpetite.cli.options import text_argument
 from bpetite.cli.output import WAYS, Result, painted, table
 from bpetite.encoding.display import ShownToken, visible
 from bpetite.patterns import pattern_name
@@ -38,7 +38,6 @@ def declare(command: argparse.ArgumentParser) -> None:
         metavar="TOKEN",
         help="show how this token is built: its id, or its text",
     )
-    add_shared(command, "--json")
     command.set_defaults(quiet=True)  # the result includes the assumptions
 
 

@@ -14,7 +14,7 @@ import webbrowser
 
 from bpetite.cli.formats import add_models, read_models
 from bpetite.cli.options import number
-from bpetite.cli.output import Result, tell, write
+from bpetite.cli.output import Result, printed, tell, write
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -40,11 +40,11 @@ def run(options: argparse.Namespace) -> Result:
     except OSError as error:
         raise OSError(f"port {options.port} cannot be used: {error.strerror}; try another --port") from None
     with viewer:
-        write(f"{viewer.url}\n".encode())
+        write(printed({"url": viewer.url} if options.json else [viewer.url]))
         if not options.quiet:
             tell("Served to this machine only; Ctrl-C ends it.")
         if not options.no_browser:
             webbrowser.open(viewer.url)
         with contextlib.suppress(KeyboardInterrupt):
             viewer.serve_forever()
-    return b""
+    return []
