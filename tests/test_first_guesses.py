@@ -120,3 +120,30 @@ def test_numbers_may_have_units(tmp_path: Path) -> None:
         refused = bpetite(*train, tmp_path / "no", "--vocab-size", wrong)
         assert refused.returncode == 2
         assert f"argument --vocab-size: invalid number value: {wrong!r}".encode() in refused.stderr
+
+
+def test_training_takes_the_special_tokens_of_counts(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the cat<|x|>the hat<|y|>" * 9)
+    counted, trained = tmp_path / "a.counts", tmp_path / "tok.json"
+    rules = ("--dialect", "tiktoken")
+    special = ("--special-token", "<|y|>", "<|x|>")
+    count = ("count", "--input", tmp_path / "a.txt", "--output", counted, *rules, *special)
+    assert bpetite(*count).returncode == 0
+    train = ("train", "--counts", counted, "--vocab-size", "262", "--force", "--output", trained)
+    assert bpetite(*train, *rules).returncode == 0
+    assert list(Tokenizer.load(trained).special_tokens) == ["<|y|>", "<|x|>"]
+    refused = bpetite(*train)
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert (
+        b"'<|y|>', '<|x|>', but none is needed; give the dialect and the special tokens as" in refused.stderr
+    )
+
+
+def test_a_finished_folder_is_said_to_be_finished(model: Path) -> None:
+    model.with_name("a.txt").write_text("the cat")
+    encode = ("encode-corpus", model, "--input", model.with_name("a.txt"), "--output", model.with_name("ids"))
+    assert bpetite(*encode).returncode == 0
+    assert (
+        b"ids has the shards of a finished run; give another folder, or remove it" in bpetite(*encode).stderr
+    )
+    assert bpetite(*encode, "--resume").returncode == 0

@@ -49,6 +49,20 @@ _LITTLE = 1 << 20
 """The bytes that counts beside a limited table may take."""
 
 
+_RULES = {
+    "pattern": "the pattern",
+    "boundaries": "the dialect and the special tokens",
+    "unmatched_text": "the dialect",
+}
+"""The rules of counting, and what decides them."""
+
+
+def _shortened(value: str | Sequence[str]) -> str:
+    """Return a value in a message; of a long one, its beginning."""
+    shown = repr(value) if isinstance(value, str) else ", ".join(map(repr, value)) or "none"
+    return shown if len(shown) <= 60 else f"{shown[:60]}…"
+
+
 class Counts:
     """How often each pretoken of a corpus occurs.
 
@@ -259,10 +273,11 @@ class Counts:
         return object.__new__(Counts)._begin(self.pattern, self.boundaries, self.unmatched_text)
 
     def _check_same_rules(self, other: Counts) -> None:
-        for rule in ("pattern", "boundaries", "unmatched_text"):
+        for rule, said_by in _RULES.items():
             ours, theirs = getattr(self, rule), getattr(other, rule)
             if ours != theirs and (rule != "boundaries" or set(ours) != set(theirs)):
-                raise ValueError(f"counts with a different {rule}: {theirs!r}, but {ours!r} is needed")
+                different = f"{_shortened(theirs)}, but {_shortened(ours)} is needed"
+                raise ValueError(f"counts with a different {rule}: {different}; give {said_by} of counting")
 
     def save(self, path: Path, overwrite: bool = False, *, num_threads: int | None = None) -> None:
         """Save as a file of counts; no partial file is ever left.

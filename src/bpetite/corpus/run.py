@@ -274,6 +274,8 @@ def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     """
     folder.mkdir(exist_ok=True)
     if not resume and any(folder.iterdir()):
+        if (folder / MANIFEST).exists():
+            raise FileExistsError(f"{folder} is finished; give another folder, or remove it")
         raise FileExistsError(
             worded(lambda name: f"{folder} is not empty; {name('resume', True)} continues a stopped run")
         )

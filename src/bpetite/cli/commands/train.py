@@ -43,16 +43,17 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Result:
     """Train, save, and return a summary."""
     started = time.perf_counter()
+    counts = None if options.counts is None else load_counts(options, options.min_count)
+    if counts is not None and options.special_token is None and counts.boundaries:
+        options.special_token = list(counts.boundaries)
     training = Training(
         options.dialect, options.pattern, options.special_token, options.min_count, options.max_token_length
     )
     planned = training.planned_tokens(options.vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")
-    if options.counts is None:
+    if counts is None:
         options.progress.note = way_note(training.pattern_way)
         counts = count_inputs(options, training)
-    else:
-        counts = load_counts(options, options.min_count)
     vocabulary = train_vocabulary(
         counts,
         options.vocab_size,
