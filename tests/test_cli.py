@@ -233,3 +233,19 @@ def test_numbers_are_whole(folder: Path, written: str) -> None:
     done = bpetite("train", "--input", folder / "corpus.txt", "--output", "none", "--vocab-size", written)
     assert done.returncode == 2
     assert f"--vocab-size: invalid number value: {written!r}" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("command", ["encode", "count-tokens", "stats"])
+def test_words_behind_the_model_are_inputs(folder: Path, command: str) -> None:
+    model, corpus = folder / "tok.json", folder / "corpus.txt"
+    named = bpetite(command, "--model", model, "--input", corpus, corpus)
+    assert named.stdout
+    assert bpetite(command, model, corpus, corpus).stdout == named.stdout
+    assert bpetite(command, model, corpus, "--input", corpus).stdout == named.stdout
+
+
+def test_words_behind_a_model_that_have_no_place_are_wrong(folder: Path) -> None:
+    model, corpus = folder / "tok.json", folder / "corpus.txt"
+    for line in [("encode", model, corpus, "--text", "hi"), ("inspect", model, corpus), ("stats", model)]:
+        done = bpetite(*line)
+        assert (done.returncode, done.stdout) == (2, b"")

@@ -61,11 +61,18 @@ def add_output(command: argparse.ArgumentParser, what: str) -> None:
 
 
 def check_models(command: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """End the command unless it has so many tokenizers as it needs."""
+    """Let words behind the tokenizers be inputs; end the command unless it has what it needs."""
     if "models" not in options:
         return
     if not options.models:
         command.error("the following arguments are required: MODEL")
+    if options.most_models == 1 and "input" in options and not isinstance(options.input, str):
+        first, *files = options.models
+        given = [*(options.input or []), *files]
+        if given and getattr(options, "text", None) is None:
+            options.models, options.input = [first], given
+        elif "text" not in options:
+            command.error("the following arguments are required: --input")
     if len(options.models) > options.most_models:
         command.error(f"one MODEL, not {len(options.models)}: {' '.join(options.models)}")
 
@@ -107,9 +114,9 @@ def add_inputs(
     command.add_argument(flag, action="extend", nargs="+", required=required, metavar="PATH", help=what)
 
 
-def add_sources(command: argparse.ArgumentParser) -> None:
+def add_sources(command: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Declare inputs, each of which gets a row of the result."""
-    add_inputs(command, f"{INPUT_HELP}; each argument is a source")
+    add_inputs(command, f"{INPUT_HELP}; each argument is a source", required=required)
     add_measuring(command)
 
 

@@ -1,7 +1,7 @@
 """Count the tokens of files. `bpetite count` counts pretokens, to train on them.
 
 examples:
-  bpetite count-tokens --model tok.json --input book.txt questions.jsonl
+  bpetite count-tokens tok.json book.txt questions.jsonl
   bpetite count-tokens --model tok.json --input 'web/*.parquet' --text-column body --json
 """
 
@@ -18,7 +18,7 @@ from bpetite.cli.output import Result, numbers, way_note
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(command)
-    add_sources(command)
+    add_sources(command, required=False)  # words behind MODEL are inputs, too
 
 
 def run(options: argparse.Namespace) -> Result:

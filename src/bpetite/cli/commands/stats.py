@@ -31,7 +31,7 @@ _SHOWN = {
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(command)
-    add_sources(command)
+    add_sources(command, required=False)  # words behind MODEL are inputs, too
 
 
 def run(options: argparse.Namespace) -> Result:
