@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -86,11 +87,93 @@ def test_a_students_mistake_is_recognised(wrong: str, told: str) -> None:
     assert told in found.explanations, str(found)
 
 
+LONGER = "The cat's hat: the CAT sat. The théâtre, 12345 hats; once!\n<|endoftext|>\n" * 5 + CORPUS
+LONGER += " The end of it<|endoftext|>" * 20 + "zq " * 3 + "rare words here"
+
+
+def learned(documents: list[str], **how: Any) -> list[tuple[bytes, bytes]]:
+    rules = Dialect.named("cs336").replace(**how.pop("axes", {}))
+    trained = Tokenizer.train_from_iterator(documents, 357, dialect=rules, **how)
+    return [(trained.token_bytes(left), trained.token_bytes(right)) for left, right in trained.merges]
+
+
+def learned_stale(adds: bool) -> list[tuple[bytes, bytes]]:
+    """Train without ever lowering a count."""
+    counted = Counts.from_iterator([LONGER], dialect="cs336").items()
+    words = [([bytes([byte]) for byte in word], count) for word, count in counted]
+    counts: Counter[tuple[bytes, bytes]] = Counter()
+    for word, count in words:
+        for pair in pairwise(word):
+            counts[pair] += count
+    made = []
+    for _ in range(60):
+        best = max(counts, key=lambda pair: (counts[pair], pair))
+        made.append(best)
+        del counts[best]
+        old, words = words, [(merged(word, best), count) for word, count in words]
+        for (before, count), (after, _) in zip(old, words, strict=True):
+            if adds and before != after:
+                for pair in pairwise(after):
+                    counts[pair] += count * (b"".join(best) in pair)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("merges", "told"),
+    [
+        (learned([LONGER], axes={"tie_break": "smallest_ids"}), "a tie went to the smallest pair of ids"),
+        (learned(LONGER.replace("<|endoftext|>", " ").split(), pattern="none"), "white space"),
+        (
+            learned(
+                [word.decode().strip() for word in Tokenizer.train("", 256).pretokens(LONGER)], pattern="none"
+            ),
+            "stripped",
+        ),
+        (learned([LONGER.lower()]), "lower case"),
+        (learned([LONGER], pattern="llama3"), "if the pattern were"),
+        (learned([LONGER], min_count=2), "occur once were dropped"),
+        (learned_stale(adds=False), "before the first merge only"),
+        (learned_stale(adds=True), "takes apart were not lowered"),
+        (learned([LONGER], axes={"specials_in_corpus": "text"}), "special tokens were left in the text"),
+    ],
+)
+def test_the_mistake_that_gives_all_merges_is_named(merges: list[tuple[bytes, bytes]], told: str) -> None:
+    found = explain_difference(LONGER, merges)
+    assert found is not None
+    assert told in found.cause, str(found)
+    assert f"Training would give all of your merges {found.cause}." in str(found)
+    other = explain_difference(LONGER, [*merges, (b"q", b"q")])
+    assert other is not None
+    assert other.cause == ""
+
+
+def test_the_example_of_the_handout_is_split_at_white_space() -> None:
+    corpus = "low " * 5 + "lower " * 2 + "widest " * 3 + "newest " * 6
+    merges = [
+        "s t",
+        "e st",
+        "o w",
+        "l ow",
+        "w est",
+        "n e",
+        "ne west",
+        "w i",
+        "wi d",
+        "wid est",
+        "low e",
+        "lowe r",
+    ]
+    found = explain_difference(corpus, merges)
+    assert found is not None
+    assert found.cause == "if text were split at white space, which is left out"
+    assert explain_difference(corpus, merges, pattern=r"\S+") is None
+
+
 def test_counting_overlaps_once_is_recognised() -> None:
     found = explain_difference("aaa aaa bc bc bc", [(b"b", b"c")])
     assert found is not None
     assert "if pairs that overlap (aaa) were counted once" in found.explanations
-    assert found.reason == "A fresh recount finds the expected pair 1 times more often."
+    assert found.reason == "A fresh recount finds 1 more occurrence of the expected pair."
 
 
 def test_merges_of_any_form_are_read() -> None:

@@ -8,30 +8,25 @@ from __future__ import annotations
 import ast
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any
 
-from bpetite._constants import BASE_VOCAB_SIZE, Pair
+from bpetite._constants import Pair
 from bpetite._internal.types import BytesPair
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.printable import from_printable, to_printable
+from bpetite.show.mistakes import LARGEST_TRIED, TIE_RULES, find_mistake, train_merges
 from bpetite.tokenizer import Tokenizer
-from bpetite.training import Training, train_vocabulary
+from bpetite.training import Training
 from bpetite.vocabulary import Vocabulary
 
 Merge = BytesPair | tuple[str, str] | Pair | Sequence[int] | str
 """A merge in any usual form: a pair of bytes, of strings, of ids, or a line of a `merges.txt`."""
 
 Word = tuple[int, ...]
-
-TIE_RULES = {
-    "smallest_ids": "the smallest pair of ids",
-    "largest_bytes": "the greatest pair of bytes",
-    "smallest_bytes": "the smallest pair of bytes",
-}
 
 
 @dataclass(frozen=True)
@@ -57,6 +52,8 @@ class Difference:
     """The reason for the expected pair."""
     explanations: list[str] = field(default_factory=list)
     """Mistakes (or other rules) by which your pair would have been the best one."""
+    cause: str = ""
+    """The first mistake (or other rule) by which training gives all of your merges; empty if none does."""
 
     def __str__(self) -> str:
         same = f"The first {self.rank:,} merges are the same. " if self.rank else ""
@@ -65,8 +62,12 @@ class Difference:
             f"  yours     {_counted(self.yours, self.your_count)}",
             f"  expected  {_counted(self.expected, self.expected_count)}",
             self.reason,
-            *(f"Your pair would be the best one {explanation}." for explanation in self.explanations),
         ]
+        if self.cause:
+            lines.append(f"Training would give all of your merges {self.cause}.")
+        if not self.cause or self.cause in self.explanations:  # else they are false leads
+            others = [how for how in self.explanations if how != self.cause]
+            lines += [f"Your pair would be the best one {how}." for how in others]
         return "\n".join(lines)
 
 
@@ -101,11 +102,13 @@ def explain_difference(
     dialect: str | Dialect = "cs336",
     pattern: str = "gpt2",
     special_tokens: Sequence[str] | None = None,
+    texts: Sequence[str | bytes] = (),
 ) -> Difference | None:
     """Find where and why your merges differ from those of a dialect; None if they are the same.
 
     A merge is a pair of bytes, of strings (plain, or in GPT-2's printable form), of ids, or a line of a
-    `merges.txt`. `corpus` is a text, documents, or counts.
+    `merges.txt`. `corpus` is a text, documents, or counts. Mistakes are tried on
+    the texts, unless these have more than 32 million characters; beside counts, give the `texts` too.
 
     >>> print(explain_difference("low lower lowest", [(b"l", b"o"), (b"o", b"w")]))
     Merge 0 (from 0) differs:
@@ -120,7 +123,8 @@ def explain_difference(
     counts = corpus
     if not isinstance(counts, Counts):
         documents = [counts] if isinstance(counts, str) else counts
-        counts = Counts.from_iterator(documents, **training.counting)
+        texts = kept = list[str | bytes]()
+        counts = Counts.from_iterator(_keeping(documents, kept), **training.counting)
     given = list(merges)
     vocabulary = train_merges(counts, len(given) + 1, Training(dialect, counts.pattern, special_tokens))
     tokens = vocabulary.tokens
@@ -133,14 +137,21 @@ def explain_difference(
     if rank == len(yours):  # later merges were not given
         return None
     first_met = corpus if isinstance(corpus, str) else None
-    return _explained(rank, yours[rank], vocabulary, counts, first_met)
+    found = _explained(rank, yours[rank], vocabulary, counts, first_met)
+    how = {"dialect": dialect, "pattern": pattern, "special_tokens": special_tokens}
+    return replace(found, cause=find_mistake(texts, yours, **how)) if texts else found
 
 
-def train_merges(counts: Counts, merges: int, training: Training) -> Vocabulary:
-    """Learn so many merges, or a few more where several merges make the same token."""
-    rules = training.dialect
-    specials = len(training.special_tokens) if rules.vocab_size_counts == "everything" else 0
-    return train_vocabulary(counts, BASE_VOCAB_SIZE + specials + merges, training)
+def _keeping(documents: Iterable[str | bytes], kept: list[str | bytes]) -> Iterator[str | bytes]:
+    """Yield documents, and keep them if they are small enough to train on again and again."""
+    size = 0
+    for document in documents:
+        size += len(document)
+        if size <= LARGEST_TRIED:
+            kept.append(document)
+        else:
+            kept.clear()
+        yield document
 
 
 def _as_bytes(merges: Sequence[Merge], vocabulary: Vocabulary) -> list[BytesPair]:
@@ -200,7 +211,8 @@ def _explained(
     if your_count == highest:
         reason = f"Both are counted {highest:,} times, and a tie goes to {rule}."
     elif your_count:
-        reason = f"A fresh recount finds the expected pair {highest - your_count:,} times more often."
+        more = f"{highest - your_count:,} more occurrence{'s' if highest - your_count > 1 else ''}"
+        reason = f"A fresh recount finds {more} of the expected pair."
     else:
         reason = "Your pair does not occur in the corpus after the merges before it."
     choices = _choices(words, rule, spelled, in_order=first_met is not None)

@@ -1,4 +1,5 @@
 """Explain why your merges differ from a dialect's. The first difference is shown.
+Common mistakes are tried, and the one that gives all of your merges is named.
 
 examples:
   bpetite explain --input corpus.txt --merges merges.txt --dialect cs336
@@ -23,7 +24,10 @@ from bpetite.cli.options import (
 )
 from bpetite.cli.output import Result
 from bpetite.counts import Counts
+from bpetite.reading.documents import read_batches
+from bpetite.reading.sources import find_inputs
 from bpetite.show.difference import explain_difference, merges_in
+from bpetite.show.mistakes import LARGEST_TRIED
 from bpetite.training import Training
 
 
@@ -53,8 +57,23 @@ def run(options: argparse.Namespace) -> Result:
     counts = Counts.from_files(options.input, **rules, **how)
     with naming(options.merges):
         found = explain_difference(
-            counts, merges, dialect=options.dialect, special_tokens=options.special_token
+            counts,
+            merges,
+            dialect=options.dialect,
+            pattern=counts.pattern,
+            special_tokens=options.special_token,
+            texts=_texts(options, counts),
         )
     if options.json:
         return None if found is None else asdict(found)
     return [str(found or f"all {len(merges):,} merges are those of the dialect {options.dialect}")]
+
+
+def _texts(options: argparse.Namespace, counts: Counts) -> list[str | bytes]:
+    """Read the inputs again, if they are small files without weights: mistakes are tried on them."""
+    inputs = find_inputs(options.input)
+    again = all(found.size() and found.weight == 1 for found in inputs)
+    if not again or counts.bytes > LARGEST_TRIED:
+        return []
+    reading = reading_of(options)
+    return [text for found in inputs for batch in read_batches(found, reading) for text in batch.texts]

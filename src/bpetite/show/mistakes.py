@@ -1,0 +1,164 @@
+"""Texts and a list of merges in; the first mistake, or other rule, by which training gives these merges out.
+
+Each trial trains on the same texts with one thing changed; `_CHANGES` lists them, the likeliest first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from bpetite._constants import BASE_VOCAB_SIZE, Pair
+from bpetite._internal.types import BytesPair
+from bpetite.counts import Counts
+from bpetite.dialect import Dialect
+from bpetite.patterns import PATTERNS
+from bpetite.training import Training, train_vocabulary
+from bpetite.vocabulary import Vocabulary
+
+LARGEST_TRIED = 32_000_000
+"""The most characters of text on which mistakes are tried."""
+
+TIE_RULES = {
+    "smallest_ids": "the smallest pair of ids",
+    "largest_bytes": "the greatest pair of bytes",
+    "smallest_bytes": "the smallest pair of bytes",
+}
+
+_UNCUT = PATTERNS["none"]
+
+Setting: TypeAlias = tuple[list[str], dict[str, Any]]
+"""Texts, and the arguments of `Training`."""
+
+
+def train_merges(counts: Counts, merges: int, training: Training) -> Vocabulary:
+    """Learn so many merges, or a few more where several merges make the same token."""
+    rules = training.dialect
+    specials = len(training.special_tokens) if rules.vocab_size_counts == "everything" else 0
+    return train_vocabulary(counts, BASE_VOCAB_SIZE + specials + merges, training)
+
+
+def find_mistake(texts: Sequence[str | bytes], merges: Sequence[BytesPair], **how: Any) -> str:
+    """Return the first change of training that gives exactly these merges, or an empty string.
+
+    `how` are the arguments of `Training` without the change.
+
+    >>> how = {"dialect": "cs336", "pattern": "gpt2"}
+    >>> find_mistake(["the hot hen"], [(b"h", b"o"), (b"ho", b"t")], **how)
+    ''
+    >>> find_mistake(["Low low loW"], [(b"o", b"w"), (b"l", b"ow")], **how)
+    'if text were made lower case'
+    """
+    decoded = [text if isinstance(text, str) else text.decode("utf-8", "replace") for text in texts]
+    for sentence, change in _CHANGES.items():
+        changed, rules = change(decoded, how)
+        rules = dict(rules)
+        learn = rules.pop("learn", _learn)
+        made = learn(_counted(changed, rules), len(merges) + 1, Training(**rules))
+        if all(yours == next(made, None) for yours in merges):
+            return sentence
+    return ""
+
+
+def best_of_tied(tied: Iterable[Pair], rule: str, tokens: Mapping[int, bytes]) -> Pair:
+    """Return the pair to which a rule gives a tie.
+
+    >>> best_of_tied([(97, 98), (98, 97)], "largest_bytes", {97: b"a", 98: b"b"})
+    (98, 97)
+    """
+    if rule == "smallest_ids":
+        return min(tied)
+    choose = max if rule == "largest_bytes" else min
+    return choose(tied, key=lambda pair: (tokens[pair[0]], tokens[pair[1]]))
+
+
+def _counted(texts: Iterable[str], how: dict[str, Any]) -> Counts:
+    return Counts.from_iterator(texts, **Training(**how).counting)
+
+
+def _learn(counts: Counts, merges: int, training: Training) -> Iterator[BytesPair]:
+    vocabulary = train_merges(counts, merges, training)
+    for left, right in vocabulary.merges:
+        yield vocabulary.tokens[left], vocabulary.tokens[right]
+
+
+def _learn_stale(counts: Counts, merges: int, training: Training, *, adds: bool) -> Iterator[BytesPair]:
+    """Merge without ever lowering the counts of the pairs beside a merge; perhaps the new ones are added."""
+    rules = training.dialect
+    tokens = rules.base_vocabulary(len(training.special_tokens))
+    id_of = {token: token_id for token_id, token in tokens.items()}
+    words = [([id_of[bytes([byte])] for byte in word], count) for word, count in counts.items()]
+    pair_counts: Counter[Pair] = Counter()
+    for word, count in words:
+        for pair in pairwise(word):
+            pair_counts[pair] += count
+    first = rules.first_merge_id(len(training.special_tokens))
+    for new_id in range(first, first + merges):
+        if not pair_counts:
+            return
+        highest = max(pair_counts.values())
+        tied = [pair for pair, count in pair_counts.items() if count == highest]
+        best = best_of_tied(tied, rules.tie_break, tokens)
+        yield tokens[best[0]], tokens[best[1]]
+        tokens[new_id] = tokens[best[0]] + tokens[best[1]]
+        del pair_counts[best]
+        for word, count in words if adds else ():
+            if _merge_in(word, best, new_id):
+                pair_counts.update({pair: count for pair in pairwise(word) if new_id in pair})
+
+
+def _merge_in(word: list[int], best: Pair, new_id: int) -> bool:
+    """Replace a pair in a word, from left to right, and return whether it was there."""
+    before = len(word)
+    place = 0
+    while place + 1 < len(word):
+        if (word[place], word[place + 1]) == best:
+            word[place : place + 2] = [new_id]
+        place += 1
+    return len(word) < before
+
+
+def _with(texts: list[str], how: dict[str, Any], **changed: Any) -> Setting:
+    """Change an argument of `Training`."""
+    return texts, {**how, **changed}
+
+
+def _ruled(texts: list[str], how: dict[str, Any], **axes: str) -> Setting:
+    """Change an axis of the dialect."""
+    return texts, {**how, "dialect": Dialect.named(how["dialect"]).replace(**axes)}
+
+
+def _split_at_space(texts: list[str], how: dict[str, Any]) -> Setting:
+    return _ruled(texts, {**how, "pattern": r"\S+"}, unmatched_text="skipped")
+
+
+def _distinct(texts: list[str], how: dict[str, Any]) -> Setting:
+    return [word.decode() for word, _ in _counted(texts, how).items()], {**how, "pattern": _UNCUT}
+
+
+def _stripped(texts: list[str], how: dict[str, Any]) -> Setting:
+    words = _counted(texts, how).items()
+    repeated = [word.decode().strip() for word, count in words for _ in range(count)]
+    return repeated, {**how, "pattern": _UNCUT}
+
+
+_CHANGES: dict[str, Callable[[list[str], dict[str, Any]], Setting]] = {
+    **{f"if a tie went to {rule}": partial(_ruled, tie_break=axis) for axis, rule in TIE_RULES.items()},
+    "if each distinct pretoken were counted once": _distinct,
+    "if text were split at white space, which is left out": _split_at_space,
+    "if pretokens were stripped, so that their leading space is lost": _stripped,
+    "if text were made lower case": lambda texts, how: ([text.lower() for text in texts], how),
+    "if special tokens were left in the text": partial(_ruled, specials_in_corpus="text"),
+    **{f"if the pattern were {name}": partial(_with, pattern=pattern) for name, pattern in PATTERNS.items()},
+    "if pretokens that occur once were dropped": partial(_with, min_count=2),
+    "if pairs were counted before the first merge only": partial(
+        _with, learn=partial(_learn_stale, adds=False)
+    ),
+    "if counts of the pairs that a merge takes apart were not lowered": partial(
+        _with, learn=partial(_learn_stale, adds=True)
+    ),
+}
+"""What is changed, and the change."""
