@@ -219,6 +219,8 @@ def test_the_command_writes_the_report_and_prints_its_numbers(tmp_path: Path) ->
     rows = json.loads(done.stdout)["sources"]
     assert [row["tokens"] for row in rows[:-1]] == [tok.count(text) for text in TEXTS.values()]
     assert inside(tmp_path / "r.html")["sources"] == rows
+    curve = json.loads(done.stdout)["sizes"]
+    assert (curve[-1]["vocab_size"], curve[-1]["tokens"]) == (tok.vocab_size, rows[-1]["tokens"])
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert again.returncode == 1
     assert b"exists already" in again.stderr

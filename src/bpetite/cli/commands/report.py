@@ -34,7 +34,15 @@ def run(options: argparse.Namespace) -> Result:
     with write_whole(options.output, overwrite=options.force) as file:
         file.write(document(made))
     if options.json:
-        return {"sources": made["sources"], "unused_tokens": made["unused"], "compared": made["compared"]}
+        return {
+            "sources": made["sources"],
+            "unused_tokens": made["unused"],
+            "compared": made["compared"],
+            "sizes": [
+                {"vocab_size": size, "tokens": tokens, "bytes_per_token": each}
+                for size, tokens, each in made["sizes"]
+            ],
+        }
     rows = {row["name"]: row for row in made["sources"]}
     measured = numbers(rows, {"tokens": ",", "bytes_per_token": ".3f"})
     return [*measured, f"{made['unused']:,} tokens were not used"]
