@@ -303,7 +303,7 @@ NAMED: dict[str, tuple[list[str], str]] = {
         "--append-special: '<|x|>'",
     ),
     "resume=True": (
-        ["encode-corpus", "--model", "tok.json", "--input", "c.txt", "--output", "folder"],
+        ["encode-corpus", "--model", "tok.json", "--input", "c.txt", "--output", "begun"],
         "--resume continues a stopped run",
     ),
     "samples must be": (["verify", "ids", "--samples=-1"], "--samples must be"),
@@ -316,7 +316,8 @@ def test_messages_name_options_where_those_of_python_name_arguments(
     in_python: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    (folder / "folder" / "a").write_text("a")
+    (folder / "begun").mkdir(exist_ok=True)
+    (folder / "begun" / "a").write_text("a")
     line, expected = NAMED[in_python]
     code, _, told = ran(line, monkeypatch)
     assert code == 1
