@@ -144,8 +144,8 @@ def _refuse_name_of_model(name: str) -> None:
     if os.path.lexists(name):
         return
     wanted = [what for names, what in _FILES_OF_MODELS if re.fullmatch(names, name, re.IGNORECASE)]
-    is_of_hub = re.fullmatch(r"[\w-]+/[\w-][\w.-]*", name) and not name.endswith((".json", ".model", ".gguf"))
-    if not wanted and is_of_hub and not os.path.isdir(name.split("/")[0]):
+    on_hub = re.fullmatch(r"([\w-]+)/[\w-][\w.-]*(?<!\.json)(?<!\.model)(?<!\.gguf)", name)
+    if not wanted and on_hub and not os.path.isdir(on_hub[1]):
         wanted = [f"tokenizer.json, which `hf download {name} tokenizer.json` fetches"]
     if wanted:
         raise FileNotFoundError(f"{name}: a model is loaded from its file; this one needs {wanted[0]}")
