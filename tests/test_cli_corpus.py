@@ -138,12 +138,17 @@ def test_a_corpus_is_encoded_and_verified(folder: Path) -> None:
         "dtype": "uint16",
         "shards": 1,
         "affected_documents": 0,
+        "special_texts": 4,
     }
     tokenizer = Tokenizer.load(folder / "tok.json")
     assert tokenizer.decode(ids) == "".join(text + "<|endoftext|>" for text in TEXTS)
     assert json.loads(done("verify", folder / "out", "--inputs", "--quiet"))["tokens"] == len(ids)
     assert "is finished" in failed(*encode, *inputs)
-    assert json.loads(done(*encode, *inputs, "--resume", "--quiet")) == summary
+    again = json.loads(done(*encode, *inputs, "--resume", "--quiet"))
+    assert again == {**summary, "special_texts": 0}  # those of this run
+    anew = bpetite(*encode, *inputs, "--force")
+    assert json.loads(anew.stdout) == summary
+    assert b"that became ordinary text: 4; --special parse gives them their ids" in anew.stderr
     (folder / "out" / "shard-000000.npy").write_bytes(b"")
     assert "shard-000000.npy: 0 bytes" in failed("verify", folder / "out")
     assert "weights" in failed(*encode[:-4], "--output", folder / "w", "--input", f"{folder}/b.txt:2")

@@ -293,6 +293,77 @@ def test_special_tokens_in_the_text_are_what_was_asked_for(tokenizer: Tokenizer,
         corpus.encode(tokenizer, Documents([text]), tmp_path / "error", options=Options(special="error"))
 
 
+@pytest.mark.parametrize("appended", [None, END])
+def test_special_tokens_in_the_text_are_text_unless_asked_for_and_are_counted(
+    tokenizer: Tokenizer, tmp_path: Path, appended: str | None
+) -> None:
+    texts = [f"a{END}b{END}", "", "plain", END]
+    end = [] if appended is None else [tokenizer.special_tokens[END]]
+    for name, some, found in (("with", texts, 3), ("without", texts[1:3], 0)):
+        options = Options(append_special=appended)
+        manifest = corpus.encode(tokenizer, Documents(some), tmp_path / name, options=options)
+        assert manifest.special_texts == found
+        assert documents_in(tmp_path / name) == [
+            tokenizer.encode(text, special="text") + end for text in some
+        ]
+        corpus.verify(tmp_path / name)
+
+
+@pytest.mark.parametrize("shard_size", [1, 1000])
+def test_every_document_begins_with_the_token_that_is_prepended(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shard_size: int
+) -> None:
+    monkeypatch.setattr(batches, "BLOCK", 1 << 15)
+    texts = ["", "a", f"It's 東京, naïve {END} cafés\n\n 12345 x" * 3000, "", ""]
+    (tmp_path / "long.txt").write_text("\x1e".join(texts))
+    begin = [tokenizer.special_tokens[END]]
+    for appended, end in ((None, []), (END, begin)):
+        out = tmp_path / f"out-{appended is None}"
+        options = Options(
+            shard_size=shard_size,
+            prepend_special=END,
+            append_special=appended,
+            reading=Reading(separator="\x1e"),
+        )
+        corpus.encode(tokenizer, tmp_path / "long.txt", out, options=options)
+        expected = [begin + tokenizer.encode(text, special="text") + end for text in texts]
+        assert documents_in(out) == expected[: len(documents_in(out))]
+        assert len(documents_in(out)) >= 4
+        corpus.verify(out)
+        ids = out / "shard-000000.npy"
+        content = bytearray(ids.read_bytes())
+        content[128:130] = b"\0\0"
+        ids.write_bytes(content)
+        with pytest.raises(ValueError, match="SHA-256"):
+            corpus.verify(out)
+
+
+def test_a_folder_is_written_anew_only_if_runs_have_written_all_of_it(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path
+) -> None:
+    out, options = tmp_path / "out", Options(shard_size=50)
+    corpus.encode(tokenizer, lines, tmp_path / "new")
+    corpus.encode(tokenizer, lines, out, options=options)
+    assert len(contents(out)) > len(contents(tmp_path / "new"))
+    with pytest.raises(FileExistsError, match="out is finished; overwrite=True writes it anew"):
+        corpus.encode(tokenizer, lines, out)
+    with pytest.raises(ValueError, match="give one of them"):
+        corpus.encode(tokenizer, lines, out, resume=True, overwrite=True)
+    before = contents(out)
+    (out / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"notes.txt is no file of an encoded corpus; nothing was"):
+        corpus.encode(tokenizer, lines, out, overwrite=True)
+    (out / "notes.txt").unlink()
+    assert contents(out) == before
+    (out / "manifest.json").unlink()  # as if the run had been stopped
+    (out / ".journal.jsonl").write_bytes(b"broken\n")
+    (out / ".shard-000009.npy.0.part").write_bytes(b"")
+    corpus.encode(tokenizer, lines, out, overwrite=True)
+    assert contents(out) == contents(tmp_path / "new")
+    corpus.encode(tokenizer, lines, tmp_path / "missing", overwrite=True)
+    assert contents(tmp_path / "missing") == contents(out)
+
+
 def test_a_lone_surrogate_is_refused_by_name_whatever_is_done_with_it(
     tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
@@ -318,7 +389,7 @@ def test_a_long_document_is_encoded_in_pieces_to_the_same_ids(
     (tmp_path / "long.txt").write_text(text)
     for appended in (None, END):
         out = tmp_path / f"out-{appended is None}"
-        options = Options(shard_size=1000, append_special=appended)
+        options = Options(shard_size=1000, append_special=appended, special="parse")
         corpus.encode(tokenizer, tmp_path / "long.txt", out, options=options)
         end = [] if appended is None else [tokenizer.special_tokens[END]]
         assert documents_in(out) == [tokenizer.encode(text) + end]
@@ -425,7 +496,8 @@ def test_what_changed_refuses_to_go_on_and_is_named(
     refused("option shard_size changed: begun with 50, now 51", shard_size=51)
     refused("option append_special changed", append_special=END)
     refused("option format changed", format="bin")
-    refused("option special changed", special="text")
+    refused("option special changed", special="parse")
+    refused("option prepend_special changed", prepend_special=END)
     refused("option separator changed", reading=Reading(separator="x"))
     refused("the inputs changed", paths=lines[:2])
     refused("the inputs changed", paths=lines[::-1])

@@ -143,5 +143,5 @@ def test_a_finished_folder_is_said_to_be_finished(model: Path) -> None:
     model.with_name("a.txt").write_text("the cat")
     encode = ("encode-corpus", model, "--input", model.with_name("a.txt"), "--output", model.with_name("ids"))
     assert bpetite(*encode).returncode == 0
-    assert b"ids is finished; give another folder, or remove it" in bpetite(*encode).stderr
+    assert b"ids is finished; --force writes it anew" in bpetite(*encode).stderr
     assert bpetite(*encode, "--resume").returncode == 0

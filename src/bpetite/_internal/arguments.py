@@ -38,10 +38,14 @@ def _in_python(name: str, value: object = None) -> str:
     return name if value is None else f"{name}={value!r}"
 
 
+_OPTIONS = {"overwrite": "force"}
+"""Arguments whose options have other names."""
+
+
 def _as_option(name: str, value: object = None) -> str:
     if not name.isidentifier():  # more than a name
         return name
-    option = f"--{name.replace('_', '-')}"
+    option = f"--{_OPTIONS.get(name, name).replace('_', '-')}"
     return option if value in (None, True) else f"{option} {value}"
 
 

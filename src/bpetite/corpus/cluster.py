@@ -131,6 +131,7 @@ def encode(
     address: str = "local",
     options: Options | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     task_bytes: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Manifest:
@@ -142,7 +143,7 @@ def encode(
     if not all(source.is_local for source in job.inputs):
         raise ValueError("a cluster cannot encode URLs, only files that all machines see under the same name")
     work = functools.partial(_by_tasks, job, address, task_bytes)
-    return run(job, Path(output), work, resume, progress)
+    return run(job, Path(output), work, progress, resume=resume, overwrite=overwrite)
 
 
 def _by_tasks(job: Job, address: str, task_bytes: int | None, made: Manifest) -> Generator[Part, None, None]:

@@ -12,7 +12,7 @@ from bpetite._internal.files import write_whole
 from bpetite._internal.lazy import needed_pyarrow
 from bpetite._internal.progress import shown
 from bpetite._internal.types import DType, Nulls, Path, Progress, Special
-from bpetite.corpus.job import appended_id
+from bpetite.corpus.job import id_around
 from bpetite.reading.parquet import opened
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input
@@ -53,7 +53,7 @@ def encode_column(
         tokenizer.encode_column,
         special=special,
         dtype=dtype,
-        append=appended_id(tokenizer, append_special),
+        append=id_around(tokenizer, "append_special", append_special),
         nulls=nulls,
         num_threads=num_threads,
     )

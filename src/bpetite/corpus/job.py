@@ -44,8 +44,9 @@ class Options:
     format: ShardFormat = "npy"
     dtype: str = "auto"
     shard_size: int = SHARD_SIZE
+    prepend_special: str | None = None
     append_special: str | None = None
-    special: Special = "parse"
+    special: Special = "text"
     reading: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
@@ -128,13 +129,13 @@ def documents_in(corpus: Any) -> Documents | None:
     return Documents(corpus) if is_column or hasattr(corpus, "__arrow_c_array__") else None
 
 
-def appended_id(tokenizer: Tokenizer, append_special: str | None) -> int | None:
-    """Return the id of the special token that ends every document, if there is to be one."""
-    if append_special is not None and append_special not in tokenizer.special_tokens:
+def id_around(tokenizer: Tokenizer, option: str, token: str | None) -> int | None:
+    """Return the id of the special token that begins or ends every document, if there is to be one."""
+    if token is not None and token not in tokenizer.special_tokens:
         known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
-        is_none = f"{append_special!r} is not a special token ({known})"
-        raise ValueError(worded(lambda name: f"{name('append_special')}: {is_none}"))
-    return None if append_special is None else tokenizer.special_tokens[append_special]
+        is_none = f"{token!r} is not a special token ({known})"
+        raise ValueError(worded(lambda name: f"{name(option)}: {is_none}"))
+    return None if token is None else tokenizer.special_tokens[token]
 
 
 class Part(NamedTuple):
@@ -147,6 +148,8 @@ class Part(NamedTuple):
     """What was encoded; with its texts, if only they can show that the input has changed."""
     read: int
     """The number of bytes of the inputs."""
+    special_texts: int
+    """The texts of special tokens that became ordinary text."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,7 @@ class Job:
     inputs: Sequence[Source]
     options: Options
     dtype: str
+    prepended: int | None
     appended: int | None
 
     @staticmethod
@@ -170,9 +174,12 @@ class Job:
         vocabulary = tokenizer.vocabulary
         largest = max([vocabulary.arrays.id_at(-1), *vocabulary.special_tokens.values()])
         dtype = choose_dtype(options.dtype, largest, options.format)
-        appended = appended_id(tokenizer, options.append_special)
+        around = [
+            id_around(tokenizer, option, getattr(options, option))
+            for option in ("prepend_special", "append_special")
+        ]
         reading = replace(options.reading, cut=cutter_for([tokenizer]))
-        return Job(tokenizer, found, replace(options, reading=reading), dtype, appended)
+        return Job(tokenizer, found, replace(options, reading=reading), dtype, *around)
 
     @cached_property
     def artifact(self) -> bytes:
@@ -201,16 +208,38 @@ class Job:
 
     def ids_of(
         self, source: Source, batch: Batch, progress: Progress | None = None
-    ) -> tuple[Ids, NDArray[np.uint64]]:
-        """Encode a batch on this thread; return its ids, and where each whole document ends in them."""
-        width: DType = "uint16" if self.dtype == "uint16" else "uint32"
+    ) -> tuple[Ids, NDArray[np.uint64], int]:
+        """Encode a batch on this thread; return its ids, where each whole document ends in them, and how
+        many texts of special tokens became ordinary text."""
         with naming_invalid(source, batch, self.options.reading):
-            ids, offsets = self.tokenizer._encoder.encode_batch_to_numpy(
-                batch.texts, self.options.special, width, 1, self.appended, progress
-            )
+            ids, offsets, found = self._encoded(batch, progress)
+        if self.prepended is not None:
+            begins_within = int(batch.begun > 0)
+            ids = np.insert(ids, offsets[begins_within:-1].astype(np.intp), self.prepended)
+            offsets[1:] += np.arange(1 - begins_within, len(offsets) - begins_within, dtype=np.uint64)
         if not batch.goes_on:
-            return ids, offsets[1:]
-        return ids[: len(ids) - (self.appended is not None)], offsets[1:-1]
+            return ids, offsets[1:], found
+        return ids[: len(ids) - (self.appended is not None)], offsets[1:-1], found
+
+    def _encoded(self, batch: Batch, progress: Progress | None) -> tuple[Ids, NDArray[np.uint64], int]:
+        """Encode a batch, and count the special tokens in it if they are to be text.
+
+        Where none is found, the ids are the same whether they are looked for or not.
+        """
+        width: DType = "uint16" if self.dtype == "uint16" else "uint32"
+        encode = self.tokenizer._encoder.encode_batch_to_numpy
+        how = width, 1, self.appended, progress
+        if self.options.special != "text":
+            return *encode(batch.texts, self.options.special, *how), 0
+        ids, offsets = encode(batch.texts, "parse", *how)
+        found = self._specials_in(ids)
+        if found > len(batch.texts) * (self.appended is not None):
+            ids, offsets = encode(batch.texts, "text", *how)
+            return ids, offsets, found - self._specials_in(ids)
+        return ids, offsets, 0
+
+    def _specials_in(self, ids: Ids) -> int:
+        return int(np.count_nonzero(np.isin(ids, list(self.tokenizer.special_tokens.values()))))
 
     def part(
         self, source: Source, batch: Batch, read: int, done: int = 0, progress: Progress | None = None
@@ -219,11 +248,11 @@ class Job:
         left = batch
         if done:
             left = replace(batch, texts=batch.texts[done:], first=batch.first + done, begun=0)
-        ids, ends = np.zeros(0, self.dtype), np.zeros(done, np.uint64)
+        ids, ends, found = np.zeros(0, self.dtype), np.zeros(done, np.uint64), 0
         if left.texts:
-            ids, ended = self.ids_of(source, left, progress)
+            ids, ended, found = self.ids_of(source, left, progress)
             ends = np.concatenate((ends, ended))
-        return Part(ids, ends, batch if source.status() is None else replace(batch, texts=()), read)
+        return Part(ids, ends, batch if source.status() is None else replace(batch, texts=()), read, found)
 
 
 def cutter_for(tokenizers: Sequence[Tokenizer]) -> Cut | None:

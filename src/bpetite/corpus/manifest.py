@@ -85,6 +85,10 @@ class Journal:
         """Close the file, which unlocks it."""
         self._file.close()
 
+    def clear(self) -> None:
+        """Forget what was made."""
+        self._file.truncate(0)
+
     def remove(self) -> None:
         """Remove the journal of a finished run, unless a run that found the manifest has done so."""
         self.close()  # Windows does not remove an open file.
@@ -129,6 +133,8 @@ class Manifest:
     inputs: list[ReadInput] = field(default_factory=list)
     """The inputs that end in the shards."""
     shards: list[Shard] = field(default_factory=list)
+    special_texts: int = field(default=0, compare=False)
+    """The texts of special tokens that this run made ordinary text; the file does not have it."""
 
     @property
     def tokens(self) -> int:

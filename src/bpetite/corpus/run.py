@@ -10,12 +10,14 @@ the size of the corpus: only a few batches are in work at a time.
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ import numpy as np
 
 from bpetite._engine import Xxh3128
 from bpetite._internal.arguments import worded
-from bpetite._internal.files import write_whole
+from bpetite._internal.files import PART, write_whole
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
@@ -46,13 +48,15 @@ def encode(
     *,
     options: Options | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     num_threads: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Manifest:
     """Encode files (or a column of Arrow, or `Documents`) into a folder of shards.
 
     `resume` continues a stopped run, and ends with the same bytes as a run that was not stopped; it is
-    refused if the tokenizer, an option or an input has changed. `progress` is called with
+    refused if the tokenizer, an option or an input has changed. `overwrite` removes what a run, finished or
+    not, has written to the folder, and refuses a folder with other files. `progress` is called with
     `("encoding", bytes so far, bytes in all)` and `("documents", documents so far, 0)`.
 
     >>> import tempfile
@@ -65,19 +69,33 @@ def encode(
     """
     job = Job.make(tokenizer, corpus, options or Options(), output)
     threads = threads_of(num_threads)
-    return run(job, Path(output), lambda made: _by_threads(job, threads, made), resume, progress)
+    work = partial(_by_threads, job, threads)
+    return run(job, Path(output), work, progress, resume=resume, overwrite=overwrite)
 
 
 Work = Callable[[Manifest], Generator[Part, None, None]]
 """Encodes what is not in shards yet; the documents of the input in which a run stopped come again."""
 
 
-def run(job: Job, folder: Path, work: Work, resume: bool, progress: Progress | bool | None) -> Manifest:
+def run(
+    job: Job,
+    folder: Path,
+    work: Work,
+    progress: Progress | bool | None,
+    *,
+    resume: bool,
+    overwrite: bool,
+) -> Manifest:
     """Encode a corpus, or what is left of it, and return its manifest."""
-    done = _finished(folder, job, resume)
+    if resume and overwrite:
+        raise ValueError("resume continues a run, and overwrite removes it: give one of them")
+    old = _written(folder) if overwrite else []
+    done = None if overwrite else _finished(folder, job, resume)
     if done is not None:
         return done
     with closing(Journal(folder)) as journal, shown(progress) as report:
+        if overwrite:
+            _remove_run(journal, old)
         made = _begin_run(folder, journal, job, resume)
         with closing(work(made)) as parts, closing(_Run(folder, journal, job, made, report)) as shards:
             shards.write(parts)
@@ -126,6 +144,7 @@ class _Run:
     def write(self, parts: Iterable[Part]) -> None:
         """Write all parts."""
         for part in parts:
+            self._made.special_texts += part.special_texts
             self._note(part)
             self._take(part)
             self._report(part.read)
@@ -266,6 +285,27 @@ def _with_done(items: Iterable[Read], made: Manifest) -> Iterator[tuple[Read, in
 
 # Resuming ------------------------------------------------------------------------------------------------
 
+_OF_RUNS = rf"{re.escape(MANIFEST)}|{re.escape(JOURNAL)}|{re.escape(TOKENIZER)}|shard-[0-9]{{6,}}\.[a-z.]+"
+"""The names of the files that runs write."""
+
+
+def _written(folder: Path) -> list[Path]:
+    """Return the files of a folder that runs have written, the manifest first; refuse other files."""
+    folder.mkdir(exist_ok=True)
+    paths = sorted(folder.iterdir(), key=lambda path: (path.name != MANIFEST, path.name))
+    for path in paths:
+        if not re.fullmatch(_OF_RUNS, path.name) and not path.match(f".*{PART}"):
+            raise FileExistsError(f"{path} is no file of an encoded corpus; nothing was overwritten")
+    return paths
+
+
+def _remove_run(journal: Journal, paths: Sequence[Path]) -> None:
+    """Remove what a run has written; the journal, which is locked, begins anew."""
+    journal.clear()
+    for path in paths:
+        if path.name != JOURNAL:
+            path.unlink(missing_ok=True)
+
 
 def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     """Return the manifest of a finished folder, None for an unfinished one; refuse any other folder.
@@ -275,7 +315,9 @@ def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     folder.mkdir(exist_ok=True)
     if not resume and any(folder.iterdir()):
         if (folder / MANIFEST).exists():
-            raise FileExistsError(f"{folder} is finished; give another folder, or remove it")
+            raise FileExistsError(
+                worded(lambda name: f"{folder} is finished; {name('overwrite', True)} writes it anew")
+            )
         raise FileExistsError(
             worded(lambda name: f"{folder} is not empty; {name('resume', True)} continues a stopped run")
         )

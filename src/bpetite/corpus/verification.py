@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from bpetite._internal.integers import integer
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
-from bpetite._internal.types import Progress, Special
+from bpetite._internal.types import Progress
 from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import Ids, Shard, hash_file, names_of, read_ids, read_offsets
 from bpetite.reading.raw import hash_input
@@ -92,16 +94,20 @@ def _check_documents(
         raise ValueError(f"{folder / ids_name}: {len(ids)} tokens in {len(offsets) - 1} documents")
     if offsets[0] != 0 or offsets[-1] != len(ids) or (offsets[1:] < offsets[:-1]).any():
         raise ValueError(f"{folder / documents_name}: its documents do not cover the shard without gaps")
-    appended = options["append_special"]
     samples = min(samples, shard.documents)
     for document in np.unique(np.linspace(0, shard.documents - 1, samples).astype(int)):
         where = f"{folder / ids_name}: document {document}"
         sample = ids[int(offsets[document]) : int(offsets[document + 1])]
-        _check_sample(where, sample, tokenizer, appended, options["special"])
+        _check_sample(where, sample, tokenizer, options)
 
 
-def _check_sample(where: str, ids: Ids, tokenizer: Tokenizer, appended: str | None, special: Special) -> None:
+def _check_sample(where: str, ids: Ids, tokenizer: Tokenizer, options: Mapping[str, Any]) -> None:
     sample: NDArray[np.uint32] = np.asarray(ids).astype(np.uint32)
+    prepended, appended = options.get("prepend_special"), options["append_special"]
+    if prepended is not None:
+        if not len(sample) or sample[0] != tokenizer.special_tokens[prepended]:
+            raise ValueError(f"{where} does not begin with {prepended}")
+        sample = sample[1:]
     if appended is not None:
         if not len(sample) or sample[-1] != tokenizer.special_tokens[appended]:
             raise ValueError(f"{where} does not end with {appended}")
@@ -110,5 +116,5 @@ def _check_sample(where: str, ids: Ids, tokenizer: Tokenizer, appended: str | No
         text = tokenizer.decode(sample)
     except (KeyError, UnicodeDecodeError) as error:
         raise ValueError(f"{where} does not decode: {error!r}") from None
-    if not np.array_equal(tokenizer.encode_to_numpy(text, special=special), sample):
+    if not np.array_equal(tokenizer.encode_to_numpy(text, special=options["special"]), sample):
         raise ValueError(f"{where} decodes to a text that encodes to other ids")

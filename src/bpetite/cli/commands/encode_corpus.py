@@ -32,7 +32,7 @@ from bpetite.cli.output import Result, tell, way_note
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
 
-_ENDS = r"end_?of_?(text|sentence|document)|^</s>$|<\|?eo[sdt]\|?>|^\[eos\]$"
+_ENDS = r"end_?of_?(text|sentence|document)|^</s>$|<\|?eo[sdt](_id)?\|?>|^\[eos\]$"
 """How special tokens look that end a document."""
 
 
@@ -42,7 +42,10 @@ def declare(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add_inputs(command, INPUT_HELP)
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
-    add("--resume", action="store_true", help="continue a stopped run, or start one")
+    again = command.add_mutually_exclusive_group()
+    again.add_argument("--resume", action="store_true", help="continue a stopped run, or start one")
+    force = "remove what a run has written to the folder, and begin anew"
+    again.add_argument("--force", action="store_true", dest="overwrite", help=force)
     shards = "format of the shards: NumPy, raw ids, or Megatron-LM's .bin and .idx (default: %(default)s)"
     add_choice(command, "--format", ("npy", "bin", "megatron"), shards)
     ids = "type of the ids (default: uint16 if every id fits, else uint32, or int32 for megatron)"
@@ -53,15 +56,17 @@ def declare(command: argparse.ArgumentParser) -> None:
         metavar="TOKENS",
         help="start a new shard after the document that reaches this many tokens (default: %(default)s)",
     )
-    special = "a special token that ends every document"
-    add("--append-special", type=text_argument, metavar="TEXT", help=special)
+    for flag, does in (("--prepend-special", "begins"), ("--append-special", "ends")):
+        add(flag, type=text_argument, metavar="TEXT", help=f"a special token that {does} every document")
     add(
         "--memory-limit",
         metavar="SIZE",
         help="the memory that this process may take, such as 1GB, at least about 300MB; fewer threads are "
         "used if it is tight (default: no limit)",
     )
-    add_shared(command, "--special", "--num-threads", "--cluster")
+    special = "special tokens in the text: ordinary text (the default), their ids (parse), or an error"
+    add_choice(command, "--special", ("text", "parse", "error"), special)
+    add_shared(command, "--num-threads", "--cluster")
     add_reading(command)
 
 
@@ -70,7 +75,7 @@ def run(options: argparse.Namespace) -> Result:
     from bpetite import corpus  # slow to import
 
     layout = corpus.Options(
-        **chosen(options, "format", "dtype", "append_special", "special"),
+        **chosen(options, "format", "dtype", "prepend_special", "append_special", "special"),
         shard_size=number_with_unit("shard_size", options.shard_size),
         reading=reading_of(options),
     )
@@ -79,7 +84,8 @@ def run(options: argparse.Namespace) -> Result:
     if options.memory_limit is not None:
         tokenizer = tokenizer.with_memory(CACHE)
     ends = [text for text in tokenizer.special_tokens if re.search(_ENDS, text, re.IGNORECASE)]
-    if options.append_special is None and ends and not options.quiet:
+    is_divided = options.append_special or options.prepend_special
+    if not is_divided and ends and not options.quiet:
         tell(
             "bpetite encode-corpus: no token stands between documents in the shards; --append-special "
             f"{shlex.quote(ends[0])} ends each with one"
@@ -93,7 +99,7 @@ def run(options: argparse.Namespace) -> Result:
         from bpetite.corpus import cluster
 
         encode = partial(cluster.encode, address=options.cluster)
-    how = chosen(options, "resume", "progress")
+    how = chosen(options, "resume", "overwrite", "progress")
     manifest = encode(tokenizer, options.input, options.output, options=layout, **how)
     written = {
         "documents": manifest.documents,
@@ -102,7 +108,13 @@ def run(options: argparse.Namespace) -> Result:
         "dtype": manifest.options["dtype"],
         "shards": len(manifest.shards),
         "affected_documents": sum(source.affected for source in manifest.inputs),
+        "special_texts": manifest.special_texts,
     }
     done = f"encoding complete: {manifest.documents:,} documents, {manifest.tokens:,} tokens"
     options.progress.complete(done, written["bytes"])
+    if manifest.special_texts and not options.quiet:
+        tell(
+            "bpetite encode-corpus: special tokens in the documents that became ordinary text: "
+            f"{manifest.special_texts:,}; --special parse gives them their ids"
+        )
     return written
