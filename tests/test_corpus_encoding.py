@@ -364,6 +364,19 @@ def test_a_folder_is_written_anew_only_if_runs_have_written_all_of_it(
     assert contents(tmp_path / "missing") == contents(out)
 
 
+def test_the_field_of_an_input_is_recorded_and_may_not_change(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "body": "the cat"}\n' * 9)
+    corpus.encode(tokenizer, f"{tmp_path}/a.jsonl:text=body", tmp_path / "out")
+    assert documents_in(tmp_path / "out") == [tokenizer.encode("the cat")] * 9
+    with pytest.raises(ValueError, match="option fields changed"):
+        corpus.encode(tokenizer, tmp_path / "a.jsonl", tmp_path / "out", resume=True)
+    corpus.verify(tmp_path / "out", inputs=True)
+    (tmp_path / "b.jsonl:text=body").write_text("a file with exactly this name")
+    manifest = corpus.encode(tokenizer, f"{tmp_path}/b.jsonl:text=body", tmp_path / "named")
+    assert manifest.documents == 1
+    assert "fields" not in manifest.options
+
+
 def test_a_lone_surrogate_is_refused_by_name_whatever_is_done_with_it(
     tokenizer: Tokenizer, tmp_path: Path
 ) -> None:

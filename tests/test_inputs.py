@@ -59,6 +59,12 @@ CASES: dict[str, Case] = {
     ),
     "a glob": ({"1.jsonl": lines(TEXTS[:9]), "2.jsonl": lines(TEXTS[9:])}, ["*.jsonl"], {}),
     "a weight": ({"c.jsonl": lines(TEXTS)}, ["c.jsonl:2"], {}),
+    "fields of their own": (
+        {"1.jsonl": lines(TEXTS[:9], "body"), "2.pq": rows(TEXTS[9:20], "a b"), "3.jsonl": lines(TEXTS[20:])},
+        ["1.jsonl:text=body", "2.pq:text=a b", "3.jsonl"],
+        {},
+    ),
+    "a field of its own and a weight": ({"c.jsonl": lines(TEXTS, "b")}, ["c.jsonl:text=b:2"], {}),
     "a URL": ({"c.jsonl": lines(TEXTS)}, ["file://{folder}/c.jsonl"], {}),
     "what is not text": (
         {"c.jsonl": lines(TEXTS) + b'{"text": "\\ud800"}\n{"text": 3}\n'},

@@ -163,8 +163,10 @@ def test_a_long_document_has_the_ids_of_its_text(
     (tmp_path / "a.txt").write_text(text)
     [fit] = corpus.stats(tokenizer, tmp_path / "a.txt")
     assert (fit.documents, fit.characters, fit.tokens) == (1, len(text), tokenizer.count(text))
-    manifest = corpus.encode(tokenizer, tmp_path / "a.txt", tmp_path / "ids")
-    assert manifest.tokens == fit.tokens
+    for special in ("parse", "text"):
+        options = corpus.Options(special=special)
+        manifest = corpus.encode(tokenizer, tmp_path / "a.txt", tmp_path / special, options=options)
+        assert manifest.tokens == tokenizer.count(text, special=special)
 
 
 def test_documents_are_cut_where_no_tokenizer_changes_its_ids(

@@ -20,7 +20,7 @@ from bpetite.cli.formats import name_of
 from bpetite.formats.shared.imported import Original, is_folder
 from bpetite.reading.listing import has_wildcards
 from bpetite.reading.recognition import named_format
-from bpetite.reading.sources import Input, _weighted
+from bpetite.reading.sources import Input, _parts_of
 
 TOK = Tokenizer.train("a", 256)
 GZIPPED = Original("tekken", {"tekken.json": b"{}"})
@@ -43,7 +43,7 @@ TAKEN_APART: list[tuple[Callable[[str], Any], dict[str, Any]]] = [
         },
     ),
     (lambda path: named_format(path, "auto"), {"a.jsonl/b.txt": "text", "a.txt/b.jsonl": "jsonl"}),
-    (lambda path: int(_weighted(path)[1]), {"none/b:3": 3, "none/b": 1, "none:4/b": 1}),
+    (lambda path: int(_parts_of(path)[1]), {"none/b:3": 3, "none/b": 1, "none:4/b": 1}),
     (lambda path: Input(path).is_local, {"a/b.txt": True, "a/b:3": True}),
     (has_wildcards, {"a/*.txt": True, "a/b.txt": False}),
     (lambda path: GZIPPED.is_written_to_folder(path), {"none/": True, "none/b.json": False}),

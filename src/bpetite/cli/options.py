@@ -15,7 +15,10 @@ from bpetite.patterns import PATTERNS
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs
 
-INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin"
+INPUT_HELP = (
+    "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin; "
+    "the text of PATH:text=F is in its field or column F"
+)
 
 
 def number(word: str) -> int:
@@ -43,7 +46,7 @@ SHARED: dict[str, dict[str, Any]] = {
 }
 
 
-def add_shared(command: argparse.ArgumentParser, *flags: str) -> None:
+def add_shared(command: argparse._ActionsContainer, *flags: str) -> None:
     """Declare options that mean the same in every command."""
     for flag in flags:
         command.add_argument(flag, **SHARED[flag])
@@ -86,7 +89,7 @@ def check_output(path: str, *, force: bool) -> None:
         try_writing(target)
 
 
-def add_rules(command: argparse.ArgumentParser) -> None:
+def add_rules(command: argparse._ActionsContainer) -> None:
     """Declare the rules of counting and training."""
     rules = "the rules for ties, ids and special tokens (default: %(default)s)"
     add_choice(command, "--dialect", list(DIALECTS), rules)

@@ -182,6 +182,12 @@ class Job:
         return Job(tokenizer, found, replace(options, reading=reading), dtype, *around)
 
     @cached_property
+    def recorded_options(self) -> Json:
+        """The options, as manifests record them; if inputs have fields of their own, the field of each."""
+        own = [source.field if isinstance(source, Input) else None for source in self.inputs]
+        return {**self.options.to_dict(self.dtype), **({"fields": own} if any(own) else {})}
+
+    @cached_property
     def artifact(self) -> bytes:
         """The tokenizer, as it is written beside the shards."""
         return artifact_bytes(self.tokenizer.vocabulary)
@@ -190,7 +196,7 @@ class Job:
         """Return what must be the same when a stopped run is resumed; of an input, name, size and times."""
         return {
             "fingerprint": self.tokenizer.fingerprint,
-            "options": self.options.to_dict(self.dtype),
+            "options": self.recorded_options,
             "inputs": list(map(named_stamp, self.inputs)),
         }
 
@@ -203,7 +209,7 @@ class Job:
                 "file": TOKENIZER,
                 "sha256": hashlib.sha256(self.artifact).hexdigest(),
             },
-            options=self.options.to_dict(self.dtype),
+            options=self.recorded_options,
         )
 
     def ids_of(

@@ -55,7 +55,7 @@ def _parts(source: Input, reading: Reading, size: int) -> Iterator[Input]:
         source = source._replace(form=(form, compression), whole=total, changed=status.st_mtime_ns)
         separator = _separator(form, reading)
         if form == "parquet":
-            yield from _row_groups(source, row_group_sizes(raw, reading.text_column), size)
+            yield from _row_groups(source, row_group_sizes(raw, source.field or reading.text_column), size)
         elif compression is None and separator is not None and size < total:
             for span in pairwise(chain([0], _begins(raw.file(), total, separator, size), [total])):
                 yield source._replace(span=span)

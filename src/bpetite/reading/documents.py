@@ -29,6 +29,7 @@ PACKED = 1 << 16
 
 def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Generator[Batch, None, None]:
     """Yield the documents of an input; `raw` is given to hash its bytes."""
+    reading = reading.of_field(source.field)
     return one_side(source.name, _all_batches(source, reading, raw or Raw(source)), reading)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -83,6 +83,14 @@ class Reading:
                 raise TypeError(f"{name} must be a str, not {type(value).__name__}")
         if self.separator == "":
             raise ValueError(worded(lambda name: f"{name('separator')} must not be empty"))
+
+    def of_field(self, field: str | None) -> Reading:
+        """Return how an input is read whose text is in this field or column, if it has one of its own.
+
+        >>> Reading(text_field="body").of_field("content").text_field
+        'content'
+        """
+        return self if field is None else replace(self, text_field=field, text_column=field)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options, as manifests record them and `Counts.from_files` takes them.

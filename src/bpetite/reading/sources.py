@@ -2,7 +2,8 @@
 
 The arguments keep their order; within a folder or a glob, names are sorted by their bytes. Files and folders
 whose names begin with a dot are left out of folders. An argument may end in a weight, as in `wiki.txt:2` or
-`web/*.jsonl:1.5`; a file with exactly this name takes precedence.
+`web/*.jsonl:1.5`, and before that in the name of the field or column with its text, as in
+`a.jsonl:text=body`; a file with exactly this name takes precedence.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from bpetite.reading.listing import Found, files, has_wildcards, in_order
 
 STDIN = "-"
 
-_WEIGHTED = r"(?s)(?P<path>.+):(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?)"
+_MARKED = r"(?s)(?P<path>.+?)(?::text=(?P<field>[^:]+))?(?::(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?))?"
 _URL = r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)"
 
 _ONCE = Fraction(1)
@@ -60,6 +61,9 @@ class Input(NamedTuple):
 
     found_size: int | None = None
     """Its size when it was found, if it is an ordinary local file: it may have changed since."""
+
+    field: str | None = None
+    """Its field or column with the text, if the argument named one."""
 
     @property
     def is_part(self) -> bool:
@@ -150,16 +154,16 @@ def find_inputs(arguments: Path | Iterable[Path], *, output: Path | None = None)
     given = [_path(argument) for argument in listed]
     if not given:
         raise ValueError("no inputs are given: the list of paths is empty")
-    if sum(_weighted(argument)[0] == STDIN for argument in given) > 1:
+    if sum(_parts_of(argument)[0] == STDIN for argument in given) > 1:
         raise ValueError("stdin (-) can be read only once")
     if "" in given:
         raise ValueError(f"path {given.index('')} of {len(given)} is empty; it must name a file or a folder")
     found: list[Input] = []
     written = None if output is None else os.fspath(output)
     for argument in given:
-        path, weight = _weighted(argument)
+        path, weight, field = _parts_of(argument)
         names = _names(path, written)
-        found.extend(Input(name, weight, path, found_size=size) for name, size in names)
+        found.extend(Input(name, weight, path, found_size=size, field=field) for name, size in names)
     return found
 
 
@@ -179,23 +183,21 @@ def weight_of(found: Input) -> tuple[Fraction, str]:
     return found.weight, "" if found.weight is _ONCE or found.weight == 1 else recorded(found.source)
 
 
-def _weighted(argument: str) -> tuple[str, Fraction]:
-    """Split a weight off the end of an argument."""
-    if ":" not in argument or os.path.lexists(argument):
-        return argument, _ONCE
-    match = re.fullmatch(_WEIGHTED, argument)
-    if match is None:
-        return argument, _ONCE
-    path = match["path"]
-    if _is_url(path) and path.count("/") < 3:  # scheme://host:port
-        return argument, _ONCE
+def _parts_of(argument: str) -> tuple[str, Fraction, str | None]:
+    """Split the name of a field and a weight off the end of an argument."""
+    match = re.fullmatch(_MARKED, argument)
+    if match is None or ":" not in argument or os.path.lexists(argument):
+        return argument, _ONCE, None
+    path, field = match["path"], match["field"]
+    if match["weight"] is None or (_is_url(path) and path.count("/") < 3):  # scheme://host:port
+        return (argument if field is None else path), _ONCE, field
     try:
         weight = Fraction(match["weight"])
     except ZeroDivisionError:
         weight = Fraction(0)
     if weight <= 0:
         raise ValueError(f"{argument}: a weight must be a number above 0")
-    return path, weight
+    return path, weight, field
 
 
 def _names(path: str, written: str | None) -> Iterable[Found]:

@@ -1,9 +1,9 @@
 """Encode a corpus into a folder of token files. --resume continues a stopped run.
 
 examples:
-  bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>'
-  bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>' --resume
-  bpetite encode-corpus --model tok.json --input corpus.txt --separator '<|x|>' --output ids/ --format bin
+  bpetite encode-corpus tok.json --input a/ --output ids --append-special '</s>'
+  bpetite encode-corpus tok.json --input data/ --output ids --resume
+  bpetite encode-corpus tok.json --input a.txt --separator '<|x|>' --output ids
 
 a shard in Python:
   ids = numpy.load("ids/shard-000000.npy", mmap_mode="r")
@@ -20,6 +20,7 @@ from bpetite._internal.integers import number_with_unit
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import (
     INPUT_HELP,
+    SHARED,
     add_choice,
     add_inputs,
     add_reading,
@@ -44,8 +45,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
     again = command.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="continue a stopped run, or start one")
-    force = "remove what a run has written to the folder, and begin anew"
-    again.add_argument("--force", action="store_true", dest="overwrite", help=force)
+    again.add_argument("--force", dest="overwrite", **SHARED["--force"])
     shards = "format of the shards: NumPy, raw ids, or Megatron-LM's .bin and .idx (default: %(default)s)"
     add_choice(command, "--format", ("npy", "bin", "megatron"), shards)
     ids = "type of the ids (default: uint16 if every id fits, else uint32, or int32 for megatron)"

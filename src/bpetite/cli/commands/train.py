@@ -2,8 +2,8 @@
 
 examples:
   bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
-  bpetite train --input a.txt b.txt --vocab-size 50257 --output tok.json --dialect tiktoken --pattern o200k
-  bpetite train --counts monday.counts tuesday.counts --vocab-size 32000 --output tok.json
+  bpetite train --input data/ --vocab-size 32k --pattern o200k --output tok.json
+  bpetite train --counts a.counts b.counts --vocab-size 32k --output tok.json
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ def declare(command: argparse.ArgumentParser) -> None:
     source = command.add_mutually_exclusive_group(required=True)
     add_inputs(source, f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times", required=False)
     add_inputs(source, "files that `bpetite count` made", "--counts", required=False)
-    add = command.add_argument
-    add("--vocab-size", type=number, required=True, metavar="N", help="the most tokens, such as 32000 or 32k")
     add_output(command, "the file to write the artifact to")
-    add_rules(command)
+    learned = command.add_argument_group("the vocabulary")
+    add, size = learned.add_argument, "the most tokens, such as 32000 or 32k"
+    add("--vocab-size", type=number, required=True, metavar="N", help=size)
+    add_rules(learned)
     add("--min-count", type=number, default=1, metavar="N", help="drop pretokens rarer than this")
     add("--max-token-length", type=number, metavar="N", help="the maximum length of a token in bytes")
-    add_shared(command, "--num-threads", "--memory-limit")
-    add(
+    machine = command.add_argument_group("threads and memory")
+    add_shared(machine, "--num-threads", "--memory-limit")
+    machine.add_argument(
         "--training-memory",
         metavar="SIZE",
         help="stop if merging is expected to need more memory than this, such as 8GB, "
