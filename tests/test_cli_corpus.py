@@ -72,7 +72,9 @@ def test_counts_of_parts_train_the_vocabulary_of_the_whole(folder: Path) -> None
     expected = Tokenizer.train_from_iterator(TEXTS, 300, dialect="tiktoken")
     assert Tokenizer.load(folder / "1.json") == expected
     assert "exists already" in failed("count", "--input", folder / "b.txt", "--output", folder / "a.parquet")
-    message = failed("train", "--counts", folder / "m.parquet", "--vocab-size", 300, "--output", folder / "4")
+    message = failed(
+        "train", "--counts", folder / "m.parquet", *size[:2], *size[4:], folder / "4", "--dialect=bpetite"
+    )
     assert "boundaries" in message
     message = failed("train", "--counts", folder / "m.parquet", "--pattern", "o200k", *size, folder / "4")
     assert "pattern" in message

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bpetite import Tokenizer
+from bpetite import Counts, Dialect, Tokenizer
 from bpetite.cli import COMMANDS, parser_of
 from bpetite.corpus import Documents, stats
 from test_cli import bpetite
@@ -130,13 +130,49 @@ def test_training_takes_the_special_tokens_of_counts(tmp_path: Path) -> None:
     count = ("count", "--input", tmp_path / "a.txt", "--output", counted, *rules, *special)
     assert bpetite(*count).returncode == 0
     train = ("train", "--counts", counted, "--vocab-size", "262", "--force", "--output", trained)
-    assert bpetite(*train, *rules).returncode == 0
-    assert list(Tokenizer.load(trained).special_tokens) == ["<|y|>", "<|x|>"]
-    refused = bpetite(*train)
+    for given in ((), rules):
+        assert bpetite(*train, *given).returncode == 0
+        assert list(Tokenizer.load(trained).special_tokens) == ["<|y|>", "<|x|>"]
+        assert Tokenizer.load(trained).dialect.name == "tiktoken"
+    refused = bpetite(*train, "--dialect", "bpetite")
     assert (refused.returncode, refused.stdout) == (1, b"")
     assert (
-        b"'<|y|>', '<|x|>', but none is needed; give the dialect and the special tokens of" in refused.stderr
+        refused.stderr
+        == (
+            f"bpetite train: {counted}: counted with the boundaries '<|y|>', '<|x|>', but none is needed; "
+            "leave out --dialect and --special-token, or give what counting was given\n"
+        ).encode()
     )
+
+
+def test_rules_that_differ_are_said_in_a_line_with_options_and_files(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the cat and the hat " * 9)
+    many = [f"<|reserved_{number}|>" for number in range(99)]
+    for name, *rules in (("a", "--dialect", "cs336", "--special-token", *many), ("b", "--pattern", "o200k")):
+        count = ("count", "--input", tmp_path / "a.txt", "--output", tmp_path / name, *rules)
+        assert bpetite(*count).returncode == 0
+    out = ("--output", tmp_path / "out")
+    train = ("train", "--counts", tmp_path / "b", "--vocab-size", "262", *out)
+    assert b"/b: counted with the pattern o200k, but cl100k is needed; leave out --pattern" in (
+        bpetite(*train, "--pattern", "cl100k").stderr
+    )
+    merged = bpetite("merge-counts", "--counts", tmp_path / "a", tmp_path / "b", *out).stderr.decode()
+    assert "/b: counted with the pattern o200k, but " in merged
+    assert "/a with gpt2: they cannot be added up" in merged
+    other = bpetite("train", "--counts", tmp_path / "a", "--vocab-size", "500", *out, "--dialect", "bpetite")
+    assert b"<|reserved_3|>" not in other.stderr
+
+
+def test_counts_of_different_dialects_or_of_none_are_added_up_and_trained_on(tmp_path: Path) -> None:
+    ours, theirs = (Counts.from_iterator(["the hat"], dialect=name) for name in ("bpetite", "huggingface"))
+    assert Counts.merge([ours, ours]).dialect == Dialect()
+    assert Counts.merge([theirs, theirs]).weighted(2).dialect == Dialect.named("huggingface")
+    both = Counts.merge([ours, theirs, ours])
+    assert both.dialect is None
+    both.save(tmp_path / "both")
+    assert Counts.load(tmp_path / "both").dialect is None
+    assert Tokenizer.train_from_counts(Counts.load(tmp_path / "both"), 259).dialect == Dialect()
+    assert Tokenizer.train_from_counts(theirs, 259).dialect.name == "huggingface"
 
 
 def test_a_finished_folder_is_said_to_be_finished(model: Path) -> None:

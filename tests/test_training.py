@@ -122,7 +122,8 @@ def test_counts_remember_the_rules_that_made_them() -> None:
     with pytest.raises(ValueError, match="boundaries"):
         Tokenizer.train_from_counts(counts, 300, dialect="tiktoken", special_tokens=["<|y|>"])
     with pytest.raises(ValueError, match="boundaries"):
-        Tokenizer.train_from_counts(counts, 300)
+        Tokenizer.train_from_counts(counts, 300, dialect="bpetite")
+    assert list(Tokenizer.train_from_counts(counts, 300).special_tokens) == ["<|x|>"]
     skipping = Dialect.named("bpetite").replace(unmatched_text="skipped")
     with pytest.raises(ValueError, match="unmatched"):
         Tokenizer.train_from_counts(Counts.from_iterator(["a"]), 300, dialect=skipping)

@@ -10,6 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import groupby, pairwise
 from math import lcm
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -17,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
 from bpetite._internal import counts_file
-from bpetite._internal.arguments import several
+from bpetite._internal.arguments import Name, several, shortened, worded
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts
 from bpetite.dialect import Dialect
-from bpetite.patterns import named_pattern
+from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.reading import batches as batching
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
@@ -50,17 +51,11 @@ _LITTLE = 1 << 20
 
 
 _RULES = {
-    "pattern": "the pattern",
-    "boundaries": "the dialect and the special tokens",
-    "unmatched_text": "the dialect",
+    "pattern": ["pattern"],
+    "boundaries": ["dialect", "special_tokens"],
+    "unmatched_text": ["dialect"],
 }
-"""The rules of counting, and what decides them."""
-
-
-def _shortened(value: str | Sequence[str]) -> str:
-    """Return a value in a message; of a long one, its beginning."""
-    shown = repr(value) if isinstance(value, str) else ", ".join(map(repr, value)) or "none"
-    return shown if len(shown) <= 60 else f"{shown[:60]}…"
+"""The rules of counting, and the arguments that decide them."""
 
 
 class Counts:
@@ -73,6 +68,11 @@ class Counts:
     [(b' ab', 1), (b'ab', 2)]
     """
 
+    dialect: Dialect | None
+    """The dialect that was given; None if a file does not say it, or parts had different ones."""
+    special_tokens: tuple[str, ...] | None
+    """The special tokens that were given, in order; None as with the dialect."""
+
     def __init__(
         self,
         *,
@@ -84,10 +84,14 @@ class Counts:
         rules = Dialect.named(dialect)
         boundaries = rules.boundaries(default_specials(special_tokens))
         self._begin(named_pattern(pattern), boundaries, rules.unmatched_text)
+        self.dialect, self.special_tokens = rules, default_specials(special_tokens)
 
     def _begin(self, pattern: str, boundaries: tuple[str, ...], unmatched_text: str) -> Self:
         """Begin with these rules, and without counts."""
         self.pattern, self.boundaries, self.unmatched_text = pattern, boundaries, unmatched_text
+        self.dialect = self.special_tokens = None
+        self.name = ""
+        """The file that these were loaded from, or the first of them."""
         self.scale = 1
         """The factor by which all counts are multiplied (more than 1 after weights such as 3/2)."""
         self.weights: dict[str, str] = {}
@@ -227,6 +231,8 @@ class Counts:
             self._table, self.beside, self.scale = raised._table, raised.beside, common
         self._accumulate(other, common // other.scale)
         self.weights = {**self.weights, **other.weights}
+        self.dialect = self.dialect if self.dialect == other.dialect else None
+        self.special_tokens = self.special_tokens if self.special_tokens == other.special_tokens else None
 
     def _times(self, factor: int) -> Counts:
         """Return the counts multiplied, with the documents and bytes of these."""
@@ -270,14 +276,23 @@ class Counts:
         >>> len(Counts.from_iterator(["ab ab"]).empty())
         0
         """
-        return object.__new__(Counts)._begin(self.pattern, self.boundaries, self.unmatched_text)
+        made = object.__new__(Counts)._begin(self.pattern, self.boundaries, self.unmatched_text)
+        made.dialect, made.special_tokens, made.name = self.dialect, self.special_tokens, self.name
+        return made
 
     def _check_same_rules(self, other: Counts) -> None:
-        for rule, said_by in _RULES.items():
+        """Refuse counts by other rules than those of these, which have a name if they were loaded."""
+        for rule, arguments in _RULES.items():
             ours, theirs = getattr(self, rule), getattr(other, rule)
             if ours != theirs and (rule != "boundaries" or set(ours) != set(theirs)):
-                different = f"{_shortened(theirs)}, but {_shortened(ours)} is needed"
-                raise ValueError(f"counts with a different {rule}: {different}; give {said_by} of counting")
+                names = {text: name for name, text in PATTERNS.items()}
+                ours, theirs = (names.get(one) or shortened(one) for one in (ours, theirs))
+                where = f"{other.name}: " if other.name else ""
+                differ = f"{where}counted with the {rule} {theirs}, but "
+                if self.name and other.name:
+                    raise ValueError(f"{differ}{self.name} with {ours}: they cannot be added up")
+                differ += f"{ours} is needed; leave out "
+                raise ValueError(worded(partial(_or_give, differ, arguments)))
 
     def save(self, path: Path, overwrite: bool = False, *, num_threads: int | None = None) -> None:
         """Save as a file of counts; no partial file is ever left.
@@ -306,6 +321,8 @@ class Counts:
             total=total,
             scale=self.scale,
             weights=self.weights,
+            dialect={} if self.dialect is None else self.dialect.to_dict(),
+            special_tokens=list(self.special_tokens or ()),
             **vars(read),
         )
 
@@ -336,8 +353,11 @@ class Counts:
         rules, parts = counts_file.read_counts(path)
         try:
             counts = object.__new__(cls)._begin(rules.pattern, tuple(rules.boundaries), rules.unmatched_text)
-        except ValueError as refused:  # a pattern that the engine cannot scan
+            if rules.dialect:
+                counts.dialect, counts.special_tokens = Dialect(**rules.dialect), tuple(rules.special_tokens)
+        except (ValueError, TypeError) as refused:  # a pattern that the engine cannot scan, or no dialect
             raise ValueError(f"{os.fspath(path)}: {refused}") from None
+        counts.name = os.fsdecode(path)
         counts.scale, counts.weights = rules.scale, rules.weights
         counts.beside = Tally(rules.documents, rules.bytes, rules.replaced, rules.skipped)
         counts.limit_memory(memory_limit)
@@ -372,10 +392,13 @@ class Counts:
         self._table.add_counts(*state["_table"])
 
     def __eq__(self, other: object) -> bool:
-        """Whether all counts, rules, scales and totals are equal."""
+        """Whether all counts, rules of counting, scales and totals are equal."""
         if not isinstance(other, Counts):
             return NotImplemented
         ours, theirs = self.__getstate__(), other.__getstate__()
+        for state in (ours, theirs):
+            for what in ("dialect", "special_tokens", "name"):
+                del state[what]
         (joined, *numbers), (other_joined, *other_numbers) = ours.pop("_table"), theirs.pop("_table")
         return ours == theirs and joined == other_joined and all(map(np.array_equal, numbers, other_numbers))
 
@@ -414,6 +437,10 @@ class Counts:
         return (
             f"Counts({len(self):,} distinct pretokens, {self.total:,} in all, {self.documents:,} documents)"
         )
+
+
+def _or_give(differ: str, arguments: Sequence[str], name: Name) -> str:
+    return f"{differ}{' and '.join(map(name, arguments))}, or give what counting was given"
 
 
 def _frequent(rows: counts_file.Rows, least: int) -> counts_file.Rows:

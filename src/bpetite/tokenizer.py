@@ -158,9 +158,9 @@ class Tokenizer:
     ) -> Tokenizer:
         """Train on counts; their pattern becomes the tokenizer's.
 
-        Keywords are those of `train_from_iterator`, without `pattern`. If merging is expected to need more
-        than `memory_limit`, in addition to the counts, a `MemoryError` is raised at once; a
-        larger `min_count` needs less.
+        Keywords are those of `train_from_iterator`, without `pattern`; dialect and special tokens are those
+        of counting unless others are given. If merging is expected to need more than `memory_limit`, in
+        addition to the counts, a `MemoryError` is raised at once; a larger `min_count` needs less.
 
         >>> from bpetite import Counts
         >>> counts = Counts.from_iterator(["low lower"])
@@ -176,7 +176,7 @@ class Tokenizer:
         counts: Counts | Callable[..., Counts],
         vocab_size: int,
         *,
-        dialect: str | Dialect = "bpetite",
+        dialect: str | Dialect | None = None,
         pattern: str | None = "gpt2",
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
@@ -188,16 +188,16 @@ class Tokenizer:
     ) -> Tokenizer:
         if isinstance(counts, Counts) and reading:
             raise TypeError(f"train_from_counts: there is no option {next(iter(reading))!r}")
-        training = Training(dialect, pattern, special_tokens, min_count, max_token_length)
+        given = counts if isinstance(counts, Counts) else None
+        training = Training.on(given, dialect, pattern, special_tokens, min_count, max_token_length)
         training.planned_tokens(vocab_size)  # checks the size before anything is counted
         limits: dict[str, Any] = {"num_threads": num_threads, "memory_limit": memory_limit}
         with shown(progress) as report:
-            is_given = isinstance(counts, Counts)
             if not isinstance(counts, Counts):
                 counts = counts(**training.counting, **limits, progress=report, **reading)
                 limits["memory_limit"] = None
             learnt = train_vocabulary(
-                counts, vocab_size, training, **limits, progress=report, keep_counts=is_given
+                counts, vocab_size, training, **limits, progress=report, keep_counts=given is not None
             )
             trained = object.__new__(cls)
             later = LaterEncoder(trained._made_encoder)

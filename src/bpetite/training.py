@@ -73,6 +73,30 @@ class Training:
         """Return the number of tokens to learn."""
         return self.dialect.planned_tokens(vocab_size, len(self.special_tokens))
 
+    @classmethod
+    def on(
+        cls,
+        counts: Counts | None,
+        dialect: str | Dialect | None,
+        pattern: str | None,
+        special_tokens: Sequence[str] | None,
+        min_count: int = 1,
+        max_token_length: int | None = None,
+    ) -> Training:
+        """Return a training on counts, whose dialect and special tokens are taken unless others are given.
+
+        >>> counts = Counts.from_iterator(["ab"], dialect="cs336", special_tokens=["<s>"])
+        >>> Training.on(counts, None, None, None).special_tokens
+        ('<s>',)
+        """
+        if counts is not None and special_tokens is None:
+            special_tokens = counts.special_tokens
+            if special_tokens is None and counts.boundaries:
+                special_tokens = counts.boundaries
+        if counts is not None and dialect is None:
+            dialect = counts.dialect
+        return cls(dialect or "bpetite", pattern, special_tokens, min_count, max_token_length)
+
     @property
     def pattern_way(self) -> str:
         """How the pattern cuts text; see `Tokenizer.pattern_way`."""

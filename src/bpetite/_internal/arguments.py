@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 
@@ -38,7 +38,7 @@ def _in_python(name: str, value: object = None) -> str:
     return name if value is None else f"{name}={value!r}"
 
 
-_OPTIONS = {"overwrite": "force"}
+_OPTIONS = {"overwrite": "force", "special_tokens": "special-token"}
 """Arguments whose options have other names."""
 
 
@@ -47,6 +47,16 @@ def _as_option(name: str, value: object = None) -> str:
         return name
     option = f"--{_OPTIONS.get(name, name).replace('_', '-')}"
     return option if value in (None, True) else f"{option} {value}"
+
+
+def shortened(value: str | Iterable[str]) -> str:
+    """Return a text, or several, as a message quotes them; of a long value, its beginning.
+
+    >>> shortened(["<s>", "</s>"]), shortened([])
+    ("'<s>', '</s>'", 'none')
+    """
+    shown = repr(value) if isinstance(value, str) else ", ".join(map(repr, value)) or "none"
+    return shown if len(shown) <= 60 else f"{shown[:60]}…"
 
 
 def check_type(name: str, given: Any, kind: type, what: str | None = None) -> None:

@@ -55,6 +55,10 @@ class Rules:
     total: int
     scale: int = 1
     weights: dict[str, str] = field(default_factory=dict)
+    dialect: dict[str, Any] = field(default_factory=dict)
+    """The dialect that was given for counting, unless parts had different ones."""
+    special_tokens: list[str] = field(default_factory=list)
+    """The special tokens that were given with it."""
     unicode_version: str = UNICODE_VERSION
     format_version: int = FORMAT_VERSION
 
@@ -109,7 +113,10 @@ def _read_rules(path: Path, file: BinaryIO) -> Rules:
         refuse(path, "not a file of counts")
     line = file.readline()
     try:
-        rules = fields_of(Rules, json.loads(line))
+        stored = json.loads(line)
+        if type(stored) is dict:  # files that say nothing of the dialect are read, too
+            stored = {"dialect": {}, "special_tokens": [], **stored}
+        rules = fields_of(Rules, stored)
     except TypeError as error:
         refuse(path, f"rules: {error}")
     except (ValueError, RecursionError) as error:
@@ -124,8 +131,9 @@ def _read_rules(path: Path, file: BinaryIO) -> Rules:
         )
     if rules.unmatched_text not in ("counted", "skipped"):
         refuse(path, f"rules: unmatched_text is {rules.unmatched_text!r:.80}")
-    if not all(type(text) is str and text for text in rules.boundaries) or rules.scale < 1:
-        refuse(path, "rules: boundaries must be strings, and scale above 0")
+    texts = [*rules.boundaries, *rules.special_tokens]
+    if not all(type(text) is str and text for text in texts) or rules.scale < 1:
+        refuse(path, "rules: boundaries and special tokens must be strings, and scale above 0")
     return rules
 
 

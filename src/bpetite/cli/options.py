@@ -89,13 +89,16 @@ def check_output(path: str, *, force: bool) -> None:
         try_writing(target)
 
 
-def add_rules(command: argparse._ActionsContainer) -> None:
-    """Declare the rules of counting and training."""
-    rules = "the rules for ties, ids and special tokens (default: %(default)s)"
+def add_rules(command: argparse._ActionsContainer, or_else: str = "") -> None:
+    """Declare the rules of counting and training; the help has each default, and what may be before it."""
+    usual = f"{or_else}bpetite" if or_else else "%(default)s"
+    rules = f"the rules for ties, ids and special tokens (default: {usual})"
     add_choice(command, "--dialect", list(DIALECTS), rules)
-    cuts = f"the pattern that cuts text into pretokens: {', '.join(PATTERNS)}, or a regex (default: gpt2)"
+    named = ", ".join(PATTERNS)
+    cuts = f"the pattern that cuts text into pretokens: {named}, or a regex (default: {or_else}gpt2)"
     command.add_argument("--pattern", type=text_argument, help=cuts)
-    add_special_tokens(command, "TEXT", "special tokens, in the order of their ids (default: <|endoftext|>)")
+    special = f"special tokens, in the order of their ids (default: {or_else}<|endoftext|>)"
+    add_special_tokens(command, "TEXT", special)
 
 
 def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import TextColumn
-from bpetite._internal.arguments import worded
+from bpetite._internal.arguments import shortened, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
@@ -132,8 +132,7 @@ def documents_in(corpus: Any) -> Documents | None:
 def id_around(tokenizer: Tokenizer, option: str, token: str | None) -> int | None:
     """Return the id of the special token that begins or ends every document, if there is to be one."""
     if token is not None and token not in tokenizer.special_tokens:
-        known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
-        is_none = f"{token!r} is not a special token ({known})"
+        is_none = f"{token!r} is not a special token ({shortened(tokenizer.special_tokens)})"
         raise ValueError(worded(lambda name: f"{name(option)}: {is_none}"))
     return None if token is None else tokenizer.special_tokens[token]
 

@@ -28,7 +28,8 @@ def declare(command: argparse.ArgumentParser) -> None:
     learned = command.add_argument_group("the vocabulary")
     add, size = learned.add_argument, "the most tokens, such as 32000 or 32k"
     add("--vocab-size", type=number, required=True, metavar="N", help=size)
-    add_rules(learned)
+    add_rules(learned, "as in --counts, else ")
+    command.set_defaults(dialect=None)
     add("--min-count", type=number, default=1, metavar="N", help="drop pretokens rarer than this")
     add("--max-token-length", type=number, metavar="N", help="the maximum length of a token in bytes")
     machine = command.add_argument_group("threads and memory")
@@ -46,11 +47,8 @@ def run(options: argparse.Namespace) -> Result:
     """Train, save, and return a summary."""
     started = time.perf_counter()
     counts = None if options.counts is None else load_counts(options, options.min_count)
-    if counts is not None and options.special_token is None and counts.boundaries:
-        options.special_token = list(counts.boundaries)
-    training = Training(
-        options.dialect, options.pattern, options.special_token, options.min_count, options.max_token_length
-    )
+    rules = options.dialect, options.pattern, options.special_token
+    training = Training.on(counts, *rules, options.min_count, options.max_token_length)
     planned = training.planned_tokens(options.vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")
     if counts is None:
