@@ -186,8 +186,8 @@ def test_every_command_that_opens_a_tokenizer_opens_every_format(folder: Path, t
         facts = json.loads(done.stdout)
         assert facts["fingerprint"] == tok.fingerprint
         assert any("Unicode" in assumption for assumption in facts["assumptions"])
-        shown = bpetite("inspect", tmp_path / name, *options).stdout.decode()
-        assert all(f"  assumed      {assumption}\n" in shown for assumption in facts["assumptions"])
+        shown = " ".join(bpetite("inspect", tmp_path / name, *options).stdout.decode().split())
+        assert all(f"assumed {assumption}" in shown for assumption in facts["assumptions"])
         report = ("report", tmp_path / name, *options, "--input", tmp_path / "text.txt", "--force")
         done = bpetite(*report, "--json", "--output", tmp_path / "report.html")
         assert json.loads(done.stdout)["sources"][-1]["tokens"] == len(tok.encode(CORPUS))

@@ -86,6 +86,13 @@ def test_every_example_in_the_help_is_a_command_that_exists(name: str) -> None:
         assert COMMANDS[words[1]].parse_args(words[2:])
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_a_terminal_of_80_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for line in [*parser_of(name).format_help().splitlines(), *help_text().splitlines()]:
+        assert len(line) < 80, line
+
+
 def test_the_same_option_has_the_same_words_everywhere() -> None:
     helps: dict[str, set[str | None]] = {}
     for command in COMMANDS.values():
@@ -138,6 +145,24 @@ def test_a_terminal_sees_a_live_bar_with_rate_and_time_left(folder: Path, tmp_pa
     assert code == 0
     assert json.loads(shown)["requested_vocab_size"] == 600
     assert len(shown.strip().splitlines()) == 1
+
+
+def test_what_is_shown_and_told_fits_a_terminal_of_80_columns(folder: Path, tmp_path: Path) -> None:
+    many = [f"<|reserved_{number}|>" for number in range(99)]
+    learned = ("--vocab-size", "600", "--output", str(tmp_path / "t.json"), "--special-token", *many)
+    (folder / "specials.txt").write_text(" ".join(many))
+    ids = ("--output", str(tmp_path / "ids"))
+    commands: list[tuple[str, ...]] = [
+        ("train", "--input", "corpus.txt", *learned),
+        ("inspect", str(tmp_path / "t.json")),
+        ("convert", str(tmp_path / "t.json"), str(tmp_path / "tokenizer.json")),
+        ("encode-corpus", str(tmp_path / "t.json"), "--input", "specials.txt", *ids),
+    ]
+    for command in commands:
+        code, shown = in_terminal(folder, *command, COLUMNS="80")
+        assert code == 0
+        for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown).splitlines():
+            assert len(line.split("\r")[-1]) <= 80 or str(tmp_path) in line, line
 
 
 def test_ctrl_c_ends_the_viewer_quietly(folder: Path) -> None:

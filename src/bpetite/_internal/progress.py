@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
+import textwrap
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from bpetite._internal.types import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
+
+
+def tell(message: object) -> None:
+    """Write a message to stderr, between words folded to a terminal; if nobody can read it, work goes on."""
+    lines = str(message).splitlines()
+    if sys.stderr.isatty():
+        fold = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
+        lines = [fold(line, shutil.get_terminal_size().columns) for line in lines]
+    with contextlib.suppress(OSError):
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
 
 
 class Shown:
@@ -74,8 +87,7 @@ class Shown:
 
     def _say(self, line: str) -> None:
         if not self._quiet:
-            with contextlib.suppress(OSError):  # Nobody can read it; the work goes on.
-                print(line, file=sys.stderr, flush=True)
+            tell(line)
 
 
 def _bars() -> Bars:

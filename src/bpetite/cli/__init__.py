@@ -15,6 +15,7 @@ import os
 import re
 import signal
 import sys
+import textwrap
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -22,9 +23,9 @@ from pkgutil import get_data
 from typing import TYPE_CHECKING, NoReturn
 
 from bpetite._internal.arguments import on_command_line
-from bpetite._internal.progress import Shown
+from bpetite._internal.progress import Shown, tell
 from bpetite.cli.options import add_shared, check_models, check_output
-from bpetite.cli.output import Result, discard, printed, tell, write
+from bpetite.cli.output import Result, discard, printed, write
 from bpetite.reading.memory_limit import set_limit
 
 if TYPE_CHECKING:
@@ -130,12 +131,12 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 
 
 def _usage(parser: argparse.ArgumentParser) -> str:
-    """Return the usage in a line: what must be given. The help lists all other options."""
+    """Return the usage: what must be given. The help lists all other options."""
     usage, optional = " ".join(parser.format_usage().split()).removeprefix("usage: "), 1
     while optional:
         usage, optional = re.subn(r" ?\[[^\[\]]*\]", "", usage)
     models = " MODEL" * (parser.get_default("most_models") is not None)
-    return f"{usage}{models} [options]"
+    return textwrap.fill(f"{usage}{models} [options]", 72, subsequent_indent=" " * 13)
 
 
 def _about(name: str) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 
 from bpetite._internal.json import naming
 from bpetite._internal.names import last_part, recorded
+from bpetite._internal.progress import tell
 from bpetite.cli.options import add_choice, add_special_tokens, text_argument
-from bpetite.cli.output import tell
 from bpetite.formats import loading
 from bpetite.formats.loading import ANY_FORMAT
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -53,7 +54,22 @@ def summary(facts: Mapping[str, Any]) -> list[str]:
     >>> summary({"vocab_size": 32000, "special_tokens": {"<|x|>": 256}, "checked_with": []})
     ['vocab size      32,000', 'special tokens  <|x|> 256', 'checked with    none']
     """
-    return table([(name.replace("_", " "), _for_people(value)) for name, value in facts.items()], left=(0, 1))
+    return described([(name.replace("_", " "), _for_people(value)) for name, value in facts.items()])
+
+
+def described(facts: Sequence[tuple[str, str]]) -> list[str]:
+    """Return named texts in two columns, the texts folded to the width of the terminal.
+
+    >>> described([("rules", "those of tiktoken"), ("note", "")])
+    ['rules  those of tiktoken', 'note']
+    """
+    begin = 2 + max(len(name) for name, _ in facts)
+    width = max(shutil.get_terminal_size().columns - begin, 20)
+    lines = []
+    for name, text in facts:
+        first, *more = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+        lines += [f"{name:<{begin}}{first}".rstrip(), *(" " * begin + line for line in more)]
+    return lines
 
 
 def _for_people(value: Any) -> str:
@@ -82,12 +98,6 @@ def discard(stream: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
-
-
-def tell(message: object) -> None:
-    """Write a line to stderr; a message that cannot be written changes nothing."""
-    with contextlib.suppress(OSError):
-        print(message, file=sys.stderr, flush=True)
 
 
 def way_note(way: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Compare how tokenizers cut a text, or how many tokens they need for texts.
+"""Compare how tokenizers cut a text, or how many tokens it takes.
 
 examples:
   bpetite compare mine.json tokenizer.json --text "hello world"

@@ -1,11 +1,11 @@
-"""Convert a tokenizer to another format. One that cannot give the same ids is refused.
+"""Convert a tokenizer to another format. What cannot give the same ids is refused.
 
 examples:
   bpetite convert tok.json tokenizer.json
   bpetite convert tok.json my-model/ --to huggingface
   bpetite convert tok.json tok.tiktoken --check
   bpetite convert cl100k_base.tiktoken tok.json
-  bpetite convert my.tiktoken tok.json --pattern cl100k --special-token '<|endoftext|>=100257'
+  bpetite convert my.tiktoken tok.json --pattern cl100k --special-token '<s>=9'
   bpetite convert Qwen2.5-7B/ tok.json
   bpetite convert model.gguf tokenizer.json
 """
@@ -18,9 +18,10 @@ import tempfile
 
 from bpetite._internal.files import created
 from bpetite._internal.names import is_folder_name, last_part
+from bpetite._internal.progress import tell
 from bpetite.cli.formats import add_what_files_lack, read_model
 from bpetite.cli.options import add_shared, check_output
-from bpetite.cli.output import Result, tell
+from bpetite.cli.output import Result
 from bpetite.formats import loading
 from bpetite.formats.loading import ANY_FORMAT
 from bpetite.formats.losses import losses

@@ -1,10 +1,10 @@
-"""Count the pretokens of a corpus. Files of counts can be added up and trained on.
+"""Count the pretokens of a corpus. Files of counts are added up and trained on.
 `bpetite count-tokens` counts the tokens of files, by a model.
 
 examples:
   bpetite count --input corpus.txt --output corpus.counts
-  bpetite count --input wiki.jsonl.zst:2 'web/*.parquet:1.5' --output corpus.counts --memory-limit 4GB
-  bpetite count --input data/ --separator '<|endoftext|>' --dialect tiktoken --output corpus.counts
+  bpetite count --input wiki.zst:2 'web/*.parquet:1.5' --output corpus.counts
+  bpetite count --input data/ --dialect tiktoken --output corpus.counts
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 examples:
   bpetite count-tokens tok.json book.txt questions.jsonl
-  bpetite count-tokens --model tok.json --input 'web/*.parquet' --text-column body --json
+  bpetite count-tokens tok.json 'web/*.parquet' --text-column body --json
 """
 
 from __future__ import annotations

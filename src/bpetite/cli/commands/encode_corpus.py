@@ -1,7 +1,7 @@
 """Encode a corpus into a folder of token files. --resume continues a stopped run.
 
 examples:
-  bpetite encode-corpus tok.json --input a/ --output ids --append-special '</s>'
+  bpetite encode-corpus tok.json --input a --output ids --append-special '</s>'
   bpetite encode-corpus tok.json --input data/ --output ids --resume
   bpetite encode-corpus tok.json --input a.txt --separator '<|x|>' --output ids
 
@@ -17,6 +17,7 @@ import shlex
 from functools import partial
 
 from bpetite._internal.integers import number_with_unit
+from bpetite._internal.progress import tell
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import (
     INPUT_HELP,
@@ -29,7 +30,7 @@ from bpetite.cli.options import (
     reading_of,
     text_argument,
 )
-from bpetite.cli.output import Result, tell, way_note
+from bpetite.cli.output import Result, way_note
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
 

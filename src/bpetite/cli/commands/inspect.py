@@ -18,7 +18,7 @@ from typing import Any
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import text_argument
-from bpetite.cli.output import WAYS, Result, painted, table
+from bpetite.cli.output import WAYS, Result, described, painted, table
 from bpetite.encoding.display import ShownToken, visible
 from bpetite.patterns import pattern_name
 from bpetite.show.explain import Explainer
@@ -26,6 +26,7 @@ from bpetite.tokenizer import Tokenizer
 
 _LONGEST = 10
 _MERGES = 5
+_NAMED = 8
 _WIDEST = 48
 
 
@@ -109,7 +110,7 @@ def _text(facts: dict[str, Any]) -> list[str]:
         ("pattern", facts["pattern_name"] or facts["pattern"]),
         ("cut by", WAYS[facts["pattern_way"]]),
         ("size", f"{facts['vocab_size']:,} tokens: {merged}; {facts['merges']:,} merges"),
-        ("specials", _named({visible(text.encode()): token_id for text, token_id in specials.items()})),
+        ("specials", _some({visible(text.encode()): token_id for text, token_id in specials.items()})),
         ("fingerprint", facts["fingerprint"]),
         ("note", as_whole if facts["whole_pretoken_first"] else ""),
         *(("assumed", assumption) for assumption in facts["assumptions"]),
@@ -121,7 +122,7 @@ def _text(facts: dict[str, Any]) -> list[str]:
         for one in facts["first_merges"] + facts["last_merges"]
     ]
     return [
-        *(f"  {name:<12} {fact}" for name, fact in said if fact),
+        *described([(f"  {name}", fact) for name, fact in said if fact]),
         *("", "Longest tokens", *table([("id", "bytes", "token"), *longest], left=[2])),
         *("", "First and last merges", *table([("rank", "id", "merge"), *merges], left=[2])),
     ]
@@ -129,6 +130,13 @@ def _text(facts: dict[str, Any]) -> list[str]:
 
 def _named(values: dict[str, object]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in values.items())
+
+
+def _some(values: dict[str, object]) -> str:
+    """Name the first values, and how many there are more."""
+    first = dict(list(values.items())[:_NAMED])
+    more = len(values) - len(first)
+    return _named(first) + (f", and {more:,} more (--json has all)" if more else "")
 
 
 def _quoted(token: dict[str, Any]) -> str:

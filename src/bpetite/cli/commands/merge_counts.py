@@ -1,7 +1,7 @@
 """Add up files of counts that were made with the same rules.
 
 examples:
-  bpetite merge-counts --counts monday.counts tuesday.counts --output week.counts
+  bpetite merge-counts --counts mon.counts tue.counts --output week.counts
   bpetite merge-counts --counts counts/ --output all.counts
 """
 

@@ -3,7 +3,7 @@
 examples:
   bpetite report tok.json --input english.txt code.txt --output report.html
   bpetite report tok.json --input wiki/ web.jsonl.zst --output report.html
-  bpetite report tok.json gpt2/ cl100k_base.tiktoken --input german/ python/ --output report.html
+  bpetite report tok.json gpt2/ --input german/ python/ --output report.html
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Measure how well a vocabulary fits a corpus. The result has a row for each source.
+"""Measure how well a vocabulary fits a corpus. There is a row for each source.
 
 examples:
   bpetite stats --model tok.json --input english.txt code.jsonl
   bpetite stats --model tok.json --input wiki/ web/ --json
 
 Bytes per token compare tokenizers. Languages are compared by characters per
-token, as UTF-8 has one byte for a letter of English, but two or three elsewhere.
+token, as UTF-8 has one byte for a letter of English, but two or three for
+others.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 examples:
   bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
-  bpetite train --input data/ --vocab-size 32k --pattern o200k --output tok.json
+  bpetite train --input a.txt --vocab-size 32k --pattern o200k --output t.json
   bpetite train --counts a.counts b.counts --vocab-size 32k --output tok.json
 """
 

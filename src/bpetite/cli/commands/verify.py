@@ -1,4 +1,4 @@
-"""Check a folder of token files. Every file is hashed, and some documents are decoded.
+"""Check a folder of token files. All are hashed, and some documents are decoded.
 
 examples:
   bpetite verify ids/

@@ -1,4 +1,4 @@
-"""Look at a tokenizer, or at two, in a browser. The page is served to this machine only.
+"""Look at a tokenizer, or at two, in a browser. Only this machine can see the page.
 
 examples:
   bpetite view tok.json
@@ -12,9 +12,10 @@ import argparse
 import contextlib
 import webbrowser
 
+from bpetite._internal.progress import tell
 from bpetite.cli.formats import add_models, read_models
 from bpetite.cli.options import number
-from bpetite.cli.output import Result, printed, tell, write
+from bpetite.cli.output import Result, printed, write
 
 
 def declare(command: argparse.ArgumentParser) -> None:
