@@ -1,4 +1,4 @@
-"""Convert a tokenizer to another format. What cannot give the same ids is refused.
+"""Convert a tokenizer to another format. What would give other ids is refused.
 
 examples:
   bpetite convert tok.json tokenizer.json

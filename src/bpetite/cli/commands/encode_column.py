@@ -1,8 +1,8 @@
 """Add a column of ids to a Parquet file. All other columns stay as they are.
 
 examples:
-  bpetite encode-column tok.json --input in.parquet --column text --output out.pq
-  bpetite encode-column tok.json --input a.pq --output b.pq --append-special '</s>'
+  bpetite encode-column tok.json --input a.pq --column text --output b.pq
+  bpetite encode-column t.json --input a.pq --output b --append-special '</s>'
 """
 
 from __future__ import annotations

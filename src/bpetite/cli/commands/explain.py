@@ -3,7 +3,7 @@ Common mistakes are tried, and the one that gives all of your merges is named.
 
 examples:
   bpetite explain --input corpus.txt --merges merges.txt --dialect cs336
-  bpetite explain --input corpus.txt --merges merges.json --special-token '<|x|>'
+  bpetite explain --input a.txt --merges merges.json --special-token '<|x|>'
 """
 
 from __future__ import annotations

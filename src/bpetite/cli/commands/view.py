@@ -1,4 +1,4 @@
-"""Look at a tokenizer, or at two, in a browser. Only this machine can see the page.
+"""Look at a tokenizer, or at two, in a browser. Only this machine can see it.
 
 examples:
   bpetite view tok.json
