@@ -305,7 +305,7 @@ def test_stats_take_special_tokens_as_encode_does(tmp_path: Path) -> None:
 
 def test_progress_is_told_on_stderr_and_only_there(folder: Path) -> None:
     ran = bpetite("count", "--input", folder / "b.txt", "--output", folder / "c.parquet")
-    assert ran.stderr.decode().startswith("counting complete: 1 documents, 0.0 MB in ")
+    assert ran.stderr.decode().startswith("counting complete: 1 document, 0.0 MB in ")
     assert json.loads(ran.stdout)["documents"] == 1
 
 

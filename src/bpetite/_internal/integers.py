@@ -1,4 +1,4 @@
-"""Checks the integers that are passed to public functions, and reads sizes such as `2GB`."""
+"""Checks the integers that are passed to public functions, reads sizes such as `2GB`, and writes counts."""
 
 from __future__ import annotations
 
@@ -60,3 +60,12 @@ def number_with_unit(name: str, value: Any, *, whole: bool = False) -> Any:
     if whole and number.denominator != 1:
         raise ValueError(worded(lambda say: f"{say(name)}: {value!r:.100} is not a whole number"))
     return int(number)
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with the word for what was counted.
+
+    >>> counted(1, "document"), counted(2000, "token")
+    ('1 document', '2,000 tokens')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

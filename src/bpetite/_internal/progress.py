@@ -10,6 +10,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from bpetite._internal.integers import counted
 from bpetite._internal.types import Progress
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Shown:
         """Show how far a stage has come."""
         self._say_note()
         if stage == "documents":
-            self._documents = f", {done:,} documents"
+            self._documents = f", {counted(done, 'document')}"
         elif self._is_drawn:
             self._draw(stage, done, total)
 
@@ -75,7 +76,7 @@ class Shown:
             self._bar_of[stage] = self._bars.add_task(stage, amount="")
         task = self._bars.tasks[self._bar_of[stage]]
         speed = task.speed or 0
-        amount = f"{done / 1e6:,.0f} MB{self._documents}, {speed / 1e6:,.0f} MB/s"
+        amount = f"{done / 1e6:,.1f} MB{self._documents}, {speed / 1e6:,.0f} MB/s"
         if stage == "merging":
             amount = f"{done:,}, {speed:,.0f}/s"
         self._bars.update(task.id, completed=done, total=total or None, amount=amount)

@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from bpetite._internal.integers import counted
+
 _TERMINAL_BACKGROUNDS = (153, 157, 223, 218, 189)
 _TERMINAL_SPECIAL = "\x1b[1;38;5;231;48;5;60m"
 _TERMINAL_RESET = "\x1b[0m"
@@ -92,7 +94,8 @@ class ShownText:
         """The numbers of tokens and bytes."""
         size = sum(len(shown.token) for shown in self.tokens)
         each = bytes_per_token(size, len(self.tokens))
-        return f"{len(self.tokens):,} tokens, {size:,} bytes{f', {each:.2f} bytes per token' if each else ''}"
+        rate = f", {each:.2f} bytes per token" if each else ""
+        return f"{counted(len(self.tokens), 'token')}, {counted(size, 'byte')}{rate}"
 
     def __repr__(self) -> str:
         return f"{plain(self.tokens)}\n{self.summary}"

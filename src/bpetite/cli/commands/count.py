@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 
+from bpetite._internal.integers import counted
 from bpetite.cli.counts import count_inputs, room_of, summary_of
 from bpetite.cli.options import (
     INPUT_HELP,
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> Result:
     count = count_inputs if options.cluster is None else _count_on_cluster
     counts = count(options, training)
     counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)
-    options.progress.complete(f"counting complete: {counts.documents:,} documents", counts.bytes)
+    options.progress.complete(f"counting complete: {counted(counts.documents, 'document')}", counts.bytes)
     return summary_of(counts)
 
 

@@ -16,7 +16,7 @@ import re
 import shlex
 from functools import partial
 
-from bpetite._internal.integers import number_with_unit
+from bpetite._internal.integers import counted, number_with_unit
 from bpetite._internal.progress import tell
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import (
@@ -111,8 +111,8 @@ def run(options: argparse.Namespace) -> Result:
         "affected_documents": sum(source.affected for source in manifest.inputs),
         "special_texts": manifest.special_texts,
     }
-    done = f"encoding complete: {manifest.documents:,} documents, {manifest.tokens:,} tokens"
-    options.progress.complete(done, written["bytes"])
+    done = f"{counted(manifest.documents, 'document')}, {counted(manifest.tokens, 'token')}"
+    options.progress.complete(f"encoding complete: {done}", written["bytes"])
     if manifest.special_texts and not options.quiet:
         tell(
             "bpetite encode-corpus: special tokens in the documents that became ordinary text: "
