@@ -37,6 +37,33 @@ def test_a_model_is_taken_with_its_option_or_without(model: Path) -> None:
         assert b"MODEL" in refused.stderr.splitlines()[-1]
 
 
+def test_words_stand_before_options_or_behind_them(model: Path) -> None:
+    text, out = model.with_name("a.txt"), model.with_name("tokenizer.json")
+    text.write_text("the cat")
+    for words in (
+        (model, "--force", out),
+        ("--model", model, out, "--force"),
+        ("--model", model, "--force", "--output", out),
+        (out, "--force", "--model", model),
+    ):
+        assert bpetite("convert", *words).returncode == 0
+        assert Tokenizer.load(out).encode("the hat") == Tokenizer.load(model).encode("the hat")
+        out.unlink()
+    one, other = (
+        bpetite("count-tokens", *words) for words in ((model, "--quiet", text), (text, "--model", model))
+    )
+    assert (one.returncode, one.stdout) == (0, other.stdout)
+    wrong: dict[str, list[str | Path]] = {
+        "MODEL": [],
+        "OUT": [model],
+        "one MODEL, not 2": [model, "a", "--output", "b"],
+    }
+    for lacking, given in wrong.items():
+        refused = bpetite("convert", *given)
+        assert (refused.returncode, refused.stdout) == (2, b"")
+        assert lacking.encode() in refused.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -119,7 +146,8 @@ def test_numbers_may_have_units(tmp_path: Path) -> None:
     for wrong in ("32x", "k", "1.5", ""):
         refused = bpetite(*train, tmp_path / "no", "--vocab-size", wrong)
         assert refused.returncode == 2
-        assert f"argument --vocab-size: invalid number value: {wrong!r}".encode() in refused.stderr
+        said = f"argument --vocab-size: {wrong!r} is not a whole number, such as 300, 32k or 1M"
+        assert said.encode() in refused.stderr
 
 
 def test_training_takes_the_special_tokens_of_counts(tmp_path: Path) -> None:

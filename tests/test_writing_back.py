@@ -162,7 +162,7 @@ def test_a_format_that_is_only_written_back_is_refused_for_others(tmp_path: Path
     for kind in ("tekken", "sentencepiece", "gguf"):
         done = bpetite("convert", tmp_path / "tok.json", tmp_path / "out", "--to", kind)
         assert (done.returncode, done.stdout) == (1, b"")
-        assert f"{kind} files can be read, but not written unless IN is one" in done.stderr.decode()
+        assert f"{kind} files can be read, but not written unless MODEL is one" in done.stderr.decode()
         assert not (tmp_path / "out").exists()
 
 

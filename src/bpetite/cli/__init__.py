@@ -87,7 +87,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _result(name: str, arguments: Sequence[str]) -> bytes:
     """Run a command, and return what it prints; `progress` is shown, and its warnings are messages."""
     parser = parser_of(name)
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     check_models(parser, options)
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
@@ -136,7 +136,8 @@ def _usage(parser: argparse.ArgumentParser) -> str:
     while optional:
         usage, optional = re.subn(r" ?\[[^\[\]]*\]", "", usage)
     models = " MODEL" * (parser.get_default("most_models") is not None)
-    return textwrap.fill(f"{usage}{models} [options]", 72, subsequent_indent=" " * 13)
+    output = " OUT" * (parser.get_default("target") is not None)
+    return textwrap.fill(f"{usage}{models}{output} [options]", 72, subsequent_indent=" " * 13)
 
 
 def _about(name: str) -> str:

@@ -31,7 +31,9 @@ def add_models(command: argparse.ArgumentParser, more: str = "", most: float = m
     """Declare the tokenizers of a command, behind `--model` or not, and options about their files."""
     how: dict[str, Any] = {"dest": "models", "action": "extend", "metavar": "MODEL"}
     command.add_argument(nargs="*", default=argparse.SUPPRESS, help=f"{ANY_FORMAT}{more}", **how)
-    command.add_argument("--model", nargs="+", default=[], help="the same, wherever it is clearer", **how)
+    command.add_argument(
+        "--model", nargs="+", default=argparse.SUPPRESS, help="the same, wherever it is clearer", **how
+    )
     command.set_defaults(most_models=most)
     add_what_files_lack(command)
 

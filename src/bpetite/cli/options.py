@@ -23,7 +23,11 @@ INPUT_HELP = (
 
 def number(word: str) -> int:
     """Return an argument that is a whole number, perhaps with a unit, such as `32k`."""
-    return int(word) if word[:1] == "-" else int(number_with_unit("number", word, whole=True))
+    try:
+        return int(word) if word[:1] == "-" else int(number_with_unit("number", word, whole=True))
+    except ValueError:
+        wrong = f"{word!r:.100} is not a whole number, such as 300, 32k or 1M"
+        raise argparse.ArgumentTypeError(wrong) from None
 
 
 SHARED: dict[str, dict[str, Any]] = {
@@ -64,11 +68,15 @@ def add_output(command: argparse.ArgumentParser, what: str) -> None:
 
 
 def check_models(command: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Let words behind the tokenizers be inputs; end the command unless it has what it needs."""
-    if "models" not in options:
+    """Let words behind the tokenizers be inputs, or the output; end the command without what it needs."""
+    if "most_models" not in options:
         return
-    if not options.models:
+    if "models" not in options:
         command.error("the following arguments are required: MODEL")
+    if "target" in options and not options.target:
+        if len(options.models) < 2:
+            command.error("the following arguments are required: OUT")
+        options.target = options.models.pop()
     if options.most_models == 1 and "input" in options and not isinstance(options.input, str):
         first, *files = options.models
         given = [*(options.input or []), *files]

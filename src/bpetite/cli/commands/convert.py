@@ -19,11 +19,10 @@ import tempfile
 from bpetite._internal.files import created
 from bpetite._internal.names import is_folder_name, last_part
 from bpetite._internal.progress import tell
-from bpetite.cli.formats import add_what_files_lack, read_model
+from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_shared, check_output
 from bpetite.cli.output import Result
 from bpetite.formats import loading
-from bpetite.formats.loading import ANY_FORMAT
 from bpetite.formats.losses import losses
 from bpetite.formats.shared.difficult import check_same_ids
 from bpetite.formats.shared.imported import Original, is_folder
@@ -49,12 +48,15 @@ _BY_NAME = {
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = command.add_argument
-    add("source", metavar="IN", help=ANY_FORMAT)
+    add_model(command)
     add(
-        "target",
+        "--output",
+        dest="target",
+        default="",
         metavar="OUT",
-        help="the name decides the format: tokenizer.json; NAME.tiktoken; a folder (the format of IN if that "
-        "is a folder, or else GPT-2's files); anything else is an artifact",
+        help="what to write, also as a word behind MODEL; the name decides the format: tokenizer.json; "
+        "NAME.tiktoken; a folder (the format of MODEL if that is a folder, or else GPT-2's files); anything "
+        "else is an artifact",
     )
     what = (
         "the format of OUT (default: by its name); in a folder, huggingface has a tokenizer_config.json, too"
@@ -62,19 +64,18 @@ def declare(command: argparse.ArgumentParser) -> None:
     add("--to", choices=(*_OF_ANY, *_AS_READ), help=what)
     add("--check", action="store_true", help="compare ids with the libraries of the two formats")
     add_shared(command, "--force")
-    add_what_files_lack(command)
 
 
 def run(options: argparse.Namespace) -> Result:
     """Convert, and return what was converted."""
-    target = options.target
+    [source], target = options.models, options.target
     if os.path.isfile(target):
         check_output(target, force=options.force)
-    tokenizer = read_model(options, options.source)
+    tokenizer = read_model(options)
     kind = options.to or _target_format(tokenizer, target)
     if kind in _AS_READ and kind != _kind_of(tokenizer):
         raise ValueError(
-            f"{target}: {kind} files can be read, but not written unless IN is one, and IN is "
+            f"{target}: {kind} files can be read, but not written unless MODEL is one, and it is "
             f"{_kind_of(tokenizer)}; choose another format with --to: {', '.join(_OF_ANY)}"
         )
     to_folder = _is_to_folder(tokenizer, target, kind)
@@ -82,7 +83,7 @@ def run(options: argparse.Namespace) -> Result:
         check_output(target, force=options.force)
     checked = []
     if options.check:
-        checked += _check(tokenizer, tokenizer._original, options.source)
+        checked += _check(tokenizer, tokenizer._original, source)
         with tempfile.TemporaryDirectory() as folder:
             attempt = os.path.join(folder, last_part(target))
             _write(tokenizer, attempt, kind)
