@@ -176,7 +176,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder: Pat
         check_failed(bpetite(*train, "/proc/tok.json"), "/proc/tok.json: ")
     (tmp_path / "tok.json").write_text("precious")
     convert = ("convert", folder / "missing.json", tmp_path / "tok.json")
-    check_failed(bpetite(*convert), "tok.json exists already; --force overwrites it")
+    check_failed(bpetite(*convert), "tok.json exists already; --force replaces it")
     assert [path.name for path in tmp_path.iterdir()] == ["tok.json"]
 
 

@@ -230,7 +230,7 @@ def test_a_column_of_ids_is_added_to_parquet(folder: Path) -> None:
     ids = [[*tokenizer.encode(text), tokenizer.special_tokens["<|endoftext|>"]] for text in TEXTS]
     assert table["numbers"].to_pylist() == [*ids, None]
     assert told == {"rows": 13, "tokens": sum(map(len, ids))}
-    assert "exists already; --force overwrites it" in failed(*command)
+    assert "exists already; --force replaces it" in failed(*command)
     done(*command, "--force", "--nulls", "empty")
     assert pyarrow.parquet.read_table(folder / "b.parquet")["ids"].to_pylist()[-1] == []
 

@@ -209,3 +209,18 @@ def test_a_finished_folder_is_said_to_be_finished(model: Path) -> None:
     assert bpetite(*encode).returncode == 0
     assert b"ids is finished; --force writes it anew" in bpetite(*encode).stderr
     assert bpetite(*encode, "--resume").returncode == 0
+
+
+def test_a_text_that_names_a_file_is_told_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the cat")
+    with pytest.warns(UserWarning, match=r"a.txt: the corpus is the name of a file; train_from_files trains"):
+        Tokenizer.train(str(tmp_path / "a.txt"), 300)
+    with pytest.raises(TypeError, match="train_from_iterator takes several"):
+        Tokenizer.train(["a", "b"], 300)  # type: ignore[arg-type]  # what is tried first
+    for text in ("a.txt", "a\0.txt", "\ud800"[:0], "a" * 5000):
+        Tokenizer.train(text, 300)  # warnings are errors here
+
+
+def test_a_file_that_exists_says_how_to_replace_it(model: Path) -> None:
+    with pytest.raises(FileExistsError, match=r"tok.json exists already; overwrite=True replaces it"):
+        Tokenizer.load(model).save(model)

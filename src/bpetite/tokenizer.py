@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from sys import modules
@@ -117,7 +118,10 @@ class Tokenizer:
         >>> Tokenizer.train("low lower", 258).encode("low")
         [257]
         """
-        check_type("corpus", corpus, str)
+        check_type("corpus", corpus, str, "a str (train_from_iterator takes several, train_from_files paths)")
+        if len(corpus) < 1000 and os.path.isfile(corpus):
+            meant = "the corpus is the name of a file; train_from_files trains on its text"
+            warnings.warn(f"{corpus}: {meant}", UserWarning, stacklevel=2)
         return cls.train_from_iterator([corpus], vocab_size)
 
     @classmethod

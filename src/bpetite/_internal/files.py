@@ -9,6 +9,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, BinaryIO
 
+from bpetite._internal.arguments import worded
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -32,7 +34,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> st
     if exists and not os.path.isfile(target):
         raise FileExistsError(f"{path} is a device or a pipe, which a file would replace")
     if exists and not overwrite:
-        raise FileExistsError(f"{path} exists already")
+        raise exists_already(path)
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{path}: the folder {folder} does not exist")
@@ -156,6 +158,13 @@ def created(folder: str | os.PathLike[str]) -> Iterator[None]:
             os.rmdir(folder)
 
 
+def exists_already(path: object) -> FileExistsError:
+    """Return the error for an output that would replace a file."""
+    return FileExistsError(
+        worded(lambda name: f"{path} exists already; {name('overwrite', True)} replaces it")
+    )
+
+
 def _put_in_place(temporary: str, target: str, overwrite: bool) -> None:
     """Rename the file; without `overwrite`, even a file that appeared in the meantime is not replaced."""
     if overwrite:
@@ -164,7 +173,7 @@ def _put_in_place(temporary: str, target: str, overwrite: bool) -> None:
     try:
         os.link(temporary, target)
     except FileExistsError:
-        raise FileExistsError(f"{target} exists already") from None
+        raise exists_already(target) from None
     except OSError:  # a file system without hard links
         os.rename(temporary, target)
 

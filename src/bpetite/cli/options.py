@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bpetite._internal.files import check_target, named, try_writing
+from bpetite._internal.files import check_target, exists_already, named, try_writing
 from bpetite._internal.integers import number_with_unit
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
@@ -92,7 +92,7 @@ def check_output(path: str, *, force: bool) -> None:
     """Check that the output can be written, before any work is done."""
     target = check_target(path, overwrite=True)
     if os.path.lexists(path) and not force:
-        raise FileExistsError(f"{path} exists already; --force overwrites it")
+        raise exists_already(path)
     with named(path):
         try_writing(target)
 
