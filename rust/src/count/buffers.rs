@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use super::shard::{Counted, SHARDS, Shard, shard_of};
+use super::shard::{CountSlot, SHARDS, Shard, shard_of};
 use crate::error::Result;
 use crate::key::table::TableSlot;
 use crate::key::{HashSeed, Key};
@@ -27,7 +27,7 @@ pub struct ShardBuffers<'a, 's> {
 /// Pretokens, and the bytes of those that are not their own keys.
 #[derive(Default)]
 struct Buffer {
-    entries: Vec<Counted>,
+    entries: Vec<CountSlot>,
     bytes: Vec<u8>,
 }
 
@@ -38,13 +38,13 @@ impl<'a, 's> ShardBuffers<'a, 's> {
 
     /// Add to the count of a pretoken of any length.
     pub fn add(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
-        let entry = Counted { key: Key::of(pretoken, self.seed), count };
+        let entry = CountSlot { key: Key::of(pretoken, self.seed), count };
         if entry.key.is_short() { self.add_entry(entry, &[]) } else { self.add_entry(entry, pretoken) }
     }
 
     /// The same for a pretoken whose key is known; `long` is empty if that is the pretoken itself.
     #[inline(never)]
-    pub fn add_entry(&mut self, entry: Counted, long: &[u8]) -> Result<()> {
+    pub fn add_entry(&mut self, entry: CountSlot, long: &[u8]) -> Result<()> {
         let shard = shard_of(entry.hash(self.seed));
         let Buffer { entries, bytes } = &mut self.buffers[shard];
         if !long.is_empty() {

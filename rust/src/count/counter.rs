@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::boundary::Cutter;
 use super::buffers::{ShardBuffers, SharedShards};
-use super::shard::Counted;
+use super::shard::CountSlot;
 use crate::error::{Error, Result};
 use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;
@@ -27,7 +27,7 @@ pub struct Counter<'a, 's> {
     count_unmatched: bool,
     hasher: KeyHasher,
     lookups: Lookups,
-    front: Box<[Counted; FRONT_SLOTS]>,
+    front: Box<[CountSlot; FRONT_SLOTS]>,
     buffers: ShardBuffers<'a, 's>,
     stopped: &'a AtomicBool,
     counted: Amount,
@@ -35,7 +35,7 @@ pub struct Counter<'a, 's> {
 
 /// The slots of a worker's own table. The place of a slot is its number.
 #[derive(Clone, Copy)]
-struct FrontSlots<'f>(&'f [Counted; FRONT_SLOTS]);
+struct FrontSlots<'f>(&'f [CountSlot; FRONT_SLOTS]);
 
 impl KeyTable for FrontSlots<'_> {
     #[inline(always)]
@@ -80,7 +80,7 @@ impl<'a, 's> Counter<'a, 's> {
             count_unmatched: count_unmatched || cutter.pattern.covers_all_text(),
             hasher,
             lookups: Lookups::new()?,
-            front: boxed_array(Counted::default)?,
+            front: boxed_array(CountSlot::default)?,
             buffers,
             stopped,
             counted: Amount::default(),
@@ -167,12 +167,12 @@ impl<'a, 's> Counter<'a, 's> {
             if slot.key == key {
                 slot.count += 1;
             } else if key.is_short() {
-                let replaced = std::mem::replace(slot, Counted { key, count: 1 });
+                let replaced = std::mem::replace(slot, CountSlot { key, count: 1 });
                 if !replaced.key.is_none() {
                     buffers.add_entry(replaced, &[])?;
                 }
             } else {
-                buffers.add_entry(Counted { key, count: 1 }, block.pretoken(index))?;
+                buffers.add_entry(CountSlot { key, count: 1 }, block.pretoken(index))?;
             }
         }
         self.counted.pretokens += counted;

@@ -20,15 +20,15 @@ use crate::memory::cells::{Content, Plain};
 
 /// A pretoken and its count. The second half of a long pretoken's key is its length, and in a table its place in the arena.
 #[derive(Clone, Copy, Default)]
-pub struct Counted {
+pub struct CountSlot {
     pub key: Key,
     pub count: u64,
 }
 
 // SAFETY: it consists of integers, for which any bytes are valid.
-unsafe impl Plain for Counted {}
+unsafe impl Plain for CountSlot {}
 
-impl TableSlot for Counted {
+impl TableSlot for CountSlot {
     #[inline(always)]
     fn is_free(&self) -> bool {
         self.key.is_none()
@@ -59,7 +59,7 @@ fn long_at(key: Key, arena: &[u8]) -> &[u8] {
     &rest[..length as usize]
 }
 
-fn add_checked(entry: &mut Counted, count: u64, arena: &[u8]) -> Result<()> {
+fn add_checked(entry: &mut CountSlot, count: u64, arena: &[u8]) -> Result<()> {
     let sum = entry.count.checked_add(count);
     entry.count = sum.ok_or_else(|| overflow(pretoken_of(entry.key, arena, &mut [0; 16])))?;
     Ok(())
@@ -67,14 +67,14 @@ fn add_checked(entry: &mut Counted, count: u64, arena: &[u8]) -> Result<()> {
 
 /// Entries of a table in the order of their pretokens.
 pub struct SortedEntries<'a> {
-    pub entries: Vec<Counted>,
+    pub entries: Vec<CountSlot>,
     pub arena: &'a [u8],
 }
 
 /// The counts of pretokens whose hashes begin with the same [`SHARD_BITS`] bits.
 #[derive(Default)]
 pub struct Shard {
-    table: HashTable<Counted>,
+    table: HashTable<CountSlot>,
     arena: Vec<u8>,
     /// The runs that were written.
     pub spill: Spill,
@@ -122,7 +122,7 @@ impl Shard {
     }
 
     /// Add pretokens; `bytes` are those of the long ones.
-    pub fn add(&mut self, entries: &[Counted], mut bytes: &[u8]) -> Result<()> {
+    pub fn add(&mut self, entries: &[CountSlot], mut bytes: &[u8]) -> Result<()> {
         for (index, &entry) in entries.iter().enumerate() {
             if let Some(later) = entries.get(index + AHEAD) {
                 self.table.prefetch(later);
@@ -143,14 +143,14 @@ impl Shard {
     }
 
     #[inline(never)]
-    fn add_long(&mut self, Counted { key, count }: Counted, pretoken: &[u8]) -> Result<()> {
+    fn add_long(&mut self, CountSlot { key, count }: CountSlot, pretoken: &[u8]) -> Result<()> {
         self.make_room(PREFIX + pretoken.len())?;
         let Self { table, arena, .. } = self;
         let key = Key { high: (arena.len() + PREFIX) as u64, ..key };
-        let is_same = |slot: &Counted| {
+        let is_same = |slot: &CountSlot| {
             slot.key.low == key.low && pretoken_of(slot.key, arena, &mut [0; 16]) == pretoken
         };
-        match table.insert(Counted { key, count }, is_same)? {
+        match table.insert(CountSlot { key, count }, is_same)? {
             (slot, false) => add_checked(slot, count, arena),
             (_, true) => {
                 arena.extend_from_slice(&(pretoken.len() as u64).to_le_bytes());
@@ -203,7 +203,7 @@ impl Shard {
 
     /// The entries in memory with a count of at least `min_count`: the short ones and the long ones, both sorted.
     pub fn sorted(&self, min_count: u64) -> Result<[SortedEntries<'_>; 2]> {
-        let (frequent, arena) = (|entry: &&Counted| entry.count >= min_count, &self.arena);
+        let (frequent, arena) = (|entry: &&CountSlot| entry.count >= min_count, &self.arena);
         let some = |is_short: bool| {
             let entries = self.table.iter().filter(frequent).filter(|entry| entry.key.is_short() == is_short);
             memory::gathered(entries.copied())

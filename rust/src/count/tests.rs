@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::shard::Counted;
+use super::shard::CountSlot;
 use super::*;
 use crate::key::{HashSeed, Key};
 use crate::pretokenize::{Batch, pretokenize};
@@ -22,7 +22,7 @@ pub fn shard_of_entries(entries: &[(&[u8], u64)]) -> Shard {
     let (mut shard, seed) = (Shard::default(), HashSeed::of_process());
     for &(pretoken, count) in entries {
         let key = Key::of(pretoken, seed);
-        shard.add(&[Counted { key, count }], if key.is_short() { &[] } else { pretoken }).unwrap();
+        shard.add(&[CountSlot { key, count }], if key.is_short() { &[] } else { pretoken }).unwrap();
     }
     shard
 }
