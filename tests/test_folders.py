@@ -131,7 +131,7 @@ def test_two_files_give_the_ids_that_transformers_gives_with_the_folder(name: st
     ours = Tokenizer.load(tmp_path)
     for text in TEXTS:
         assert ours.encode(text) == theirs.encode(text, add_special_tokens=False), text
-    assert any("as the files beside them say" in sentence for sentence in ours.assumptions)
+    assert any("the files beside it name the special tokens" in sentence for sentence in ours.assumptions)
     ours.save_original(tmp_path / "copy/")
     assert Tokenizer.load(tmp_path / "copy") == ours
 
@@ -159,6 +159,7 @@ def test_tokens_beside_a_sentencepiece_model_are_found(files: dict[str, Any], tm
         written = json.dumps(content).replace('"0"', f'"{x}"').replace('"1"', f'"{y}"')
         (tmp_path / name).write_text(written.replace(": 0", f": {x}").replace(": 1", f": {y}"))
     ours = Tokenizer.load(tmp_path)
+    assert Tokenizer.load(tmp_path / "tokenizer.model") == ours
     strips = " " if "special_tokens_map.json" not in files else ""
     assert ours.encode(f"the<x>cat<y>{strips}a") == [
         *(*theirs.encode("the"), x),
@@ -176,6 +177,27 @@ def _without_prefix(theirs: Any, text: str) -> list[int]:
     return whole[len(begun) :]
 
 
+def test_the_files_beside_ranks_name_their_special_tokens(tmp_path: Path) -> None:
+    trained_here = Tokenizer.train_from_iterator(["the cat"], 259, special_tokens=[], dialect="tiktoken")
+    trained_here.to_tiktoken(tmp_path / "tiktoken.model")
+    for path in (tmp_path, tmp_path / "tiktoken.model"):
+        lacking = Tokenizer.load(path, pattern="gpt2")
+        assert lacking.special_tokens == {}
+        assert lacking.assumptions[0].startswith("there are no special tokens, as a file of ranks holds none")
+    config = {"added_tokens_decoder": {"259": token("[BOS]"), "270": token("<|im_end|>")}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    for path in (tmp_path, tmp_path / "tiktoken.model"):
+        loaded = Tokenizer.load(path, pattern="gpt2")
+        assert loaded.special_tokens == {"[BOS]": 259, "<|im_end|>": 270}
+        assert loaded.encode("the<|im_end|>") == [*trained_here.encode("the"), 270]
+        assert "the files beside it name the special tokens: '<|im_end|>', '[BOS]'" in loaded.assumptions
+        assert Tokenizer.load(path, "gpt2", {"<x>": 300}).special_tokens == {"<x>": 300}
+    config = {"added_tokens_decoder": {"97": token("<|im_end|>")}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=r"tiktoken\.model: .*97"):
+        Tokenizer.load(tmp_path / "tiktoken.model", "gpt2")
+
+
 def test_files_that_contradict_a_tokenizer_are_refused_or_told(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.model").write_bytes(trained("llama"))
     config = tmp_path / "tokenizer_config.json"
@@ -190,7 +212,7 @@ def test_files_that_contradict_a_tokenizer_are_refused_or_told(tmp_path: Path) -
     Tokenizer.train("ab ab", 258).to_huggingface(tmp_path / "tokenizer.json", overwrite=True)
     config.write_text(json.dumps({"added_tokens_decoder": {str(size): token("<new>")}}))
     told = Tokenizer.load(tmp_path).assumptions
-    assert any(sentence.startswith("'<new>': the files beside it say") for sentence in told)
+    assert any("the files beside it name other tokens, " in said and "'<new>'" in said for said in told)
 
 
 @pytest.mark.parametrize(
@@ -222,9 +244,8 @@ def test_of_a_config_json_only_the_kind_of_model_counts(tmp_path: Path) -> None:
     two_files(tmp_path, ["<s>"])
     for content in ("{", '{"model_type": NaN}', '{"model_type": ["opt"]}', "[" * 100_000, "5"):
         (tmp_path / "config.json").write_text(content)
-        assert (
-            "special tokens: none (the files do not tell which are)" in Tokenizer.load(tmp_path).assumptions
-        )
+        said = "the files do not say which tokens are special; taken as such: none"
+        assert said in Tokenizer.load(tmp_path).assumptions
     for kind, says in (("clip", "CLIP vocabulary"), ("qwen2", "it is of a Qwen2Tokenizer")):
         (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
         with pytest.raises(ValueError, match=says):
@@ -234,7 +255,7 @@ def test_of_a_config_json_only_the_kind_of_model_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "says"),
     [
-        ("NllbTokenizer", "sentencepiece.bpe.model", "numbers the pieces of sentencepiece.bpe.model anew"),
+        ("NllbTokenizer", "sentencepiece.bpe.model", "sentencepiece.bpe.model: .* numbers the pieces anew"),
         ("T5Tokenizer", "spiece.model", "a SentencePiece model of Unigram"),
         ("BertTokenizer", "vocab.txt", "a WordPiece vocabulary cannot be read"),
     ],

@@ -80,8 +80,8 @@ def test_special_tokens_are_found_in_the_vocabulary_or_follow_it(tmp_path: Path)
     tok = Tokenizer.from_gpt2(*files, special_tokens=["<ā b>", "<|endoftext|>", "<ü>", "<new>"])
     assert tok.special_tokens == {"<ā b>": 300, "<|endoftext|>": 256, "<ü>": 299, "<new>": 301}
     said = " ".join(gpt2.read(*files, special_tokens=["<ā b>"]).assumptions)
-    assert "<ā b>" in said
-    assert "gpt2" in said
+    assert "taken as such" not in said
+    assert "GPT-2's is used" in said
 
 
 VOCAB = json.dumps(
@@ -165,7 +165,7 @@ def test_an_import_says_what_it_assumed(tmp_path: Path) -> None:
     files = tmp_path / "vocab.json", tmp_path / "merges.txt"
     Tokenizer.train_from_iterator(["ab"], 258, dialect="huggingface").to_gpt2(*files)
     said = " ".join(Tokenizer.from_gpt2(*files).assumptions)
-    for words in ("cut by gpt2", "special tokens: '<|endoftext|>'", "Unicode"):
+    for words in ("GPT-2's is used", "which tokens are special; taken as such: '<|endoftext|>'", "Unicode"):
         assert words in said
 
 
@@ -244,7 +244,7 @@ def test_a_few_tokens_that_no_text_becomes_are_read(tmp_path: Path) -> None:
     vocab |= {f"madeupword000{number}": 900 + number for number in range(3)}
     (tmp_path / "vocab.json").write_text(json.dumps(vocab))
     [said] = [said for said in Tokenizer.load(tmp_path).assumptions if "made by no merge" in said]
-    assert said == "3 tokens, such as b'madeupword0000', are made by no merge, so that no text becomes them"
+    assert said.startswith("3 tokens, such as 'madeupword0000', are made by no merge, so no text gets")
     lines = (tmp_path / "merges.txt").read_text("utf-8").splitlines(keepends=True)
     for kept in (0, 100, len(lines) // 2):
         (tmp_path / "merges.txt").write_text("".join(lines[:kept]), encoding="utf-8")

@@ -308,7 +308,6 @@ def test_an_import_says_what_it_assumed(tmp_path: Path) -> None:
     (tmp_path / "t.tiktoken").write_bytes(content([*BASE, b"ab"]))
     read = Tokenizer.from_tiktoken(tmp_path / "t.tiktoken", pattern="o200k")
     said = " ".join(read.assumptions)
-    assert "o200k" in said
     assert "Unicode" in said
     assert "no special tokens" in said
     for derived in (pickle.loads(pickle.dumps(read)), read.truncate(256), read.extend(["xy xy"], add=1)):

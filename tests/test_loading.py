@@ -104,12 +104,14 @@ def test_published_ranks_bring_their_pattern_and_special_tokens(tok: Tokenizer, 
     with mock.patch.object(ranks_files, "PUBLISHED", known):
         loaded = Tokenizer.load(tmp_path / "ranks")
     check_same(loaded, tok)
-    assert "the file is that of ours" in loaded.assumptions[0]
+    assert loaded.assumptions[0].startswith(
+        "this is the file of ours, which is known to have the pattern o200k"
+    )
     (tmp_path / "lines").write_bytes(content.replace(b"\n", b"\r\n"))
     ours = Published("ours", PATTERNS["o200k"], tok.special_tokens, "NFC")
     with mock.patch.object(ranks_files, "PUBLISHED", dict.fromkeys(known, ours)):
         loaded = Tokenizer.load(tmp_path / "lines")
-    assert "texts are normalized (NFC), as its own tokenizer does" in loaded.assumptions[0]
+    assert loaded.assumptions[0].endswith(" and the normalization NFC")
     assert loaded.encode("e\u0301 cat") == tok.encode("\u00e9 cat") != tok.encode("e\u0301 cat")
     assert loaded.encode("the cat") == tok.encode("the cat")
     assert loaded._original is not None
@@ -603,7 +605,7 @@ def test_commands_take_any_of_these(tok: Tokenizer, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "bpetite", "encode", "--model", *model, "--text", f"the cat{END}"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
         assert json.loads(done.stdout) == tok.encode(f"the cat{END}")
-        assert ("assumed" in done.stderr) == (model != ("o.json",))
+        assert done.stderr == ""
     command = [sys.executable, "-m", "bpetite", "convert", "o.json", "out.tiktoken", "--check"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["from"] == "bpetite"

@@ -43,7 +43,7 @@ def test_bytes_without_a_token_are_left_out_as_tokenizers_does(seed: int, tmp_pa
     content = lacking(rng, ignore_merges=seed % 3 == 0)
     (tmp_path / "tokenizer.json").write_bytes(content)
     encode, tok = theirs(content), Tokenizer.load(tmp_path, missing="drop")
-    assert any("is left out" in said for said in tok.assumptions)
+    assert any("left out" in said for said in tok.assumptions)
     texts = ["\0", "", "a\x01b \x02 c", "the\x7f cat\0\0", *DIFFICULT_TEXTS]
     parts = ["the", " c", "a", "t", "\0", "\x01", "é", " ", "\n", "\x7f"]
     texts += ["".join(rng.choices(parts, k=rng.choice([3, 30, 300]))) for _ in range(40)]

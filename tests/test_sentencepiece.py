@@ -515,7 +515,7 @@ def test_bytes_that_no_text_needs_may_have_no_token(tmp_path: Path) -> None:
     check_as_tokenizers(written(value, tmp_path), TEXTS)
     value["decoder"] = None
     tok = check_as_tokenizers(written(value, tmp_path), TEXTS)
-    assert "decoding gives the text of tokens (the file has no decoder)" in tok.assumptions
+    assert "the file has no decoder: here, decoding gives the text again" in tok.assumptions
     assert tok.decode(tok.encode("the cat")) == " the cat"
 
 
@@ -767,7 +767,7 @@ def test_a_model_without_bytes_gives_the_unknown_ids_of_sentencepiece(rule: str,
     options: dict[str, Any] = {"byte_fallback": False, "character_coverage": 0.98, "vocab_size": 300}
     model = trained("", normalization_rule_name=rule, remove_extra_whitespaces=removes, **options)
     theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=model), loaded(model, tmp_path))
-    assert "a character that no token has becomes id 0, and is lost" in tok.assumptions
+    assert "a character without a token becomes id 0: decoding cannot restore it" in tok.assumptions
     known = [text for text in [*TEXTS, *list(characters())[::9]] if not removes or all(map(is_known, text))]
     for text in [*known, "ÿ\nþ\n\nÿ ÿÿ ÿ", "the\ncat", "ÿ"]:
         assert tok.encode(text) == theirs.encode(text), text[:80]
@@ -797,7 +797,7 @@ def test_characters_without_a_token_become_the_unknown_token(
     theirs.train_from_iterator(CORPUS, trainer)
     theirs.save(str(tmp_path / "tokenizer.json"))
     tok = Tokenizer.load(tmp_path)
-    assert "a character that no token has becomes id 0, and is lost" in tok.assumptions
+    assert "a character without a token becomes id 0: decoding cannot restore it" in tok.assumptions
     fast = accelerate(theirs)
     texts = [*TEXTS, *list(characters())[::9], "ÿ\nþ\n\nÿ ÿÿ ÿ<unk> ÿ", "the\ncat", "of theÿÿ hat"]
     for text in texts:

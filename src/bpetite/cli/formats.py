@@ -11,6 +11,7 @@ import os
 import re
 from typing import Any
 
+from bpetite._internal.arguments import on_command_line
 from bpetite._internal.json import naming
 from bpetite._internal.names import last_part, recorded
 from bpetite._internal.progress import tell
@@ -60,7 +61,7 @@ def read_model(options: argparse.Namespace, path: str | None = None, *, must_agr
     if not options.quiet:
         for assumption in tokenizer.assumptions:
             if assumption != UNICODE_ASSUMPTION:  # True of every file: `inspect` shows it.
-                tell(f"{path}: assumed: {assumption}")
+                tell(f"{path}: note: {on_command_line(assumption)}")
     return tokenizer
 
 

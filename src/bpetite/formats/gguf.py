@@ -19,7 +19,7 @@ from bpetite.formats import sentencepiece
 from bpetite.formats.shared.imported import Imported
 from bpetite.formats.shared.merges import packed_merges
 from bpetite.formats.shared.pairs import vocabulary_of_pairs
-from bpetite.patterns import PATTERNS, named_pattern
+from bpetite.patterns import PATTERNS, named_pattern, pattern_name
 
 MAGIC = b"GGUF"
 
@@ -121,8 +121,8 @@ def _of_pairs(fields: Mapping[str, Any], pattern: str | None) -> Imported:
         place="tokenizer.ggml.merges[{}]".format,
         repeated="first",
     )
-    source = f"which the file calls {name!r}" if str(name) in _PATTERNS else "given"
-    return Imported(vocabulary, [f"pretokens are cut by {used!r} ({source})"])
+    said = f"the file calls its pattern {name!r}, which is taken for {pattern_name(used) or repr(used)}"
+    return Imported(vocabulary, [said] if str(name) in _PATTERNS else [])
 
 
 def _of_pieces(fields: Mapping[str, Any], pattern: str | None) -> Imported:

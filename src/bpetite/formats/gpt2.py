@@ -17,9 +17,9 @@ from bpetite._internal.json import decoded, naming, parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
 from bpetite.formats.huggingface_steps import SPACE, THEN
-from bpetite.formats.losses import check_holds, some
+from bpetite.formats.losses import check_holds, of_beside, some
 from bpetite.formats.shared.configuration import Configuration
-from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
+from bpetite.formats.shared.imported import IN_TEXTS, Imported
 from bpetite.formats.shared.merges import packed_lines, parts_of
 from bpetite.formats.shared.pairs import check_ids, vocabulary_of_pairs
 from bpetite.formats.shared.printable import from_printable, printable_or_text, to_printable
@@ -65,15 +65,13 @@ def parse(
 ) -> Imported:
     """Read the content of the two files; errors name the paths."""
     beside = configuration or Configuration()
-    source = "the files do not tell which are"
-    if special_tokens is None and beside.tokens:
-        special_tokens, source = list(beside.tokens), "as the files beside them say"
-    named = (END_OF_TEXT_TOKEN,) if special_tokens is None else listed_special_tokens(special_tokens)
+    given = special_tokens if special_tokens is not None else list(beside.tokens) or None
+    named = (END_OF_TEXT_TOKEN,) if given is None else listed_special_tokens(given)
     with naming(vocab_path):
         ids = _ids(vocab_path, vocab)
         if {"a</w>", "e</w>", "i</w>"} <= ids.keys():
             raise ValueError("a CLIP vocabulary, whose words end in </w>, cannot be read")
-        specials, keys = _special_ids(ids, named, must_stand=special_tokens is None, told=beside.ids)
+        specials, keys = _special_ids(ids, named, must_stand=given is None, told=beside.ids)
         for text, token_id in beside.ids.items():
             if specials.get(text, token_id) != token_id:
                 raise ValueError(
@@ -100,9 +98,13 @@ def parse(
     if pattern is None:
         with naming(vocab_path):
             _check_assumed(vocabulary)
-    origin = "GPT-2's: the files name none" if pattern is None else "given"
-    named_specials = f"special tokens: {some(specials) or 'none'} ({source})"
-    return Imported(vocabulary, [*unmade, assumed_pattern(vocabulary.pattern, origin), named_specials])
+    said = []
+    if special_tokens is None:
+        unsaid = f"the files do not say which tokens are special; taken as such: {some(specials) or 'none'}"
+        said = [of_beside(specials) if beside.tokens else unsaid]
+    if pattern is None:
+        said.append("the files do not hold their pattern: GPT-2's is used")
+    return Imported(vocabulary, [*unmade, *said])
 
 
 def _pattern(given: str | None, *, puts_space: bool) -> str:
@@ -160,10 +162,11 @@ def _unmade(vocab_path: Path, vocabulary: Vocabulary) -> list[str]:
     unmade -= set(arrays.to_merge_ids())
     if not unmade:
         return []
-    said = f"{len(unmade)} tokens, such as {arrays.token_of(min(unmade))!r:.80}, are made by no merge"
+    printed = (arrays.token_of(min(unmade)) or b"").decode("utf-8", "replace")
+    said = f"{len(unmade)} tokens, such as {printed!r:.80}, are made by no merge"
     if len(unmade) > most:
         raise ValueError(f"{said}: it is cut off, or does not belong to {os.fspath(vocab_path)}")
-    return [f"{said}, so that no text becomes them"]
+    return [f"{said}, so no text gets their ids; if they are special tokens, name them"]
 
 
 def _check_assumed(vocabulary: Vocabulary) -> None:

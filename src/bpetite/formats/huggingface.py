@@ -29,7 +29,7 @@ from bpetite.formats.huggingface_steps import (
 )
 from bpetite.formats.losses import check_merges_bytes
 from bpetite.formats.shared.fields import flag, typed
-from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
+from bpetite.formats.shared.imported import IN_TEXTS, Imported
 from bpetite.formats.shared.merges import has_part, packed_merges
 from bpetite.formats.shared.pairs import check_ids, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
@@ -136,10 +136,7 @@ class _Reader:
             place=_PLACE,
             cut_out=never_met - {self._unknown_text},
         )
-        said = [assumed_pattern(pattern, "from the file")]
-        if not kinds:
-            said.append("decoding joins the bytes of tokens (the file has no decoder)")
-        return self._read(vocabulary, said, drops_missing=self._unknown_text is None and not bytes_apart)
+        return self._read(vocabulary, drops_missing=self._unknown_text is None and not bytes_apart)
 
     def _of_characters(self, *, falls_back: bool) -> Imported:
         """Read a model whose merges begin with characters, as SentencePiece's do."""
@@ -173,12 +170,7 @@ class _Reader:
             unknown=None if byte_ids else self._unknown(merges),
             place=_PLACE,
         )
-        said = ["pretokens are cut where no token reaches across (the file has no pattern)"]
-        if before.pattern:
-            said = [assumed_pattern(before.pattern, "from the file")]
-        if not self._decoder:
-            said.append("decoding gives the text of tokens (the file has no decoder)")
-        return self._read(vocabulary, said)
+        return self._read(vocabulary)
 
     def _merges(self) -> bytes:
         """Return the merges, packed."""
@@ -226,12 +218,17 @@ class _Reader:
                     "not supported where spaces become U+2581"
                 )
 
-    def _read(self, vocabulary: Vocabulary, said: list[str], *, drops_missing: bool = False) -> Imported:
+    def _read(self, vocabulary: Vocabulary, *, drops_missing: bool = False) -> Imported:
         """Return the result, with what the file has beside it; this does not change the ids of texts."""
         processors = steps_of(self._document.get("post_processor"), "processors")
-        left_out = {key: f"{key} is left out" for key in ("truncation", "padding") if self._document.get(key)}
+        said = [] if self._decoder else ["the file has no decoder: here, decoding gives the text again"]
+        left_out = {
+            key: f"the file's {key} of texts is not applied"
+            for key in ("truncation", "padding")
+            if self._document.get(key)
+        }
         if types_of(filter(None, processors)) - {"ByteLevel"}:
-            around = "no special tokens are put around a text (add_special_tokens=False)"
+            around = "encode puts no special tokens around a text (elsewhere: add_special_tokens=False)"
             left_out = {"post_processor": around, **left_out}
         extras = tuple(_BESIDE_IDS[key] for key in left_out)
         return Imported(vocabulary, [*said, *left_out.values()], extras, drops_missing)

@@ -9,7 +9,7 @@ from typing import Any
 
 from bpetite._internal.json import naming
 from bpetite.formats import huggingface
-from bpetite.formats.shared.imported import Imported, assumed_pattern
+from bpetite.formats.shared.imported import Imported
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.tiktoken import vocabulary_of_ranks
 from bpetite.vocabulary import Arrays, Vocabulary
@@ -39,4 +39,4 @@ def _of_tiktoken(encoding: Any) -> Imported:
     with naming(f"tiktoken's {encoding.name}"):
         arrays = Arrays.of({rank: token for token, rank in in_order})
         vocabulary = vocabulary_of_ranks(arrays, encoding._pat_str, encoding._special_tokens)
-    return Imported(vocabulary, [assumed_pattern(vocabulary.pattern, "the encoding's")])
+    return Imported(vocabulary)

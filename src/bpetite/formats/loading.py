@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
@@ -104,7 +104,6 @@ class _Given:
 
     pattern: str | None = None
     special_tokens: SpecialTokens | None = None
-    beside: Configuration = field(default_factory=Configuration)
 
 
 def load(
@@ -190,18 +189,11 @@ def _of_folder(folder: str, given: _Given) -> Imported:
         found = _of_two_files(paths[0], paths[1], given)
     else:
         beside = configuration.read_configuration(folder)
-        if files[0].endswith(".model") and beside.kind in configuration.SHIFTED:
-            what = f"a {beside.kind}Tokenizer numbers the pieces of {files[0]} anew"
-            refuse(folder, f"{what}, which cannot be read")
-        given = replace(given, beside=beside)
-        if given.special_tokens is None and files[0].endswith((".model", ".tiktoken")):
-            given = replace(given, special_tokens=beside.ids or None)
         found = _of_file(paths[0], given)
         others_said = _not_looked_for(found.vocabulary, beside)
-    said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
-    if others:
-        said += f", not {', '.join(others)}"
-    found = replace(found, said=[said, *others_said, *found.said])
+    chosen = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
+    said = [f"{chosen}, not {', '.join(others)}"] if others else []
+    found = replace(found, said=[*said, *others_said, *found.said])
     if found.original is not None and found.original.files:
         found = replace(found, original=_with_folder(found.original, folder, names))
     return found
@@ -227,8 +219,8 @@ def _not_looked_for(vocabulary: Vocabulary, beside: Configuration) -> list[str]:
         return []
     named = f"{lacking[0]!r:.80}" + (f" and {len(lacking) - 1} more" if len(lacking) > 1 else "")
     return [
-        f"{named}: the files beside it say that this is a token with another id than in the file that is "
-        "read, which is believed; a text with it may get other ids in transformers"
+        f"the files beside it name other tokens, or with other ids, than the file that is read: {named}; "
+        "they are not used, though transformers may use them"
     ]
 
 
@@ -298,15 +290,26 @@ def _of_file(path: str, given: _Given) -> Imported:
         content = beginning + file.read()
     if content[:1] != b"{":
         if re.match(_RANKS, content):
-            ranks = tiktoken.parse_published(path, content, given.pattern, given.special_tokens)
+            beside = configuration.read_configuration(os.path.dirname(path)).ids
+            how = given.pattern, given.special_tokens, beside
+            ranks = tiktoken.parse_published(path, content, *how)
             return ranks.read_from("tiktoken", {path: content})
         if content.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
             return _of_one_of_two(path, "merges", "ids", given)
         if sentencepiece.is_model(content):
             with naming(path):
-                pieces = sentencepiece.parse(content, given.beside)
+                pieces = sentencepiece.parse(content, _of_pieces_beside(path))
             return pieces.read_from("sentencepiece", {path: content})
     return _of_json(path, content, given)
+
+
+def _of_pieces_beside(path: str) -> Configuration:
+    """Return what the files beside a SentencePiece model say; pieces with other ids are refused."""
+    beside = configuration.read_configuration(os.path.dirname(path))
+    if beside.kind in configuration.SHIFTED:
+        kind = f"{beside.kind}Tokenizer, which numbers the pieces anew"
+        raise ValueError(f"the files beside it are of a {kind}; it cannot be read")
+    return beside
 
 
 def _may_be_known(path: str, beginning: bytes) -> bool:

@@ -87,6 +87,15 @@ def _of_files(original: Original, *, to_folder: bool) -> Iterator[str]:
         yield f"left behind, as they are not the tokenizer's: {some(original.left_behind)}"
 
 
+def of_beside(texts: Collection[str]) -> str:
+    """Say that special tokens are those of a configuration.
+
+    >>> of_beside(["<a>"])
+    "the files beside it name the special tokens: '<a>'"
+    """
+    return f"the files beside it name the special tokens: {some(texts)}"
+
+
 def some(texts: Collection[str]) -> str:
     """Name texts, of many only the first."""
     shown = ", ".join(f"{text!r:.80}" for text in sorted(texts)[:_MOST_NAMED])

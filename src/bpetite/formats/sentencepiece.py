@@ -12,9 +12,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
+from bpetite.formats.losses import of_beside
 from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.configuration import Configuration, NamedToken
-from bpetite.formats.shared.imported import Imported
+from bpetite.formats.shared.imported import Imported, parsed_unlike
 from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.normalization import Step, normalizing
 from bpetite.vocabulary import MARK
@@ -144,16 +145,8 @@ def of_pieces(
         drops_space=puts_space,
         unknown=next(((own, True) for own, _, _, kind in others if kind == _UNKNOWN), None),
     )
-    named = [f"added, as the files beside it say: {', '.join(map(repr, added))}"] if added else []
-    return Imported(
-        vocabulary,
-        [
-            *named,
-            "pretokens are cut where no piece reaches across (the file has no pattern)",
-            "control pieces in a text are found unless they are to be text; sentencepiece finds none",
-            "no special tokens are put around a text",
-        ],
-    )
+    named = [of_beside(added)] if added else []
+    return Imported(vocabulary, [*named, parsed_unlike("sentencepiece")])
 
 
 def _added_beside(
@@ -207,10 +200,10 @@ def _normalization(normalizer: Fields, pieces: Sequence[Piece]) -> tuple[list[St
         steps.append(("Map", *chain.from_iterable(sorted(replaced.items()))))
         name = normalizer.get(1, b"")
         named = name.decode("utf-8", "replace") if isinstance(name, bytes) else "?"
-        said.append(f"texts come back as they are normalized ({named!r:.40})")
+        said.append(f"texts are normalized ({named!r:.40}), and decoding gives them normalized")
     if normalizer.get(4, 1):
         said.append(
-            "of several spaces one is kept, and none at the ends of a text (remove_extra_whitespaces)"
+            "several spaces become one, and those at the ends of a text none (remove_extra_whitespaces)"
         )
         steps += [("Replace", " {2,}", " "), ("Replace", r"\A ", "")]
     return steps, said

@@ -12,7 +12,7 @@ from typing import Any
 
 from bpetite._internal.json import Json
 from bpetite.formats.shared.fields import typed
-from bpetite.formats.shared.imported import Imported, assumed_pattern
+from bpetite.formats.shared.imported import Imported, parsed_unlike
 from bpetite.formats.tiktoken import vocabulary_of_ranks
 from bpetite.vocabulary import Arrays
 
@@ -23,6 +23,10 @@ _UNNAMED = (
     *("[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
 )
 """The first special tokens of files that list none."""
+
+_NAMES_ASSUMED = (
+    "the file does not name its special tokens: they get the names of Mistral's v3, such as [INST]"
+)
 
 
 def parse_document(document: Json) -> Imported:
@@ -39,9 +43,8 @@ def parse_document(document: Json) -> Imported:
     return Imported(
         vocabulary_of_ranks(Arrays.of(ranks), pattern, specials),
         [
-            assumed_pattern(pattern, "from the file"),
-            "special tokens in a text are found unless they are to be text; mistral_common finds none",
-            *([] if document.get("special_tokens") else ["special tokens have the names of Mistral's v3"]),
+            parsed_unlike("mistral_common"),
+            *([] if document.get("special_tokens") else [_NAMES_ASSUMED]),
         ],
         [*_extras(document, len(vocab) - size)],
     )

@@ -20,11 +20,11 @@ from bpetite._internal.arguments import worded
 from bpetite._internal.json import naming
 from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
-from bpetite.formats.losses import check_holds
+from bpetite.formats.losses import check_holds, of_beside, some
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
-from bpetite.formats.shared.imported import IN_TEXTS, Imported, assumed_pattern
-from bpetite.formats.shared.published import PUBLISHED
-from bpetite.patterns import PATTERNS, named_pattern, pattern_steps
+from bpetite.formats.shared.imported import IN_TEXTS, Imported
+from bpetite.formats.shared.published import PUBLISHED, Published
+from bpetite.patterns import PATTERNS, named_pattern, pattern_name, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
 if TYPE_CHECKING:
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 
 _EMPTY = b"="
 """The spelling of an empty token, which Whisper's file has."""
+
+_NO_SPECIAL_TOKENS = worded(
+    lambda name: (
+        "there are no special tokens, as a file of ranks holds none: <|endoftext|> and the like are ordinary "
+        f"text; give {name('special_tokens')}, or put the model's tokenizer_config.json beside the file"
+    )
+)
 
 
 def read(
@@ -49,24 +56,34 @@ def read(
 
 
 def parse_published(
-    path: Path, content: bytes, pattern: str | None = None, special_tokens: SpecialTokens | None = None
+    path: Path,
+    content: bytes,
+    pattern: str | None = None,
+    special_tokens: SpecialTokens | None = None,
+    beside: Mapping[str, int] | None = None,
 ) -> Imported:
-    """Read a file's content; for a known published file, the pattern and special tokens need not be given."""
+    """Read a file's content; for a known published file, the pattern and special tokens need not be given.
+
+    If no special tokens are given, they are those that the files `beside` it name, or the published ones.
+    """
     published = PUBLISHED.get(hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest())
     if pattern is None and published is None:
         what = f"{os.fspath(path)}: a file of ranks does not hold its pattern"
         raise ValueError(worded(lambda name: f"{what}; give it as {name('pattern')}"))
-    if special_tokens is None:
-        special_tokens = published.special_tokens if published else ()
-    given = pattern or (published.pattern if published else "")
-    normalization = published.normalization if published else None
-    imported = parse(path, content, given, special_tokens, normalization=normalization)
-    if published is None:
-        return imported
-    said = f"the file is that of {published.name}, which tells what was not given: pattern, special tokens"
-    if normalization:
-        said += f"; texts are normalized ({normalization}), as its own tokenizer does"
-    return replace(imported, said=[said, *imported.said])
+    known = published or Published("", "")
+    specials = special_tokens if special_tokens is not None else beside or known.special_tokens
+    imported = parse(path, content, pattern or known.pattern, specials, normalization=known.normalization)
+    said = [*imported.said]
+    if special_tokens is None and beside:
+        said.append(of_beside(beside))
+    used = [] if pattern else [f"the pattern {pattern_name(known.pattern)}"]
+    if special_tokens is None and not beside and known.special_tokens:
+        used.append(f"the special tokens {some(known.special_tokens)}")
+    if known.normalization:
+        used.append(f"the normalization {known.normalization}")
+    if published and used:
+        said.append(f"this is the file of {known.name}, which is known to have {' and '.join(used)}")
+    return replace(imported, said=said)
 
 
 def parse(
@@ -84,10 +101,7 @@ def parse(
         vocabulary = vocabulary_of_ranks(Arrays(*tokens), pattern, special_tokens, normalization, empty)
         if vocabulary.whole_pretoken_first and not whole_pretoken_first:
             raise ValueError("there are tokens that no merge makes; tiktoken gives them to whole pretokens")
-    said = [assumed_pattern(vocabulary.pattern, "given: the file names none")]
-    if not vocabulary.special_tokens:
-        said.append("there are no special tokens (the file names none, and none were given)")
-    return Imported(vocabulary, said)
+    return Imported(vocabulary, [] if vocabulary.special_tokens else [_NO_SPECIAL_TOKENS])
 
 
 def vocabulary_of_ranks(

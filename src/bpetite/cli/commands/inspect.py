@@ -15,6 +15,7 @@ import contextlib
 import json
 from typing import Any
 
+from bpetite._internal.arguments import on_command_line
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import text_argument
@@ -113,7 +114,7 @@ def _text(facts: dict[str, Any]) -> list[str]:
         ("specials", _some({visible(text.encode()): token_id for text, token_id in specials.items()})),
         ("fingerprint", facts["fingerprint"]),
         ("note", as_whole if facts["whole_pretoken_first"] else ""),
-        *(("assumed", assumption) for assumption in facts["assumptions"]),
+        *(("note", on_command_line(assumption)) for assumption in facts["assumptions"]),
         ("trained with", _named(facts["trained_with"])),
     ]
     longest = [(str(one["id"]), str(one["length"]), _quoted(one)) for one in facts["longest_tokens"]]

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bpetite._constants import UNICODE_VERSION
+from bpetite._internal.arguments import worded
 from bpetite._internal.names import is_folder_name
 from bpetite._internal.types import Path
-from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
 
 IN_TEXTS = (*range(0xC0), *range(0xC2, 0xF5))
@@ -119,28 +119,38 @@ class Imported:
 def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
     """Return an assumption about the bytes or characters without a token, if there are any."""
     if vocabulary.unknown is not None and vocabulary.provisional:
-        return [f"a character that no token has becomes id {vocabulary.unknown[0]}, and is lost"]
+        return [f"a character without a token becomes id {vocabulary.unknown[0]}: decoding cannot restore it"]
     lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
     if not lacking:
         return []
-    which = f"({len(lacking)} bytes lack a token, such as {min(lacking):#x})"
-    if len(lacking) == 1:
-        which = f"({min(lacking):#x} lacks a token)"
+    which = f"byte {min(lacking):#04x} has no token"
+    if len(lacking) > 1:
+        which = f"{len(lacking)} bytes, such as {min(lacking):#04x}, have no token"
     if vocabulary.unknown is not None:
-        return [f"a byte without a token becomes id {vocabulary.unknown[0]}, and is lost {which}"]
+        return [
+            f"{which}: in a text they become id {vocabulary.unknown[0]}, and decoding cannot restore them"
+        ]
     if vocabulary.drops_missing:
-        return [f"a byte without a token is left out {which}"]
-    return [f"text with a byte without a token cannot be encoded {which}"]
+        return [f"{which}: in a text they are left out"]
+    return [f"{which}: a text with such a byte cannot be encoded"]
 
 
-def assumed_pattern(pattern: str, source: str) -> str:
-    """Return a sentence about the pattern and its origin."""
-    name = pattern_name(pattern)
-    return f"pretokens are cut by {name or repr(pattern)} ({source})"
+def parsed_unlike(library: str) -> str:
+    """Say that a library takes special tokens in a text as ordinary text.
+
+    >>> parsed_unlike("mistral_common")
+    "a special token in a text gets its id unless special='text'; mistral_common takes it as ordinary text"
+    """
+    return worded(
+        lambda name: (
+            f"a special token in a text gets its id unless {name('special', 'text')}; "
+            f"{library} takes it as ordinary text"
+        )
+    )
 
 
 UNICODE_ASSUMPTION = (
     f"letters, digits and white space are those of Unicode {UNICODE_VERSION}; "
-    "a library with older tables may cut text with newer characters elsewhere"
+    "a library with older tables may cut text differently at newer characters"
 )
 """An assumption of every import, as no file names its Unicode version."""
