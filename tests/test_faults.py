@@ -123,7 +123,7 @@ def names(folder: Path) -> list[str]:
 def test_a_signal_before_a_file_has_its_name_leaves_no_such_file(
     folder: Path, tmp_path: Path, writer: str, ended_by: signal.Signals
 ) -> None:
-    for output, before in ((tmp_path / "new", None), (tmp_path / "old", b"precious")):
+    for output, before in ((tmp_path / "new.json", None), (tmp_path / "old.json", b"precious")):
         if before is not None:
             output.write_bytes(before)
         done = faulty(folder, "signal", ended_by, *WRITERS[writer], str(output), "--force")
@@ -132,7 +132,7 @@ def test_a_signal_before_a_file_has_its_name_leaves_no_such_file(
         assert done.returncode == (-ended_by if ended_by == signal.SIGKILL else 128 + ended_by)
         assert (output.read_bytes() if output.exists() else None) == before
     if ended_by != signal.SIGKILL:
-        assert names(tmp_path) == ["old"]
+        assert names(tmp_path) == ["old.json"]
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -141,11 +141,11 @@ def test_killed_at_any_moment_the_file_is_whole_or_not_there(
 ) -> None:
     command = [sys.executable, "-m", "bpetite", *WRITERS[writer]]
     began = time.monotonic()
-    subprocess.run([*command, str(tmp_path / "whole")], cwd=folder, check=True, capture_output=True)
+    subprocess.run([*command, str(tmp_path / "whole.json")], cwd=folder, check=True, capture_output=True)
     took = time.monotonic() - began
-    whole = (tmp_path / "whole").read_bytes()
+    whole = (tmp_path / "whole.json").read_bytes()
     for part in (0.5, 0.8, 0.95):
-        output = tmp_path / str(part)
+        output = tmp_path / f"{part}.json"
         process = subprocess.Popen(
             [*command, str(output)], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -159,16 +159,16 @@ def test_killed_at_any_moment_the_file_is_whole_or_not_there(
 def test_a_disk_without_room_is_an_error_and_leaves_nothing(
     folder: Path, tmp_path: Path, writer: str
 ) -> None:
-    done = faulty(folder, "file", 100, *WRITERS[writer], str(tmp_path / "out"))
+    done = faulty(folder, "file", 100, *WRITERS[writer], str(tmp_path / "out.json"))
     assert (done.returncode, done.stdout) == (1, b"")
-    assert f"{tmp_path / 'out'}: File too large".encode() in done.stderr
+    assert f"{tmp_path / 'out.json'}: File too large".encode() in done.stderr
     assert names(tmp_path) == []
     with small_disk(tmp_path / "disk", 4096) as mounted:
         if mounted:
             (tmp_path / "disk" / "full").write_bytes(bytes(4096))
-            done = run(folder, *WRITERS[writer], str(tmp_path / "disk" / "out"))
+            done = run(folder, *WRITERS[writer], str(tmp_path / "disk" / "out.json"))
             assert (done.returncode, done.stdout) == (1, b"")
-            assert f"{tmp_path / 'disk' / 'out'}: No space left on device".encode() in done.stderr
+            assert f"{tmp_path / 'disk' / 'out.json'}: No space left on device".encode() in done.stderr
             assert names(tmp_path / "disk") == ["full"]
 
 
@@ -185,12 +185,12 @@ def test_a_folder_that_takes_no_files_is_an_error(folder: Path, tmp_path: Path, 
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_when_nobody_reads_the_summary_the_file_is_whole(folder: Path, tmp_path: Path, writer: str) -> None:
-    run(folder, *WRITERS[writer], str(tmp_path / "whole"))
+    run(folder, *WRITERS[writer], str(tmp_path / "whole.json"))
     nobody, pipe = os.pipe()
     os.close(nobody)
     with open(pipe, "wb") as closed:
         done = subprocess.run(
-            [sys.executable, "-m", "bpetite", *WRITERS[writer], str(tmp_path / "out")],
+            [sys.executable, "-m", "bpetite", *WRITERS[writer], str(tmp_path / "out.json")],
             cwd=folder,
             stdout=closed,
             stderr=subprocess.PIPE,
@@ -198,7 +198,7 @@ def test_when_nobody_reads_the_summary_the_file_is_whole(folder: Path, tmp_path:
         )
     assert done.returncode == 141
     assert b"Traceback" not in done.stderr
-    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "out.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
 
 
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -246,10 +246,10 @@ def test_without_memory_for_threads_training_ends_well_or_with_an_error(
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_without_threads_of_python_a_command_does_the_same(folder: Path, tmp_path: Path, writer: str) -> None:
-    run(folder, *WRITERS[writer], str(tmp_path / "whole"))
-    done = faulty(folder, "no threads", 0, *WRITERS[writer], str(tmp_path / "out"))
+    run(folder, *WRITERS[writer], str(tmp_path / "whole.json"))
+    done = faulty(folder, "no threads", 0, *WRITERS[writer], str(tmp_path / "out.json"))
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "out.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
 
 
 def test_without_threads_a_corpus_is_not_encoded(folder: Path, tmp_path: Path) -> None:
@@ -287,19 +287,19 @@ def test_without_memory_for_its_arguments_a_command_ends_with_an_error(
 def test_without_memory_a_command_ends_with_an_error_and_leaves_nothing(
     folder: Path, tmp_path: Path, writer: str
 ) -> None:
-    run(folder, *WRITERS[writer], str(tmp_path / "whole"))
+    run(folder, *WRITERS[writer], str(tmp_path / "whole.json"))
     ends = []
     for megabytes in (4, 30, 40, 60, 100, 200, 1000):
-        done = faulty(folder, "memory", megabytes * 2**20, *WRITERS[writer], str(tmp_path / "out"))
+        done = faulty(folder, "memory", megabytes * 2**20, *WRITERS[writer], str(tmp_path / "out.json"))
         ends.append(done.returncode)
         if done.returncode == 0:
-            assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
-            (tmp_path / "out").unlink()
+            assert (tmp_path / "out.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+            (tmp_path / "out.json").unlink()
         else:
             assert (done.returncode, done.stdout) == (1, b""), done.stderr
             assert done.stderr.splitlines()[-1].startswith(f"bpetite {WRITERS[writer][0]}: ".encode())
             assert b"Traceback" not in done.stderr
-        assert names(tmp_path) == ["whole"]
+        assert names(tmp_path) == ["whole.json"]
     assert (ends[0], ends[-1]) == (1, 0)
 
 

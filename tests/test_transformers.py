@@ -13,8 +13,9 @@ import tokenizers
 import transformers
 from tokenizers import AddedToken, processors
 
-from bpetite import accelerate
+from bpetite import Tokenizer, accelerate
 from bpetite.interfaces.huggingface import HuggingFaceTokenizer
+from test_cli import bpetite
 from test_huggingface_interface import a_real_one
 from test_sentencepiece import SETTINGS, document, trained
 
@@ -292,3 +293,82 @@ def test_a_deep_copy_is_changed_by_itself() -> None:
     apart = copy.deepcopy(ours)
     apart.add_tokens(["zzz"])
     assert apart(TEXTS)["input_ids"] != before == ours(TEXTS)["input_ids"]
+
+
+# Folders -------------------------------------------------------------------------------------------------
+
+
+def trained_with_specials() -> Tokenizer:
+    specials = ["<|endoftext|>", "<|pad|>", "<|user|>"]
+    return Tokenizer.train_from_iterator(TEXTS * 9, 300, dialect="huggingface", special_tokens=specials)
+
+
+def check_auto(tok: Tokenizer, folder: Path) -> Any:
+    """Load a folder as transformers does, and compare."""
+    auto: Any = transformers.AutoTokenizer.from_pretrained(folder)
+    for text in [*TEXTS, "<|user|>a b<|endoftext|><|pad|>"]:
+        ids = tok.encode(text)
+        assert auto.encode(text, add_special_tokens=False) == ids
+        assert auto.decode(ids) == text
+    return auto
+
+
+CHANGES: dict[str, Callable[[Tokenizer], Tokenizer]] = {
+    "trained": lambda tok: tok,
+    "extended": lambda tok: tok.extend(["zzz zzzz ттт"], 5),
+    "truncated": lambda tok: tok.truncate(280),
+    "extended and truncated": lambda tok: tok.extend(["zzz zzzz ттт"], 5).truncate(270),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_folder_has_all_that_transformers_needs(change: str, tmp_path: Path) -> None:
+    tok = trained_with_specials()
+    tok.to_huggingface(f"{tmp_path}/first/", pad_token="<|pad|>", chat_template=TEMPLATE)
+    (tmp_path / "first" / "chat_template.jinja").write_text(TEMPLATE)
+    (tmp_path / "first" / "vocab.json").write_text("{}")  # which an extended tokenizer contradicts
+    for source in (tok, Tokenizer.load(tmp_path / "first")):
+        made, folder = CHANGES[change](source), tmp_path / f"of {source is tok}"
+        settings: Any = {"pad_token": "<|pad|>", "chat_template": TEMPLATE} if source is tok else {}
+        made.to_huggingface(f"{folder}/", **settings)
+        auto = check_auto(made, folder)
+        assert (auto.eos_token, auto.pad_token) == ("<|endoftext|>", "<|pad|>")
+        assert auto.pad_token_id == made.special_tokens["<|pad|>"]
+        assert auto.apply_chat_template(CHAT, tokenize=False).startswith("user: a b <bos> é")
+        assert (folder / "vocab.json").exists() == (source is not tok and made == source)
+    made.to_huggingface(f"{tmp_path}/other/", pad_token="<|user|>", chat_template="{{ 7 }}")
+    auto = check_auto(made, tmp_path / "other")
+    assert (auto.pad_token, auto.apply_chat_template(CHAT, tokenize=False)) == ("<|user|>", "7")
+
+
+def test_what_a_folder_of_other_files_says_is_kept(tmp_path: Path) -> None:
+    tok = trained_with_specials()
+    folder = tmp_path / "gpt2"
+    folder.mkdir()
+    tok.to_gpt2(folder / "vocab.json", folder / "merges.txt")
+    named = {"eos_token": "<|endoftext|>", "pad_token": "<|pad|>", "sep_token": "<x>"}
+    config = {"tokenizer_class": "GPT2Tokenizer", "chat_template": TEMPLATE, **named}
+    added = {
+        str(token_id): {"content": text, "special": True} for text, token_id in tok.special_tokens.items()
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps({**config, "added_tokens_decoder": added}))
+    read = Tokenizer.load(folder)
+    for made in (read, read.extend(["zzz zzzz"], 3)):
+        made.to_huggingface(tmp_path / "out/", overwrite=True)
+        auto = check_auto(made, tmp_path / "out")
+        assert (auto.pad_token, auto.sep_token, auto.chat_template) == ("<|pad|>", "<x>", TEMPLATE)
+
+
+def test_a_folder_is_written_by_the_command_line(tmp_path: Path) -> None:
+    tok = trained_with_specials()
+    tok.save(tmp_path / "tok.json")
+    (tmp_path / "chat.jinja").write_text(TEMPLATE)
+    convert = ("convert", tmp_path / "tok.json", f"{tmp_path}/q/", "--chat-template", tmp_path / "chat.jinja")
+    assert b"--chat-template is for --to huggingface" in bpetite(*convert).stderr
+    wrong = bpetite(*convert, "--to", "huggingface", "--pad-token", "<pad>")
+    assert (wrong.returncode, wrong.stdout) == (1, b"")
+    assert b"--pad-token: '<pad>' is not a special token ('<|endoftext|>', " in wrong.stderr
+    assert not (tmp_path / "q").exists()
+    assert bpetite(*convert, "--to", "huggingface", "--pad-token", "<|pad|>").returncode == 0
+    auto = check_auto(tok, tmp_path / "q")
+    assert (auto.pad_token, auto.chat_template) == ("<|pad|>", TEMPLATE)

@@ -44,7 +44,8 @@ from bpetite.dialect import Dialect
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, encoder_of
 from bpetite.encoding.fitting import Chunk, Fitting, any_of
-from bpetite.formats.shared.imported import Imported, Original, is_folder
+from bpetite.formats.shared.configuration import CONFIGURATION
+from bpetite.formats.shared.imported import Imported, Original
 from bpetite.training import (
     FileTrainingOptions,
     MergingOptions,
@@ -262,15 +263,13 @@ class Tokenizer:
         """Return a tokenizer with another vocabulary, and with the template and all else beside this one."""
         from bpetite.formats import huggingface
 
-        original = self._original_of("huggingface")
-        if original is None:
+        if self._original is None or not (self._original_of("huggingface") or self._original.companions):
             return type(self)(vocabulary, self._assumptions)
         try:
-            content = huggingface.changed_bytes(vocabulary, original.content)
+            changed = huggingface.changed(vocabulary, self._original)
         except ValueError as reason:
-            lost = f"template, truncation and padding of the tokenizer.json: left out, as {reason}"
+            lost = f"the settings of {', '.join(self._original.files)}: left out, as {reason}"
             return type(self)(vocabulary, [*self._assumptions, lost])
-        changed = Original("huggingface", {"tokenizer.json": content}, original.extras)
         return type(self)(vocabulary, self._assumptions)._set(_original=changed)
 
     # Encoding ----------------------------------------------------------------------------------------
@@ -1028,16 +1027,27 @@ class Tokenizer:
 
         return cls._of_file(path, huggingface.read(path))
 
-    def to_huggingface(self, path: Path, *, overwrite: bool = False, config: bool = False) -> None:
-        """Write a `tokenizer.json` for `tokenizers` and `transformers.PreTrainedTokenizerFast`.
+    def to_huggingface(
+        self,
+        path: Path,
+        *,
+        overwrite: bool = False,
+        config: bool = False,
+        pad_token: str | None = None,
+        chat_template: str | None = None,
+    ) -> None:
+        """Write a folder for `transformers.AutoTokenizer.from_pretrained`, or a `tokenizer.json` alone.
 
-        With `config=True`, a `tokenizer_config.json` is written to the same folder, both files or none, so
-        that `transformers.AutoTokenizer.from_pretrained(folder)` knows the special tokens; `<|endoftext|>`
-        becomes the `eos_token`. A path that is a folder, or ends with a slash, gets both files.
+        A path becomes a folder with `tokenizer.json` and `tokenizer_config.json`, unless its name ends in
+        `.json`: then it is the first of them, and with `config=True` the other is beside it. The config says
+        which tokens are special, and what they are for: as the folder said that the tokenizer was read from,
+        or else `<|endoftext|>` becomes the `eos_token`. `pad_token` names a special token, and
+        `chat_template` is the text of a template, for this config.
 
         A tokenizer that was read from a `tokenizer.json`, or from a folder with one, is written byte for byte
         as it was, including what a vocabulary does not hold: templates, decoders, truncation, padding; to a
-        folder, with all its files (`save_original`).
+        folder, with all its files (`save_original`). After `extend` and `truncate`, all of this is kept
+        around the new vocabulary.
 
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1049,20 +1059,17 @@ class Tokenizer:
 
         original = self._original_of("huggingface")
         if original is None:
-            content = huggingface.to_bytes(self._vocabulary)
-            again = huggingface.parse(path, content)
+            original = huggingface.changed(self._vocabulary, self._original)
+            again = huggingface.parse(path, original.content)
             if self._vocabulary.drops_missing:
                 again = again.dropping()
             self._check_export(again.vocabulary, path)
-            original = Original("huggingface", {"tokenizer.json": content})
-            config = config or is_folder(path)
+        original = huggingface.configured(original, self._vocabulary, pad_token, chat_template)
         files = original.at(path)
         to_folder = original.is_written_to_folder(path)
-        if config:
-            folder = path if to_folder else os.path.dirname(os.fspath(path))
-            kept = original.files.get("tokenizer_config.json")
-            content = kept or huggingface.config_bytes(self._vocabulary)
-            files[os.path.join(folder, "tokenizer_config.json")] = content
+        if (config or pad_token or chat_template) and not to_folder:
+            beside = os.path.join(os.path.dirname(os.fspath(path)), CONFIGURATION)
+            files[beside] = original.files[CONFIGURATION]
         write_all(files, overwrite=overwrite, folder=path if to_folder else None)
 
     @classmethod

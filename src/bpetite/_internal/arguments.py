@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -57,6 +57,19 @@ def shortened(value: str | Iterable[str]) -> str:
     """
     shown = repr(value) if isinstance(value, str) else ", ".join(map(repr, value)) or "none"
     return shown if len(shown) <= 60 else f"{shown[:60]}…"
+
+
+def special_id(option: str, token: str | None, special_tokens: Mapping[str, int]) -> int | None:
+    """Return the id of the special token that an argument names, or None without one.
+
+    >>> special_id("pad_token", "<x>", {"<pad>": 7})
+    Traceback (most recent call last):
+    ValueError: pad_token: '<x>' is not a special token ('<pad>')
+    """
+    if token is not None and token not in special_tokens:
+        is_none = f"{token!r} is not a special token ({shortened(special_tokens)})"
+        raise ValueError(worded(lambda name: f"{name(option)}: {is_none}"))
+    return None if token is None else special_tokens[token]
 
 
 def check_type(name: str, given: Any, kind: type, what: str | None = None) -> None:

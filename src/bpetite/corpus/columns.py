@@ -7,12 +7,11 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from bpetite._internal.arguments import worded
+from bpetite._internal.arguments import special_id, worded
 from bpetite._internal.files import write_whole
 from bpetite._internal.lazy import needed_pyarrow
 from bpetite._internal.progress import shown
 from bpetite._internal.types import DType, Nulls, Path, Progress, Special
-from bpetite.corpus.job import id_around
 from bpetite.reading.parquet import opened
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input
@@ -53,7 +52,7 @@ def encode_column(
         tokenizer.encode_column,
         special=special,
         dtype=dtype,
-        append=id_around(tokenizer, "append_special", append_special),
+        append=special_id("append_special", append_special, tokenizer.special_tokens),
         nulls=nulls,
         num_threads=num_threads,
     )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import TextColumn
-from bpetite._internal.arguments import shortened, worded
+from bpetite._internal.arguments import special_id
 from bpetite._internal.integers import integer
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
@@ -129,14 +129,6 @@ def documents_in(corpus: Any) -> Documents | None:
     return Documents(corpus) if is_column or hasattr(corpus, "__arrow_c_array__") else None
 
 
-def id_around(tokenizer: Tokenizer, option: str, token: str | None) -> int | None:
-    """Return the id of the special token that begins or ends every document, if there is to be one."""
-    if token is not None and token not in tokenizer.special_tokens:
-        is_none = f"{token!r} is not a special token ({shortened(tokenizer.special_tokens)})"
-        raise ValueError(worded(lambda name: f"{name(option)}: {is_none}"))
-    return None if token is None else tokenizer.special_tokens[token]
-
-
 class Part(NamedTuple):
     """Some encoded documents of a corpus."""
 
@@ -174,7 +166,7 @@ class Job:
         largest = max([vocabulary.arrays.id_at(-1), *vocabulary.special_tokens.values()])
         dtype = choose_dtype(options.dtype, largest, options.format)
         around = [
-            id_around(tokenizer, option, getattr(options, option))
+            special_id(option, getattr(options, option), tokenizer.special_tokens)
             for option in ("prepend_special", "append_special")
         ]
         reading = replace(options.reading, cut=cutter_for([tokenizer]))

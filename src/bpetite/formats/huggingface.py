@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bpetite._constants import END_OF_TEXT_TOKEN
+from bpetite._internal.arguments import special_id
 from bpetite._internal.json import Json, naming, parse_with_lists
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
@@ -28,8 +30,9 @@ from bpetite.formats.huggingface_steps import (
     types_of,
 )
 from bpetite.formats.losses import check_merges_bytes
+from bpetite.formats.shared.configuration import CONFIGURATION, NAMED, SPECIAL_TOKENS, text_of
 from bpetite.formats.shared.fields import flag, typed
-from bpetite.formats.shared.imported import IN_TEXTS, Imported
+from bpetite.formats.shared.imported import IN_TEXTS, Imported, Original
 from bpetite.formats.shared.merges import has_part, packed_merges
 from bpetite.formats.shared.pairs import check_ids, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
@@ -46,6 +49,11 @@ _FLAGS = ("single_word", "lstrip", "rstrip")
 
 _PLACE = "model.merges[{}]".format
 """Where a merge stands in a file."""
+
+TEMPLATE = "chat_template.jinja"
+
+_OF_USERS = ("chat_template", "model_max_length", "padding_side")
+"""What a configuration says beside tokens that holds for every kind of tokenizer."""
 
 _BESIDE_IDS = {
     "post_processor": "the template that puts tokens around a text",
@@ -340,15 +348,47 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
             ],
         },
     }
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    return _json(document)
 
 
-def changed_bytes(vocabulary: Vocabulary, original: bytes) -> bytes:
-    """Return the `tokenizer.json` of a vocabulary with all that a file of another one holds beside it: the
-    template, truncation, padding and decoder. Special tokens have the same ids in both."""
-    document, theirs = json.loads(to_bytes(vocabulary)), json.loads(original)
-    kept = {key: theirs.get(key) for key in ("normalizer", "pre_tokenizer", "decoder", *_BESIDE_IDS)}
-    return json.dumps(document | kept, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+def changed(vocabulary: Vocabulary, original: Original | None) -> Original:
+    """Return the files of a vocabulary with all that the files of another one hold beside it: the template,
+    truncation, padding, decoder and configuration. Special tokens have the same ids in both."""
+    content = to_bytes(vocabulary)
+    if original is not None and original.kind == "huggingface":
+        theirs = json.loads(original.content)
+        kept = {key: theirs.get(key) for key in ("normalizer", "pre_tokenizer", "decoder", *_BESIDE_IDS)}
+        return original.with_content(_json(json.loads(content) | kept))
+    of_other = Original("", {}) if original is None else original.with_content(b"")
+    settings = json.loads(of_other.files.get(CONFIGURATION, b"{}"))
+    config = json.loads(config_bytes(vocabulary))
+    named = {key: settings[key] for key in NAMED if text_of(settings.get(key)) in vocabulary.special_tokens}
+    config |= named | {key: settings[key] for key in _OF_USERS if key in settings}
+    templates = {name: text for name, text in of_other.files.items() if "chat_template" in name}
+    return Original("huggingface", {"tokenizer.json": content, CONFIGURATION: _json(config, 2), **templates})
+
+
+def configured(
+    original: Original, vocabulary: Vocabulary, pad_token: str | None, chat_template: str | None
+) -> Original:
+    """Return the files with a `tokenizer_config.json`, in which these two are said if they are given."""
+    special_id("pad_token", pad_token, vocabulary.special_tokens)
+    files = {**original.files}
+    config = files.setdefault(CONFIGURATION, config_bytes(vocabulary))
+    given = {"pad_token": pad_token, "chat_template": chat_template}
+    said = {key: value for key, value in given.items() if value is not None}
+    if said:
+        files[CONFIGURATION] = _json(json.loads(config) | said, 2)
+    if pad_token is not None and SPECIAL_TOKENS in files:
+        files[SPECIAL_TOKENS] = _json(json.loads(files[SPECIAL_TOKENS]) | {"pad_token": pad_token}, 2)
+    if chat_template is not None and TEMPLATE in files:
+        files[TEMPLATE] = chat_template.encode("utf-8")
+    return replace(original, files=files)
+
+
+def _json(document: Json, indent: int | None = None) -> bytes:
+    separators = (",", ":") if indent is None else None
+    return json.dumps(document, ensure_ascii=False, indent=indent, separators=separators).encode("utf-8")
 
 
 def config_bytes(vocabulary: Vocabulary) -> bytes:
@@ -368,7 +408,7 @@ def config_bytes(vocabulary: Vocabulary) -> bytes:
         "additional_special_tokens": [text for text in specials if text not in ending.values()],
         "clean_up_tokenization_spaces": False,
     }
-    return json.dumps(document, ensure_ascii=False, indent=2).encode("utf-8")
+    return _json(document, 2)
 
 
 def _written_ids(vocabulary: Vocabulary) -> dict[str, int]:

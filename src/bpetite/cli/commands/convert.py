@@ -2,7 +2,7 @@
 
 examples:
   bpetite convert tok.json tokenizer.json
-  bpetite convert tok.json my-model/ --to huggingface
+  bpetite convert tok.json model/ --to huggingface --pad-token '<pad>'
   bpetite convert tok.json tok.tiktoken --check
   bpetite convert cl100k_base.tiktoken tok.json
   bpetite convert my.tiktoken tok.json --pattern cl100k --special-token '<s>=9'
@@ -15,17 +15,19 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+from typing import Any
 
 from bpetite._internal.files import created
+from bpetite._internal.json import naming
 from bpetite._internal.names import is_folder_name, last_part
 from bpetite._internal.progress import tell
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_shared, check_output
+from bpetite.cli.options import add_shared, check_output, chosen, text_argument
 from bpetite.cli.output import Result
 from bpetite.formats import loading
 from bpetite.formats.losses import losses
 from bpetite.formats.shared.difficult import check_same_ids
-from bpetite.formats.shared.imported import Original, is_folder
+from bpetite.formats.shared.imported import Original
 from bpetite.formats.shared.peers import peer_encode
 from bpetite.tokenizer import Tokenizer
 
@@ -62,6 +64,9 @@ def declare(command: argparse.ArgumentParser) -> None:
         "the format of OUT (default: by its name); in a folder, huggingface has a tokenizer_config.json, too"
     )
     add("--to", choices=(*_OF_ANY, *_AS_READ), help=what)
+    pads = "a special token that fills up batches, for the tokenizer_config.json"
+    add("--pad-token", type=text_argument, metavar="TEXT", help=pads)
+    add("--chat-template", metavar="FILE", help="a template (Jinja), for the tokenizer_config.json")
     add("--check", action="store_true", help="compare ids with the libraries of the two formats")
     add_shared(command, "--force")
 
@@ -78,6 +83,13 @@ def run(options: argparse.Namespace) -> Result:
             f"{target}: {kind} files can be read, but not written unless MODEL is one, and it is "
             f"{_kind_of(tokenizer)}; choose another format with --to: {', '.join(_OF_ANY)}"
         )
+    given = chosen(options, "pad_token", "chat_template")
+    settings = {name: value for name, value in given.items() if value is not None}
+    if settings and kind != "huggingface":
+        option = f"--{next(iter(settings)).replace('_', '-')}"
+        raise ValueError(f"{option} is for --to huggingface, and {target} is for {kind}")
+    if "chat_template" in settings:
+        settings["chat_template"] = _text_of(options.chat_template)
     to_folder = _is_to_folder(tokenizer, target, kind)
     if not to_folder:
         check_output(target, force=options.force)
@@ -89,7 +101,7 @@ def run(options: argparse.Namespace) -> Result:
             _write(tokenizer, attempt, kind)
             again = loading.load(attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False)
             checked += _check(tokenizer, again.original, target)
-    _write(tokenizer, target, kind, overwrite=options.force)
+    _write(tokenizer, target, kind, overwrite=options.force, **settings)
     if not options.quiet:
         for loss in losses(tokenizer.vocabulary, tokenizer._original, kind, to_folder=to_folder):
             tell(f"{target}: {loss}")
@@ -126,17 +138,22 @@ def _target_format(tokenizer: Tokenizer, path: str) -> str:
 def _is_to_folder(tokenizer: Tokenizer, path: str, kind: str) -> bool:
     """Whether a tokenizer will be written to a folder of files."""
     original = tokenizer._original
-    if original is not None and original.kind == kind:
-        return original.is_written_to_folder(path)
-    return kind == "gpt2" or (kind == "huggingface" and is_folder(path))
+    if original is None or original.kind != kind:
+        original = Original(kind, {"tokenizer.json": b""})
+    return kind in (_kind_of(tokenizer), "gpt2", "huggingface") and original.is_written_to_folder(path)
 
 
-def _write(tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool = False) -> None:
+def _text_of(path: str) -> str:
+    with naming(path), open(path, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def _write(tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool = False, **settings: Any) -> None:
     """Write a tokenizer in a format; in the one that it was read from, as it was."""
     if kind == "bpetite":
         tokenizer.save(path, overwrite=overwrite)
     elif kind == "huggingface":
-        tokenizer.to_huggingface(path, overwrite=overwrite)
+        tokenizer.to_huggingface(path, overwrite=overwrite, **settings)
     elif kind == _kind_of(tokenizer):
         tokenizer.save_original(path, overwrite=overwrite)
     elif kind == "tiktoken":

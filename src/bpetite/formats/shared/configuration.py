@@ -25,15 +25,15 @@ LARGEST = 1 << 26
 
 MODEL_CONFIGURATION = "config.json"
 
-_MAP, _ADDED = "special_tokens_map.json", "added_tokens.json"
+SPECIAL_TOKENS, _ADDED = "special_tokens_map.json", "added_tokens.json"
 
-_NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _LISTED = ("extra_special_tokens", "additional_special_tokens")
 _FLAGS = ("lstrip", "rstrip", "single_word")
 
 _GPT2 = dict.fromkeys(("bos_token", "eos_token", "unk_token"), "<|endoftext|>")
-_ROBERTA = dict(zip(_NAMED, ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), strict=True))
-_DEBERTA = dict(zip(_NAMED, ("[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"), strict=True))
+_ROBERTA = dict(zip(NAMED, ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), strict=True))
+_DEBERTA = dict(zip(NAMED, ("[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"), strict=True))
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys(("GPT2", "GPTNeo", "CodeGen"), _GPT2),
     **dict.fromkeys(("Roberta", "Bart", "Longformer", "LED", "Blenderbot"), _ROBERTA),
@@ -89,11 +89,11 @@ def read_configuration(folder: Path) -> Configuration:
     kind = _kind_of_model(folder) if is_of_model else re.sub(r"Tokenizer(?:Fast)?$", "", str(named))
     decoder = settings.get("added_tokens_decoder")
     if not isinstance(decoder, dict):
-        settings |= _document(folder, _MAP)
+        settings |= _document(folder, SPECIAL_TOKENS)
     with naming(os.path.join(folder, CONFIGURATION)):
         special = _special({**DEFAULTS.get(kind or "", {}), **settings})
         if isinstance(decoder, dict):
-            tokens = _tokens((_content(token), _number(key), token) for key, token in decoder.items())
+            tokens = _tokens((text_of(token), _number(key), token) for key, token in decoder.items())
     if not isinstance(decoder, dict):
         added = _document(folder, _ADDED)
         with naming(os.path.join(folder, _ADDED)):
@@ -129,7 +129,7 @@ def _document(folder: Path, name: str) -> Json:
         return parse_object(path, file.read(), f"a {name}")
 
 
-def _content(token: object) -> object:
+def text_of(token: object) -> object:
     """Return the text of a token, which may be an object."""
     return token.get("content") if isinstance(token, dict) else token
 
@@ -157,7 +157,7 @@ def _tokens(listed: Iterable[tuple[object, object, Any]]) -> dict[str, NamedToke
 
 def _special(settings: Json) -> dict[str, tuple[str, ...]]:
     """Return the special tokens that settings name, with their flags."""
-    named = [(name, settings.get(name)) for name in _NAMED]
+    named = [(name, settings.get(name)) for name in NAMED]
     for name in _LISTED:
         several = [] if settings.get(name) is None else settings[name]
         if not isinstance(several, dict | list):
@@ -165,7 +165,7 @@ def _special(settings: Json) -> dict[str, tuple[str, ...]]:
         named += [(name, one) for one in (several.values() if isinstance(several, dict) else several)]
     found: dict[str, tuple[str, ...]] = {}
     for name, one in named:
-        text = _content(one)
+        text = text_of(one)
         if one is None or text == "":
             continue
         if not isinstance(text, str):

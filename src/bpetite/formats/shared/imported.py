@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,9 @@ from bpetite._internal.arguments import worded
 from bpetite._internal.names import is_folder_name
 from bpetite._internal.types import Path
 from bpetite.vocabulary import Vocabulary
+
+_CONFIGURING = r"(?:tokenizer_config|special_tokens_map|added_tokens)\.json|tokenization_.*|.*chat_template.*"
+"""The names of files that configure a tokenizer, and hold no vocabulary."""
 
 IN_TEXTS = (*range(0xC0), *range(0xC2, 0xF5))
 """The bytes that can occur in UTF-8."""
@@ -50,7 +54,14 @@ class Original:
         """Whether `path` will be a folder of all files, and not the file that holds the tokenizer."""
         if self.kind == "gpt2" or is_folder(path):
             return True
-        return self.is_folder and _ending(path) != _ending(next(iter(self.files)))
+        own = {_ending(next(iter(self.files)))} | ({".json"} if self.kind == "huggingface" else set())
+        return (self.is_folder or self.kind == "huggingface") and _ending(path) not in own
+
+    def with_content(self, content: bytes) -> Original:
+        """Return the files of a changed tokenizer: those that configure it stay, other copies go."""
+        first, *others = self.files
+        kept = {name: self.files[name] for name in others if re.fullmatch(_CONFIGURING, name)}
+        return replace(self, files={first: content, **kept})
 
     def at(self, path: Path) -> dict[Path, bytes]:
         """Return the files to write, by path."""
