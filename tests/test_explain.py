@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bpetite import Tokenizer, Vocabulary
 from bpetite._encoder import encode
 from bpetite._trainer import _apply_merge_to_word
-from bpetite.show.explain import Explainer
+from bpetite.encoding.explain import Explainer
 from encoders import CORPUS
 
 TOKENIZER = Tokenizer.train(CORPUS, 500)

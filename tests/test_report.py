@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from bpetite import Tokenizer, Vocabulary
+from bpetite import Tokenizer
 from bpetite._encoder import encode
 from bpetite.corpus import Documents
 from bpetite.corpus.statistics import tally
 from bpetite.show.viewer.page import document, drawn
-from bpetite.show.viewer.report import report, tokens_by_size
+from bpetite.show.viewer.report import report
 from encoders import CORPUS
 from test_viewer_page import CONTRASTS
 
@@ -41,10 +41,6 @@ def measured(models: Mapping[str, Tokenizer], texts: Mapping[str, str]) -> dict[
     made = report(models, tally(list(models.values()), sources))
     whole: dict[str, Any] = json.loads(json.dumps(made))
     return whole
-
-
-def uses_in(tok: Tokenizer, texts: Mapping[str, str]) -> Counter[int]:
-    return Counter(token_id for text in texts.values() for token_id in tok.encode(text))
 
 
 def inside(page: Path) -> Any:
@@ -105,39 +101,6 @@ def test_the_numbers_are_those_of_an_independent_count() -> None:
     assert made["unused_shown"] == [[drawn(vocab[token_id]), token_id] for token_id in unused[:200]]
 
 
-@pytest.mark.parametrize("dialect", ["bpetite", "cs336", "huggingface", "tiktoken"])
-def test_what_smaller_vocabularies_give_is_what_they_give(dialect: str) -> None:
-    tok = tokenizer(dialect)
-    sizes = tokens_by_size(tok, uses_in(tok, TEXTS))
-    specials = len(tok.special_tokens)
-    assert [size for size, _ in sizes] == list(range(256 + specials, tok.vocab_size + 1))
-    for size, tokens in sizes:
-        smaller = tok.truncate(size if dialect != "bpetite" else size - specials)
-        assert tokens == sum(map(smaller.count, TEXTS.values())), size
-
-
-def test_smaller_vocabularies_where_several_merges_make_a_token() -> None:
-    tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"bc", 257: b"ab", 258: b"abc"}
-    merges = [(98, 99), (97, 98), (257, 99), (97, 256)]
-    text = "abc abcd ab bc abcabc xabcd"
-    tok = Tokenizer(Vocabulary(tokens, merges))
-    found = [tokens for _, tokens in tokens_by_size(tok, uses_in(tok, {"text": text}))]
-    assert found == [
-        len(text),
-        *(Tokenizer(Vocabulary(*made(merges[:kept]))).count(text) for kept in (1, 2, 3, 4)),
-    ]
-
-
-def made(merges: list[tuple[int, int]]) -> tuple[dict[int, bytes], list[tuple[int, int]]]:
-    """The tokens that merges make; several may have the same bytes."""
-    tokens = {byte: bytes([byte]) for byte in range(256)}
-    ids: dict[bytes, int] = {}
-    for left, right in merges:
-        token = tokens[left] + tokens[right]
-        tokens[ids.setdefault(token, len(tokens))] = token
-    return tokens, merges
-
-
 def test_the_page_fetches_nothing_and_shows_hostile_names_as_text(browser: Browser, tmp_path: Path) -> None:
     special = "</script><script>alert(1)</script>"
     tok = Tokenizer.train_from_iterator([CORPUS], 300, dialect="tiktoken", special_tokens=[special])
@@ -165,7 +128,7 @@ def test_the_page_shows_the_numbers_in_plots_and_tables(browser: Browser, tmp_pa
             [length, uses, tokens] for length, tokens, uses in made["lengths"]
         ]
         assert [[number(row[0]), number(row[1])] for row in rows(page, "sizes")] == [
-            row[:2] for row in made["sizes"]
+            [row["vocab_size"], row["tokens"]] for row in made["sizes"]
         ]
         assert [number(row[1]) for row in rows(page, "unused")] == [i for _, i in made["unused_shown"]]
         compared = iter(made["compared"])
@@ -220,7 +183,7 @@ def test_the_command_writes_the_report_and_prints_its_numbers(tmp_path: Path) ->
     assert [row["tokens"] for row in rows[:-1]] == [tok.count(text) for text in TEXTS.values()]
     assert inside(tmp_path / "r.html")["sources"] == rows
     curve = json.loads(done.stdout)["sizes"]
-    assert (curve[-1]["vocab_size"], curve[-1]["tokens"]) == (tok.vocab_size, rows[-1]["tokens"])
+    assert (curve[-1]["vocab_size"], curve[-1]["tokens"]) == (tok.mergeable_vocab_size, rows[-1]["tokens"])
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert again.returncode == 1
     assert b"exists already" in again.stderr

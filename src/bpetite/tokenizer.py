@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from sys import modules
@@ -500,6 +501,26 @@ class Tokenizer:
         [2, 0, 2]
         """
         return columns.counted(self._made_encoder(), column, special, num_threads, nulls)
+
+    def curve(
+        self, text: str, sizes: Iterable[int] | None = None, *, special: Special = "parse"
+    ) -> list[dict[str, int | float]]:
+        """Return how well smaller vocabularies, cut from this one, would compress a text.
+
+        There is a row for each of the `sizes`, which are those that training and `truncate` take; without
+        them, there are up to 200 rows, from the fewest tokens to all. The text is encoded once. The command
+        `report` does the same with files.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> for row in tok.curve("ab ab", [256, 258]):
+        ...     print(row)
+        {'vocab_size': 256, 'tokens': 5, 'bytes_per_token': 1.0, 'characters_per_token': 1.0}
+        {'vocab_size': 258, 'tokens': 2, 'bytes_per_token': 2.5, 'characters_per_token': 2.5}
+        """
+        from bpetite.encoding.curve import curve_of  # slow to import
+
+        uses = Counter(self._encoder.encode(text, special))
+        return curve_of(self._vocabulary, uses, len(text.encode("utf-8")), len(text), sizes)
 
     def fit(self, text: str, max_tokens: int, *, side: Side = "right", special: Special = "parse") -> str:
         """Shorten a text to at most `max_tokens` tokens; `side` is the side where the rest is cut off.

@@ -24,7 +24,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -392,6 +392,23 @@ class Vocabulary:
         count = len(self.arrays) + len(self.special_tokens_apart) + len(self.decode_only)
         return count - len(self.provisional)
 
+    @property
+    def sizes(self) -> list[int]:
+        """The sizes that the first 0, 1, 2, ... merges give, as `truncate` and training count them.
+
+        >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
+        >>> Vocabulary(tokens, [(97, 98), (256, 99)]).sizes
+        [256, 257, 258]
+        """
+        counted = {*self.tokens}.difference(self.merge_ids)
+        if self.dialect.vocab_size_counts == "everything":
+            counted.update(self.special_tokens.values(), self.decode_only)
+        sizes = [len(counted)]
+        for token_id in self.merge_ids:
+            counted.add(token_id)
+            sizes.append(len(counted))
+        return sizes
+
     @cached_property
     def special_tokens_apart(self) -> Mapping[str, int]:
         """The special tokens but those that are tokens of the same bytes, too."""
@@ -463,29 +480,19 @@ class Vocabulary:
             raise ValueError(
                 "this vocabulary cannot be truncated: its merges are not in an order that training could give"
             )
-        vocab_size = integer("vocab_size", vocab_size)
-        tokens = {*self.tokens}.difference(self.merge_ids)  # and those of the merges that are kept
-        counted, all_of = set(tokens), self.mergeable_vocab_size
-        if self.dialect.vocab_size_counts == "everything":
-            counted.update(self.special_tokens.values(), self.decode_only)
-            all_of = self.vocab_size
-        if vocab_size > all_of:
+        vocab_size, sizes = integer("vocab_size", vocab_size), self.sizes
+        if vocab_size > sizes[-1]:
             raise ValueError(
-                f"vocab_size {vocab_size} is larger than this vocabulary of {all_of} tokens: truncate makes "
-                f"it smaller, with at least {len(counted)} (Tokenizer.fit shortens a text)"
+                f"vocab_size {vocab_size} is larger than this vocabulary of {sizes[-1]} tokens: truncate "
+                f"makes it smaller, with at least {sizes[0]} (Tokenizer.fit shortens a text)"
             )
-        if vocab_size < len(counted):
+        if vocab_size < sizes[0]:
             raise ValueError(
-                f"vocab_size must be at least {len(counted)}, as many tokens are made by no merge, "
+                f"vocab_size must be at least {sizes[0]}, as many tokens are made by no merge, "
                 f"not {vocab_size}"
             )
-        kept = 0
-        for token_id in self.merge_ids:
-            if token_id not in counted and len(counted) == vocab_size:
-                break
-            kept += 1
-            counted.add(token_id)
-            tokens.add(token_id)
+        kept = bisect_right(sizes, vocab_size) - 1
+        tokens = {*self.tokens}.difference(self.merge_ids).union(self.merge_ids[:kept])
         specials = dict(self.special_tokens)
         if specials == self.dialect.special_token_ids(list(specials), len(self.tokens)):
             moved = self.dialect.special_token_ids(list(specials), len(tokens))

@@ -21,8 +21,8 @@ from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import text_argument
 from bpetite.cli.output import WAYS, Result, described, painted, table
 from bpetite.encoding.display import ShownToken, visible
+from bpetite.encoding.explain import Explainer
 from bpetite.patterns import pattern_name
-from bpetite.show.explain import Explainer
 from bpetite.tokenizer import Tokenizer
 
 _LONGEST = 10

@@ -38,10 +38,7 @@ def run(options: argparse.Namespace) -> Result:
             "sources": made["sources"],
             "unused_tokens": made["unused"],
             "compared": made["compared"],
-            "sizes": [
-                {"vocab_size": size, "tokens": tokens, "bytes_per_token": each}
-                for size, tokens, each in made["sizes"]
-            ],
+            "sizes": made["sizes"],
         }
     rows = {row["name"]: row for row in made["sources"]}
     measured = numbers(rows, {"tokens": ",", "bytes_per_token": ".3f"})

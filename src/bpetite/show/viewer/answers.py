@@ -10,8 +10,8 @@ from itertools import accumulate, pairwise
 from typing import Any, get_type_hints
 
 from bpetite.dialect import DIALECTS
+from bpetite.encoding.explain import Explainer, Part
 from bpetite.patterns import PATTERNS, pattern_name
-from bpetite.show.explain import Explainer, Part
 from bpetite.show.viewer.lessons import difference, lessons
 from bpetite.show.viewer.page import drawn
 from bpetite.tokenizer import Tokenizer

@@ -4,7 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 function showReport(report) {
   const share = (100 * report.unused_share).toFixed(1);
-  const size = { label: "vocabulary size", low: report.sizes[0][0], logarithmic: true };
+  const size = { label: "vocabulary size", low: report.sizes[0]?.vocab_size, logarithmic: true };
   const tokenRows = (rows) => rows.map(([token, id, ...uses]) => [chip(token), String(id), ...uses]);
   byId("report").hidden = false;
   byId("report").append(
@@ -14,10 +14,10 @@ function showReport(report) {
       withBars(["source", "bytes", "characters", "tokens", "bytes per token"],
         report.sources.map((source) => [source.name, source.bytes, source.characters, source.tokens, source.bytes_per_token]), 4)),
     report.compared.length ? comparison(report.compared) : "",
-    section("sizes", "Bytes per token by vocabulary size",
+    !report.sizes.length ? "" : section("sizes", "Bytes per token by vocabulary size",
       "What every smaller vocabulary, cut from this one, would have given. Where the line flattens, more tokens buy little.",
-      linePlot(size, { label: "bytes per token", low: 0 }, report.sizes.map(([size, , ratio]) => [size, ratio])),
-      folded(tableOf(["vocabulary size", "tokens", "bytes per token"], report.sizes))),
+      linePlot(size, { label: "bytes per token", low: 0 }, report.sizes.map((row) => [row.vocab_size, row.bytes_per_token])),
+      folded(tableOf(["vocabulary size", "tokens", "bytes per token", "characters per token"], report.sizes.map(Object.values)))),
     section("lengths", "Token lengths", "How long the tokens are.",
       withBars(["bytes in a token", "uses", "tokens"], report.lengths.map(([length, tokens, uses]) => [length, uses, tokens]), 2)),
     section("frequencies", "How often tokens are used", "The most used first, both axes logarithmic.",
