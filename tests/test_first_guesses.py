@@ -72,6 +72,11 @@ def test_words_stand_before_options_or_behind_them(model: Path) -> None:
         ("o3", "o200k_base.tiktoken"),
         ("GPT-4", "cl100k_base.tiktoken"),
         ("gpt2", "vocab.json and merges.txt"),
+        ("llama3", "`hf download meta-llama/MODEL tokenizer.json`"),
+        ("Qwen2.5-7B", "`hf download Qwen/MODEL tokenizer.json`"),
+        ("mistral", "`hf download mistralai/MODEL tokenizer.json`"),
+        ("claude-3", "has not published"),
+        ("cl100k", "cl100k_base.tiktoken, which is at https://"),
         ("Qwen/Qwen3-0.6B", "`hf download Qwen/Qwen3-0.6B tokenizer.json`"),
     ],
 )
@@ -81,7 +86,7 @@ def test_the_name_of_a_model_tells_which_file_to_get(name: str, said: str, tmp_p
     assert said in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["missing.json", "folder/missing.json", "folder/tokenizer.model", "ab"])
+@pytest.mark.parametrize("name", ["missing.json", "gpt-4o.json", "folder/tokenizer.model", "ab", "phishing"])
 def test_any_other_missing_path_is_a_missing_file(name: str) -> None:
     with pytest.raises(FileNotFoundError, match="No such file"):
         Tokenizer.load(name)

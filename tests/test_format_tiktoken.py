@@ -1,6 +1,7 @@
 """tiktoken's files against tiktoken: the same ids on any rank table, or a refusal."""
 
 import base64
+import hashlib
 import pickle
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,9 @@ import numpy as np
 import pytest
 import rustbpe
 import tiktoken
+import tiktoken.load
+import tiktoken.model
+import tiktoken.registry
 from fuzz.patterns import Grammar, Syntax
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +25,8 @@ from bpetite._engine import read_pattern, same_pattern
 from bpetite.dialect import DIALECTS
 from bpetite.formats import tiktoken as files
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.formats.shared.published import PUBLISHED
+from bpetite.interfaces import tiktoken as stand_in
 from bpetite.patterns import PATTERNS, named_pattern
 from known_characters import known_text
 from standard_library import standard_library_files
@@ -558,3 +564,81 @@ def test_lines_in_any_order_are_the_same_tokens(end: bytes) -> None:
     plain = files.parse("a", b"\n".join(lines), "gpt2").vocabulary
     assert files.parse("a", b"\n".join(reversed(lines)) + end, "gpt2").vocabulary == plain
     assert (plain.tokens[300], plain.decode_only) == (b"ab", {400: b""})
+
+
+def test_models_have_the_encodings_of_tiktoken() -> None:
+    prefixes = tiktoken.model.MODEL_PREFIX_TO_ENCODING
+    for name in [*tiktoken.model.MODEL_TO_ENCODING, *prefixes, *(f"{one}-x" for one in prefixes)]:
+        assert stand_in.encoding_name_for_model(name) == tiktoken.encoding_name_for_model(name), name
+    for name in ("gpt-9", "gpt-3", "adalbert", "cl100k_base", ""):
+        for call in (stand_in.encoding_name_for_model, tiktoken.encoding_name_for_model):
+            with pytest.raises(KeyError):
+                call(name)
+    assert stand_in.list_encoding_names() == tiktoken.list_encoding_names()
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tiktoken.Encoding]:
+    """Let small ranks of ours be the published files, in the cache; return how tiktoken makes encodings."""
+    ranks = files.to_bytes(Tokenizer.train_from_iterator(["the cat"] * 9, 259, special_tokens=[]).vocabulary)
+    known = {one.name: (sha, one) for sha, one in PUBLISHED.items()}
+
+    def read(url: str, expected_hash: str) -> dict[bytes, int]:
+        name = url.rpartition("/")[2].removesuffix(".tiktoken")
+        assert expected_hash == known[name][0]
+        (tmp_path / hashlib.sha1(url.encode()).hexdigest()).write_bytes(ranks)
+        monkeypatch.setattr(files, "PUBLISHED", {hashlib.sha256(ranks).hexdigest(): known[name][1]})
+        return tiktoken.load.load_tiktoken_bpe(url)
+
+    monkeypatch.setattr("tiktoken_ext.openai_public.load_tiktoken_bpe", read)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+
+    def made(name: str) -> tiktoken.Encoding:
+        settings = (tiktoken.registry.ENCODING_CONSTRUCTORS or {})[name]()
+        return tiktoken.Encoding(**{key: settings[key] for key in settings if key != "explicit_n_vocab"})
+
+    return made
+
+
+@pytest.mark.parametrize("name", [name for name in tiktoken.list_encoding_names() if name != "gpt2"])
+def test_an_encoding_of_the_cache_is_that_of_tiktoken(
+    name: str, published: Callable[[str], tiktoken.Encoding]
+) -> None:
+    theirs = published(name)
+    ours = stand_in.get_encoding(name)
+    assert (ours.name, ours.n_vocab) == (theirs.name, theirs.n_vocab)
+    allowed = theirs.special_tokens_set - {"<|reserved_200018|>"}  # a second name of one id
+    assert ours.special_tokens_set == allowed
+    for text in [*TEXTS, *allowed]:
+        for special in (set(), allowed):
+            how: Any = {"allowed_special": special, "disallowed_special": ()}
+            assert ours.encode(text, **how) == theirs.encode(text, **how)
+    assert stand_in.get_encoding(name) is ours
+
+
+def test_gpt2s_two_files_are_an_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tok = Tokenizer.train_from_iterator(["the cat and the hat"], 270, dialect="huggingface")
+    tok.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    with pytest.raises(ValueError, match=r"vocab\.json: it is not the published file of gpt2"):
+        stand_in.get_encoding("gpt2", tmp_path)
+    r50k = next(one for one in PUBLISHED.values() if one.name == "r50k_base")
+    ranks = files.to_bytes(Tokenizer.load(tmp_path).vocabulary)
+    monkeypatch.setattr(files, "PUBLISHED", {hashlib.sha256(ranks).hexdigest(): r50k})
+    encoding = stand_in.encoding_for_model("gpt2", tmp_path)
+    assert encoding.encode("the hat") == tok.encode("the hat")
+    assert encoding.eot_token == 50256
+
+
+def test_an_encoding_that_is_not_there_says_what_to_get(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
+    monkeypatch.setenv("DATA_GYM_CACHE_DIR", str(tmp_path))
+    url = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
+    with pytest.raises(FileNotFoundError) as missing:
+        stand_in.get_encoding("cl100k_base")
+    assert str(missing.value) == (
+        f"{tmp_path}: cl100k_base.tiktoken is not there; get it from {url}, or name its folder"
+    )
+    with pytest.raises(ValueError, match="unknown encoding 'cl100k'; the known ones are gpt2, "):
+        stand_in.get_encoding("cl100k")

@@ -5,6 +5,7 @@ compressed with xz.
 """
 
 import base64
+import hashlib
 import json
 import lzma
 import os
@@ -21,6 +22,7 @@ import tokenizers
 from bpetite import Tokenizer
 from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.interfaces.tiktoken import get_encoding
 from bpetite.patterns import PATTERNS
 from known_characters import is_known
 from standard_library import standard_library_files
@@ -166,6 +168,24 @@ def test_both_files_of_llama_3_are_the_same_vocabulary() -> None:
     one, other = (loaded(f"llama3/tokenizer.{kind}").vocabulary for kind in ("json", "model"))
     assert (one.tokens, one.merges) == (other.tokens, other.merges)
     assert one.pattern == other.pattern == GPT_4
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "o200k_harmony"])
+def test_an_encoding_in_tiktokens_cache_is_tiktokens_own(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = f"tiktoken/{'o200k_base' if name == 'o200k_harmony' else name}.tiktoken"
+    url = f"https://openaipublic.blob.core.windows.net/encodings/{file.removeprefix('tiktoken/')}"
+    (tmp_path / hashlib.sha1(url.encode()).hexdigest()).write_bytes(unpacked(file).read_bytes())
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    ours, original = get_encoding(name), tiktoken.get_encoding(name)
+    assert ours.n_vocab == original.n_vocab
+    allowed = original.special_tokens_set - {"<|reserved_200018|>"}
+    for text in [*texts(), "<|endoftext|>a<|endofprompt|>", "<|start|>user<|message|>hi<|reserved_200999|>"]:
+        assert ours.encode_ordinary(text) == original.encode_ordinary(text), text[:40]
+        special: Any = {"allowed_special": allowed, "disallowed_special": ()}
+        assert ours.encode(text, **special) == original.encode(text, **special), text[:40]
+    assert get_encoding(name, unpacked(file).parent).encode("the cat") == original.encode("the cat")
 
 
 def test_the_more_specific_file_of_a_models_folder_is_read() -> None:

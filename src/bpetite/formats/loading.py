@@ -20,6 +20,7 @@ from bpetite.formats import gguf, gpt2, huggingface, live, sentencepiece, tekken
 from bpetite.formats.shared import configuration
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import Imported, Original
+from bpetite.formats.shared.published import file_of
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import Vocabulary
 
@@ -89,13 +90,8 @@ _OTHER_FORMATS = (
 )
 """How files of other formats begin, and what they are."""
 
-_FILES_OF_MODELS = (
-    (r"gpt-?2|davinci.*|curie|babbage|ada", "vocab.json and merges.txt of GPT-2"),
-    (r"gpt-4o.*|chatgpt-4o.*|gpt-4\.[15].*|gpt-5.*|o[134]\b.*|gpt-oss.*|o200k.*", "o200k_base.tiktoken"),
-    (r"gpt-4.*|gpt-3\.5.*|gpt-35.*|text-embedding-.*|cl100k.*", "cl100k_base.tiktoken"),
-    (r"claude.*", "a file that its maker has not published"),
-)
-"""Names that people give instead of a path, and the files that hold these tokenizers."""
+_ENDINGS = (".json", ".model", ".gguf", ".tiktoken", ".txt", ".bpe", ".spm")
+"""The endings of files, not of models' names."""
 
 
 @dataclass(frozen=True)
@@ -140,14 +136,15 @@ def load(
 
 def _refuse_name_of_model(name: str) -> None:
     """Say which file to get, if there is no such path and the name seems to be that of a model."""
-    if os.path.lexists(name):
+    if os.path.lexists(name) or name.endswith(_ENDINGS):
         return
-    wanted = [what for names, what in _FILES_OF_MODELS if re.fullmatch(names, name, re.IGNORECASE)]
-    on_hub = re.fullmatch(r"([\w-]+)/[\w-][\w.-]*(?<!\.json)(?<!\.model)(?<!\.gguf)", name)
-    if not wanted and on_hub and not os.path.isdir(on_hub[1]):
-        wanted = [f"tokenizer.json, which `hf download {name} tokenizer.json` fetches"]
+    wanted = file_of(name)
+    on_hub = re.fullmatch(r"([\w-]+)/[\w-][\w.-]*", name)
+    if on_hub and not os.path.isdir(on_hub[1]):
+        wanted = f"tokenizer.json, which `hf download {name} tokenizer.json` fetches"
     if wanted:
-        raise FileNotFoundError(f"{name}: a model is loaded from its file; this one needs {wanted[0]}")
+        how = "no such file; a model is loaded from its file"
+        raise FileNotFoundError(f"{name}: {how}, and this one needs {wanted}")
 
 
 def check_given(vocabulary: Vocabulary, pattern: str | None, special_tokens: SpecialTokens | None) -> None:

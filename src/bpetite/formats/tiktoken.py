@@ -66,7 +66,7 @@ def parse_published(
 
     If no special tokens are given, they are those that the files `beside` it name, or the published ones.
     """
-    published = PUBLISHED.get(hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest())
+    published = published_of(content)
     if pattern is None and published is None:
         what = f"{os.fspath(path)}: a file of ranks does not hold its pattern"
         raise ValueError(worded(lambda name: f"{what}; give it as {name('pattern')}"))
@@ -84,6 +84,11 @@ def parse_published(
     if published and used:
         said.append(f"this is the file of {known.name}, which is known to have {' and '.join(used)}")
     return replace(imported, said=said)
+
+
+def published_of(content: bytes) -> Published | None:
+    """Return what is known of a file's content, if it is a published one."""
+    return PUBLISHED.get(hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest())
 
 
 def parse(

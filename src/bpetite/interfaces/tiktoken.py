@@ -1,26 +1,32 @@
-"""The interface of `tiktoken.Encoding` for our tokenizers: the same arguments, defaults and exceptions.
+"""The interface of tiktoken: `from bpetite.interfaces import tiktoken` replaces `import tiktoken`.
 
-`encode_with_unstable` and private methods are left out. The private attributes are there from which
-encodings are extended, as tiktoken's documentation shows. Of overlapping special tokens, the longest wins;
-tiktoken does not define which.
+`get_encoding` and `encoding_for_model` read the published files, and download nothing. An `Encoding` is any
+of our tokenizers with the arguments, defaults and exceptions of `tiktoken.Encoding`; `encode_with_unstable`
+and private methods are left out. The private attributes are there from which encodings are extended, as
+tiktoken's documentation shows. Of overlapping special tokens, the longest wins; tiktoken does not say which.
 """
 
 from __future__ import annotations
 
+import hashlib
 import operator
+import os
 import re
+import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from bpetite._engine import Encoder
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.types import Special
+from bpetite._internal.types import Path, Special
 from bpetite.encoding.encoder import encoder_of
 from bpetite.encoding.fitting import any_of
-from bpetite.formats.tiktoken import check_expressible, covering_pattern
+from bpetite.formats import gpt2
+from bpetite.formats.shared.published import ENCODINGS, OTHER_SPECIAL_TOKENS, encoding_of_model, url_of
+from bpetite.formats.tiktoken import check_expressible, covering_pattern, parse, published_of, to_bytes
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
 if TYPE_CHECKING:
@@ -29,6 +35,92 @@ if TYPE_CHECKING:
 _Specials = Literal["all"] | AbstractSet[str]
 _Disallowed = Literal["all"] | Collection[str]
 _END_OF_TEXT = "<|endoftext|>"
+
+
+_VOCAB = "gpt-2/encodings/main/encoder.json", "vocab.json"
+_MERGES = "gpt-2/encodings/main/vocab.bpe", "merges.txt"
+"""The files of GPT-2, where OpenAI publishes them and how others call them."""
+
+
+def list_encoding_names() -> list[str]:
+    """Return the names of all encodings.
+
+    >>> "cl100k_base" in list_encoding_names()
+    True
+    """
+    return list(ENCODINGS)
+
+
+def encoding_name_for_model(model_name: str) -> str:
+    """Return the name of a model's encoding; a model that is not known is a `KeyError`.
+
+    >>> encoding_name_for_model("gpt-4o")
+    'o200k_base'
+    """
+    encoding = encoding_of_model(model_name)
+    if encoding is None:
+        raise KeyError(f"the encoding of {model_name!r:.80} is not known; name it by get_encoding")
+    return encoding
+
+
+def encoding_for_model(model_name: str, folder: Path | None = None) -> Encoding:
+    """Return the encoding of a model, as `get_encoding` does.
+
+    >>> encoding_for_model("gpt-9")
+    Traceback (most recent call last):
+    KeyError: "the encoding of 'gpt-9' is not known; name it by get_encoding"
+    """
+    return get_encoding(encoding_name_for_model(model_name), folder)
+
+
+def get_encoding(encoding_name: str, folder: Path | None = None) -> Encoding:
+    """Return an encoding, of its published file in a folder, or else in tiktoken's cache.
+
+    The file has its own name, or that of tiktoken's cache. For `gpt2` and `r50k_base`, GPT-2's two files are
+    as good. Nothing is downloaded: a `FileNotFoundError` says what to put where.
+
+    >>> get_encoding("p50k_base", "/no/folder")
+    Traceback (most recent call last):
+    FileNotFoundError: /no/folder: p50k_base.tiktoken is not there; get it from \
+https://openaipublic.blob.core.windows.net/encodings/p50k_base.tiktoken, or name its folder
+    """
+    if encoding_name not in ENCODINGS:
+        raise ValueError(f"unknown encoding {encoding_name!r:.80}; the known ones are {', '.join(ENCODINGS)}")
+    return _read(encoding_name, _cache_folder() if folder is None else os.fspath(folder))
+
+
+def _cache_folder() -> str:
+    """Return the folder in which tiktoken keeps files."""
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if os.environ.get(variable):
+            return os.environ[variable]
+    return os.path.join(tempfile.gettempdir(), "data-gym-cache")
+
+
+@cache
+def _read(name: str, folder: str) -> Encoding:
+    file = f"{ENCODINGS[name]}.tiktoken"
+    url = url_of(f"encodings/{file}")
+    vocab, merges = _found(folder, *_VOCAB), _found(folder, *_MERGES)
+    if path := _found(folder, f"encodings/{file}"):
+        with open(path, "rb") as ranks:
+            content = ranks.read()
+    elif vocab and merges and ENCODINGS[name] == "r50k_base":
+        path, content = vocab, to_bytes(gpt2.read(vocab, merges).vocabulary)
+    else:
+        raise FileNotFoundError(f"{folder}: {file} is not there; get it from {url}, or name its folder")
+    published = published_of(content)
+    if published is None or published.name != ENCODINGS[name]:
+        raise ValueError(f"{path}: it is not the published file of {name}, which is at {url}")
+    specials = OTHER_SPECIAL_TOKENS.get(name, published.special_tokens)
+    return Encoding(name, parse(path, content, published.pattern, specials).vocabulary)
+
+
+def _found(folder: str, file: str, *names: str) -> str | None:
+    """Return the path of a file of OpenAI, under its own name, other `names`, or that of the cache."""
+    in_cache = hashlib.sha1(url_of(file).encode(), usedforsecurity=False).hexdigest()
+    paths = (os.path.join(folder, name) for name in (file.rpartition("/")[2], *names, in_cache))
+    return next(filter(os.path.isfile, paths), None)
 
 
 class Encoding:

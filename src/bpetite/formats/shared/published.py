@@ -1,10 +1,12 @@
-"""The SHA-256 of a published file of ranks in, its pattern and special tokens, which the file lacks, out.
+"""The SHA-256 of a published file of ranks in, its pattern and special tokens, which the file lacks, out; and
+the name of a model in, the file that holds its tokenizer out.
 
-The hashes of OpenAI's files are those that tiktoken itself expects.
+The hashes of OpenAI's files, and the encodings of its models, are those of tiktoken itself.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -85,3 +87,98 @@ PUBLISHED: Mapping[str, Published] = {
     ),
 }
 """The published files, by SHA-256 in hexadecimal."""
+
+ENCODINGS: Mapping[str, str] = {
+    "gpt2": "r50k_base",
+    "r50k_base": "r50k_base",
+    "p50k_base": "p50k_base",
+    "p50k_edit": "p50k_base",
+    "cl100k_base": "cl100k_base",
+    "o200k_base": "o200k_base",
+    "o200k_harmony": "o200k_base",
+}
+"""The encodings of tiktoken, and the published file of each."""
+
+_HARMONY = {
+    199998: "startoftext",
+    199999: _END,
+    200002: "return",
+    200003: "constrain",
+    200005: "channel",
+    200006: "start",
+    200007: "end",
+    200008: "message",
+    200012: "call",
+    200018: "endofprompt",
+}
+
+OTHER_SPECIAL_TOKENS: Mapping[str, Mapping[str, int]] = {
+    "p50k_edit": _from(50256, _END) | _from(50281, "fim_prefix", "fim_middle", "fim_suffix"),
+    "o200k_harmony": {
+        f"<|{_HARMONY.get(token_id, f'reserved_{token_id}')}|>": token_id
+        for token_id in range(199998, 201088)
+    },
+}
+"""The special tokens of encodings that share the file of another one."""
+
+_MODELS = (
+    ("gpt2", r"gpt-?2"),
+    ("p50k_edit", r"(text|code)-davinci-edit-.*"),
+    ("p50k_base", r"text-davinci-00[23]|code-(davinci|cushman)-.*|(davinci|cushman)-codex"),
+    ("cl100k_base", r"(ft:)?((davinci|babbage)-002|gpt-(4|3\.5|35-turbo))([-:].*)?|text-embedding-.*"),
+    ("r50k_base", r"((text|code)-)?((similarity|search)-)?(davinci|curie|babbage|ada)(-.*)?"),
+    ("o200k_harmony", r"gpt-oss.*"),
+    ("o200k_base", r"(ft:)?(gpt-4o|gpt-4\.[15]|gpt-5|chatgpt-4o).*|o[134](-.*)?"),
+)
+"""The encodings of OpenAI's models, by regexes of their names; the first that fits decides."""
+
+_OWNERS = {
+    r"llama|meta-llama": "meta-llama",
+    r"qwen|qwq": "Qwen",
+    r"mistral|mixtral|ministral|codestral|devstral|pixtral": "mistralai",
+    r"gemma": "google",
+    r"phi": "microsoft",
+    r"deepseek": "deepseek-ai",
+    r"kimi": "moonshotai",
+    r"smollm": "HuggingFaceTB",
+    r"olmo": "allenai",
+    r"whisper": "openai",
+    r"falcon": "tiiuae",
+    r"glm|chatglm": "zai-org",
+}
+"""The owners on the hub of models whose names begin so."""
+
+
+def encoding_of_model(name: str) -> str | None:
+    """Return the encoding of one of OpenAI's models, if it is known.
+
+    >>> encoding_of_model("gpt-4o-mini"), encoding_of_model("gpt-9")
+    ('o200k_base', None)
+    """
+    return next((encoding for encoding, names in _MODELS if re.fullmatch(names, name)), None)
+
+
+def url_of(file: str) -> str:
+    """Return where OpenAI publishes a file, which also decides its name in tiktoken's cache."""
+    return f"https://openaipublic.blob.core.windows.net/{file}"
+
+
+def file_of(name: str) -> str | None:
+    """Say which file holds the tokenizer that people call by a name; None of a name that is not known.
+
+    >>> file_of("Mistral")
+    'tokenizer.json, which `hf download mistralai/MODEL tokenizer.json` fetches'
+    """
+    name = name.lower()
+    begin = name.partition("_")[0]
+    named = next((one for one in ENCODINGS if one.partition("_")[0] == begin), None)
+    encoding = encoding_of_model(name) or named
+    if encoding == "gpt2":
+        return "vocab.json and merges.txt of GPT-2"
+    if encoding:
+        file = f"{ENCODINGS[encoding]}.tiktoken"
+        return f"{file}, which is at {url_of(f'encodings/{file}')}"
+    if re.match("claude|gemini|grok", name):
+        return "a file that its maker has not published"
+    owner = next((own for names, own in _OWNERS.items() if re.match(rf"({names})(?![a-z])", name)), None)
+    return owner and f"tokenizer.json, which `hf download {owner}/MODEL tokenizer.json` fetches"
