@@ -120,9 +120,27 @@ def test_a_token_is_inspected_by_its_text(model: Path) -> None:
         shown = bpetite("inspect", str(model), "--token", text, "--json")
         assert json.loads(shown.stdout)["id"] == token_id
         assert shown.stdout == bpetite("inspect", str(model), "--token", str(token_id), "--json").stdout
+    he = tokenizer.token_id("he")
+    facts = json.loads(bpetite("inspect", str(model), "--token", "e", "--json").stdout)
+    assert facts["part_of"] == [he]
+    lines = bpetite("inspect", str(model), "--token", "e").stdout.decode()
+    assert 'token 101  "e"\n1 byte: 65\nno merge makes it\npart of 1 longer token: "he"\n' in lines
     refused = bpetite("inspect", str(model), "--token", "dog")
     assert (refused.returncode, refused.stdout) == (1, b"")
     assert b"'dog' is no token of 263; it is encoded as 100 111 103" in refused.stderr
+
+
+def test_what_is_long_is_cut_for_people_and_whole_as_json(tmp_path: Path) -> None:
+    model, pattern = tmp_path / "tok.json", "|".join(f"word{number}" for number in range(99))
+    long = Tokenizer.train_from_iterator(["-" * 600], 266, pattern=f"-+|{pattern}")
+    long.save(model)
+    longest = max(long.vocabulary.tokens, key=lambda own: len(long.token_bytes(own)))
+    for options in ([], ["--token", str(longest)]):
+        shown = bpetite("inspect", model, *options).stdout.decode()
+        assert "…" in shown
+        assert max(map(len, shown.splitlines())) <= 80
+    assert "… (--json has all)\n" in bpetite("inspect", model).stdout.decode()
+    assert pattern in json.loads(bpetite("inspect", model, "--json").stdout)["pattern"]
 
 
 def test_help_begins_with_purpose_and_examples() -> None:

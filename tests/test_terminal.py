@@ -212,7 +212,7 @@ def test_inspect_shows_how_a_token_is_built(folder: Path) -> None:
     facts = json.loads(bpetite(folder, "inspect", "tok.json", "--token", str(token_id), "--json").stdout)
     assert facts["steps"][-1]["ids"] == [token_id]
     assert f"made by merge {facts['rank']}" in shown
-    assert len(shown.splitlines()) == 5 + len(facts["steps"])
+    assert len(shown.splitlines()) == 6 + len(facts["steps"])
     special = tok.special_tokens["<|endoftext|>"]
     assert "a special token" in bpetite(folder, "inspect", "tok.json", "--token", str(special)).stdout
     assert "no merge makes it" in bpetite(folder, "inspect", "tok.json", "--token", "97").stdout

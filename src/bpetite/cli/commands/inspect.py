@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 from bpetite._internal.arguments import on_command_line
@@ -29,6 +31,10 @@ _LONGEST = 10
 _MERGES = 5
 _NAMED = 8
 _WIDEST = 48
+_IN_PAIRS = 28
+_PATTERN = 45
+_LINE = 66
+_LONGER = 5
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -108,7 +114,7 @@ def _text(facts: dict[str, Any]) -> list[str]:
     said = [
         ("dialect", facts["dialect"]),
         ("rules", _named(facts["rules"])),
-        ("pattern", facts["pattern_name"] or facts["pattern"]),
+        ("pattern", facts["pattern_name"] or _cut(facts["pattern"], _PATTERN, " (--json has all)")),
         ("cut by", WAYS[facts["pattern_way"]]),
         ("size", f"{facts['vocab_size']:,} tokens: {merged}; {facts['merges']:,} merges"),
         ("specials", _some({visible(text.encode()): token_id for text, token_id in specials.items()})),
@@ -119,7 +125,7 @@ def _text(facts: dict[str, Any]) -> list[str]:
     ]
     longest = [(str(one["id"]), str(one["length"]), _quoted(one)) for one in facts["longest_tokens"]]
     merges = [
-        (str(one["rank"]), str(one["made"]["id"]), f"{_quoted(one['left'])} + {_quoted(one['right'])}")
+        (str(one["rank"]), str(one["made"]["id"]), _pair(one))
         for one in facts["first_merges"] + facts["last_merges"]
     ]
     return [
@@ -140,10 +146,18 @@ def _some(values: dict[str, object]) -> str:
     return _named(first) + (f", and {more:,} more (--json has all)" if more else "")
 
 
-def _quoted(token: dict[str, Any]) -> str:
-    """Quote a token, so that its spaces are visible; a very long one is shortened."""
-    shown = token["shown"]
-    return json.dumps(shown if len(shown) <= _WIDEST else f"{shown[:_WIDEST]}…", ensure_ascii=False)
+def _quoted(token: dict[str, Any], most: int = _WIDEST) -> str:
+    """Quote a token, so that its spaces are visible."""
+    return json.dumps(_cut(token["shown"], most), ensure_ascii=False)
+
+
+def _pair(merge: dict[str, Any]) -> str:
+    return f"{_quoted(merge['left'], _IN_PAIRS)} + {_quoted(merge['right'], _IN_PAIRS)}"
+
+
+def _cut(text: str, most: int = _WIDEST, more: str = "") -> str:
+    """Shorten a long text, so that a line of it fits 80 columns."""
+    return text if len(text) <= most else f"{text[:most]}…{more}"
 
 
 def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
@@ -154,6 +168,7 @@ def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
         "special": special,
         "rank": part.rank,
         "parts": part.pair,
+        "part_of": _longer(explainer, token_id),
         "start": [] if special else list(explainer.start(part.token)),
         "steps": [] if special else [vars(step) for step in explainer.steps(part.token)],
     }
@@ -163,10 +178,39 @@ def _token_text(explainer: Explainer, facts: dict[str, Any]) -> list[str]:
     kind = "no merge makes it" if facts["rank"] is None else f"made by merge {facts['rank']:,}"
     if facts["special"]:
         kind = "a special token, matched literally in the text"
-    shown = [f"token {facts['id']}  {_quoted(facts)}  {facts['length']} bytes: {facts['bytes']}", kind]
+    shown = [
+        f"token {facts['id']}  {_quoted(facts)}",
+        f"{_number(facts['length'], 'byte')}: {_cut(facts['bytes'])}",
+        kind,
+    ]
+    if longer := facts["part_of"]:
+        some = "  ".join(_quoted(_token(explainer, own), _IN_PAIRS) for own in longer[:_LONGER])
+        shown += textwrap.wrap(f"part of {_number(len(longer), 'longer token')}: {some}", 80)
     if facts["steps"]:
         shown += ["", f"{'rank':>8}  after the merge"]
         for step in [{"rank": "", "ids": facts["start"]}, *facts["steps"]]:
-            tokens = [ShownToken(token_id, explainer.token(token_id)) for token_id in step["ids"]]
-            shown.append(f"{step['rank']:>8}  {painted(tokens)}")
+            shown.append(f"{step['rank']:>8}  {_in_line(explainer, step['ids'])}")
     return shown
+
+
+def _number(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def _longer(explainer: Explainer, token_id: int) -> list[int]:
+    """Return the tokens that merges make of this one and another, in the order of the merges."""
+    vocabulary = explainer.vocabulary
+    made = zip(vocabulary.merges, vocabulary.merge_ids, strict=True)
+    return list(dict.fromkeys(longer for pair, longer in made if token_id in pair))
+
+
+def _in_line(explainer: Explainer, ids: Iterable[int]) -> str:
+    """Return the tokens of a pretoken with their boundaries; what is too long for a line is left out."""
+    tokens, left = [], _LINE
+    for token_id in ids:
+        token = explainer.token(token_id)
+        tokens.append(ShownToken(token_id, token[: max(left, 0)]))
+        left -= len(token) + 1
+        if left < 0:
+            return f"{painted(tokens)}…"
+    return painted(tokens)
