@@ -19,7 +19,7 @@ from bpetite.formats import sentencepiece
 from bpetite.formats.shared.imported import Imported
 from bpetite.formats.shared.merges import packed_merges
 from bpetite.formats.shared.pairs import vocabulary_of_pairs
-from bpetite.patterns import PATTERNS, named_pattern, pattern_name
+from bpetite.patterns import PATTERNS, named_pattern
 
 MAGIC = b"GGUF"
 
@@ -121,7 +121,7 @@ def _of_pairs(fields: Mapping[str, Any], pattern: str | None) -> Imported:
         place="tokenizer.ggml.merges[{}]".format,
         repeated="first",
     )
-    said = f"the file calls its pattern {name!r}, which is taken for {pattern_name(used) or repr(used)}"
+    said = f"the file only names its pattern, {name!r}: what llama.cpp calls so is used"
     return Imported(vocabulary, [said] if str(name) in _PATTERNS else [])
 
 

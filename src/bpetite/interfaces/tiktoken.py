@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from bpetite._engine import Encoder
 from bpetite._internal.lazy import numpy as np
+from bpetite._internal.names import last_part
 from bpetite._internal.types import Path, Special
 from bpetite.encoding.encoder import encoder_of
 from bpetite.encoding.fitting import any_of
@@ -119,7 +120,7 @@ def _read(name: str, folder: str) -> Encoding:
 def _found(folder: str, file: str, *names: str) -> str | None:
     """Return the path of a file of OpenAI, under its own name, other `names`, or that of the cache."""
     in_cache = hashlib.sha1(url_of(file).encode(), usedforsecurity=False).hexdigest()
-    paths = (os.path.join(folder, name) for name in (file.rpartition("/")[2], *names, in_cache))
+    paths = (os.path.join(folder, name) for name in (last_part(file), *names, in_cache))
     return next(filter(os.path.isfile, paths), None)
 
 
