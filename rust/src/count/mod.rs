@@ -25,8 +25,9 @@ use buffers::ShardBuffers;
 use counter::Counter;
 use feed::Feed;
 use files::Files;
-use shard::{SHARDS, Shard};
+use shard::{SHARDS, Shard, SortedEntries};
 use sorted::Merged;
+use spill::sources;
 
 use crate::error::{Error, Result};
 use crate::pretokenize::Pattern;
@@ -209,7 +210,9 @@ impl CountTable {
         let least = if runs.is_empty() { min_count } else { 1 };
         let threads = thread_count(threads, SHARDS);
         let sorted = each(threads, self.shards.iter(), pulse, |shard, _| shard.sorted(least))?;
-        Merged::of(&runs, sorted.into_iter().flatten())?.visit(&mut frequent(min_count, visitor))
+        let in_memory = sorted.into_iter().flatten().map(SortedEntries::source);
+        let all = sources(&runs)?.into_iter().chain(in_memory);
+        Merged::of(all)?.visit(&mut frequent(min_count, visitor))
     }
 
     /// The pretokens with a count of at least `min_count`, sorted.

@@ -10,8 +10,8 @@
 
 use std::mem::take;
 
-use super::sorted::Merged;
-use super::spill::{Spill, overflow};
+use super::sorted::{Merged, Source, overflow};
+use super::spill::{Spill, sources};
 use crate::error::Result;
 use crate::key::table::{HashTable, TableSlot};
 use crate::key::{HashSeed, Key};
@@ -69,6 +69,18 @@ fn add_checked(entry: &mut CountSlot, count: u64, arena: &[u8]) -> Result<()> {
 pub struct SortedEntries<'a> {
     pub entries: Vec<CountSlot>,
     pub arena: &'a [u8],
+}
+
+impl<'a> SortedEntries<'a> {
+    pub fn source(self) -> Source<'a> {
+        let mut entries = self.entries.into_iter();
+        Box::new(move |pretoken| {
+            let Some(entry) = entries.next() else { return Ok(None) };
+            pretoken.clear();
+            memory::extend(pretoken, pretoken_of(entry.key, self.arena, &mut [0; 16]))?;
+            Ok(Some(entry.count))
+        })
+    }
 }
 
 /// The counts of pretokens whose hashes begin with the same [`SHARD_BITS`] bits.
@@ -193,7 +205,7 @@ impl Shard {
         }
         let mut full = take(self);
         (self.spill, self.budget) = (take(&mut full.spill), full.budget);
-        self.spill.write(Merged::of(&[], full.sorted(1)?)?)
+        self.spill.write(Merged::of(full.sorted(1)?.map(SortedEntries::source))?)
     }
 
     /// If anything was spilled, spill the rest: otherwise each reading would write it.
@@ -218,7 +230,9 @@ impl Shard {
     /// Visit every pretoken and its count: sorted by bytes if anything was spilled, else in no particular order.
     pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         if !self.spill.is_empty() {
-            return Merged::of(&self.spill.runs(), self.sorted(1)?)?.visit(visitor);
+            let in_memory = self.sorted(1)?.map(SortedEntries::source);
+            let all = sources(&self.spill.runs())?.into_iter().chain(in_memory);
+            return Merged::of(all)?.visit(visitor);
         }
         let mut entries = self.table.iter();
         entries.try_for_each(|entry| visitor(pretoken_of(entry.key, &self.arena, &mut [0; 16]), entry.count))

@@ -4,14 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use super::shard::{SortedEntries, pretoken_of};
-use super::spill::{RunReader, SortedRun, overflow};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory;
-
-/// The size of all read buffers while runs are merged, and the minimum for each run.
-const READ: usize = if cfg!(test) { 100 } else { 1 << 22 };
-const READ_OF_EACH: usize = if cfg!(test) { 24 } else { 1 << 12 };
 
 /// Pretokens with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +24,7 @@ impl CountRows {
 }
 
 /// A sorted source: changes a pretoken into the next one and returns its count; `None` at the end.
-type Source<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<Option<u64>> + 'a>;
+pub type Source<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<Option<u64>> + 'a>;
 
 /// The pretokens of several sources, sorted, each once.
 pub struct Merged<'a> {
@@ -42,34 +36,16 @@ pub struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    /// The pretokens of runs in files, and of tables in memory.
-    pub fn of(runs: &[SortedRun], tables: impl IntoIterator<Item = SortedEntries<'a>>) -> Result<Self> {
-        let capacity = (READ / runs.len().max(1)).max(READ_OF_EACH);
-        memory::ensure(runs.len() * capacity)?;
+    pub fn of(sources: impl IntoIterator<Item = Source<'a>>) -> Result<Self> {
         let mut merged = Self { sources: Vec::new(), current: BinaryHeap::new(), pretoken: Vec::new() };
-        for run in runs {
-            let mut reader = RunReader::new(run, capacity);
-            merged.add(Box::new(move |pretoken| reader.next(pretoken)))?;
-        }
-        for SortedEntries { entries, arena } in tables {
-            let mut entries = entries.into_iter();
-            merged.add(Box::new(move |pretoken| {
-                let Some(entry) = entries.next() else { return Ok(None) };
-                pretoken.clear();
-                memory::extend(pretoken, pretoken_of(entry.key, arena, &mut [0; 16]))?;
-                Ok(Some(entry.count))
-            }))?;
+        for mut source in sources {
+            let mut first = Vec::new();
+            if let Some(count) = source(&mut first)? {
+                merged.current.push(Reverse((first, merged.sources.len())));
+                merged.sources.push((count, source));
+            }
         }
         Ok(merged)
-    }
-
-    fn add(&mut self, mut source: Source<'a>) -> Result<()> {
-        let mut first = Vec::new();
-        if let Some(count) = source(&mut first)? {
-            self.current.push(Reverse((first, self.sources.len())));
-            self.sources.push((count, source));
-        }
-        Ok(())
     }
 
     /// Show every pretoken and the sum of its counts.
@@ -106,8 +82,15 @@ impl<'a> Merged<'a> {
     }
 }
 
+/// The error of a count that does not fit 64 bits.
+pub fn overflow(pretoken: &[u8]) -> Error {
+    let pretoken = String::from_utf8_lossy(pretoken);
+    Error::Overflow(format!("the count of {pretoken:?} does not fit 64 bits"))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::shard::SortedEntries;
     use super::super::tests::shard_of_entries;
     use super::*;
     use crate::key::LONGEST;
@@ -130,7 +113,7 @@ mod tests {
             Ok(())
         };
         let sorted = [shard.sorted(1).unwrap(), more.sorted(1).unwrap()];
-        Merged::of(&[], sorted.into_iter().flatten()).unwrap().visit(&mut see).unwrap();
+        Merged::of(sorted.into_iter().flatten().map(SortedEntries::source)).unwrap().visit(&mut see).unwrap();
         all.sort();
         let counted = |text: String| (text.clone().into_bytes(), if text.len() <= LONGEST { 2 } else { 1 });
         assert_eq!(seen, all.into_iter().map(counted).collect::<Vec<_>>());

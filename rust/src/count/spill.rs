@@ -17,7 +17,7 @@ use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::sorted::Merged;
+use super::sorted::{Merged, Source};
 use crate::error::{Error, Result};
 use crate::memory;
 
@@ -140,7 +140,7 @@ impl Spill {
                 break;
             }
             let full = take(&mut self.generations[number]);
-            self.write_to(number + 1, Merged::of(&full.runs, [])?)?;
+            self.write_to(number + 1, Merged::of(sources(&full.runs)?)?)?;
         }
         Ok(())
     }
@@ -196,20 +196,35 @@ impl RunWriter {
     }
 }
 
+/// The size of all read buffers while runs are merged, and the minimum for each run.
+const READ: usize = if cfg!(test) { 100 } else { 1 << 22 };
+const READ_OF_EACH: usize = if cfg!(test) { 24 } else { 1 << 12 };
+
+/// The pretokens of several runs.
+pub fn sources(runs: &[SortedRun]) -> Result<Vec<Source<'static>>> {
+    let capacity = (READ / runs.len().max(1)).max(READ_OF_EACH);
+    memory::ensure(runs.len() * capacity)?;
+    let source = |run| {
+        let mut reader = RunReader::new(run, capacity);
+        Box::new(move |pretoken: &mut Vec<u8>| reader.next(pretoken)) as Source<'static>
+    };
+    Ok(runs.iter().map(source).collect())
+}
+
 /// Reads one run.
-pub struct RunReader {
+struct RunReader {
     reader: BufReader<Take<Place>>,
     file: Arc<TemporaryFile>,
 }
 
 impl RunReader {
-    pub fn new(run: &SortedRun, capacity: usize) -> Self {
+    fn new(run: &SortedRun, capacity: usize) -> Self {
         let SortedRun { start, length } = run.clone();
         Self { file: start.file.clone(), reader: BufReader::with_capacity(capacity, start.take(length)) }
     }
 
     /// Change a pretoken into the next one and return its count; `None` at the end.
-    pub fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<u64>> {
+    fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<u64>> {
         let Self { reader, file } = self;
         let failed = |source| file.error(source);
         if reader.fill_buf().map_err(failed)?.is_empty() {
@@ -238,20 +253,15 @@ fn read_number(reader: &mut impl Read) -> io::Result<u64> {
     Err(io::Error::new(ErrorKind::InvalidData, "the temporary file has changed"))
 }
 
-/// The error of a count that does not fit 64 bits.
-pub fn overflow(pretoken: &[u8]) -> Error {
-    let pretoken = String::from_utf8_lossy(pretoken);
-    Error::Overflow(format!("the count of {pretoken:?} does not fit 64 bits"))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::shard::SortedEntries;
     use super::super::tests::shard_of_entries;
     use super::*;
 
     impl Spill {
         fn write_entries(&mut self, entries: &[(&[u8], u64)]) -> Result<()> {
-            self.write(Merged::of(&[], shard_of_entries(entries).sorted(1)?)?)
+            self.write(Merged::of(shard_of_entries(entries).sorted(1)?.map(SortedEntries::source))?)
         }
     }
 
@@ -261,7 +271,7 @@ mod tests {
             entries.push((pretoken.to_vec(), count));
             Ok(())
         };
-        Merged::of(&spill.runs(), []).unwrap().visit(&mut visitor).unwrap();
+        Merged::of(sources(&spill.runs()).unwrap()).unwrap().visit(&mut visitor).unwrap();
         entries
     }
 
@@ -286,7 +296,10 @@ mod tests {
         for _ in 0..2 {
             spill.write_entries(&[(b"a", u64::MAX - 1)]).unwrap();
         }
-        assert!(matches!(Merged::of(&spill.runs(), []).unwrap().next(), Err(Error::Overflow(_))));
+        assert!(matches!(
+            Merged::of(sources(&spill.runs()).unwrap()).unwrap().next(),
+            Err(Error::Overflow(_))
+        ));
         assert!(matches!(spill.write_entries(&[(b"a", 1)]), Err(Error::Overflow(_))), "they are merged");
     }
 
@@ -336,7 +349,7 @@ mod tests {
         let entries: Vec<_> = pretokens.iter().map(|bytes| (&bytes[..], u64::MAX)).collect();
         spill.write_entries(&entries).unwrap();
         let SortedRun { start, length } = spill.runs()[0].clone();
-        let error = |runs: &[SortedRun]| match Merged::of(runs, [])
+        let error = |runs: &[SortedRun]| match Merged::of(sources(runs).unwrap())
             .and_then(|mut merged| merged.visit(&mut |_, _| Ok(())))
         {
             Err(Error::Io { source, .. }) => source.kind(),

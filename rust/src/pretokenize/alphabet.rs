@@ -11,6 +11,9 @@ const CODE_POINTS: usize = 0x11_0000;
 /// The maximum number of atoms; with the two extra atoms, sets of them fit 128 bits.
 const MAX_ATOMS: usize = 120;
 
+/// The maximum number of atoms for masks, local rules and views, whose sets of atoms have 32 bits.
+pub const MOST_ATOMS: usize = 32;
+
 /// The maximum number of sets, which should be distinct.
 const MAX_SETS: usize = 128;
 

@@ -30,12 +30,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::alphabet::Alphabet;
+use super::alphabet::{Alphabet, MOST_ATOMS};
 use super::automaton::{Automaton, DEAD, Move, START};
 use super::views::Views;
-
-/// The maximum number of atoms: a set of them has 32 bits.
-pub const MOST_ATOMS: usize = 32;
 
 /// The maximum number of open states at one place.
 const MAX_OPEN: usize = 64;

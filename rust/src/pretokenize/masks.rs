@@ -18,7 +18,8 @@
 //! two or three rounds are nearly always enough. Since the label of the first character is known, all labels are then
 //! correct. Most labels are rare, and most relations hold nowhere in most windows: both are then left out.
 
-use super::local::{Label, LabelRule, LocalRules, MOST_ATOMS, Relation, Set};
+use super::alphabet::MOST_ATOMS;
+use super::local::{Label, LabelRule, LocalRules, Relation, Set};
 use super::vectors::Vectors;
 use bits::{Bits, extend};
 use reading::Characters;

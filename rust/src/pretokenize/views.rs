@@ -8,11 +8,9 @@
 
 use std::collections::HashMap;
 
-use super::alphabet::{Alphabet, Atoms};
+use super::alphabet::{Alphabet, Atoms, MOST_ATOMS};
 use super::automaton::PartialMatch;
 use super::graph::Graph;
-use super::local::MOST_ATOMS;
-use super::masks::ATOMS_OF_WINDOW;
 use super::net::{Net, NetNode};
 
 /// The maximum numbers of nodes and of views.
@@ -138,9 +136,9 @@ impl Net {
     }
 }
 
-/// The views within a piece.
-pub struct Viewed {
-    views: [u8; ATOMS_OF_WINDOW],
+/// The views within a piece, at up to `N` places.
+pub struct Viewed<const N: usize> {
+    views: [u8; N],
     /// The first place whose view is not known.
     until: usize,
     /// The end of the piece, or if that is not known, of what is known of it.
@@ -148,9 +146,9 @@ pub struct Viewed {
     has_end: bool,
 }
 
-impl Viewed {
+impl<const N: usize> Viewed<N> {
     pub fn new() -> Self {
-        Self { views: [0; ATOMS_OF_WINDOW], until: 0, end: 0, has_end: false }
+        Self { views: [0; N], until: 0, end: 0, has_end: false }
     }
 
     /// Go on to the next place, in this piece.

@@ -98,3 +98,22 @@ pub fn natural(name: &str, number: i64) -> PyResult<usize> {
     usize::try_from(number)
         .map_err(|_| PyValueError::new_err(format!("{name} must be at least 0, not {number}")))
 }
+
+/// The UTF-8 of a `str`, or `bytes` as they are; `what` is the name in the error for anything else.
+pub fn bytes_of<'a>(text: &'a Bound<'_, PyAny>, what: impl FnOnce() -> String) -> PyResult<&'a [u8]> {
+    if let Ok(text) = text.cast::<PyString>() {
+        return Ok(text.to_str()?.as_bytes());
+    }
+    match text.cast::<PyBytes>() {
+        Ok(bytes) => Ok(bytes.as_bytes()),
+        Err(_) => {
+            Err(PyTypeError::new_err(format!("{} must be str or bytes, not {}", what(), kind_of(text))))
+        }
+    }
+}
+
+/// The text that bytes are; `what` is the name in the error if they are not UTF-8.
+pub fn checked(bytes: &[u8], what: impl FnOnce() -> String) -> Result<&str> {
+    simdutf8::compat::from_utf8(bytes)
+        .map_err(|bad| Error::NotUtf8 { input: what(), offset: bad.valid_up_to() as u64 })
+}

@@ -11,10 +11,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice};
 
-use super::arguments::kind_of;
+use super::arguments::{bytes_of, checked, kind_of};
 use super::decode::{Drops, append};
 use super::raised;
-use super::texts::{bytes_of, checked};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::tokens::TokenBytes;

@@ -4,7 +4,6 @@
 //! column or a number. One that is alone and short is encoded at once, with Python's lock held and in memory of this
 //! thread (`with_ids`); all others on threads, without the lock.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ use super::ids::{Integers, id_from, ids_from, pairs};
 use super::streams::{DecodeStream, GrowingEncoding, PyEncodeStream};
 use super::texts::{JoinedParts, OneText, Texts};
 use super::vocabulary::{merge_rows, tokens_of};
+use super::workspace::with_workspace;
 use super::{PyWatch, items};
 use crate::encode::{
     self, AddedToken, Choice, ChoicePart, Choices, Count, Definition, Encoded, Id, Special, Stages, Trim,
@@ -431,36 +431,6 @@ fn append_to_each<T: Id>(encoded: &mut Encoded<T>, id: T) {
         ids[end + text] = id;
         offsets[text + 1] += text as u64 + 1;
     }
-}
-
-thread_local! {
-    /// A workspace and a vector of ids for short texts: creating them would take longer than encoding most of these.
-    static REUSED: RefCell<(Option<Workspace>, Vec<u32>)> = const { RefCell::new((None, Vec::new())) };
-}
-
-/// A workspace that has grown beyond this (for a pretoken of a megabyte, say) is dropped.
-const LARGE_WORKSPACE: usize = 1 << 20;
-
-/// Call with this thread's workspace for short texts, and an empty vector for their ids.
-#[inline(always)]
-pub fn with_workspace<R, E: From<Error>>(
-    call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> std::result::Result<R, E>,
-) -> std::result::Result<R, E> {
-    REUSED.with(|cell| {
-        // The garbage collector may run Python code that gets here again.
-        let Ok(mut reused) = cell.try_borrow_mut() else {
-            return call(&mut Workspace::new()?, &mut Vec::new());
-        };
-        let (reused, ids) = &mut *reused;
-        let workspace = Workspace::ready(reused)?;
-        ids.clear();
-        let result = call(workspace, ids);
-        workspace.release();
-        if workspace.grown() > LARGE_WORKSPACE {
-            *reused = None;
-        }
-        result
-    })
 }
 
 /// Added tokens with their flags, and whether they are found in normalized text.

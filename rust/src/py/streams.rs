@@ -9,9 +9,9 @@ use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use super::arguments::{is_integer, natural};
 use super::decode::{Drops, joined, watched};
-use super::encode::with_workspace;
 use super::ids::{id_from, ids_from, list};
 use super::texts::OneText;
+use super::workspace::with_workspace;
 use crate::encode::{self, Encoder, Special, Workspace};
 use crate::error::Result;
 use crate::memory;

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use super::arguments::kind_of;
+use super::arguments::{bytes_of, checked, kind_of};
 use super::columns::TextColumn;
 use super::{items, raised};
 use crate::encode::{ChoicePart, Special, TextSource};
@@ -80,19 +80,6 @@ impl JoinedParts {
             memory::push(&mut joined.parts, ChoicePart { end: joined.text.len(), special, is_open: false })?;
         }
         Ok(joined)
-    }
-}
-
-/// The UTF-8 of a `str`, or `bytes` as they are; `what` is the name in the error for anything else.
-pub fn bytes_of<'a>(text: &'a Bound<'_, PyAny>, what: impl FnOnce() -> String) -> PyResult<&'a [u8]> {
-    if let Ok(text) = text.cast::<PyString>() {
-        return Ok(text.to_str()?.as_bytes());
-    }
-    match text.cast::<PyBytes>() {
-        Ok(bytes) => Ok(bytes.as_bytes()),
-        Err(_) => {
-            Err(PyTypeError::new_err(format!("{} must be str or bytes, not {}", what(), kind_of(text))))
-        }
     }
 }
 
@@ -177,9 +164,4 @@ impl<'t> TextSource<'t> for &'t Texts<'_> {
             Texts::Column(texts) => texts.py().detach(work),
         }
     }
-}
-
-pub fn checked(bytes: &[u8], what: impl FnOnce() -> String) -> Result<&str> {
-    simdutf8::compat::from_utf8(bytes)
-        .map_err(|bad| Error::NotUtf8 { input: what(), offset: bad.valid_up_to() as u64 })
 }

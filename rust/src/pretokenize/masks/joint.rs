@@ -450,7 +450,8 @@ impl JointScan<'_> {
         window: &mut Window<N>,
     ) {
         let (before, mut begins, mut ends) = (window.starts, [0; N], [0; N]);
-        let (step, mut viewed, mut from) = (&self.joint.steps[index], Viewed::new(), in_match);
+        let (step, mut viewed, mut from) =
+            (&self.joint.steps[index], Viewed::<ATOMS_OF_WINDOW>::new(), in_match);
         if in_match > 0 {
             mark(&mut ends, in_match);
         }

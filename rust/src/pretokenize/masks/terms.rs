@@ -6,7 +6,8 @@
 
 use std::cmp::Reverse;
 
-use crate::pretokenize::local::{MOST_ATOMS, Relation, Set};
+use crate::pretokenize::alphabet::MOST_ATOMS;
+use crate::pretokenize::local::{Relation, Set};
 use crate::pretokenize::vectors::Vectors;
 
 /// Eight terms, one bit each: three neighbouring atoms fulfil a term if the entries of all three have its bit.
