@@ -217,11 +217,6 @@ def test_convert_writes_a_config_to_a_folder(folder: Path, tmp_path: Path) -> No
     assert config["eos_token"] == "<|endoftext|>"
 
 
-def test_at_most_two_tokenizers_are_shown_side_by_side(folder: Path) -> None:
-    three = bpetite("view", *[folder / "tok.json"] * 3)
-    assert "at most two tokenizers" in three.stderr.decode()
-
-
 def test_special_tokens_are_given_one_by_one_or_together_everywhere(folder: Path, tmp_path: Path) -> None:
     tok = Tokenizer.train_from_iterator([CORPUS], 400, dialect="tiktoken", special_tokens=["<a>", "<b>"])
     tok.to_tiktoken(tmp_path / "t.tiktoken")

@@ -175,11 +175,54 @@ def test_pointing_at_a_token_tells_what_it_is(page: Page, small: Tokenizer) -> N
     assert facts["Id"] == str(token_id)
     assert facts["Rank"] == str(small.merges.index(small.vocabulary.merges[token_id - 256]))
     assert facts["Bytes"] == f"{token.hex(' ')} ({len(token)})"
-    assert facts["Position"] == f"token 0, bytes 0 to {len(token)}"
+    assert facts["Place"] == f"token 0, bytes 0 to {len(token)}"
     leaves = details.locator(".tree li:not(:has(li)) .chip").all_text_contents()
     assert "".join(leaves).encode() == token
     inner = details.locator(".tree li:has(li)").count()
     assert inner == len(leaves) - 1
+
+
+def test_a_token_that_was_pressed_stays_when_the_pointer_moves_to_the_panel(
+    page: Page, small: Tokenizer
+) -> None:
+    type_text(page, "the tokens of the new")
+    ids = small.encode("the tokens of the new")
+    tokens = page.locator(".tokens .token")
+    tokens.nth(1).hover()
+    assert told_id(page) == ids[1]
+    tokens.nth(2).click()
+    tokens.nth(3).hover()
+    assert told_id(page) == ids[2]
+    assert page.locator(".tokens .chosen").all_text_contents() == [tokens.nth(2).text_content()]
+    page.get_by_role("button", name="Close").click()
+    assert "Choose a token" in page.locator("#token-details").inner_text()
+    tokens.nth(3).hover()
+    assert told_id(page) == ids[3]
+    page.locator("#text").fill("new")
+    settled(page)
+    assert told_id(page) == -1, "the panel must not tell of a text that is gone"
+
+
+@pytest.mark.parametrize("view", ["tokens", "vocabulary"])
+def test_on_a_phone_what_is_known_of_a_token_hides_until_one_is_chosen_and_never_covers_it(
+    browser: Browser, viewer: Viewer, view: str
+) -> None:
+    size = {"width": 390, "height": 800}
+    with watched_page(browser, viewer, viewport=size, has_touch=True) as page:
+        open_view(page, viewer, view)
+        panel = page.locator(f"#{view} aside")
+        assert not panel.is_visible()
+        chosen = page.locator(".tokens .token, #found tbody button").locator("visible=true")
+        for place in (3, 40, 0):
+            chosen.nth(place).tap()
+            settled(page)
+            below, token = panel.bounding_box(), chosen.nth(place).bounding_box()
+            assert below is not None
+            assert token is not None
+            assert 0 <= token["y"] <= below["y"] - token["height"]
+            assert below["y"] + below["height"] <= 800
+        page.locator(f"#{view}").get_by_role("button", name="Close").click()
+        assert not panel.is_visible()
 
 
 def test_the_arrow_keys_move_from_token_to_token(page: Page, small: Tokenizer) -> None:
@@ -408,8 +451,9 @@ def test_the_training_view_explains_how_somebodys_merges_differ(page: Page, view
     def explained() -> str:
         page.get_by_role("button", name="Explain the first difference").click()
         settled(page)
-        return page.locator("#difference").text_content() or ""
+        return page.locator("#difference").inner_text()
 
+    page.locator("#training summary").click()
     lines = [" ".join(part.replace(" ", "Ġ") for part in pair) for pair in theirs]
     for form in (json.dumps(theirs), repr(theirs), "\n".join(["#version: 0.2", *lines])):
         page.locator("#my-merges").fill(form)
@@ -419,15 +463,58 @@ def test_the_training_view_explains_how_somebodys_merges_differ(page: Page, view
     expected = explain_difference(corpus, wrong, special_tokens=["<|endoftext|>"])
     assert expected is not None
     page.locator("#my-merges").fill(json.dumps(wrong))
-    assert explained() == str(expected)
+    heading, _, _, *lines = str(expected).split("\n")
+    shown = explained()
+    assert all(line in shown for line in (heading, *lines))
+    facts = page.locator("#difference dd").all_text_contents()
+    pairs = (expected.yours, expected.your_count), (expected.expected, expected.expected_count)
+    for fact, (pair, count) in zip(facts, pairs, strict=True):
+        assert fact == f"{b''.join(pair or ()).decode()} counted {count:,} time{'' if count == 1 else 's'}"
+    assert page.locator("#difference dd .chip").count() == 4
+    bold = page.locator("#difference b").all_text_contents()
+    assert bold == ([expected.cause] if expected.cause else expected.explanations)
     assert page.get_by_label("Merge", exact=True).input_value() == str(expected.rank + 1)
+    assert f"Merge {expected.rank} (from 0)" in page.locator("#training-sentence").inner_text()
 
     page.locator("#explain-dialect").select_option("bpetite")
     expected = explain_difference(corpus, wrong, dialect="bpetite", special_tokens=["<|endoftext|>"])
-    assert explained() == str(expected)
+    assert str(expected).split("\n")[0] in explained()
     page.locator("#my-merges").fill("[1, 2]")
     assert "merge 0 must be a pair" in explained()
     assert page.locator("#difference.wrong").count() == 1
+
+
+def test_the_cause_of_a_difference_is_bold(page: Page, viewer: Viewer) -> None:
+    corpus = "Low low loW the lowest of the low"
+    lower = Tokenizer.train_from_iterator([corpus.lower()], 262, dialect="cs336")
+    merges = [tuple(lower.token_bytes(part).decode() for part in pair) for pair in lower.merges]
+    open_view(page, viewer, "training")
+    page.locator("#corpus").fill(corpus)
+    page.locator("#pattern").fill("gpt2")
+    page.locator("#training summary").click()
+    page.locator("#my-merges").fill(json.dumps(merges))
+    page.get_by_role("button", name="Explain the first difference").click()
+    settled(page)
+    assert page.locator("#difference b").all_text_contents() == ["if text were made lower case"]
+
+
+def test_on_a_phone_training_shows_one_dialect_and_keeps_the_player_in_sight(
+    browser: Browser, viewer: Viewer
+) -> None:
+    with watched_page(browser, viewer, viewport={"width": 390, "height": 800}) as page:
+        open_view(page, viewer, "training")
+        assert page.evaluate("document.documentElement.scrollHeight") < 2000
+        for name in DIALECTS:
+            page.locator("#dialects").get_by_role("button", name=name).click()
+            page.get_by_role("button", name="Next step").click()
+            assert page.locator(".lesson:visible h2").all_text_contents() == [name]
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        player = page.locator("#training-player").bounding_box()
+        assert player is not None
+        assert 0 <= player["y"] < 10
+        page.set_viewport_size({"width": 1280, "height": 800})
+        assert page.locator(".lesson:visible").count() == len(DIALECTS)
+        assert not page.locator("#dialects").is_visible()
 
 
 def own_merges(corpus: str, count: int) -> list[tuple[bytes, bytes]]:
@@ -492,6 +579,61 @@ def test_two_models_stand_side_by_side_with_their_differences(
         assert "other.json" in page.locator("#token-details").inner_text()
 
 
+def test_three_models_stand_side_by_side_and_mark_what_not_all_cut_alike(
+    browser: Browser, small: Tokenizer, other: Tokenizer
+) -> None:
+    models = {"small": small, "other": other, "bytes": Tokenizer.train("", 256)}
+    text = "the lowest of the low"
+    with running(*models.items()) as viewer, watched_page(browser, viewer) as page:
+        open_view(page, viewer, "tokens")
+        type_text(page, text)
+        assert page.locator("#comparing").is_visible()
+        assert not page.locator("#token-details").is_visible()
+        spans = [set(model.encode_with_offsets(text, unit="bytes")[1]) for model in models.values()]
+        for number, model in enumerate(models.values()):
+            assert shown_ids(page, number) == model.encode(text)
+            differing = page.locator(".tokens").nth(number).locator(".differs").count()
+            assert differing == len(spans[number] - (spans[0] & spans[1] & spans[2]))
+        boxes = [pane.bounding_box() for pane in page.locator(".tokens").all()]
+        assert len({box["y"] for box in boxes if box}) == 1
+        assert sum(box["width"] for box in boxes if box) > 0.9 * 1180, "nothing is lost at the side"
+        page.locator(".tokens").nth(2).locator(".token").first.click()
+        assert told_id(page) == ord("t")
+        assert page.locator("#token-details").is_visible()
+
+
+def test_the_vocabulary_opens_at_the_first_merge_and_is_sorted(
+    page: Page, viewer: Viewer, small: Tokenizer
+) -> None:
+    type_text(page, "tokens of the low")
+    page.locator("nav a[href='#vocabulary']").click()
+    settled(page)
+    tokens = small.vocabulary.tokens
+
+    def rows() -> list[list[str]]:
+        found = page.locator("#found tbody tr").all()
+        return [row.locator("td").all_text_contents() for row in found]
+
+    left, right = small.merges[0]
+    parts = (drawn(tokens[part])["runs"] for part in (left, right))
+    made_of = " + ".join("".join(runs).replace(" ", "·") for runs in parts)
+    assert rows()[0][:2] == ["256", "0"]
+    assert rows()[0][3] == made_of
+    assert [row[1] for row in rows()] == [str(rank) for rank in range(100)]
+    page.locator("#sort").select_option("length")
+    settled(page)
+    lengths = sorted(map(len, [*tokens.values(), b"<|endoftext|>"]), reverse=True)
+    assert [int(row[4]) for row in rows()] == lengths[:100]
+    page.locator("#sort").select_option("uses")
+    settled(page)
+    used = small.encode("tokens of the low")
+    uses = sorted((used.count(token_id) for token_id in set(used)), reverse=True)
+    assert [int(row[5]) for row in rows()][: len(uses) + 1] == [*uses, 0]
+    page.locator("#sort").select_option("id")
+    settled(page)
+    assert [row[0] for row in rows()] == [str(token_id) for token_id in range(100)]
+
+
 def test_the_vocabulary_is_searched_by_text_bytes_and_id(
     page: Page, viewer: Viewer, small: Tokenizer
 ) -> None:
@@ -506,6 +648,7 @@ def test_the_vocabulary_is_searched_by_text_bytes_and_id(
         assert page.locator("#search-status").inner_text() == status
         return [int(row.get_attribute("data-id") or -1) for row in page.locator("#found tbody tr").all()]
 
+    page.locator("#sort").select_option("id")
     with_text = sorted(token_id for token_id, token in tokens.items() if b"ok" in token)
     assert found("text", "ok", len(with_text)) == with_text
     assert found("bytes", "6f 6b", len(with_text)) == with_text

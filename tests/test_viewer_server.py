@@ -43,6 +43,7 @@ def answer(viewer: Viewer, name: str, **given: Any) -> Any:
 
 LONG = {"corpus": "a" * 100_001, "pattern": "gpt2"}
 DIFFERENCE = {"corpus": "a", "merges": "a b", "dialect": "cs336", "pattern": "gpt2", "special": ""}
+FIND = {"model": 0, "by": "id", "query": "3", "sort": "id", "text": "", "first": 0}
 ENCODE = question("encode", model=0, text="text")
 
 
@@ -113,9 +114,10 @@ def test_only_the_page_is_served(viewer: Viewer) -> None:
     [
         ("token", {"model": 0, "id": 999999}, "there is no token 999999"),
         ("token", {"model": 7, "id": 1}, "there is no model 7"),
-        ("vocabulary", {"model": 0, "by": "colour", "query": "red", "first": 0}, "by text, bytes or id"),
-        ("vocabulary", {"model": 0, "by": "bytes", "query": "zz", "first": 0}, "hexadecimal"),
-        ("vocabulary", {"model": 0, "by": "id", "query": "x", "first": 0}, "not an id"),
+        ("vocabulary", {**FIND, "by": "colour", "query": "red"}, "by text, bytes or id"),
+        ("vocabulary", {**FIND, "by": "bytes", "query": "zz"}, "hexadecimal"),
+        ("vocabulary", {**FIND, "query": "x"}, "not an id"),
+        ("vocabulary", {**FIND, "sort": "colour"}, "sorted by rank, id, length, uses"),
         ("lessons", {"corpus": "a", "pattern": "(", "special": "", "merges": 1}, "pattern"),
         ("lessons", {**LONG, "special": "", "merges": 1}, "at most 100,000 bytes"),
         ("difference", {**DIFFERENCE, "dialect": "mine"}, "dialect"),
@@ -235,7 +237,7 @@ def test_search_finds_by_text_by_bytes_and_by_id(viewer: Viewer, small: Tokenize
     def found(by: str, query: str) -> list[int]:
         rows: list[int] = []
         while True:
-            page = answer(viewer, "vocabulary", model=0, by=by, query=query, first=len(rows))
+            page = answer(viewer, "vocabulary", **{**FIND, "by": by, "query": query, "first": len(rows)})
             rows += [row["id"] for row in page["rows"]]
             if len(rows) == page["total"]:
                 return rows

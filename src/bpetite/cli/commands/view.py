@@ -1,4 +1,4 @@
-"""Look at a tokenizer, or at two, in a browser. Only this machine can see it.
+"""Look at a tokenizer, or at several side by side, in a browser. Only this machine can see it.
 
 examples:
   bpetite view tok.json
@@ -20,7 +20,7 @@ from bpetite.cli.output import Result, printed, write
 
 def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_models(command, "; two are shown side by side")
+    add_models(command, "; several are shown side by side")
     add = command.add_argument
     add("--port", type=number, default=0, metavar="N", help="the port (default: any free port)")
     add("--no-browser", action="store_true", help="only print the address")
@@ -33,8 +33,6 @@ def run(options: argparse.Namespace) -> Result:
 
     if not 0 <= options.port <= 65535:
         raise ValueError(f"--port must be between 0 and 65535, not {options.port}")
-    if len(options.models) > 2:
-        raise ValueError(f"at most two tokenizers can be shown side by side, not {len(options.models)}")
     models = [Model(name, tokenizer) for name, tokenizer in read_models(options).items()]
     try:
         viewer = Viewer(models, options.port)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, get_type_hints
@@ -106,14 +108,50 @@ class Model:
         """Every token by id, special ones included."""
         vocabulary = self.tokenizer.vocabulary
         specials = {token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()}
-        return sorted({**vocabulary.tokens, **specials}.items())
+        tokens = {**vocabulary.tokens, **specials}.items()
+        return sorted(item for item in tokens if item[0] not in vocabulary.provisional)
 
-    def vocabulary(self, by: str, query: str, first: int) -> Answer:
-        """Find tokens by text, by bytes (hexadecimal) or by id (`300` or `300-320`), some rows at a time."""
+    @cached_property
+    def _rank_of_made(self) -> dict[int, int]:
+        """The rank of the first merge that makes a token, by its id."""
+        ranks: dict[int, int] = {}
+        for rank, made in enumerate(self.tokenizer.vocabulary.merge_ids):
+            ranks.setdefault(made, rank)
+        return ranks
+
+    def vocabulary(self, by: str, query: str, sort: str, text: str, first: int) -> Answer:
+        """Find tokens by text, by bytes (hexadecimal) or by id (`300` or `300-320`), some rows at a time.
+
+        They are sorted by rank (those without a merge last), by id, or by length or uses (the most first).
+        """
         matches = _matcher(by, query)
-        found = [token_id for token_id, token in self._all_tokens if matches(token_id, token)]
-        parts = map(self.explainer.part, found[first : first + ROWS])
-        return {"total": len(found), "rows": list(map(self._described, parts))}
+        uses = self._uses(text)
+        found = [item for item in self._all_tokens if matches(*item)]
+        found.sort(key=self._order(sort, uses))
+        parts = [self.explainer.part(token_id) for token_id, _ in found[first : first + ROWS]]
+        return {
+            "total": len(found),
+            "rows": [{**self._described(part), "uses": uses[part.token_id]} for part in parts],
+            "tokens": self._drawn(token_id for part in parts for token_id in part.pair or ()),
+        }
+
+    def _uses(self, text: str) -> Counter[int]:
+        try:
+            return Counter(self.tokenizer.encode(text))
+        except ValueError:  # the vocabulary lacks one of its bytes
+            return Counter()
+
+    def _order(self, sort: str, uses: Mapping[int, int]) -> Callable[[tuple[int, bytes]], float]:
+        ranks = self._rank_of_made
+        orders: dict[str, Callable[[tuple[int, bytes]], float]] = {
+            "rank": lambda item: ranks.get(item[0], math.inf),
+            "id": lambda item: item[0],
+            "length": lambda item: -len(item[1]),
+            "uses": lambda item: -uses[item[0]],
+        }
+        if sort not in orders:
+            raise ValueError(f"tokens are sorted by {', '.join(orders)}, not by {sort!r}")
+        return orders[sort]
 
 
 def _matcher(by: str, query: str) -> Callable[[int, bytes], bool]:

@@ -44,15 +44,26 @@ def lessons(corpus: str, pattern: str, special: str, merges: int) -> Answer:
 
 
 def difference(corpus: str, merges: str, dialect: str, pattern: str, special: str) -> Answer:
-    """Find where the merges first differ from those of a dialect, and why; `rank` is null if they do not."""
+    """Find where the merges first differ from those of a dialect, and why; `rank` is null if they do not.
+
+    `bold` are the parts of the lines that name the cause.
+    """
     _check_size(corpus)
     listed = merges_in(merges)
     found = explain_difference(
         corpus, listed, dialect=dialect, pattern=pattern, special_tokens=[special] if special else []
     )
     if found is None:
-        return {"rank": None, "told": f"All {len(listed):,} merges are those of the dialect {dialect}."}
-    return {"rank": found.rank, "told": str(found)}
+        return {"rank": None, "heading": f"All {len(listed):,} merges are those of the dialect {dialect}."}
+    heading, _yours, _expected, *lines = str(found).split("\n")
+    sides = ("Yours", found.yours, found.your_count), ("Expected", found.expected, found.expected_count)
+    return {
+        "rank": found.rank,
+        "heading": heading,
+        "sides": [(name, list(map(drawn, pair or ())), count) for name, pair, count in sides],
+        "lines": lines,
+        "bold": [found.cause] if found.cause else found.explanations,
+    }
 
 
 def _check_size(corpus: str) -> None:

@@ -11,7 +11,7 @@ function startMerging() {
       row.hidden = place > step;
       row.classList.toggle("now", place === step);
     });
-    byId("merging-sentence").textContent = sentenceOf(pretoken, step);
+    byId("merging-sentence").replaceChildren(...sentenceOf(pretoken, step));
   });
 
   function choose(chosen) {
@@ -55,13 +55,13 @@ function stateOf({ tokens, states, ranks, merges }, step) {
 }
 
 function sentenceOf(pretoken, step) {
-  if (!pretoken) return "Type something to merge.";
+  if (!pretoken) return ["Type something to merge."];
   const { tokens, states, merges, note } = pretoken;
   const next = merges[step];
-  const name = (id) => `“${tokens[id].runs.join("")}”`;
   if (next) {
-    return `The lowest rank of a pair is ${number(next.rank)}: ${name(next.pair[0])} and ${name(next.pair[1])} become ${name(next.made)}, id ${next.made}.`;
+    const [left, right, made] = [...next.pair, next.made].map((id) => chip(tokens[id]));
+    return [`The lowest rank of a pair is ${number(next.rank)}: `, left, " and ", right, " become ", made, `, id ${next.made}.`];
   }
   const end = states.length ? `No two adjacent tokens can be merged any more: ${plural(states.at(-1).length, "token")}. ` : "";
-  return `${end}${note}`;
+  return [end, note];
 }

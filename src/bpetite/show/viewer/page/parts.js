@@ -24,6 +24,14 @@ function element(kind, properties = {}, ...children) {
 
 const button = (words, onclick, properties = {}) => element("button", { type: "button", onclick, ...properties }, words);
 
+/** Marks the one chosen element of a region, and scrolls to it when what is known of it is `shown`. */
+async function markChosen(region, chosen, shown) {
+  region.querySelector(".chosen")?.classList.remove("chosen");
+  chosen.classList.add("chosen");
+  await shown;
+  if (chosen.contains(document.activeElement)) chosen.scrollIntoView({ block: "nearest" });
+}
+
 const SIGNS = { " ": "·", "\n": "↵\n", "\t": "→" };
 
 /** Draws a token `{ runs, hex, special }`: of the runs, every second is an invisible character or the code of one. */
@@ -72,7 +80,7 @@ function latestOnly(region, work, failed = tellFailure) {
     const call = ++calls;
     region.setAttribute("aria-busy", "true");
     if (delay) await new Promise((resume) => setTimeout(resume, delay));
-    before = before.then(() => call === calls && work(argument)).catch(failed);
+    before = before.then(() => call === calls && work(argument)).then(() => { byId("failure").hidden = true; }, failed);
     await before;
     if (call === calls) region.removeAttribute("aria-busy");
   };

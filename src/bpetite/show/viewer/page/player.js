@@ -3,7 +3,7 @@
 const PAUSE = 900;
 
 /**
- * Puts a player into `holder`; `changed(step)` draws a step, the player itself shows "3 of 9". Returns
+ * Puts a player into `holder`; `changed(step)` draws a step, the player itself shows "3 of 9 merges". Returns
  * `go(step, last)`, which stops playing and goes to a step, perhaps of another number of steps.
  */
 function playerIn(holder, label, changed) {
@@ -19,7 +19,7 @@ function playerIn(holder, label, changed) {
 
   function show(step) {
     slider.value = step; // a slider keeps its value within its range
-    place.textContent = `${slider.value} of ${slider.max}`;
+    place.textContent = `${number(here())} of ${plural(Number(slider.max), "merge")}`;
     changed(here());
   }
 

@@ -13,12 +13,12 @@ function openView() {
 function showModels(models) {
   byId("models").append(...models.map((model) => element("li", { title: `fingerprint ${model.fingerprint}` },
     element("b", {}, model.name),
-    ` ${number(model.vocab_size)} tokens · ${model.dialect} · ${model.pattern_name ?? "own pattern"}`)));
+    ` ${plural(model.vocab_size, "token")} · ${model.dialect} dialect · ${model.pattern_name ?? "own"} pattern`)));
   for (const select of [byId("merging-model"), byId("vocabulary-model")]) {
     select.append(...models.map((model, place) => element("option", { value: place }, model.name)));
     select.parentElement.hidden = models.length < 2;
   }
-  document.title = `${models.map((model) => model.name).join(" and ")} · bpetite`;
+  document.title = `${models.map((model) => model.name).join(", ")} · bpetite`;
 }
 
 async function start() {

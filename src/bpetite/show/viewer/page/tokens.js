@@ -1,4 +1,4 @@
-// The first view: a text is encoded as it is typed, by one tokenizer or by two side by side.
+// The first view: a text is encoded as it is typed, by one tokenizer or by several side by side.
 
 const SAMPLE = `The quick brown fox doesn't jump over 12,345 lazy dogs.
 naïve café, 東京へ行く, привет 👋🏽
@@ -12,11 +12,16 @@ const BATCH = 3000;
 /** `watch(model, text, token)` shows the merging of the pretoken that holds a token. */
 function startTokens(models, watch) {
   const input = byId("text");
-  const details = detailsIn(byId("token-details"), "Point at a token to see its bytes, its id, and the merges that built it.");
-  const panes = models.map(({ name }, model) => new TokenPane(name, (place) => tell(model, place)));
+  const details = detailsIn(byId("token-details"), "Choose a token to see its bytes, its id, and the merges that built it.");
+  const comparing = models.length > 1;
+  const panes = models.map(({ name }, model) => new TokenPane(name, comparing, (token) => tell(model, token)));
   let text = "";
 
-  const draw = () => panes.forEach((pane, model) => pane.show(byId("show").value, sizeOf(text), panes[1 - model]));
+  function draw() {
+    const cuts = panes.map((pane) => new Set(cutsOf(pane)));
+    const others = (model) => cuts.filter((theirs, other) => other !== model && theirs.size);
+    panes.forEach((pane, model) => pane.show(byId("show").value, sizeOf(text), others(model)));
+  }
 
   const encode = latestOnly(byId("panes"), async () => {
     const typed = input.value;
@@ -24,24 +29,29 @@ function startTokens(models, watch) {
     answers.forEach((answer, model) => Object.assign(panes[model], answer));
     text = typed;
     byId("text-status").textContent = `${plural([...text].length, "character")}, ${plural(sizeOf(text), "byte")}`;
+    details.close();
     draw();
   });
 
-  function tell(model, place) {
+  function tell(model, token) {
+    const place = Number(token.dataset.place);
     const { ids, spans, name } = panes[model];
     const source = text;
     const where = place in spans ? `, bytes ${spans[place].map(number).join(" to ")}` : "";
-    details({
+    const shown = details({
       model,
       id: ids[place],
-      extra: [["Position", `token ${number(place)}${where}`], ...(panes.length > 1 ? [["Tokenizer", name]] : [])],
+      extra: [["Place", `token ${number(place)}${where}`], ...(comparing ? [["Tokenizer", name]] : [])],
       action: button("Watch its pretoken merge", () => watch(model, source, place)),
     });
+    markChosen(byId("panes"), token, shown);
   }
 
   input.addEventListener("input", () => encode(null, input.value.length > LARGE ? 250 : 30));
   input.addEventListener("paste", (event) => pasteLong(event, input));
   byId("show").addEventListener("change", draw);
+  byId("panes").parentElement.classList.toggle("below", comparing);
+  byId("comparing").hidden = !comparing;
   byId("panes").append(...panes.map((pane) => element("article", {}, pane.summary, pane.body)));
   input.value = SAMPLE;
   encode();
@@ -55,27 +65,28 @@ class TokenPane {
   spans = [];
   tokens = {};
 
-  /** `pointed(place)` is called when a token is hovered or focused. */
-  constructor(name, pointed) {
+  /** `choose(token)` is called when a token is focused, and when one is hovered, unless they are compared or one was focused. */
+  constructor(name, comparing, choose) {
     this.name = name;
+    this.comparing = comparing;
     this.summary = element("p.summary.soft");
     this.more = button("Show more", () => this.draw());
     this.body = element("div.tokens.card", { tabIndex: 0, role: "group", "aria-label": `Tokens of ${name}` });
     const point = (event) => {
       const token = event.target.closest("[data-place]");
-      if (token) pointed(Number(token.dataset.place));
+      const stays = event.type === "pointerover" && (comparing || document.activeElement.dataset.place);
+      if (token && !stays) choose(token);
     };
     for (const kind of ["pointerover", "focusin"]) this.body.addEventListener(kind, point);
     this.body.addEventListener("keydown", (event) => this.moveByKey(event));
   }
 
-  /** Shows the encoding as `text`, `ids` or `table`; marked is what the other tokenizer cuts differently. */
-  show(mode, size, other) {
+  /** Shows the encoding as `text`, `ids` or `table`; marked is what one of the others, of which these are the cuts, cuts differently. */
+  show(mode, size, others) {
     this.mode = mode;
     const table = mode === "table" ? tableOf(["Place", "Id", "Byte offsets", "Token", "Bytes"]) : null;
     this.list = table ? table.tBodies[0] : element("div");
-    const theirs = other && new Set(cutsOf(other));
-    this.differs = other ? cutsOf(this).map((cut) => !theirs.has(cut)) : [];
+    this.differs = cutsOf(this).map((cut) => others.some((theirs) => !theirs.has(cut)));
     this.body.dataset.mode = mode;
     this.body.dataset.count = this.ids.length;
     const top = this.body.scrollTop;
@@ -86,11 +97,11 @@ class TokenPane {
     const count = this.ids.length;
     const specials = this.ids.filter((id) => this.tokens[id].special).length;
     this.summary.replaceChildren(
-      ...(other ? [this.name, element("br")] : []),
+      ...(this.comparing ? [element("b", {}, this.name), element("br")] : []),
       element("b.count", {}, number(count)), ` token${count === 1 ? "" : "s"}`,
       count ? ` · ${(size / count).toFixed(2)} bytes per token` : "",
       specials ? ` · ${number(specials)} special` : "",
-      other ? ` · ${number(this.differs.filter(Boolean).length)} cut differently` : "",
+      this.comparing ? ` · ${number(this.differs.filter(Boolean).length)} cut differently` : "",
     );
   }
 

@@ -20,8 +20,17 @@ function say(place, text, wrong = false) {
 
 function startTraining(patterns, dialects) {
   let lessons = [];
+  let chosen = dialects[0]; // the one dialect that a narrow page shows
+  const tabs = dialects.map((name) => button(name, () => choose(name)));
+  function choose(name) {
+    chosen = name;
+    for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab.textContent === name));
+    for (const lesson of byId("lessons").children) lesson.classList.toggle("chosen", lesson.dataset.name === name);
+  }
+
   const go = playerIn(byId("training-player"), "Merge", (step) => {
     byId("lessons").replaceChildren(...lessons.map((lesson) => lessonAt(lesson, step, winnerOf(lesson, step) !== winnerOf(lessons[0], step))));
+    choose(chosen);
     say(byId("training-sentence"), agreement(lessons, step));
   });
 
@@ -31,6 +40,7 @@ function startTraining(patterns, dialects) {
   }, (error) => say(byId("training-sentence"), error.message, true));
 
   for (const id of ["corpus", "pattern", "special", "merges"]) byId(id).addEventListener("input", () => retrain(null, 150));
+  byId("dialects").append(...tabs);
   byId("patterns").append(...patterns.map((name) => element("option", { value: name })));
   const use = ({ corpus, pattern }) => {
     byId("corpus").value = corpus;
@@ -46,14 +56,27 @@ function startTraining(patterns, dialects) {
 function startExplaining(dialects, go) {
   byId("explain-dialect").append(...dialects.map((name) => element("option", { selected: name === "cs336" }, name)));
   const explain = latestOnly(byId("difference"), async () => {
-    const { rank, told } = await ask("difference", { ...settings(), merges: byId("my-merges").value, dialect: byId("explain-dialect").value });
-    say(byId("difference"), told);
-    if (rank !== null) go(rank + 1);
+    const found = await ask("difference", { ...settings(), merges: byId("my-merges").value, dialect: byId("explain-dialect").value });
+    say(byId("difference"), "");
+    byId("difference").append(...told(found));
+    if (found.rank !== null) go(found.rank + 1);
   }, (error) => say(byId("difference"), error.message, true));
   byId("explain-form").addEventListener("submit", (event) => {
     event.preventDefault();
     explain();
   });
+}
+
+/** The first difference as elements: both pairs with their counts, then the reason, its cause in bold. */
+function told({ heading, sides = [], lines = [], bold }) {
+  const pairOf = ([name, pair, count]) => [name, element("span", {}, ...pair.map((token) => chip(token)),
+    pair.length ? ` counted ${plural(count, "time")}` : "nothing: there are no more merges")];
+  const bolder = (line) => {
+    const cause = bold.find((part) => line.includes(part));
+    const [before, after] = line.split(cause);
+    return cause ? [before, element("b", {}, cause), after] : [line];
+  };
+  return [element("p", {}, heading), factsOf(sides.map(pairOf)), ...lines.map((line) => element("p", {}, ...bolder(line)))];
 }
 
 /** The pair that wins at a step, as text: the ids of dialects differ. */
@@ -66,8 +89,9 @@ function winnerOf({ steps, tokens }, step) {
 function agreement(lessons, step) {
   if (step === 0) return "Nothing is merged yet: every word consists of its bytes.";
   const groups = Map.groupBy(lessons, (lesson) => winnerOf(lesson, step));
-  if (groups.size === 1) return `Merge ${step}: all dialects choose the same pair.`;
-  return `Merge ${step}: ${[...groups].map(([pair, chosen]) => `${chosen.map(({ name }) => name).join(", ")} → ${pair}`).join(";  ")}`;
+  const merge = `Merge ${number(step - 1)} (from 0)`;
+  if (groups.size === 1) return `${merge}: all dialects choose the same pair.`;
+  return `${merge}: ${[...groups].map(([pair, chosen]) => `${chosen.map(({ name }) => name).join(", ")} → ${pair}`).join(";  ")}`;
 }
 
 function lessonAt({ name, rule, tokens, words, steps }, place, differs) {
@@ -78,7 +102,7 @@ function lessonAt({ name, rule, tokens, words, steps }, place, differs) {
     element("h2", {}, name),
     element("p.soft", {}, `Ties go to ${rule}.`),
     element("div.winner", {}, ...(step ? winner(step, rule, chips) : [place === 0 ? "Ready." : "No pair is left: training has stopped."])),
-    step ? pairTable(step, chips) : "",
+    step ? pairTable(step, chips) : element("div.pairs"),
     element("h3", {}, "Words"),
     element("ul.line", {}, ...shownWords.rows.map(([ids, count]) => element("li", {}, ...chips(...ids), ` × ${number(count)}`)), moreOf(shownWords.more, "word")),
     element("h3", {}, "Merges so far"),
@@ -89,7 +113,7 @@ function winner({ pair, made, tied, pairs: [[, count]] }, rule, chips) {
   const ids = rule.endsWith("ids") ? `: (${pair.join(", ")})` : "";
   const why = tied === 1 ? "No other pair has this count." : `${plural(tied, "pair")} have this count; ${rule} wins${ids}.`;
   const [left, right, whole] = chips(...pair, made);
-  return [element("p", {}, left, " + ", right, " → ", whole), element("p", {}, `${number(count)} × · id ${made}`), element("p", {}, why)];
+  return [element("p", {}, left, " + ", right, " → ", whole), element("p", {}, `Counted ${plural(count, "time")}; it gets id ${made}.`), element("p", {}, why)];
 }
 
 function pairTable({ pairs, tied, more_pairs: more }, chips) {
