@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, Vocabulary
 from bpetite._encoder import encode
 from bpetite.corpus import Documents
 from bpetite.corpus.statistics import tally
@@ -31,6 +33,10 @@ TEXTS = {
     "code": "def count():\n\treturn 7\n" * 4,
 }
 
+PER_TOKEN = ("bytes_per_token", "characters_per_token", "tokens_per_word")
+RANKS = [(first, min(first + 8, 163)) for first in range(0, 164, 9)]
+"""The first and the last rank of each part of 164 merges."""
+
 
 def tokenizer(dialect: str = "bpetite") -> Tokenizer:
     return Tokenizer.train_from_iterator([CORPUS], 420, dialect=dialect)
@@ -38,7 +44,8 @@ def tokenizer(dialect: str = "bpetite") -> Tokenizer:
 
 def measured(models: Mapping[str, Tokenizer], texts: Mapping[str, str]) -> dict[str, Any]:
     sources = {name: [Documents([text])] for name, text in texts.items()}
-    made = report(models, tally(list(models.values()), sources))
+    by = {"date": "1 March 2031", "version": "1.2.3", "command": "bpetite report <b>"}
+    made = report(models, tally(list(models.values()), sources), by)
     whole: dict[str, Any] = json.loads(json.dumps(made))
     return whole
 
@@ -75,6 +82,16 @@ def rows(page: Page, section: str, table: int = 0) -> list[list[str]]:
     return [row.locator("td").all_text_contents() for row in found.all()]
 
 
+def texts(page: Page, selector: str) -> list[str]:
+    return page.locator(selector).all_text_contents()
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """A row of the table of a source."""
+    each = [f"{row[name]:.3f}" for name in PER_TOKEN]
+    return [row["tokenizer"], f"{row['tokens']:,}", *each, f"{row['tokens_to_first']:.2f}×"]
+
+
 def number(cell: str) -> int:
     return int(cell.replace(",", ""))
 
@@ -85,17 +102,26 @@ def test_the_numbers_are_those_of_an_independent_count() -> None:
     vocab = {**tok.vocabulary.tokens, **{i: text.encode() for text, i in tok.special_tokens.items()}}
     ids = {name: encode(text, vocab, tok.merges, tok.special_tokens) for name, text in TEXTS.items()}
     uses = Counter(token_id for row in ids.values() for token_id in row)
-    for (name, text), row in zip(TEXTS.items(), made["sources"], strict=False):
-        size = len(text.encode())
-        assert list(row.values()) == [name, size, len(text), len(ids[name]), size / len(ids[name])]
-    assert made["sources"][-1]["tokens"] == uses.total()
-    lengths = Counter(len(token) for token in tok.vocabulary.tokens.values())
+    for (name, text), row in zip(TEXTS.items(), made["rows"], strict=False):
+        size, tokens = len(text.encode()), len(ids[name])
+        assert (row["source"], row["bytes"], row["characters"]) == (name, size, len(text))
+        assert (row["tokens"], row["bytes_per_token"]) == (tokens, size / tokens)
+        assert row["characters_per_token"] == len(text) / tokens
+        assert row["tokens_per_word"] == tokens / len(text.split())
+    assert made["rows"][-1]["tokens"] == uses.total()
+    assert made["curves"] == [["tok.json", tok.curve("".join(TEXTS.values()))]]
+    there = Counter(len(token) for token in tok.vocabulary.tokens.values())
     used = Counter(len(vocab[i]) for i in uses.elements() if i in tok.vocabulary.tokens)
-    assert made["lengths"] == [[length, lengths[length], used[length]] for length in sorted(lengths)]
+    never = Counter(len(token) for i, token in tok.vocabulary.tokens.items() if i not in uses)
+    assert made["lengths"] == [[size, there[size], never[size], used[size]] for size in sorted(there)]
     ordered = sorted(uses.values(), reverse=True)
-    assert made["frequencies"] == [[place, count] for place, count in enumerate(ordered, 1)]
+    assert made["frequencies"] == [["tok.json", [[place, count] for place, count in enumerate(ordered, 1)]]]
     assert [count for _, _, count in made["most_used"]] == ordered[:12]
     assert {token_id: count for _, token_id, count in made["most_used"]}.items() <= uses.items()
+    by_rank = [
+        [first, last, sum(256 + i not in uses for i in range(first, last + 1))] for first, last in RANKS
+    ]
+    assert made["unused_by_rank"] == by_rank
     unused = sorted(set(vocab) - set(uses))
     assert made["unused"] == len(unused)
     assert made["unused_shown"] == [[drawn(vocab[token_id]), token_id] for token_id in unused[:200]]
@@ -110,48 +136,86 @@ def test_the_page_fetches_nothing_and_shows_hostile_names_as_text(browser: Brows
         shown = page.locator("#report")
         assert shown.locator(":is(script, img, link, iframe, object, a)").count() == 0
         assert shown.locator("h1").inner_text() == name
-        assert rows(page, "sources")[0][0] == name
+        [row] = made["rows"]
+        size = f"{row['bytes']:,} bytes, {row['characters']:,} characters, {row['words']} words"
+        assert page.locator("[data-name=sources] h3").text_content() == f"{name}: {size}"
         assert special in "".join(page.locator("[data-name=frequencies] .chip").all_text_contents())
         policy = page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content") or ""
         assert policy.startswith("default-src 'none'; script-src 'sha256-")
 
 
 def test_the_page_shows_the_numbers_in_plots_and_tables(browser: Browser, tmp_path: Path) -> None:
-    models = {"one": tokenizer(), "<b>two</b>": tokenizer("tiktoken").truncate(300)}
-    made = measured(models, TEXTS)
+    made = measured({"one": tokenizer(), "<b>two</b>": tokenizer("tiktoken").truncate(300)}, TEXTS)
     with opened(browser, document(made), tmp_path) as page:
         assert not page.locator("nav").is_visible()
-        assert [[row[0], *map(number, row[1:4])] for row in rows(page, "sources")] == [
-            [row["name"], row["bytes"], row["characters"], row["tokens"]] for row in made["sources"]
-        ]
-        assert [list(map(number, row[:3])) for row in rows(page, "lengths")] == [
-            [length, uses, tokens] for length, tokens, uses in made["lengths"]
-        ]
-        assert [[number(row[0]), number(row[1])] for row in rows(page, "sizes")] == [
-            [row["vocab_size"], row["tokens"]] for row in made["sizes"]
-        ]
+        for place, source in enumerate(["prose", "code", "total"]):
+            of_source = [row for row in made["rows"] if row["source"] == source]
+            assert rows(page, "sources", place) == list(map(cells, of_source))
+        total = made["rows"][-2]
+        numbers = [f"{total[name]:.2f}" for name in (PER_TOKEN[1], PER_TOKEN[0], PER_TOKEN[2])]
+        assert texts(page, ".headline b") == [*numbers, f"{total['vocabulary_used']:.1%}"]
+        widths = page.locator(".bars span span").evaluate_all("(bars) => bars.map((bar) => bar.clientWidth)")
+        most = max(row["characters_per_token"] for row in made["rows"])
+        for row, width in zip(made["rows"], widths, strict=True):
+            assert width / max(widths) == pytest.approx(row["characters_per_token"] / most, abs=0.01)
+        assert [list(map(number, row)) for row in rows(page, "lengths")] == made["lengths"]
+        for place, (_, curve) in enumerate(made["curves"]):
+            assert [[number(row[0]), number(row[1])] for row in rows(page, "sizes", place)] == [
+                [row["vocab_size"], row["tokens"]] for row in curve
+            ]
         assert [number(row[1]) for row in rows(page, "unused")] == [i for _, i in made["unused_shown"]]
-        compared = iter(made["compared"])
-        for source, *numbers in rows(page, "compared"):
-            for place in (0, 3):
-                row = next(compared)
-                assert source == row["source"]
-                assert numbers[place : place + 3] == [
-                    f"{row['tokens']:,}",
-                    f"{row['bytes_per_token']:.4f}",
-                    ratio(row["tokens_to_first"]),
-                ]
-        assert page.locator("[data-name=compared] th").all_text_contents()[4] == "<b>two</b>: tokens"
-        assert page.locator("svg polyline").count() == 2
+        assert texts(page, "[data-name=sizes] .legend li") == ["one", "<b>two</b>"]
+        assert page.locator("svg polyline:not(.dot)").count() == 4
         for line in page.locator("svg polyline").all():
-            points = [float(part) for part in (line.get_attribute("points") or "").replace(",", " ").split()]
-            assert all(0 <= x <= 720 for x in points[::2])
-            assert all(0 <= y <= 240 for y in points[1::2])
+            points = (line.get_attribute("points") or "").replace(",", " ").split()
+            assert all(-1e-9 <= float(part) <= 100 + 1e-9 for part in points)
         assert {"NaN", "Infinity"}.isdisjoint(page.locator("#report").inner_html().split())
 
 
-def ratio(value: float) -> str:
-    return "1" if value == 1 else f"{value:.4f}"
+def test_the_page_says_when_and_how_it_was_made(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, document(measured({"one": tokenizer()}, {"a": "low"})), tmp_path) as page:
+        said = "1 March 2031 · bpetite 1.2.3 · 3 bytes of text in 1 source"
+        assert page.locator("#report > p").inner_text() == said
+        assert page.locator("#report > pre").inner_text() == "bpetite report <b>"
+
+
+def test_the_plot_of_lengths_ends_at_what_99_of_100_tokens_have(browser: Browser, tmp_path: Path) -> None:
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abab", 258: b"abab" * 2}
+    tok = Tokenizer(Vocabulary(tokens, [(97, 98), (256, 256), (257, 257)]))
+    with opened(browser, document(measured({"tok": tok}, {"a": "abab"})), tmp_path) as page:
+        assert page.locator("[data-name=lengths] > p").inner_text() == (
+            "How many tokens have each length. The plot ends at 2 bytes, which 99% of the tokens have at "
+            "most; the longest has 8."
+        )
+        columns = page.locator("[data-name=lengths] rect").all()
+        heights = [float(column.get_attribute("height") or "") for column in columns]
+        assert heights == pytest.approx([0, 100, 0, 100 / 256])  # of one byte and of two, used and not used
+        assert page.locator("[data-name=unused] > p").inner_text().startswith("258 tokens (99.6%) never used")
+
+
+@pytest.mark.parametrize("width", [360, 800, 1280])
+def test_labels_of_plots_have_one_size_and_do_not_touch(browser: Browser, width: int, tmp_path: Path) -> None:
+    made = measured({"one": tokenizer(), "two": tokenizer("tiktoken")}, TEXTS)
+    ends = [{"vocab_size": size, "characters_per_token": each} for size, each in ((257, 1.0), (200_000, 5.1))]
+    made["curves"] = [("one", ends), ("two", ends)]
+    made["frequencies"] = [("one", [(1, 9_000_000), (90_000, 1)])] * 2
+    with opened(browser, document(made), tmp_path, viewport={"width": width, "height": 800}) as page:
+        for figure in page.locator(".plot").all():
+            for kind, side, length in (("below", "x", "width"), ("across", "y", "height")):
+                labels = figure.locator(f".{kind}")
+                found = labels.evaluate_all(
+                    """(all) => all.map((one) => {
+                        const text = document.createRange();
+                        text.selectNodeContents(one);
+                        const { x, y, width, height } = text.getBoundingClientRect();
+                        return { x, y, width, height, size: getComputedStyle(one).fontSize };
+                    })"""
+                )
+                assert len(found) > 1
+                assert {label["size"] for label in found} == {"12px"}
+                assert all(label["x"] >= 0 and label["x"] + label["width"] <= width for label in found)
+                for one, other in pairwise(sorted(found, key=lambda label: label[side])):
+                    assert one[side] + one[length] < other[side]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -168,7 +232,7 @@ def test_the_page_is_readable_and_fits(browser: Browser, scheme: str, width: int
 def test_nothing_to_measure_is_no_error(browser: Browser, tmp_path: Path) -> None:
     made = measured({"empty": Tokenizer.train("", 256)}, {"nothing": ""})
     with opened(browser, document(made), tmp_path) as page:
-        assert rows(page, "sources")[0][:4] == ["nothing", "0", "0", "0"]
+        assert rows(page, "sources")[0][:3] == ["empty", "0", "0.000"]
         assert "NaN" not in page.locator("#report").inner_html()
 
 
@@ -181,7 +245,9 @@ def test_the_command_writes_the_report_and_prints_its_numbers(tmp_path: Path) ->
     done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, check=True)
     rows = json.loads(done.stdout)["sources"]
     assert [row["tokens"] for row in rows[:-1]] == [tok.count(text) for text in TEXTS.values()]
-    assert inside(tmp_path / "r.html")["sources"] == rows
+    found = inside(tmp_path / "r.html")
+    assert [row["bytes_per_token"] for row in found["rows"]] == [row["bytes_per_token"] for row in rows]
+    assert found["made"]["command"] == " ".join(["bpetite", *command[3:], "--json"])
     curve = json.loads(done.stdout)["sizes"]
     assert (curve[-1]["vocab_size"], curve[-1]["tokens"]) == (tok.mergeable_vocab_size, rows[-1]["tokens"])
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
@@ -206,7 +272,7 @@ def test_the_command_compares_with_other_tokenizers(tmp_path: Path) -> None:
     )
     made = inside(tmp_path / "r.html")
     assert made["name"] == "one.json"
-    found = {(row["source"], row["tokenizer"]): row["tokens"] for row in made["compared"]}
+    found = {(row["source"], row["tokenizer"]): row["tokens"] for row in made["rows"]}
     expected = {
         (f"{source}.txt", name): model.count(text)
         for source, text in TEXTS.items()
@@ -214,6 +280,34 @@ def test_the_command_compares_with_other_tokenizers(tmp_path: Path) -> None:
     }
     sums = {("total", name): sum(n for (_, of), n in expected.items() if of == name) for name in names}
     assert found == expected | sums
-    assert json.loads(done.stdout)["compared"] == made["compared"]
+    assert json.loads(done.stdout)["compared"] == made["rows"]
     subprocess.run([*command[:4], *command[5:], "--force"], cwd=tmp_path, check=True, capture_output=True)
-    assert inside(tmp_path / "r.html")["compared"] == []
+    assert {row["tokenizer"] for row in inside(tmp_path / "r.html")["rows"]} == {names[1]}
+
+
+def test_the_date_may_be_given_so_that_the_same_file_is_made_again(tmp_path: Path) -> None:
+    tokenizer().save(tmp_path / "tok.json")
+    (tmp_path / "a.txt").write_text("low")
+    command = [
+        sys.executable,
+        "-m",
+        "bpetite",
+        "report",
+        "tok.json",
+        "--input",
+        "a.txt",
+        "--output",
+        "r.html",
+    ]
+    pages = set()
+    for _ in range(2):
+        given = {**os.environ, "SOURCE_DATE_EPOCH": "86400"}
+        subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, check=True)
+        pages.add((tmp_path / "r.html").read_bytes())
+        assert inside(tmp_path / "r.html")["made"]["date"] == "2 January 1970"
+        (tmp_path / "r.html").unlink()
+    assert len(pages) == 1
+    wrong = {**os.environ, "SOURCE_DATE_EPOCH": "today"}
+    done = subprocess.run(command, cwd=tmp_path, env=wrong, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "SOURCE_DATE_EPOCH must be a time in seconds, not 'today'" in done.stderr

@@ -839,7 +839,7 @@ def test_a_report_counts_only_tokens_that_have_a_meaning(tmp_path: Path) -> None
     tok = loaded(trained("llama"), tmp_path)
     assert tok.vocabulary.provisional
     assert unused(tok, {}) == [token_id for token_id in range(tok.vocab_size) if token_id in known_ids(tok)]
-    assert sum(count for _, count, _ in lengths(tok, {})) == len(tok.vocabulary.tokens) - len(
+    assert sum(count for _, count, *_ in lengths(tok, {})) == len(tok.vocabulary.tokens) - len(
         tok.vocabulary.provisional
     )
 

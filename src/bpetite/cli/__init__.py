@@ -93,6 +93,7 @@ def _result(name: str, arguments: Sequence[str]) -> bytes:
         os.environ["NO_COLOR"] = "1"
     if "output" in options and "force" in options:
         check_output(options.output, force=options.force)
+    options.arguments = arguments
     options.progress = Shown(quiet=options.quiet)
     with warnings.catch_warnings(), options.progress:
         warnings.simplefilter("always", RuntimeWarning)

@@ -4,6 +4,11 @@ examples:
   bpetite compare mine.json tokenizer.json --text "hello world"
   bpetite compare mine.json gpt2/ theirs.json --input german/ python/
   bpetite compare mine.json gpt2/ --input book.txt --json
+
+The ratio is to the tokens of the first. Bytes per token compare tokenizers;
+languages are compared by characters per token, as UTF-8 has one byte for a
+letter of English, but two or three for others. Tokens per word say nothing of
+languages that put no spaces between words.
 """
 
 from __future__ import annotations
@@ -45,7 +50,7 @@ def run(options: argparse.Namespace) -> Result:
 
 def _cells(rows: list[dict[str, Any]]) -> list[list[str]]:
     """Return a row for each source and tokenizer; a source is named once, the first has no ratio."""
-    cells = [["source", "tokenizer", "tokens", "bytes/token", "chars/token", "ratio"]]
+    cells = [["source", "tokenizer", "tokens", "bytes/token", "chars/token", "tokens/word", "ratio"]]
     for before, row in zip([None, *rows], rows, strict=False):
         is_first = before is None or before["source"] != row["source"]
         cells.append(
@@ -55,6 +60,7 @@ def _cells(rows: list[dict[str, Any]]) -> list[list[str]]:
                 f"{row['tokens']:,}",
                 f"{row['bytes_per_token']:.3f}",
                 f"{row['characters_per_token']:.3f}",
+                f"{row['tokens_per_word']:.3f}",
                 "" if is_first else f"{row['tokens_to_first']:.2f}x",
             ]
         )

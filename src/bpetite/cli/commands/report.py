@@ -4,16 +4,28 @@ examples:
   bpetite report tok.json --input english.txt code.txt --output report.html
   bpetite report tok.json --input wiki/ web.jsonl.zst --output report.html
   bpetite report tok.json gpt2/ --input german/ python/ --output report.html
+
+The page names the date, which SOURCE_DATE_EPOCH sets (in seconds), and the
+command that made it.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from bpetite._internal.files import write_whole
+from bpetite._internal.integers import counted
+from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_models, read_models
 from bpetite.cli.options import add_output, add_sources, measuring
 from bpetite.cli.output import Result, numbers
+
+_OF_SOURCE = ("bytes", "characters", "tokens", "bytes_per_token", "characters_per_token", "tokens_per_word")
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -29,17 +41,37 @@ def run(options: argparse.Namespace) -> Result:
     from bpetite.show.viewer.page import document
     from bpetite.show.viewer.report import report
 
+    made = _made(options.arguments)
     models = read_models(options)
-    made = report(models, tally([*models.values()], sources_of(options.input), **measuring(options)))
+    found = report(models, tally([*models.values()], sources_of(options.input), **measuring(options)), made)
     with write_whole(options.output, overwrite=options.force) as file:
-        file.write(document(made))
+        file.write(document(found))
+    of_first = [row for row in found["rows"] if row["tokenizer"] == found["name"]]
     if options.json:
         return {
-            "sources": made["sources"],
-            "unused_tokens": made["unused"],
-            "compared": made["compared"],
-            "sizes": made["sizes"],
+            "sources": [
+                {"name": row["source"], **{name: row[name] for name in _OF_SOURCE}} for row in of_first
+            ],
+            "unused_tokens": found["unused"],
+            "compared": found["rows"] if len(models) > 1 else [],
+            "sizes": found["curves"][0][1],
         }
-    rows = {row["name"]: row for row in made["sources"]}
-    measured = numbers(rows, {"tokens": ",", "bytes_per_token": ".3f"})
-    return [*measured, f"{made['unused']:,} tokens were not used"]
+    shown = {"tokens": ",", "bytes_per_token": ".3f", "characters_per_token": ".3f", "tokens_per_word": ".3f"}
+    measured = numbers({row["source"]: row for row in of_first}, shown)
+    return [*measured, f"{counted(found['unused'], 'token')} not used"]
+
+
+def _made(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the date (which may be given, to make the same file again), the version and the command."""
+    from importlib.metadata import version  # slow to import
+
+    given = os.environ.get("SOURCE_DATE_EPOCH") or time.time()
+    try:
+        day = datetime.fromtimestamp(int(given), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(f"SOURCE_DATE_EPOCH must be a time in seconds, not {given!r:.100}") from None
+    return {
+        "date": f"{day.day} {day:%B %Y}",
+        "version": version("bpetite"),
+        "command": recorded(shlex.join(["bpetite", "report", *arguments])),
+    }

@@ -11,40 +11,57 @@ from bpetite.encoding.curve import Uses, curve_of, spread
 from bpetite.patterns import pattern_name
 from bpetite.show.viewer.page import drawn
 from bpetite.tokenizer import Tokenizer
+from bpetite.vocabulary import Vocabulary
 
-_OF_SOURCE = ("name", "bytes", "characters", "tokens", "bytes_per_token")
 _UNUSED_SHOWN = 200
 _MOST_USED_SHOWN = 12
+_PARTS = 20
+"""In how many equal parts the merges are divided."""
 
 
-def report(models: Mapping[str, Tokenizer], tallied: Tallied) -> dict[str, Any]:
-    """Return the report of the first of the tokenizers, with which the others are compared."""
+def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str, str]) -> dict[str, Any]:
+    """Return the report of the first of the tokenizers, with which the others are compared.
+
+    `made` tells the date, the version and the command; all else depends on tokenizers and texts alone.
+    """
     name, tokenizer = next(iter(models.items()))
     vocabulary = tokenizer.vocabulary
-    fits = [fits[0] for fits in tallied.fits]
-    uses = {token_id: count for token_id, count in enumerate(tallied.uses[0].tolist()) if count}
-    by_use = sorted(uses.items(), key=lambda item: -item[1])
-    never = unused(tokenizer, uses)
+    uses = [{i: count for i, count in enumerate(of_ids.tolist()) if count} for of_ids in tallied.uses]
+    by_use = sorted(uses[0].items(), key=lambda item: -item[1])
+    never = unused(tokenizer, uses[0])
     return {
         "name": name,
+        "made": made,
         "facts": [
             ("Tokens", f"{tokenizer.vocab_size:,}, of which {len(tokenizer.special_tokens)} special"),
             ("Dialect", tokenizer.dialect.name),
             ("Pattern", pattern_name(tokenizer.pattern) or tokenizer.pattern),
             ("Fingerprint", tokenizer.fingerprint),
         ],
-        "sources": [{number: getattr(fit, number) for number in _OF_SOURCE} for fit in fits],
-        "compared": rows_of(models, tallied) if len(models) > 1 else [],
-        "sizes": []
-        if vocabulary.provisional
-        else curve_of(vocabulary, uses, fits[-1].bytes, fits[-1].characters),
-        "lengths": lengths(tokenizer, uses),
-        "frequencies": spread([(place, count) for place, (_, count) in enumerate(by_use, 1)]),
-        "most_used": [(drawn(tokenizer.token_bytes(i)), i, uses[i]) for i, _ in by_use[:_MOST_USED_SHOWN]],
+        "rows": rows_of(models, tallied),
+        "vocab_sizes": [model.vocab_size for model in models.values()],
+        "curves": [
+            (of_name, _curve(model, of_model, tallied))
+            for (of_name, model), of_model in zip(models.items(), uses, strict=True)
+        ],
+        "frequencies": [
+            (of_name, spread([*enumerate(sorted(of_model.values(), reverse=True), 1)]))
+            for of_name, of_model in zip(models, uses, strict=True)
+        ],
+        "lengths": lengths(tokenizer, uses[0]),
+        "most_used": [(drawn(tokenizer.token_bytes(i)), i, count) for i, count in by_use[:_MOST_USED_SHOWN]],
         "unused": len(never),
-        "unused_share": len(never) / tokenizer.vocab_size,
+        "unused_by_rank": unused_by_rank(vocabulary, uses[0]),
         "unused_shown": [(drawn(tokenizer.token_bytes(i)), i) for i in never[:_UNUSED_SHOWN]],
     }
+
+
+def _curve(tokenizer: Tokenizer, uses: Uses, tallied: Tallied) -> list[dict[str, int | float]]:
+    """Return a row for each size of vocabulary, or none where no smaller ones can be cut."""
+    total = tallied.fits[-1][0]
+    if tokenizer.vocabulary.provisional:
+        return []
+    return curve_of(tokenizer.vocabulary, uses, total.bytes, total.characters)
 
 
 def unused(tokenizer: Tokenizer, uses: Uses) -> list[int]:
@@ -54,12 +71,27 @@ def unused(tokenizer: Tokenizer, uses: Uses) -> list[int]:
     return sorted(ids.difference(uses))
 
 
-def lengths(tokenizer: Tokenizer, uses: Uses) -> list[tuple[int, int, int]]:
-    """Return rows of: token length in bytes, number of tokens with this length, number of their uses."""
+def unused_by_rank(vocabulary: Vocabulary, uses: Uses) -> list[tuple[int, int, int]]:
+    """Return rows of: first and last merge of a part of all merges, how many of its tokens were not used.
+
+    >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
+    >>> unused_by_rank(Vocabulary(tokens, [(97, 98), (256, 99)]), {257: 1})
+    [(0, 0, 1), (1, 1, 0)]
+    """
+    made = vocabulary.merge_ids
+    width = max(-(-len(made) // _PARTS), 1)
+    parts = [(start, made[start : start + width]) for start in range(0, len(made), width)]
+    return [(start, start + len(ids) - 1, sum(i not in uses for i in ids)) for start, ids in parts]
+
+
+def lengths(tokenizer: Tokenizer, uses: Uses) -> list[tuple[int, int, int, int]]:
+    """Return rows of: token length in bytes, how many tokens have it, how many are unused, number of uses."""
     there: Counter[int] = Counter()
+    never: Counter[int] = Counter()
     used: Counter[int] = Counter()
     for token_id, token in tokenizer.vocabulary.tokens.items():
         if token_id not in tokenizer.vocabulary.provisional:
             there[len(token)] += 1
+            never[len(token)] += token_id not in uses
             used[len(token)] += uses.get(token_id, 0)
-    return [(length, there[length], used[length]) for length in sorted(there)]
+    return [(length, there[length], never[length], used[length]) for length in sorted(there)]

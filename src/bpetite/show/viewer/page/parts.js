@@ -42,7 +42,7 @@ function chip({ runs, hex, special }, kind = "chip") {
 
 /** Makes a row of a table; each cell is a number, a text or a node. */
 function rowOf(cells, kind = "td") {
-  const shown = (cell) => (typeof cell !== "number" ? cell : Number.isInteger(cell) ? number(cell) : cell.toFixed(4));
+  const shown = (cell) => (typeof cell !== "number" ? cell : Number.isInteger(cell) ? number(cell) : cell.toFixed(3));
   return element("tr", {}, ...cells.map((cell) => element(kind, {}, shown(cell))));
 }
 

@@ -1,30 +1,42 @@
-// The report: what texts say about a tokenizer, in tables, bars and lines. The numbers come with the page.
+// The report: what texts say about a tokenizer, in plots, bars and tables. The numbers come with the page.
 
 const SVG = "http://www.w3.org/2000/svg";
+const PERCENT = { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 };
+const percent = (share) => share.toLocaleString("en-US", PERCENT);
+const HEADS = ["tokens", "bytes per token", "characters per token", "tokens per word"];
+const perToken = (row) => [row.bytes_per_token, row.characters_per_token, row.tokens_per_word ?? []].flat().map((value) => value.toFixed(3));
 
 function showReport(report) {
-  const share = (100 * report.unused_share).toFixed(1);
-  const size = { label: "vocabulary size", low: report.sizes[0]?.vocab_size, logarithmic: true };
+  const total = report.rows.findLast((row) => row.tokenizer === report.name);
+  const bySource = [...Map.groupBy(report.rows, (row) => row.source)];
+  const names = bySource[0][1].map((row) => row.tokenizer);
   const tokenRows = (rows) => rows.map(([token, id, ...uses]) => [chip(token), String(id), ...uses]);
   byId("report").hidden = false;
   byId("report").append(
     element("h1", {}, report.name),
+    element("p.soft", {}, `${report.made.date} · bpetite ${report.made.version} · ${plural(total.bytes, "byte")} of text in ${plural(Math.max(bySource.length - 1, 1), "source")}`),
+    element("pre.card", {}, report.made.command),
+    headline(total),
     factsOf(report.facts),
-    section("sources", "Compression by source", "How much text one token stands for in each source. More is denser.",
-      withBars(["source", "bytes", "characters", "tokens", "bytes per token"],
-        report.sources.map((source) => [source.name, source.bytes, source.characters, source.tokens, source.bytes_per_token]), 4)),
-    report.compared.length ? comparison(report.compared) : "",
-    !report.sizes.length ? "" : section("sizes", "Bytes per token by vocabulary size",
-      "What every smaller vocabulary, cut from this one, would have given. Where the line flattens, more tokens buy little.",
-      linePlot(size, { label: "bytes per token", low: 0 }, report.sizes.map((row) => [row.vocab_size, row.bytes_per_token])),
-      folded(tableOf(["vocabulary size", "tokens", "bytes per token", "characters per token"], report.sizes.map(Object.values)))),
-    section("lengths", "Token lengths", "How long the tokens are.",
-      withBars(["bytes in a token", "uses", "tokens"], report.lengths.map(([length, tokens, uses]) => [length, uses, tokens]), 2)),
+    section("sources", "Compression by source",
+      "Longer bars are denser. Characters compare languages; bytes do not, as UTF-8 has one for a letter of English, but two or three for others.",
+      bars(bySource, names),
+      folded(...bySource.map(([source, rows]) => sourceTable(source, rows)))),
+    section("sizes", "Characters per token by vocabulary size",
+      "What smaller vocabularies, cut from these by leaving out their last merges, would have given. Where a line flattens, more tokens buy little.",
+      legend(names), sizesPlot(report.curves, report.vocab_sizes, bySource.at(-1)[1]),
+      folded(...report.curves.filter(([, rows]) => rows.length).map(([name, rows]) =>
+        named(name, tableOf(["vocabulary size", "tokens", "bytes per token", "characters per token"], rows.map(({ vocab_size, tokens, ...each }) => [vocab_size, tokens, ...perToken(each)])))))),
+    section("lengths", "Token lengths", lengthsCaption(report.lengths),
+      legend(["used", "not used"], ["s0", "unused"]), lengthsPlot(report.lengths),
+      folded(tableOf(["bytes in a token", "tokens", "not used", "uses"], report.lengths))),
     section("frequencies", "How often tokens are used", "The most used first, both axes logarithmic.",
-      linePlot({ label: "place by use", low: 1, logarithmic: true }, { label: "uses", low: 1, logarithmic: true }, report.frequencies),
-      folded(tableOf(["token", "id", "uses"], tokenRows(report.most_used)), tableOf(["place", "uses"], report.frequencies))),
+      legend(names),
+      linePlot({ label: "place by use", low: 1, logarithmic: true }, { label: "uses", low: 1, logarithmic: true }, report.frequencies.map(([, points]) => points)),
+      folded(tableOf(["token", "id", "uses"], tokenRows(report.most_used)), tableOf(["place", "uses"], report.frequencies[0][1]))),
     section("unused", "Unused tokens",
-      `${plural(report.unused, "token")} (${share} %) never used on this text; the table shows up to ${report.unused_shown.length}.`,
+      `${plural(report.unused, "token")} (${percent(1 - total.vocabulary_used)}) never used in these texts.`,
+      report.unused_by_rank.length ? unusedPlot(report.unused_by_rank) : "",
       folded(tableOf(["token", "id"], tokenRows(report.unused_shown)))),
   );
 }
@@ -34,35 +46,125 @@ const section = (name, heading, about, ...parts) =>
 
 const folded = (...tables) => element("details", {}, element("summary.soft", {}, "Numbers"), ...tables);
 
-/** A row for each source, and three columns for each tokenizer. */
-function comparison(rows) {
-  const names = [...new Set(rows.map((row) => row.tokenizer))];
-  const bySource = Map.groupBy(rows, (row) => row.source);
-  return section("compared", "Beside other tokenizers", `How many tokens each tokenizer needs; the ratio is to ${names[0]}. Less is denser.`,
-    tableOf(["source", ...names.flatMap((name) => [`${name}: tokens`, "bytes per token", "ratio"])],
-      [...bySource].map(([source, found]) => [source, ...found.flatMap((row) => [row.tokens, row.bytes_per_token, row.tokens_to_first])])));
+const named = (name, table) => element("div", {}, element("h3", {}, name), table);
+
+const headline = (row) =>
+  element("ul.headline", {}, ...[[row.characters_per_token.toFixed(2), "characters per token"], [row.bytes_per_token.toFixed(2), "bytes per token"],
+    [row.tokens_per_word.toFixed(2), "tokens per word"], [percent(row.vocabulary_used), "of the vocabulary used"]]
+    .map(([value, of]) => element("li", {}, element("b", {}, value), ` ${of}`)));
+
+/** Says which colour is whose; one alone needs no legend. */
+const legend = (names, colours = names.map((_, place) => colour(place))) =>
+  names.length < 2 ? "" : element("ul.legend", {}, ...names.map((name, place) => element("li", {}, element(`span.swatch.${colours[place]}`), name)));
+
+const colour = (place) => `s${place % 6}`;
+
+/** The numbers of a source, a row for each tokenizer. */
+function sourceTable(source, rows) {
+  const size = `${source}: ${plural(rows[0].bytes, "byte")}, ${plural(rows[0].characters, "character")}, ${plural(rows[0].words, "word")}`;
+  return named(size, tableOf(["tokenizer", ...HEADS, "ratio"], rows.map((row) => [row.tokenizer, row.tokens, ...perToken(row), `${row.tokens_to_first.toFixed(2)}×`])));
 }
 
-/** A table, with a bar beside each number of a column. */
-function withBars(heads, rows, column) {
-  const max = Math.max(...rows.map((row) => row[column])) || 1;
-  return tableOf([...heads, ""], rows.map((row) => [...row, element("progress", { value: row[column], max })]));
+/** A bar for each source and tokenizer. */
+function bars(bySource, names) {
+  const most = Math.max(...bySource.flatMap(([, rows]) => rows.map((row) => row.characters_per_token))) || 1;
+  const many = names.length > 1;
+  return element("div.bars", {}, ...bySource.flatMap(([source, rows]) => [
+    many ? element("h3", {}, source) : "",
+    ...rows.flatMap((row, place) => [
+      element("span", {}, many ? row.tokenizer : source),
+      element("span", {}, element(`span.${colour(place)}`, { style: `width: ${(100 * row.characters_per_token) / most}%` })),
+      element("span", {}, row.characters_per_token.toFixed(2)),
+    ]),
+  ]));
+}
+
+/** A line for each tokenizer, which ends at its own size; a vocabulary without smaller ones is a dot. */
+function sizesPlot(curves, sizes, totals) {
+  const lines = curves.map(([, rows], place) => {
+    const itself = { vocab_size: sizes[place], ...totals[place] };
+    return (rows.length ? rows : [itself]).map((row) => [row.vocab_size, row.characters_per_token]);
+  });
+  const low = Math.min(...lines.map(([[size]]) => size));
+  return linePlot({ label: "vocabulary size", low, logarithmic: true }, { label: "characters per token", low: 0 }, lines);
+}
+
+/** The shortest length that 99% of the tokens have at most. */
+function usualLength(rows) {
+  const all = rows.reduce((sum, [, tokens]) => sum + tokens, 0);
+  let sum = 0;
+  return rows.find(([, tokens]) => (sum += tokens) >= 0.99 * all)?.[0] ?? 1;
+}
+
+function lengthsCaption(rows) {
+  const [usual, longest] = [usualLength(rows), rows.at(-1)?.[0] ?? 1];
+  const cut = usual < longest ? ` The plot ends at ${plural(usual, "byte")}, which 99% of the tokens have at most; the longest has ${number(longest)}.` : "";
+  return `How many tokens have each length.${cut}`;
+}
+
+function lengthsPlot(rows) {
+  const columns = [];
+  for (const [length, tokens, unused] of rows) if (length <= usualLength(rows)) columns.push([length, 1, tokens - unused, unused]);
+  return columnPlot({ label: "bytes in a token", low: 0.5, high: usualLength(rows) + 0.5 }, "tokens", columns);
+}
+
+function unusedPlot(parts) {
+  const columns = parts.map(([first, last, unused]) => [(first + last + 1) / 2, last - first + 1, 0, unused]);
+  return columnPlot({ label: "rank of the merge", low: 0, high: parts.at(-1)[1] + 1 },
+    `unused tokens among each ${plural(parts[0][1] + 1, "merge")}`, columns);
+}
+
+/** Draws columns `[middle, width, below, above]`, two values on each other. */
+function columnPlot(x, label, columns) {
+  const y = { label, low: 0, high: Math.max(1, ...columns.map(([, , below, above]) => below + above)) };
+  const rectangle = (middle, width, from, to, kind) => {
+    const left = 100 * shareOf(x, middle - 0.4 * width);
+    return drawing("rect", { class: kind, x: left, width: 100 * shareOf(x, middle + 0.4 * width) - left, y: 100 * (1 - shareOf(y, to)), height: 100 * shareOf(y, to - from) });
+  };
+  return plot(x, y, columns.flatMap(([middle, width, below, above]) => [
+    rectangle(middle, width, 0, below, "s0"), rectangle(middle, width, below, below + above, "unused")]));
+}
+
+/** Draws lines of points, a dot at the end of each. */
+function linePlot(x, y, lines) {
+  x.high = Math.max(x.low + 1, ...lines.flat().map(([value]) => value));
+  y.high = Math.max(y.low + 1, ...lines.flat().map(([, value]) => value));
+  const points = (line) => line.map(([px, py]) => `${100 * shareOf(x, px)},${100 * (1 - shareOf(y, py))}`).join(" ");
+  return plot(x, y, lines.flatMap((line, place) => !line.length ? [] : [
+    drawing("polyline", { class: `dot ${colour(place)}`, points: points([line.at(-1), line.at(-1)]) }),
+    drawing("polyline", { class: colour(place), points: points(line) })]).reverse());
 }
 
 /**
- * Draws a line over two axes `{ label, low, logarithmic }`. They end at the highest values; what they
- * reach from and to stands below, and all numbers in the tables.
+ * A plot with axes `{ label, low, high, logarithmic }`. The shapes are stretched to the width of the page;
+ * labels are texts around them, which keep their size.
  */
-function linePlot(x, y, points) {
-  x.high = Math.max(x.low + 1, ...points.map(([value]) => value));
-  y.high = Math.max(y.low + 1, ...points.map(([, value]) => value));
-  const line = document.createElementNS(SVG, "polyline");
-  line.setAttribute("points", points.map(([px, py]) => `${720 * shareOf(x, px)},${240 * (1 - shareOf(y, py))}`).join(" "));
-  const plot = document.createElementNS(SVG, "svg");
-  plot.setAttribute("viewBox", "0 0 720 240");
-  plot.append(line);
-  const reach = ({ label, low, high }) => `${label}, from ${short(low)} to ${short(high)}`;
-  return element("figure", {}, plot, element("figcaption.soft", {}, `Upwards: ${reach(y)}. To the right: ${reach(x)}.`));
+function plot(x, y, shapes) {
+  const mark = (kind, side, axis) => (value) => element(`span.${kind}`, { style: `${side}: ${100 * shareOf(axis, value)}%` }, short(value));
+  const drawn = drawing("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": `${y.label} by ${x.label}` });
+  drawn.append(...shapes);
+  return element("figure.plot", {},
+    element("p", {}, y.label),
+    element("div", {}, ...marksOf(y).map(mark("across", "bottom", y)), ...marksOf(x).map(mark("below", "left", x)), drawn),
+    element("figcaption", {}, x.label));
+}
+
+function drawing(kind, attributes) {
+  const made = document.createElementNS(SVG, kind);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+/** Round values along an axis. */
+function marksOf({ low, high, logarithmic }) {
+  const powers = [];
+  for (let power = 1; logarithmic && power <= high; power *= 10) powers.push(...(high / low > 3000 ? [power] : [power, 3 * power]));
+  const found = powers.filter((value) => value >= low && value <= high);
+  if (found.length > 1) return found;
+  const rough = (high - low) / 5;
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = unit * [1, 2, 5, 10].find((times) => times * unit >= rough);
+  return Array.from({ length: 7 }, (_, place) => (Math.ceil(low / step) + place) * step).filter((value) => value <= high);
 }
 
 /** The place of a value on an axis, from 0 to 1. */
@@ -70,4 +172,7 @@ function shareOf({ low, high, logarithmic }, value) {
   return logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
 }
 
-const short = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 2 });
+const short = (value) => {
+  const [unit, name] = value >= 1e6 ? [1e6, "M"] : value >= 1e3 ? [1e3, "k"] : [1, ""];
+  return `${(value / unit).toLocaleString("en-US", { maximumFractionDigits: 1 })}${name}`;
+};
