@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bpetite._internal.arguments import on_command_line
+from bpetite._internal.integers import counted
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import text_argument
@@ -26,6 +27,7 @@ from bpetite.encoding.display import ShownToken, visible
 from bpetite.encoding.explain import Explainer
 from bpetite.patterns import pattern_name
 from bpetite.tokenizer import Tokenizer
+from bpetite.vocabulary import Vocabulary
 
 _LONGEST = 10
 _MERGES = 5
@@ -84,6 +86,7 @@ def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:
         "pattern_way": tokenizer.pattern_way,
         "vocab_size": tokenizer.vocab_size,
         "mergeable_vocab_size": tokenizer.mergeable_vocab_size,
+        "kinds": _kinds(vocabulary),
         "merges": len(vocabulary.merges),
         "special_tokens": dict(vocabulary.special_tokens),
         "whole_pretoken_first": vocabulary.whole_pretoken_first,
@@ -94,6 +97,18 @@ def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:
         "first_merges": [_merge(explainer, rank) for rank in ranks[:_MERGES]],
         "last_merges": [_merge(explainer, rank) for rank in ranks[_MERGES:][-_MERGES:]],
     }
+
+
+def _kinds(vocabulary: Vocabulary) -> dict[str, int]:
+    """Count the tokens of each kind."""
+    ones = {token_id for token_id, token in vocabulary.tokens.items() if len(token) == 1}
+    kinds = {
+        "bytes": len(ones),
+        "merged": len(set(vocabulary.merge_ids) - ones - set(vocabulary.provisional)),
+        "special": len(vocabulary.special_tokens),
+        "only decoded": len(vocabulary.decode_only),
+    }
+    return {kind: number for kind, number in kinds.items() if number or kind != "only decoded"}
 
 
 def _token(explainer: Explainer, token_id: int) -> dict[str, Any]:
@@ -109,14 +124,14 @@ def _merge(explainer: Explainer, rank: int) -> dict[str, Any]:
 
 def _text(facts: dict[str, Any]) -> list[str]:
     specials = facts["special_tokens"]
-    merged = f"256 bytes, {facts['mergeable_vocab_size'] - 256:,} merged, {len(specials)} special"
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts["kinds"].items())
     as_whole = "a pretoken that is itself a token gets that token's id without merging"
     said = [
         ("dialect", facts["dialect"]),
         ("rules", _named(facts["rules"])),
         ("pattern", facts["pattern_name"] or _cut(facts["pattern"], _PATTERN, " (--json has all)")),
         ("cut by", WAYS[facts["pattern_way"]]),
-        ("size", f"{facts['vocab_size']:,} tokens: {merged}; {facts['merges']:,} merges"),
+        ("size", f"{facts['vocab_size']:,} tokens: {kinds}; {facts['merges']:,} merges"),
         ("specials", _some({visible(text.encode()): token_id for text, token_id in specials.items()})),
         ("fingerprint", facts["fingerprint"]),
         ("note", as_whole if facts["whole_pretoken_first"] else ""),
@@ -180,21 +195,17 @@ def _token_text(explainer: Explainer, facts: dict[str, Any]) -> list[str]:
         kind = "a special token, matched literally in the text"
     shown = [
         f"token {facts['id']}  {_quoted(facts)}",
-        f"{_number(facts['length'], 'byte')}: {_cut(facts['bytes'])}",
+        f"{counted(facts['length'], 'byte')}: {_cut(facts['bytes'])}",
         kind,
     ]
     if longer := facts["part_of"]:
         some = "  ".join(_quoted(_token(explainer, own), _IN_PAIRS) for own in longer[:_LONGER])
-        shown += textwrap.wrap(f"part of {_number(len(longer), 'longer token')}: {some}", 80)
+        shown += textwrap.wrap(f"part of {counted(len(longer), 'longer token')}: {some}", 80)
     if facts["steps"]:
         shown += ["", f"{'rank':>8}  after the merge"]
         for step in [{"rank": "", "ids": facts["start"]}, *facts["steps"]]:
             shown.append(f"{step['rank']:>8}  {_in_line(explainer, step['ids'])}")
     return shown
-
-
-def _number(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _longer(explainer: Explainer, token_id: int) -> list[int]:
