@@ -4,10 +4,11 @@ use pyo3::Borrowed;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString};
+use pyo3::types::{PyBool, PyBytes, PyString};
 
 use super::decode::Drops;
 use crate::encode::{Special, Trim, Unit};
+use crate::error::{Error, Result};
 use crate::merge::TieBreak;
 
 /// The type of the ids in an array.

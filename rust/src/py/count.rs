@@ -9,9 +9,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
 
-use super::arguments::Threads;
+use super::arguments::{Threads, bytes_of};
 use super::columns::TextColumn;
-use super::texts::bytes_of;
 use super::{PyWatch, calls, raised};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;

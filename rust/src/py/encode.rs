@@ -24,9 +24,8 @@ use super::workspace::with_workspace;
 use super::{PyWatch, items};
 use crate::encode::{
     self, AddedToken, Choice, ChoicePart, Choices, Count, Definition, Encoded, Id, Special, Stages, Trim,
-    Unit, Unknown, Workspace,
+    Unit, Unknown,
 };
-use crate::error::Error;
 use crate::memory;
 use crate::watch::{Pulse, Unwatched, Watch};
 

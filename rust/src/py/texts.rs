@@ -12,7 +12,7 @@ use super::arguments::{bytes_of, checked, kind_of};
 use super::columns::TextColumn;
 use super::{items, raised};
 use crate::encode::{ChoicePart, Special, TextSource};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory;
 
 /// An argument that is one text. What is not is refused with the same words by every function.
