@@ -118,7 +118,7 @@ class TokenPane {
     const token = this.tokens[id];
     const kind = `token.c${place % COLOURS}`;
     const shown = chip(this.mode === "ids" ? { ...token, runs: [id] } : token, kind);
-    const made = this.mode === "table" ? rowOf([place, id, this.spans[place]?.join("–") ?? "", shown, token.hex]) : shown;
+    const made = this.mode === "table" ? rowOf([place, id, this.spans[place]?.map(number).join("–") ?? "", shown, token.hex]) : shown;
     made.dataset.place = place;
     made.tabIndex = -1;
     made.classList.toggle("differs", Boolean(this.differs[place]));

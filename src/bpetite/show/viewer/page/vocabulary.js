@@ -41,7 +41,7 @@ function startVocabulary(models) {
 
 function foundRow(token, tokens, choose) {
   const { id, rank, hex, pair, special, uses } = token;
-  const parts = pair ? element("span", {}, chip(tokens[pair[0]]), " + ", chip(tokens[pair[1]])) : special ? "special" : "–";
+  const parts = pair ? element("span.sum", {}, chip(tokens[pair[0]]), " + ", chip(tokens[pair[1]])) : special ? "special" : "–";
   const row = rowOf([button(String(id)), rank ?? "–", chip(token), parts, hex.split(" ").length, uses]);
   row.dataset.id = id;
   row.addEventListener("click", () => choose(row)); // of the button, too
