@@ -15,6 +15,7 @@ from bpetite import Tokenizer
 from bpetite.show.viewer.answers import Model
 from bpetite.show.viewer.page import document
 from bpetite.show.viewer.server import LARGEST_BODY, Viewer
+from bpetite.vocabulary import Vocabulary
 from viewing import running
 
 
@@ -249,3 +250,24 @@ def test_search_finds_by_text_by_bytes_and_by_id(viewer: Viewer, small: Tokenize
     assert found("id", "258") == [258]
     assert found("id", "97 - 99") == [97, 98, 99]
     assert found("text", "no such token") == []
+
+
+def test_the_vocabulary_of_characters_opens_at_the_first_merge_of_two_of_them() -> None:
+    """SentencePiece has characters where others have bytes, and tokens that only decoding gives."""
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {
+        256: "é".encode(),
+        257: "日".encode(),
+        258: b"ab",
+    }
+    merges = [(195, 169), (400, 165), (97, 98)]
+    vocabulary = Vocabulary(
+        {**tokens, 400: "日".encode()[:2]},
+        [(230, 151), *merges],
+        merge_ids=[400, 256, 257, 258],
+        irregular=True,
+        provisional=[400],
+        decode_only={300: b"never"},
+    )
+    found = Model("characters", Tokenizer(vocabulary)).vocabulary("text", "", "rank", "", 0)
+    assert found["total"] == vocabulary.vocab_size == 260
+    assert found["rows"][0]["id"] == 258

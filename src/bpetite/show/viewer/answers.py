@@ -108,15 +108,20 @@ class Model:
         """Every token by id, special ones included."""
         vocabulary = self.tokenizer.vocabulary
         specials = {token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()}
-        tokens = {**vocabulary.tokens, **specials}.items()
+        tokens = {**vocabulary.tokens, **vocabulary.decode_only, **specials}.items()
         return sorted(item for item in tokens if item[0] not in vocabulary.provisional)
 
     @cached_property
     def _rank_of_made(self) -> dict[int, int]:
-        """The rank of the first merge that makes a token, by its id."""
+        """The rank of the first merge that makes a token, by its id.
+
+        SentencePiece has characters where others have bytes: merges that put one together do not count.
+        """
+        vocabulary = self.tokenizer.vocabulary
         ranks: dict[int, int] = {}
-        for rank, made in enumerate(self.tokenizer.vocabulary.merge_ids):
-            ranks.setdefault(made, rank)
+        for rank, made in enumerate(vocabulary.merge_ids):
+            if not vocabulary.provisional or len(vocabulary.tokens[made].decode("utf-8", "replace")) > 1:
+                ranks.setdefault(made, rank)
         return ranks
 
     def vocabulary(self, by: str, query: str, sort: str, text: str, first: int) -> Answer:
