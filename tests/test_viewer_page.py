@@ -597,6 +597,7 @@ def test_three_models_stand_side_by_side_and_mark_what_not_all_cut_alike(
         boxes = [pane.bounding_box() for pane in page.locator(".tokens").all()]
         assert len({box["y"] for box in boxes if box}) == 1
         assert sum(box["width"] for box in boxes if box) > 0.9 * 1180, "nothing is lost at the side"
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 1280 for box in boxes if box)
         page.locator(".tokens").nth(2).locator(".token").first.click()
         assert told_id(page) == ord("t")
         assert page.locator("#token-details").is_visible()

@@ -50,7 +50,7 @@ function startTokens(models, watch) {
   input.addEventListener("input", () => encode(null, input.value.length > LARGE ? 250 : 30));
   input.addEventListener("paste", (event) => pasteLong(event, input));
   byId("show").addEventListener("change", draw);
-  byId("panes").parentElement.classList.toggle("below", comparing);
+  byId("panes").parentElement.classList.toggle("comparing", comparing);
   byId("comparing").hidden = !comparing;
   byId("panes").append(...panes.map((pane) => element("article", {}, pane.summary, pane.body)));
   input.value = SAMPLE;
