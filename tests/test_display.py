@@ -1,7 +1,9 @@
 """Tokens that are looked at: in a notebook, in a terminal, in plain text."""
 
 import re
+import sys
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import IPython.core.formatters
@@ -111,3 +113,24 @@ def test_a_comparison_is_a_table() -> None:
     assert [(row["tokenizer"], row["tokens"], row["bytes"]) for row in rows] == [("a", 2, 5), ("small", 5, 5)]
     with pytest.raises(ValueError, match="there is no tokenizer to compare"):
         compare(text="ab")
+
+
+def test_a_notebook_sees_progress_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from IPython.core.displaypub import CapturingDisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    (tmp_path / "a.txt").write_text(CORPUS * 50, "utf-8")
+    config = Config()
+    config.HistoryManager.enabled = False
+    shell = InteractiveShell.instance(config=config)
+    published: Any = CapturingDisplayPublisher()  # type: ignore[no-untyped-call]  # it has no annotations
+    monkeypatch.setattr(shell, "display_pub", published)
+    monkeypatch.setitem(sys.modules, "ipykernel", shell)
+    Tokenizer.train_from_files(tmp_path / "a.txt", 400, progress=True)
+    InteractiveShell.clear_instance()
+    texts = [output["data"]["text/plain"] for output in published.outputs]
+    assert texts[0] == texts[-1] == ""
+    assert any("counting" in text and "100%" in text for text in texts)
+    assert any("merging" in text for text in texts)
+    assert not any("\x1b" in text for text in texts)

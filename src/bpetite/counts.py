@@ -19,7 +19,7 @@ from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
 from bpetite._internal import counts_file
 from bpetite._internal.arguments import Name, several, shortened, worded
-from bpetite._internal.integers import integer, number_with_unit
+from bpetite._internal.integers import counted, integer, number_with_unit
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts
@@ -435,7 +435,8 @@ class Counts:
 
     def __repr__(self) -> str:
         return (
-            f"Counts({len(self):,} distinct pretokens, {self.total:,} in all, {self.documents:,} documents)"
+            f"Counts({counted(len(self), 'distinct pretoken')}, {self.total:,} in all, "
+            f"{counted(self.documents, 'document')})"
         )
 
 

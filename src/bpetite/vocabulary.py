@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VERSION, Pair
 from bpetite._engine import complete_tokens
 from bpetite._internal.arguments import check_type, several
-from bpetite._internal.integers import integer
+from bpetite._internal.integers import counted, integer
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, checked, normalizing, steps_in
 
@@ -369,8 +369,8 @@ class Vocabulary:
     def __repr__(self) -> str:
         """Return a single line, without the tokens."""
         return (
-            f"Vocabulary({len(self.tokens):,} tokens, {len(self.merges):,} merges, "
-            f"{len(self.special_tokens)} special tokens, fingerprint {self.fingerprint[:12]})"
+            f"Vocabulary({counted(len(self.tokens), 'token')}, {counted(len(self.merges), 'merge')}, "
+            f"{counted(len(self.special_tokens), 'special token')}, fingerprint {self.fingerprint[:12]})"
         )
 
     @property

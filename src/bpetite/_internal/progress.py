@@ -8,7 +8,7 @@ import sys
 import textwrap
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from bpetite._internal.integers import counted
 from bpetite._internal.types import Progress
@@ -38,7 +38,8 @@ class Shown:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._is_drawn = not quiet and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+        self._cell = _Cell() if not quiet and "ipykernel" in sys.modules else None
+        self._is_drawn = self._cell is not None or (not quiet and sys.stderr.isatty())
         self._bars: Bars | None = None
         self._bar_of: dict[str, int] = {}
         self._documents = ""
@@ -48,7 +49,9 @@ class Shown:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        if self._bars is not None:
+        if self._cell is not None:
+            self._cell.show("")
+        elif self._bars is not None:
             self._bars.stop()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
@@ -71,7 +74,8 @@ class Shown:
     def _draw(self, stage: str, done: int, total: int) -> None:
         if self._bars is None:
             self._bars = _bars()
-            self._bars.start()
+            if self._cell is None:
+                self._bars.start()
         if stage not in self._bar_of:
             self._bar_of[stage] = self._bars.add_task(stage, amount="")
         task = self._bars.tasks[self._bar_of[stage]]
@@ -80,6 +84,10 @@ class Shown:
         if stage == "merging":
             amount = f"{done:,}, {speed:,.0f}/s"
         self._bars.update(task.id, completed=done, total=total or None, amount=amount)
+        if self._cell is not None:
+            with self._bars.console.capture() as drawn:
+                self._bars.console.print(self._bars.get_renderable())
+            self._cell.show(drawn.get())
 
     def _say_note(self) -> None:
         if self.note is not None:
@@ -89,6 +97,18 @@ class Shown:
     def _say(self, line: str) -> None:
         if not self._quiet:
             tell(line)
+
+
+class _Cell:
+    """The output of a notebook's cell: a text that is drawn anew, as live bars need more packages there."""
+
+    def __init__(self) -> None:
+        from IPython.display import display  # a notebook has it
+
+        self._shown: Any = display({"text/plain": ""}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+
+    def show(self, text: str) -> None:
+        self._shown.update({"text/plain": text}, raw=True)
 
 
 def _bars() -> Bars:
@@ -101,7 +121,7 @@ def _bars() -> Bars:
         "{task.percentage:3.0f}%",
         "{task.fields[amount]}",
         progress.TimeRemainingColumn(elapsed_when_finished=True),
-        console=Console(stderr=True),
+        console=Console(stderr=True, force_jupyter=False),
         transient=True,
     )
 

@@ -1,4 +1,4 @@
-"""Look at a tokenizer, or at several side by side, in a browser. Only this machine can see it.
+"""Look at a tokenizer, or at several, in a browser. Only this machine can see it.
 
 examples:
   bpetite view tok.json
