@@ -9,11 +9,12 @@ import argparse
 import math
 import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.json import naming
-from bpetite._internal.names import last_part, recorded
+from bpetite._internal.names import recorded
 from bpetite._internal.progress import tell
 from bpetite.cli.options import add_choice, add_special_tokens, text_argument
 from bpetite.formats import loading
@@ -66,7 +67,7 @@ def read_model(options: argparse.Namespace, path: str | None = None, *, must_agr
 
 
 def read_models(options: argparse.Namespace) -> dict[str, Tokenizer]:
-    """Read the tokenizers of a command by short names; repeated names get a number.
+    """Read the tokenizers of a command by short names; a path that is given again gets a number.
 
     Given options must agree with at least one of them.
     """
@@ -74,7 +75,7 @@ def read_models(options: argparse.Namespace) -> dict[str, Tokenizer]:
     refused: list[ValueError] = []
     for path in options.models:
         tokenizer = read_model(options, path, must_agree=False)
-        name = name_of(path)
+        name = name_of(path, options.models)
         tokenizers[f"{name} ({len(tokenizers) + 1})" if name in tokenizers else name] = tokenizer
         try:
             with naming(path):
@@ -86,9 +87,19 @@ def read_models(options: argparse.Namespace) -> dict[str, Tokenizer]:
     return tokenizers
 
 
-def name_of(path: str) -> str:
-    """Return the last part of a path, the short name of a tokenizer."""
-    return recorded(last_part(os.path.normpath(path)))
+def name_of(path: str, among: Sequence[str] = ()) -> str:
+    """Return the last part of a path; where other paths end alike, the folders that tell it from them.
+
+    >>> paths = ["llama/tokenizer.json", "a/qwen/tokenizer.json", "b/qwen/tokenizer.json", "tok.json"]
+    >>> [name_of(path, paths) for path in paths]
+    ['llama', 'a/qwen', 'b/qwen', 'tok.json']
+    """
+    split = [os.path.normpath(one).split(os.path.sep) for one in (path, *among)]
+    others = [parts for parts in split if parts != split[0]]
+    count, most = 1, len(split[0])
+    while count < most and any(parts[-count:] == split[0][-count:] for parts in others):
+        count += 1
+    return recorded(os.path.sep.join(split[0][-count : most - (count > 1)]))
 
 
 def _special_tokens(options: argparse.Namespace) -> dict[str, int] | list[str] | None:

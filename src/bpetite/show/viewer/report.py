@@ -28,7 +28,8 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str,
     vocabulary = tokenizer.vocabulary
     uses = [{i: count for i, count in enumerate(of_ids.tolist()) if count} for of_ids in tallied.uses]
     by_use = sorted(uses[0].items(), key=lambda item: -item[1])
-    never = unused(tokenizer, uses[0])
+    never = [(tokenizer.token_bytes(i), i) for i in unused(tokenizer, uses[0])]
+    longest = sorted(never, key=lambda token: (-len(token[0]), token[1]))
     return {
         "name": name,
         "made": made,
@@ -52,7 +53,7 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str,
         "most_used": [(drawn(tokenizer.token_bytes(i)), i, count) for i, count in by_use[:_MOST_USED_SHOWN]],
         "unused": len(never),
         "unused_by_rank": unused_by_rank(vocabulary, uses[0]),
-        "unused_shown": [(drawn(tokenizer.token_bytes(i)), i) for i in never[:_UNUSED_SHOWN]],
+        "unused_shown": [(drawn(token), i) for token, i in longest[:_UNUSED_SHOWN]],
     }
 
 

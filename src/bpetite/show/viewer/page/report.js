@@ -3,7 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const PERCENT = { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 };
 const percent = (share) => share.toLocaleString("en-US", PERCENT);
-const HEADS = ["tokens", "bytes per token", "characters per token", "tokens per word"];
+const HEADS = ["tokens", "bytes per token", "chars per token", "tokens per word"];
 const perToken = (row) => [row.bytes_per_token, row.characters_per_token, row.tokens_per_word ?? []].flat().map((value) => value.toFixed(3));
 
 function showReport(report) {
@@ -26,7 +26,7 @@ function showReport(report) {
       "What smaller vocabularies, cut from these by leaving out their last merges, would have given. Where a line flattens, more tokens buy little.",
       legend(names), sizesPlot(report.curves, report.vocab_sizes, bySource.at(-1)[1]),
       folded(...report.curves.filter(([, rows]) => rows.length).map(([name, rows]) =>
-        named(name, tableOf(["vocabulary size", "tokens", "bytes per token", "characters per token"], rows.map(({ vocab_size, tokens, ...each }) => [vocab_size, tokens, ...perToken(each)])))))),
+        named(name, tableOf(["vocabulary size", ...HEADS.slice(0, 3)], rows.map(({ vocab_size, tokens, ...each }) => [vocab_size, tokens, ...perToken(each)])))))),
     section("lengths", "Token lengths", lengthsCaption(report.lengths),
       legend(["used", "not used"], ["s0", "unused"]), lengthsPlot(report.lengths),
       folded(tableOf(["bytes in a token", "tokens", "not used", "uses"], report.lengths))),
@@ -37,7 +37,8 @@ function showReport(report) {
     section("unused", "Unused tokens",
       `${plural(report.unused, "token")} (${percent(1 - total.vocabulary_used)}) never used in these texts.`,
       report.unused_by_rank.length ? unusedPlot(report.unused_by_rank) : "",
-      folded(tableOf(["token", "id"], tokenRows(report.unused_shown)))),
+      element("details", {}, element("summary.soft", {}, `The ${number(report.unused_shown.length)} longest of them, with their ids`),
+        element("ul.listed", {}, ...report.unused_shown.map(([token, id]) => element("li", {}, chip(token), element("small", {}, String(id))))))),
   );
 }
 
@@ -57,7 +58,7 @@ const headline = (row) =>
 const legend = (names, colours = names.map((_, place) => colour(place))) =>
   names.length < 2 ? "" : element("ul.legend", {}, ...names.map((name, place) => element("li", {}, element(`span.swatch.${colours[place]}`), name)));
 
-const colour = (place) => `s${place % 6}`;
+const colour = (place) => `s${place % 8}`;
 
 /** The numbers of a source, a row for each tokenizer. */
 function sourceTable(source, rows) {
