@@ -604,7 +604,7 @@ mod tests {
         Key::of(pretoken, HashSeed::of_process())
     }
 
-    /// Whether at most one in a thousand is missing, and one more: where entries lie depends on the seed of the process.
+    /// Whether at most one in a thousand is missing, and one more.
     fn nearly_all(some: usize, all: usize) -> bool {
         all - some <= 1 + all / 1000
     }
