@@ -15,7 +15,7 @@ from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Progress, Special
 from bpetite.corpus.job import Corpus, Source, cutter_for, documents_in, read_sources
-from bpetite.encoding.display import bytes_per_token
+from bpetite.encoding.display import per_token
 from bpetite.reading.batches import Batch, decoded
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import naming_invalid
@@ -53,12 +53,12 @@ class Fit:
         UTF-8 has one byte for a letter of English, two for one of Russian and three for one of Hindi. So this
         compares tokenizers on the same text; languages are compared by `characters_per_token`.
         """
-        return bytes_per_token(self.bytes, self.tokens)
+        return per_token(self.bytes, self.tokens)
 
     @property
     def characters_per_token(self) -> float:
         """Characters of text for each token; 0 if there are no tokens."""
-        return self.characters / self.tokens if self.tokens else 0.0
+        return per_token(self.characters, self.tokens)
 
     @property
     def tokens_per_word(self) -> float:

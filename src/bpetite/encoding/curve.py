@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from bpetite._internal.integers import integer
-from bpetite.encoding.display import bytes_per_token
+from bpetite.encoding.display import per_token
 from bpetite.encoding.explain import Explainer
 from bpetite.vocabulary import Vocabulary
 
@@ -42,8 +42,8 @@ def curve_of(
             {
                 "vocab_size": wanted,
                 "tokens": tokens,
-                "bytes_per_token": bytes_per_token(size, tokens),
-                "characters_per_token": characters / tokens if tokens else 0.0,
+                "bytes_per_token": per_token(size, tokens),
+                "characters_per_token": per_token(characters, tokens),
             }
         )
     return rows

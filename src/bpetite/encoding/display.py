@@ -70,8 +70,8 @@ def coloured(tokens: Iterable[ShownToken]) -> str:
     return "".join(painted)
 
 
-def bytes_per_token(size: int, tokens: int) -> float:
-    """Return the mean size of a token; 0 if there is none."""
+def per_token(size: int, tokens: int) -> float:
+    """Return the mean size of a token, in what `size` counts; 0 if there is none."""
     return size / tokens if tokens else 0.0
 
 
@@ -93,7 +93,7 @@ class ShownText:
     def summary(self) -> str:
         """The numbers of tokens and bytes."""
         size = sum(len(shown.token) for shown in self.tokens)
-        each = bytes_per_token(size, len(self.tokens))
+        each = per_token(size, len(self.tokens))
         rate = f", {each:.2f} bytes per token" if each else ""
         return f"{counted(len(self.tokens), 'token')}, {counted(size, 'byte')}{rate}"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bpetite._internal.types import Special
-from bpetite.encoding.display import ShownText, bytes_per_token, coloured, plain
+from bpetite.encoding.display import ShownText, coloured, per_token, plain
 from bpetite.tokenizer import Tokenizer
 
 _MOST = 500
@@ -40,8 +40,9 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each tokenizer, for a table of pandas or polars.
 
-        >>> compare(Tokenizer.train("ab ab ab", 258), text="ab ab").rows()
-        [{'tokenizer': 'a', 'tokens': 2, 'bytes': 5, 'bytes_per_token': 2.5, 'ids': [256, 257]}]
+        >>> [row] = compare(Tokenizer.train("ab ab ab", 258), text="é é").rows()
+        >>> row["tokenizer"], row["tokens"], row["bytes_per_token"], row["characters_per_token"]
+        ('a', 5, 1.0, 0.6)
         """
         size = len(self.text.encode("utf-8"))
         return [
@@ -49,7 +50,8 @@ class Comparison:
                 "tokenizer": name,
                 "tokens": len(shown.tokens),
                 "bytes": size,
-                "bytes_per_token": bytes_per_token(size, len(shown.tokens)),
+                "bytes_per_token": per_token(size, len(shown.tokens)),
+                "characters_per_token": per_token(len(self.text), len(shown.tokens)),
                 "ids": [token.token_id for token in shown.tokens],
             }
             for name, shown in self.shown.items()
