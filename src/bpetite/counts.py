@@ -129,7 +129,7 @@ class Counts:
         ...     path = pathlib.Path(folder, "corpus.jsonl")
         ...     _ = path.write_text(json.dumps({"body": "ab ab"}))
         ...     Counts.from_files(path, text_field="body")
-        Counts(2 distinct pretokens, 2 in all, 1 documents)
+        Counts(2 distinct pretokens, 2 in all, 1 document)
         """
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
         cut = cutter([counts.pattern], counts.boundaries)
