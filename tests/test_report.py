@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -247,7 +248,7 @@ def test_the_command_writes_the_report_and_prints_its_numbers(tmp_path: Path) ->
     assert [row["tokens"] for row in rows[:-1]] == [tok.count(text) for text in TEXTS.values()]
     found = inside(tmp_path / "r.html")
     assert [row["bytes_per_token"] for row in found["rows"]] == [row["bytes_per_token"] for row in rows]
-    assert found["made"]["command"] == " ".join(["bpetite", *command[3:], "--json"])
+    assert found["made"]["command"] == " ".join(["bpetite", *command[3:-1], "FILE", "--json"])
     curve = json.loads(done.stdout)["sizes"]
     assert (curve[-1]["vocab_size"], curve[-1]["tokens"]) == (tok.mergeable_vocab_size, rows[-1]["tokens"])
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
@@ -285,29 +286,32 @@ def test_the_command_compares_with_other_tokenizers(tmp_path: Path) -> None:
     assert {row["tokenizer"] for row in inside(tmp_path / "r.html")["rows"]} == {names[1]}
 
 
-def test_the_date_may_be_given_so_that_the_same_file_is_made_again(tmp_path: Path) -> None:
+REPORT = [sys.executable, "-m", "bpetite", "report", "tok.json", "--input", "a.txt"]
+
+
+def test_the_date_may_be_given_so_that_the_same_bytes_are_made_again(tmp_path: Path) -> None:
     tokenizer().save(tmp_path / "tok.json")
     (tmp_path / "a.txt").write_text("low")
-    command = [
-        sys.executable,
-        "-m",
-        "bpetite",
-        "report",
-        "tok.json",
-        "--input",
-        "a.txt",
-        "--output",
-        "r.html",
-    ]
-    pages = set()
-    for _ in range(2):
-        given = {**os.environ, "SOURCE_DATE_EPOCH": "86400"}
-        subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, check=True)
-        pages.add((tmp_path / "r.html").read_bytes())
-        assert inside(tmp_path / "r.html")["made"]["date"] == "2 January 1970"
-        (tmp_path / "r.html").unlink()
-    assert len(pages) == 1
-    wrong = {**os.environ, "SOURCE_DATE_EPOCH": "today"}
-    done = subprocess.run(command, cwd=tmp_path, env=wrong, capture_output=True, text=True, check=False)
+    given = {**os.environ, "SOURCE_DATE_EPOCH": "86400"}
+    for name in ("one.html", "two.html"):
+        subprocess.run([*REPORT, "--output", name], cwd=tmp_path, env=given, capture_output=True, check=True)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+    made = inside(tmp_path / "one.html")["made"]
+    assert made["date"] == "2 January 1970"
+    assert made["command"] == "bpetite report tok.json --input a.txt --output FILE"
+    given["SOURCE_DATE_EPOCH"] = "today"
+    command = [*REPORT, "--output", "three.html"]
+    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "SOURCE_DATE_EPOCH must be a time in seconds, not 'today'" in done.stderr
+
+
+def test_the_date_is_that_of_today(tmp_path: Path) -> None:
+    tokenizer().save(tmp_path / "tok.json")
+    (tmp_path / "a.txt").write_text("low")
+    before = datetime.now(UTC)
+    given = {**os.environ, "SOURCE_DATE_EPOCH": ""}
+    subprocess.run([*REPORT, "--output=r.html"], cwd=tmp_path, env=given, capture_output=True, check=True)
+    made = inside(tmp_path / "r.html")["made"]
+    assert made["date"] in {f"{day.day} {day:%B %Y}" for day in (before, datetime.now(UTC))}
+    assert made["command"].endswith("--output=FILE")

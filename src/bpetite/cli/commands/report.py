@@ -15,7 +15,6 @@ import argparse
 import os
 import shlex
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bpetite._internal.files import write_whole
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> Result:
     from bpetite.show.viewer.page import document
     from bpetite.show.viewer.report import report
 
-    made = _made(options.arguments)
+    made = _made(options)
     models = read_models(options)
     found = report(models, tally([*models.values()], sources_of(options.input), **measuring(options)), made)
     with write_whole(options.output, overwrite=options.force) as file:
@@ -61,8 +60,8 @@ def run(options: argparse.Namespace) -> Result:
     return [*measured, f"{counted(found['unused'], 'token')} not used"]
 
 
-def _made(arguments: Sequence[str]) -> dict[str, str]:
-    """Return the date (which may be given, to make the same file again), the version and the command."""
+def _made(options: argparse.Namespace) -> dict[str, str]:
+    """Return the date, the version, and the command without the name of the output, which changes nothing."""
     from importlib.metadata import version  # slow to import
 
     given = os.environ.get("SOURCE_DATE_EPOCH") or time.time()
@@ -70,8 +69,13 @@ def _made(arguments: Sequence[str]) -> dict[str, str]:
         day = datetime.fromtimestamp(int(given), UTC)
     except (ValueError, OverflowError, OSError):
         raise ValueError(f"SOURCE_DATE_EPOCH must be a time in seconds, not {given!r:.100}") from None
+    output = options.output
+    words = [
+        word.removesuffix(output) + "FILE" if word in (output, f"--output={output}") else word
+        for word in options.arguments
+    ]
     return {
         "date": f"{day.day} {day:%B %Y}",
         "version": version("bpetite"),
-        "command": recorded(shlex.join(["bpetite", "report", *arguments])),
+        "command": recorded(shlex.join(["bpetite", "report", *words])),
     }
