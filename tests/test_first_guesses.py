@@ -138,7 +138,7 @@ def test_what_is_long_is_cut_for_people_and_whole_as_json(tmp_path: Path) -> Non
     for options in ([], ["--token", str(longest)]):
         shown = bpetite("inspect", model, *options).stdout.decode()
         assert "…" in shown
-        assert max(map(len, shown.splitlines())) <= 80
+        assert max(map(len, shown.splitlines()[1:])) <= 80  # the first line is the path
     assert "… (--json has all)\n" in bpetite("inspect", model).stdout.decode()
     assert pattern in json.loads(bpetite("inspect", model, "--json").stdout)["pattern"]
 
@@ -247,3 +247,9 @@ def test_a_text_that_names_a_file_is_told_to_be_one(tmp_path: Path) -> None:
 def test_a_file_that_exists_says_how_to_replace_it(model: Path) -> None:
     with pytest.raises(FileExistsError, match=r"tok.json exists already; overwrite=True replaces it"):
         Tokenizer.load(model).save(model)
+
+
+def test_ids_may_stand_behind_the_model(model: Path) -> None:
+    for ids in (["104", "105"], ["--ids", "104", "105"], ["104", "--ids", "105"]):
+        assert bpetite("decode", model, *ids).stdout == b"hi"
+    assert bpetite("decode", model, "x").returncode == 2

@@ -165,6 +165,22 @@ def test_what_is_shown_and_told_fits_a_terminal_of_80_columns(folder: Path, tmp_
             assert len(line.split("\r")[-1]) <= 80 or str(tmp_path) in line, line
 
 
+def test_a_person_is_told_that_stdin_is_read_and_what_is_wrong_within_80_columns(folder: Path) -> None:
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "bpetite", "encode", "tok.json"]
+    process = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=-1, stderr=-1)
+    os.write(master, b"the\n\x04")  # Ctrl-D
+    ids, told = process.communicate(timeout=60)
+    assert told.decode() == "reading from the terminal; Ctrl-D (on Windows, Ctrl-Z and Enter) ends it\n"
+    assert json.loads(ids) == Tokenizer.load(folder / "tok.json").encode("the\n")
+    os.close(master)
+    os.close(slave)
+    code, shown = in_terminal(folder, "train", "--input", "corpus.txt", "--vocab-size", "lots", COLUMNS="80")
+    assert code == 2
+    assert "usage: bpetite train" in shown
+    assert all(len(line) <= 80 for line in shown.splitlines()), shown
+
+
 def test_ctrl_c_ends_the_viewer_quietly(folder: Path) -> None:
     command = [sys.executable, "-m", "bpetite", "view", "tok.json", "--no-browser"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -8,13 +8,20 @@ import sys
 import textwrap
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from bpetite._internal.integers import counted
 from bpetite._internal.types import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
+
+
+def read_stdin() -> BinaryIO:
+    """Return stdin; a person at a terminal is told that it is read."""
+    if sys.stdin.isatty():
+        tell("reading from the terminal; Ctrl-D (on Windows, Ctrl-Z and Enter) ends it")
+    return sys.stdin.buffer
 
 
 def tell(message: object) -> None:

@@ -113,10 +113,15 @@ class _ClosedInput(io.RawIOBase):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help is a result like others: argparse itself takes no notice of a full disk."""
+    """A parser whose help is a result like others, and whose errors are messages like others: argparse itself
+    takes no notice of a full disk or of the width of a terminal."""
 
     def print_help(self, file: object = None) -> None:
         write(self.format_help().encode())
+
+    def error(self, message: str) -> NoReturn:
+        tell(f"{self.format_usage()}{self.prog}: error: {message}")
+        sys.exit(2)
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
@@ -138,7 +143,8 @@ def _usage(parser: argparse.ArgumentParser) -> str:
         usage, optional = re.subn(r" ?\[[^\[\]]*\]", "", usage)
     models = " MODEL" * (parser.get_default("most_models") is not None)
     output = " OUT" * (parser.get_default("target") is not None)
-    return textwrap.fill(f"{usage}{models}{output} [options]", 72, subsequent_indent=" " * 13)
+    usage = re.sub(r"(--\S+) (?=[A-Z])", "\\1\xa0", f"{usage}{models}{output} [options]")
+    return textwrap.fill(usage, 72, subsequent_indent=" " * 13).replace("\xa0", " ")
 
 
 def _about(name: str) -> str:

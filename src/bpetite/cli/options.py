@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bpetite._internal.files import check_target, exists_already, named, try_writing
 from bpetite._internal.integers import number_with_unit
+from bpetite._internal.progress import read_stdin
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 from bpetite.reading.options import Reading
@@ -68,7 +68,7 @@ def add_output(command: argparse.ArgumentParser, what: str) -> None:
 
 
 def check_models(command: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Let words behind the tokenizers be inputs, or the output; end the command without what it needs."""
+    """Let words behind the tokenizers be inputs, ids or the output; end the command without what it needs."""
     if "most_models" not in options:
         return
     if "models" not in options:
@@ -84,6 +84,9 @@ def check_models(command: argparse.ArgumentParser, options: argparse.Namespace) 
             options.models, options.input = [first], given
         elif "text" not in options:
             command.error("the following arguments are required: --input")
+    if "ids" in options and all(map(str.isdecimal, options.models[1:])):
+        options.ids = [*map(int, options.models[1:]), *(options.ids or [])] or options.ids
+        del options.models[1:]
     if len(options.models) > options.most_models:
         command.error(f"one MODEL, not {len(options.models)}: {' '.join(options.models)}")
 
@@ -204,7 +207,7 @@ def documents_of(options: argparse.Namespace) -> Iterator[str]:
 def text_of(options: argparse.Namespace) -> str:
     """Return the text of `--text`, or of stdin."""
     if options.text is None:
-        return utf8("stdin", sys.stdin.buffer.read())
+        return utf8("stdin", read_stdin().read())
     return utf8("--text", _bytes_of(options.text))
 
 

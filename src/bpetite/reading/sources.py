@@ -12,13 +12,13 @@ import contextlib
 import os
 import re
 import stat
-import sys
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any, BinaryIO, NamedTuple
 
 from bpetite._internal.arguments import several
 from bpetite._internal.names import recorded
+from bpetite._internal.progress import read_stdin
 from bpetite._internal.types import Path
 from bpetite.reading.listing import Found, files, has_wildcards, in_order
 
@@ -84,7 +84,7 @@ class Input(NamedTuple):
     def open(self) -> BinaryIO:
         """Open it for reading."""
         if self.name == STDIN:
-            return sys.stdin.buffer
+            return read_stdin()
         if self.is_local:
             return open(self.name, "rb", buffering=0)
         with naming_remote(self):

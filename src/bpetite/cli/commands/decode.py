@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 
+from bpetite._internal.progress import read_stdin
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import utf8
 from bpetite.cli.output import Result
@@ -40,7 +40,7 @@ def _id(word: str) -> int:
 
 def _ids_from_stdin() -> list[int]:
     """Read ids from stdin: a JSON array, or numbers between white space."""
-    text = utf8("stdin", sys.stdin.buffer.read()).strip()
+    text = utf8("stdin", read_stdin().read()).strip()
     if text.startswith("[") != text.endswith("]"):
         raise ValueError(f"stdin: the array of ids has no {']' if text.startswith('[') else '['}")
     words = text.removeprefix("[").removesuffix("]").replace(",", " ").split()
