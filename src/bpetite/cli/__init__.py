@@ -142,9 +142,12 @@ def _usage(parser: argparse.ArgumentParser) -> str:
     while optional:
         usage, optional = re.subn(r" ?\[[^\[\]]*\]", "", usage)
     models = " MODEL" * (parser.get_default("most_models") is not None)
+    arguments = {action.dest: action.nargs for action in parser._actions}
+    if arguments.get("input") == "+" and parser.get_default("most_models") == 1:
+        models += " [PATH ...]" if "text" in arguments else " PATH ..."
     output = " OUT" * (parser.get_default("target") is not None)
     usage = re.sub(r"(--\S+) (?=[A-Z])", "\\1\xa0", f"{usage}{models}{output} [options]")
-    return textwrap.fill(usage, 72, subsequent_indent=" " * 13).replace("\xa0", " ")
+    return textwrap.fill(usage, 72, subsequent_indent=" " * 13, break_on_hyphens=False).replace("\xa0", " ")
 
 
 def _about(name: str) -> str:

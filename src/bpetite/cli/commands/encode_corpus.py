@@ -1,8 +1,8 @@
 """Encode a corpus into a folder of token files. --resume continues a stopped run.
 
 examples:
-  bpetite encode-corpus tok.json --input a --output ids --append-special '</s>'
-  bpetite encode-corpus tok.json --input data/ --output ids --resume
+  bpetite encode-corpus tok.json data/ --output ids --append-special '</s>'
+  bpetite encode-corpus tok.json data/ --output ids --resume
   bpetite encode-corpus tok.json --input a.txt --separator '<|x|>' --output ids
 
 a shard in Python:
@@ -42,7 +42,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(command)
     add = command.add_argument
-    add_inputs(command, INPUT_HELP)
+    add_inputs(command, INPUT_HELP, required=False)
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
     again = command.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="continue a stopped run, or start one")
