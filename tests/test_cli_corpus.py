@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -268,6 +269,7 @@ def test_documents_that_run_together_in_the_shards_are_warned_of(folder: Path) -
     assert warning in told("tok.json")
     assert warning not in told("tok.json", "--append-special", "<|endoftext|>")
     assert told("tok.json", "--quiet") == ""
+    assert warning not in told("tok.json", "--special", "parse")  # the documents have them
     assert warning not in told("bare.json")  # the vocabulary has no such token
     specials = ["<|begin_of_text|>", "<|reserved|>", "<|end_of_text|>"]
     Tokenizer.train_from_iterator(TEXTS, 300, special_tokens=specials).save(folder / "llama.json")
@@ -300,7 +302,11 @@ def test_stats_take_special_tokens_as_encode_does(tmp_path: Path) -> None:
         both = {"a": tokenizer, "b": tokenizer.truncate(256)}
         rows = corpus.compare(both, Documents(iter([text])), special=choice)
         assert [row["tokens"] for row in rows] == [tok.count(text, special=choice) for tok in both.values()]
-    assert "the special token" in failed(*stats, "--special", "error")
+    refused = failed(*stats, "--special", "error")
+    assert re.search(
+        r"\w+: (document|one of the documents) \d.*: the text contains the special token", refused
+    )
+    assert "--special parse gives its id" in refused
 
 
 def test_progress_is_told_on_stderr_and_only_there(folder: Path) -> None:

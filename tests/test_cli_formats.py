@@ -57,6 +57,12 @@ def test_a_tokenizer_goes_round_through_every_format_and_comes_back_the_same(fol
     assert peer.encode(TEXT).ids == tok.encode(TEXT)
 
 
+def test_a_folder_with_settings_is_for_transformers(folder: Path, tmp_path: Path) -> None:
+    pad = ("--pad-token", "<|endoftext|>")
+    assert converted(folder / "tok.json", tmp_path / "model", *pad)["to"] == "huggingface"
+    assert converted(folder / "tok.json", tmp_path / "other")["to"] == "gpt2"
+
+
 PATTERN_LOST = "the file does not hold the pattern; give it when you load the file: gpt2"
 SPECIALS_LOST = "the file does not hold the special tokens; give them and their ids when you load the file"
 SPECIAL_LOST = "the files do not say which tokens are special; name them when you load the files"

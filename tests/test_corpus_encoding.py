@@ -712,7 +712,7 @@ def test_interrupted_it_says_so_and_goes_on_later(large: tuple[list[str], Path],
     arguments, whole = large
     done = ended(tmp_path / "out", signal.SIGINT, 30, 0, "encode-corpus", *arguments)
     assert done.returncode == 130
-    assert b"interrupted" in done.stderr
+    assert b"interrupted; the same command with --resume goes on\n" in done.stderr
     assert b"Traceback" not in done.stderr
     assert list(tmp_path.glob("out/shard-*.npy"))
     assert not list((tmp_path / "out").glob(".shard-*"))

@@ -145,6 +145,14 @@ def test_the_mistake_that_gives_all_merges_is_named(merges: list[tuple[bytes, by
     other = explain_difference(LONGER, [*merges, (b"q", b"q")])
     assert other is not None
     assert other.cause == ""
+    assert ("No common mistake was found." in str(other)) == (not other.explanations)
+
+
+def test_a_mistake_is_also_tried_with_special_tokens_left_in_the_text() -> None:
+    text = "<|endoftext|>".join(["The hen Is hot"] * 30)
+    found = explain_difference(text, learned([text.lower()], axes={"specials_in_corpus": "text"}))
+    assert found is not None
+    assert found.cause == "if text were made lower case, and special tokens were left in the text"
 
 
 def test_the_example_of_the_handout_is_split_at_white_space() -> None:
@@ -173,7 +181,7 @@ def test_counting_overlaps_once_is_recognised() -> None:
     found = explain_difference("aaa aaa bc bc bc", [(b"b", b"c")])
     assert found is not None
     assert "if pairs that overlap (aaa) were counted once" in found.explanations
-    assert found.reason == "A fresh recount finds 1 more occurrence of the expected pair."
+    assert found.reason == "Counted again, the expected pair has 1 more occurrence."
 
 
 def test_merges_of_any_form_are_read() -> None:

@@ -157,7 +157,9 @@ def test_what_is_shown_and_told_fits_a_terminal_of_80_columns(folder: Path, tmp_
         ("inspect", str(tmp_path / "t.json")),
         ("convert", str(tmp_path / "t.json"), str(tmp_path / "tokenizer.json")),
         ("encode-corpus", str(tmp_path / "t.json"), "--input", "specials.txt", *ids),
+        ("stats", "tok.json", "--input", "corpus-of-long-name.txt"),
     ]
+    (folder / "corpus-of-long-name.txt").write_text(CORPUS)
     for command in commands:
         code, shown = in_terminal(folder, *command, COLUMNS="80")
         assert code == 0

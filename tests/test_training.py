@@ -227,6 +227,11 @@ def test_the_name_of_a_file_of_counts_is_no_counts() -> None:
         Tokenizer.train_from_counts("counts.parquet", 300)  # type: ignore[arg-type]
 
 
+def test_a_mapping_is_no_iterable_of_documents() -> None:
+    with pytest.raises(TypeError, match="documents must be several str or bytes, not a dict: give the texts"):
+        Tokenizer.train_from_iterator({"train": ["a text"]}, 300)
+
+
 def test_one_string_is_no_iterable_of_documents() -> None:
     with pytest.raises(TypeError, match="put it in a list"):
         Tokenizer.train_from_iterator("abc", 300)

@@ -8,7 +8,7 @@ import sys
 import textwrap
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO
 
 from bpetite._internal.integers import counted
 from bpetite._internal.types import Progress
@@ -25,13 +25,17 @@ def read_stdin() -> BinaryIO:
 
 
 def tell(message: object) -> None:
-    """Write a message to stderr, between words folded to a terminal; if nobody can read it, work goes on."""
-    lines = str(message).splitlines()
-    if sys.stderr.isatty():
-        fold = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
-        lines = [fold(line, shutil.get_terminal_size().columns) for line in lines]
+    """Write a message to stderr; if nobody can read it, work goes on."""
     with contextlib.suppress(OSError):
-        print(*lines, sep="\n", file=sys.stderr, flush=True)
+        print(folded(str(message), sys.stderr), file=sys.stderr, flush=True)
+
+
+def folded(text: str, stream: TextIO) -> str:
+    """Return a text with its lines folded between words, if it is written to a terminal."""
+    if not stream.isatty():
+        return text
+    fold = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(fold(line, shutil.get_terminal_size().columns) for line in text.splitlines())
 
 
 class Shown:
@@ -65,7 +69,7 @@ class Shown:
         """Show how far a stage has come."""
         self._say_note()
         if stage == "documents":
-            self._documents = f", {counted(done, 'document')}"
+            self._documents = f", {counted(done, 'document')}" if done else ""
         elif self._is_drawn:
             self._draw(stage, done, total)
 
@@ -86,10 +90,10 @@ class Shown:
         if stage not in self._bar_of:
             self._bar_of[stage] = self._bars.add_task(stage, amount="")
         task = self._bars.tasks[self._bar_of[stage]]
-        speed = task.speed or 0
-        amount = f"{done / 1e6:,.1f} MB{self._documents}, {speed / 1e6:,.0f} MB/s"
+        amount, speed = f"{done / 1e6:,.1f} MB{self._documents}", f", {(task.speed or 0) / 1e6:,.0f} MB/s"
         if stage == "merging":
-            amount = f"{done:,}, {speed:,.0f}/s"
+            amount, speed = f"{done:,}", f", {task.speed or 0:,.0f}/s"
+        amount += speed if task.speed else ""
         self._bars.update(task.id, completed=done, total=total or None, amount=amount)
         if self._cell is not None:
             with self._bars.console.capture() as drawn:

@@ -71,8 +71,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         write(_result(first, rest) if first in COMMANDS else printed(_without_command(first)))
     except BrokenPipeError:
         return 141
-    except KeyboardInterrupt:
-        tell("bpetite: interrupted")
+    except KeyboardInterrupt as error:
+        tell(f"bpetite: interrupted{error}")
         return 130
     except SystemExit:
         raise
@@ -224,7 +224,8 @@ def _place(error: BaseException) -> str:
 def _said(error: object) -> str:
     """Return the message of an error or a warning, in the words of the command line."""
     arguments: tuple[object, ...] = getattr(error, "args", ())
-    return on_command_line(arguments[0] if len(arguments) == 1 else error)
+    said = on_command_line(arguments[0] if len(arguments) == 1 else error)
+    return re.sub(r'\bspecial="(\w+)"', r"--special \1", said)  # the engine's words are those of Python
 
 
 def _terminated(number: int, frame: object) -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -101,10 +102,8 @@ def discard(stream: TextIO) -> None:
 
 
 def way_note(way: str) -> str | None:
-    """Return a line about how the pattern cuts text, where that is slow or somebody watches."""
-    if way == "machine" or sys.stderr.isatty():
-        return f"the pattern cuts text by {WAYS[way]}"
-    return None
+    """Return a line about how the pattern cuts text, where that is slow."""
+    return f"the pattern cuts text by {WAYS[way]}" if way == "machine" else None
 
 
 def table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
@@ -120,11 +119,18 @@ def table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[s
 
 
 def numbers(rows: Mapping[str, Mapping[str, float]], formats: Mapping[str, str]) -> list[str]:
-    """Return a table of named rows, with the numbers that have a format."""
+    """Return a table of named rows, with the numbers that have a format.
+
+    On a terminal that is too narrow, a head such as `tokens/word` takes two lines.
+    """
     short = {"documents": "docs", "characters_per_token": "chars/token", "vocabulary_used": "used"}
     heads = [short.get(name, name.replace("_per_", "/").replace("_", " ")) for name in formats]
     cells = [[name, *(format(row[of], how) for of, how in formats.items())] for name, row in rows.items()]
-    return table([["source", *heads], *cells])
+    lines = table([["source", *heads], *cells])
+    if sys.stdout.isatty() and len(max(lines, key=len)) > shutil.get_terminal_size().columns:
+        words = [re.findall("[^/ ]+/?", head) for head in ["source", *heads]]
+        lines = table([[" ".join(part[:-1]) for part in words], [part[-1] for part in words], *cells])
+    return lines
 
 
 def colours_wanted() -> bool:

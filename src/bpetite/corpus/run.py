@@ -319,7 +319,12 @@ def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
                 worded(lambda name: f"{folder} is finished; {name('overwrite', True)} writes it anew")
             )
         raise FileExistsError(
-            worded(lambda name: f"{folder} is not empty; {name('resume', True)} continues a stopped run")
+            worded(
+                lambda name: (
+                    f"{folder} is not empty; {name('resume', True)} continues a stopped run, "
+                    f"{name('overwrite', True)} begins anew"
+                )
+            )
         )
     if not (folder / MANIFEST).exists():
         return None

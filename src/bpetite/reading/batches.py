@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -70,6 +70,9 @@ def columns_in(documents: Any) -> Iterator[TextColumn] | None:
     if isinstance(documents, str | bytes):
         kind = type(documents).__name__
         raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
+    if isinstance(documents, Mapping):
+        kind = type(documents).__name__
+        raise TypeError(f"documents must be several str or bytes, not a {kind}: give the texts in it")
     if isinstance(documents, TextColumn):
         return _parts([documents])
     arrays = texts_in(documents)

@@ -77,14 +77,16 @@ def _is_small(found: Input, reading: Reading) -> bool:
 
 @contextlib.contextmanager
 def naming_invalid(source: Any, batch: Batch, reading: Reading) -> Iterator[None]:
-    """Turn an error about invalid text in an input, or in documents, into one that names the document."""
+    """Turn an error about text into one that names the input and the document, or those of the batch."""
     try:
         yield
-    except ValueError:
+    except ValueError as error:
         if isinstance(source, Input) and source.is_part:
             _read_again(source, reading)
         refuse_invalid(source.name, batch)
-        raise
+        last = batch.first + len(batch.texts) - 1
+        which = f"document {last}" if last == batch.first else f"one of the documents {batch.first} to {last}"
+        raise ValueError(f"{source.name}: {which}: {error}") from error
 
 
 def _read_again(source: Input, reading: Reading) -> None:

@@ -14,6 +14,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from bpetite._constants import Pair
+from bpetite._internal.integers import counted
 from bpetite._internal.types import BytesPair
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
@@ -68,6 +69,8 @@ class Difference:
         if not self.cause or self.cause in self.explanations:  # else they are false leads
             others = [how for how in self.explanations if how != self.cause]
             lines += [f"Your pair would be the best one {how}." for how in others]
+        if not self.cause and not self.explanations:
+            lines.append("No common mistake was found.")
         return "\n".join(lines)
 
 
@@ -211,8 +214,7 @@ def _explained(
     if your_count == highest:
         reason = f"Both are counted {highest:,} times, and a tie goes to {rule}."
     elif your_count:
-        more = f"{highest - your_count:,} more occurrence{'s' if highest - your_count > 1 else ''}"
-        reason = f"A fresh recount finds {more} of the expected pair."
+        reason = f"Counted again, the expected pair has {counted(highest - your_count, 'more occurrence')}."
     else:
         reason = "Your pair does not occur in the corpus after the merges before it."
     choices = _choices(words, rule, spelled, in_order=first_met is not None)

@@ -53,14 +53,24 @@ def find_mistake(texts: Sequence[str | bytes], merges: Sequence[BytesPair], **ho
     'if text were made lower case'
     """
     decoded = [text if isinstance(text, str) else text.decode("utf-8", "replace") for text in texts]
-    for sentence, change in _CHANGES.items():
-        changed, rules = change(decoded, how)
+    for sentence, (changed, rules) in _settings(decoded, how):
         rules = dict(rules)
         learn = rules.pop("learn", _learn)
         made = learn(_counted(changed, rules), len(merges) + 1, Training(**rules))
         if all(yours == next(made, None) for yours in merges):
             return sentence
     return ""
+
+
+def _settings(texts: list[str], how: dict[str, Any]) -> Iterator[tuple[str, Setting]]:
+    """Yield what each change makes; if there are special tokens in the texts, also with these left there."""
+    for sentence, change in _CHANGES.items():
+        yield sentence, change(texts, how)
+    specials = Training(**how).special_tokens
+    if any(token in text for text in texts for token in specials):
+        left = _ruled(texts, how, specials_in_corpus="text")
+        for sentence, change in _CHANGES.items():
+            yield f"{sentence}, and special tokens were left in the text", change(*left)
 
 
 def best_of_tied(tied: Iterable[Pair], rule: str, tokens: Mapping[int, bytes]) -> Pair:

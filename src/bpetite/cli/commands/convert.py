@@ -57,8 +57,8 @@ def declare(command: argparse.ArgumentParser) -> None:
         default="",
         metavar="OUT",
         help="what to write, also as a word behind MODEL; the name decides the format: tokenizer.json; "
-        "NAME.tiktoken; a folder (the format of MODEL if that is a folder, or else GPT-2's files); anything "
-        "else is an artifact",
+        "NAME.tiktoken; a folder (huggingface with the settings below, else the format of MODEL if "
+        "that is a folder, or else GPT-2's files); anything else is an artifact",
     )
     what = (
         "the format of OUT (default: by its name); in a folder, huggingface has a tokenizer_config.json, too"
@@ -77,14 +77,14 @@ def run(options: argparse.Namespace) -> Result:
     if os.path.isfile(target):
         check_output(target, force=options.force)
     tokenizer = read_model(options)
-    kind = options.to or _target_format(tokenizer, target)
+    given = chosen(options, "pad_token", "chat_template")
+    settings = {name: value for name, value in given.items() if value is not None}
+    kind = options.to or _target_format(tokenizer, target, has_settings=bool(settings))
     if kind in _AS_READ and kind != _kind_of(tokenizer):
         raise ValueError(
             f"{target}: {kind} files can be read, but not written unless MODEL is one, and it is "
             f"{_kind_of(tokenizer)}; choose another format with --to: {', '.join(_OF_ANY)}"
         )
-    given = chosen(options, "pad_token", "chat_template")
-    settings = {name: value for name, value in given.items() if value is not None}
     if settings and kind != "huggingface":
         option = f"--{next(iter(settings)).replace('_', '-')}"
         raise ValueError(f"{option} is for --to huggingface, and {target} is for {kind}")
@@ -121,8 +121,8 @@ def _kind_of(tokenizer: Tokenizer) -> str:
     return "bpetite" if tokenizer._original is None else tokenizer._original.kind
 
 
-def _target_format(tokenizer: Tokenizer, path: str) -> str:
-    """Choose the format by the name of the output."""
+def _target_format(tokenizer: Tokenizer, path: str, *, has_settings: bool = False) -> str:
+    """Choose the format by the name of the output; of a folder with settings, the one that has them."""
     name = last_part(path)
     ending = name if name in _BY_NAME else os.path.splitext(name)[1]
     original = tokenizer._original
@@ -132,6 +132,8 @@ def _target_format(tokenizer: Tokenizer, path: str) -> str:
         return _BY_NAME[ending]
     if "." in name and not is_folder_name(path):
         return "bpetite"
+    if has_settings:
+        return "huggingface"
     return original.kind if original and original.is_folder else "gpt2"
 
 

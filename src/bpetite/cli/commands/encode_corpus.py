@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> Result:
     if options.memory_limit is not None:
         tokenizer = tokenizer.with_memory(CACHE)
     ends = [text for text in tokenizer.special_tokens if re.search(_ENDS, text, re.IGNORECASE)]
-    is_divided = options.append_special or options.prepend_special
+    is_divided = options.append_special or options.prepend_special or options.special == "parse"
     if not is_divided and ends and not options.quiet:
         tell(
             "bpetite encode-corpus: no token stands between documents in the shards; --append-special "
@@ -101,7 +101,10 @@ def run(options: argparse.Namespace) -> Result:
 
         encode = partial(cluster.encode, address=options.cluster)
     how = chosen(options, "resume", "overwrite", "progress")
-    manifest = encode(tokenizer, options.input, options.output, options=layout, **how)
+    try:
+        manifest = encode(tokenizer, options.input, options.output, options=layout, **how)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("; the same command with --resume goes on") from None
     written = {
         "documents": manifest.documents,
         "tokens": manifest.tokens,

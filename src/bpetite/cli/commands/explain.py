@@ -9,9 +9,11 @@ examples:
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict
 
 from bpetite._internal.json import naming
+from bpetite._internal.progress import folded
 from bpetite.cli.options import (
     INPUT_HELP,
     add_inputs,
@@ -66,7 +68,8 @@ def run(options: argparse.Namespace) -> Result:
         )
     if options.json:
         return None if found is None else asdict(found)
-    return [str(found or f"all {len(merges):,} merges are those of the dialect {options.dialect}")]
+    told = str(found or f"all {len(merges):,} merges are those of the dialect {options.dialect}")
+    return [folded(told, sys.stdout)]
 
 
 def _texts(options: argparse.Namespace, counts: Counts) -> list[str | bytes]:
