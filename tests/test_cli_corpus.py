@@ -140,7 +140,7 @@ def test_a_corpus_is_encoded_and_verified(folder: Path) -> None:
         "bytes": sum((folder / name).stat().st_size for name in ("a.jsonl", "b.txt")),
         "dtype": "uint16",
         "shards": 1,
-        "affected_documents": 0,
+        "invalid_documents": 0,
         "special_texts": 4,
     }
     tokenizer = Tokenizer.load(folder / "tok.json")

@@ -493,6 +493,7 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b"[PAD]\n[unused0]\n[UNK]\nthe\n", "a WordPiece vocabulary"),
         (b"1 '\\x00' 1\n2 '\\x01' 1\n", "an RWKV vocabulary"),
         (CLIP_MERGES, "a CLIP vocabulary"),
+        (b'bpetite counts\n{"boundaries":[]}', "it is a file of counts; train a tokenizer on it"),
         (pickle.dumps({"merges": []}), "a pickle, as nanochat and rustbpe use it, is not read"),
         (b'{"a": 0, "b": 1}', r"it holds ids, but no merges, and merges\.txt is not beside it"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "the pointer of Git LFS"),

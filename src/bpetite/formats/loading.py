@@ -76,6 +76,7 @@ _OTHER_FORMATS = (
         f"it is a table of Parquet or Arrow, such as a corpus or counts; a model is {ANY_FORMAT}",
     ),
     (rb"\x28\xb5\x2f\xfd", "it is compressed by zstd, perhaps a corpus; uncompress it if it is a model"),
+    (rb"bpetite counts\n", "it is a file of counts; train a tokenizer on it"),
     (rb"\x93NUMPY", f"it is an array of NumPy, such as ids; a model is {ANY_FORMAT}"),
     (rb"\{[^\n]*\}\r?\n\s*\{", f"it looks like JSON lines, a corpus; a model is {ANY_FORMAT}"),
     (rb"PK\x03\x04", "an archive (zip), such as the weights of PyTorch; give the file of the tokenizer"),

@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> Result:
         "bytes": sum(source.bytes for source in manifest.inputs),
         "dtype": manifest.options["dtype"],
         "shards": len(manifest.shards),
-        "affected_documents": sum(source.affected for source in manifest.inputs),
+        "invalid_documents": sum(source.affected for source in manifest.inputs),
         "special_texts": manifest.special_texts,
     }
     done = f"{counted(manifest.documents, 'document')}, {counted(manifest.tokens, 'token')}"
