@@ -289,8 +289,8 @@ def test_special_tokens_in_the_text_are_what_was_asked_for(tokenizer: Tokenizer,
         corpus.encode(tokenizer, Documents([text]), tmp_path / special, options=Options(special=special))
         assert documents_in(tmp_path / special) == [tokenizer.encode(text, special=special)]
         corpus.verify(tmp_path / special)
-    with pytest.raises(ValueError, match="endoftext"):
-        corpus.encode(tokenizer, Documents([text]), tmp_path / "error", options=Options(special="error"))
+    with pytest.raises(ValueError, match=r": document 1: the text contains the special token .*endoftext"):
+        corpus.encode(tokenizer, Documents(["a", text]), tmp_path / "error", options=Options(special="error"))
 
 
 @pytest.mark.parametrize("appended", [None, END])

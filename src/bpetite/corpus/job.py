@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
@@ -208,7 +208,8 @@ class Job:
     ) -> tuple[Ids, NDArray[np.uint64], int]:
         """Encode a batch on this thread; return its ids, where each whole document ends in them, and how
         many texts of special tokens became ordinary text."""
-        with naming_invalid(source, batch, self.options.reading):
+        encode = partial(self.tokenizer.encode_batch, special=self.options.special)
+        with naming_invalid(source, batch, self.options.reading, encode):
             ids, offsets, found = self._encoded(batch, progress)
         if self.prepended is not None:
             begins_within = int(batch.begun > 0)

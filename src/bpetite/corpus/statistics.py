@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -228,14 +229,24 @@ def _measured(
     with shown(progress) as report:
         for name, inputs in sources.items():
             for source, batch, more in read_sources(inputs, reading, threads):
-                with naming_invalid(source, batch, reading):
-                    made = [measure(tokenizer, batch.texts, **options) for tokenizer in tokenizers]
+                make = partial(_each, tokenizers, measure, options)
+                with naming_invalid(source, batch, reading, make):
+                    made = make(batch.texts)
                 yield name, batch, made
                 read += more
                 documents += len(batch.texts) - batch.goes_on
                 if report is not None and (more or batch.texts):
                     report("encoding", read, size)
                     report("documents", documents, 0)
+
+
+def _each(
+    tokenizers: Sequence[Tokenizer],
+    measure: Callable[..., Any],
+    options: dict[str, Any],
+    texts: Sequence[Any],
+) -> list[Any]:
+    return [measure(tokenizer, texts, **options) for tokenizer in tokenizers]
 
 
 class _Sums:

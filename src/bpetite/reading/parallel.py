@@ -7,7 +7,7 @@ know the number of the line or document for its error; to find it, the input is 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from typing import Any
@@ -76,24 +76,36 @@ def _is_small(found: Input, reading: Reading) -> bool:
 
 
 @contextlib.contextmanager
-def naming_invalid(source: Any, batch: Batch, reading: Reading) -> Iterator[None]:
-    """Turn an error about text into one that names the input and the document, or those of the batch."""
+def naming_invalid(
+    source: Any, batch: Batch, reading: Reading, encode: Callable[[Sequence[Any]], object]
+) -> Iterator[None]:
+    """Turn an error about texts, of an input or of documents, into one that names the document."""
     try:
         yield
-    except ValueError as error:
-        if isinstance(source, Input) and source.is_part:
-            _read_again(source, reading)
-        refuse_invalid(source.name, batch)
-        last = batch.first + len(batch.texts) - 1
-        which = f"document {last}" if last == batch.first else f"one of the documents {batch.first} to {last}"
-        raise ValueError(f"{source.name}: {which}: {error}") from error
+    except ValueError:
+        is_part = isinstance(source, Input) and source.is_part
+        for one in _read_again(source, reading) if is_part else [batch]:
+            _refuse_encoded(source.name, one, encode)
+        raise
 
 
-def _read_again(source: Input, reading: Reading) -> None:
-    """Read an input as a whole to get the exact error."""
+def _read_again(source: Input, reading: Reading) -> Iterator[Batch]:
+    """Read an input as a whole, to refuse what is invalid by its number and place in the whole."""
     source = source._replace(span=None, row_groups=None)
     for batch in read_batches(source, reading):
         refuse_invalid(source.name, batch)
+        yield batch
+
+
+def _refuse_encoded(name: str, batch: Batch, encode: Callable[[Sequence[Any]], object]) -> None:
+    """Refuse a document that cannot be encoded, such as one with a special token that is an error."""
+    refuse_invalid(name, batch)
+    for place, text in enumerate(batch.texts):
+        try:
+            encode([text])
+        except ValueError as error:
+            begin = f" from byte {batch.begun}" if batch.begun and not place else ""
+            raise ValueError(f"{name}: document {batch.first + place}{begin}: {error}") from None
 
 
 @dataclass
@@ -129,7 +141,8 @@ class _Reader:
                     read = batch.read
         except ValueError:
             if source.is_part:
-                _read_again(source, self.reading)
+                for _ in _read_again(source, self.reading):
+                    pass
             raise
         if source.is_last:
             # A file that was not read from its beginning to its end is read once more.
