@@ -63,7 +63,7 @@ WHOLE: dict[str, tuple[str, Callable[[], dict[str, bytes]]]] = {
         "tokenizer_config.json",
         lambda: {
             "a.tiktoken": ranks_files.to_bytes(small().vocabulary),
-            "tokenizer_config.json": huggingface.config_bytes(small().vocabulary),
+            "tokenizer_config.json": huggingface.config_bytes(small().vocabulary, {}),
         },
     ),
 }

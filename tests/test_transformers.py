@@ -359,15 +359,34 @@ def test_what_a_folder_of_other_files_says_is_kept(tmp_path: Path) -> None:
         assert (auto.pad_token, auto.sep_token, auto.chat_template) == ("<|pad|>", "<x>", TEMPLATE)
 
 
+@pytest.mark.parametrize("kind", ["huggingface", "gpt2"])
+def test_the_roles_in_a_map_of_special_tokens_are_kept(kind: str, tmp_path: Path) -> None:
+    tok, folder = trained_with_specials(), tmp_path / "source"
+    folder.mkdir()
+    if kind == "gpt2":
+        tok.to_gpt2(folder / "vocab.json", folder / "merges.txt")
+    else:
+        tok.to_huggingface(folder / "tokenizer.json")
+    roles = {"bos_token": "<|user|>", "unk_token": {"content": "<|endoftext|>"}, "pad_token": "<|pad|>"}
+    (folder / "special_tokens_map.json").write_text(json.dumps(roles))
+    (folder / "added_tokens.json").write_text(json.dumps(dict(tok.special_tokens)))
+    read = Tokenizer.load(folder)
+    for made in (read, read.extend(["zzz zzzz"], 3), read.truncate(280)):
+        made.to_huggingface(f"{tmp_path}/out/", overwrite=True)
+        auto = check_auto(made, tmp_path / "out")
+        assert (auto.bos_token, auto.unk_token, auto.pad_token) == ("<|user|>", "<|endoftext|>", "<|pad|>")
+
+
 def test_a_folder_is_written_by_the_command_line(tmp_path: Path) -> None:
     tok = trained_with_specials()
     tok.save(tmp_path / "tok.json")
     (tmp_path / "chat.jinja").write_text(TEMPLATE)
     convert = ("convert", tmp_path / "tok.json", f"{tmp_path}/q/", "--chat-template", tmp_path / "chat.jinja")
-    assert b"--chat-template is for --to huggingface" in bpetite(*convert).stderr
+    assert b"--chat-template is for --to huggingface" in bpetite(*convert, "--to", "gpt2").stderr
     wrong = bpetite(*convert, "--to", "huggingface", "--pad-token", "<pad>")
     assert (wrong.returncode, wrong.stdout) == (1, b"")
     assert b"--pad-token: '<pad>' is not a special token ('<|endoftext|>', " in wrong.stderr
+    assert b"name one that is, or train with it" in wrong.stderr
     assert not (tmp_path / "q").exists()
     assert bpetite(*convert, "--to", "huggingface", "--pad-token", "<|pad|>").returncode == 0
     auto = check_auto(tok, tmp_path / "q")

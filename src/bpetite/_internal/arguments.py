@@ -64,10 +64,11 @@ def special_id(option: str, token: str | None, special_tokens: Mapping[str, int]
 
     >>> special_id("pad_token", "<x>", {"<pad>": 7})
     Traceback (most recent call last):
-    ValueError: pad_token: '<x>' is not a special token ('<pad>')
+    ValueError: pad_token: '<x>' is not a special token ('<pad>'); name one that is, or train with it
     """
     if token is not None and token not in special_tokens:
         is_none = f"{token!r} is not a special token ({shortened(special_tokens)})"
+        is_none += "; name one that is, or train with it"
         raise ValueError(worded(lambda name: f"{name(option)}: {is_none}"))
     return None if token is None else special_tokens[token]
 

@@ -30,7 +30,7 @@ from bpetite.formats.huggingface_steps import (
     types_of,
 )
 from bpetite.formats.losses import check_merges_bytes
-from bpetite.formats.shared.configuration import CONFIGURATION, NAMED, SPECIAL_TOKENS, text_of
+from bpetite.formats.shared.configuration import CONFIGURATION, SPECIAL_TOKENS, roles_in
 from bpetite.formats.shared.fields import flag, typed
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, Original
 from bpetite.formats.shared.merges import has_part, packed_merges
@@ -361,9 +361,8 @@ def changed(vocabulary: Vocabulary, original: Original | None) -> Original:
         return original.with_content(_json(json.loads(content) | kept))
     of_other = Original("", {}) if original is None else original.with_content(b"")
     settings = json.loads(of_other.files.get(CONFIGURATION, b"{}"))
-    config = json.loads(config_bytes(vocabulary))
-    named = {key: settings[key] for key in NAMED if text_of(settings.get(key)) in vocabulary.special_tokens}
-    config |= named | {key: settings[key] for key in _OF_USERS if key in settings}
+    config = json.loads(config_bytes(vocabulary, of_other.files))
+    config |= {key: settings[key] for key in _OF_USERS if key in settings}
     templates = {name: text for name, text in of_other.files.items() if "chat_template" in name}
     return Original("huggingface", {"tokenizer.json": content, CONFIGURATION: _json(config, 2), **templates})
 
@@ -374,7 +373,7 @@ def configured(
     """Return the files with a `tokenizer_config.json`, in which these two are said if they are given."""
     special_id("pad_token", pad_token, vocabulary.special_tokens)
     files = {**original.files}
-    config = files.setdefault(CONFIGURATION, config_bytes(vocabulary))
+    config = files.setdefault(CONFIGURATION, config_bytes(vocabulary, files))
     given = {"pad_token": pad_token, "chat_template": chat_template}
     said = {key: value for key, value in given.items() if value is not None}
     if said:
@@ -391,21 +390,22 @@ def _json(document: Json, indent: int | None = None) -> bytes:
     return json.dumps(document, ensure_ascii=False, indent=indent, separators=separators).encode("utf-8")
 
 
-def config_bytes(vocabulary: Vocabulary) -> bytes:
-    """Return the `tokenizer_config.json` that tells transformers which tokens are special.
+def config_bytes(vocabulary: Vocabulary, files: Mapping[str, bytes]) -> bytes:
+    """Return the `tokenizer_config.json` that tells transformers which tokens are special, and what for.
 
-    `<|endoftext|>`, if it is one, ends texts.
+    The files that a tokenizer was read from say this, or else `<|endoftext|>`, if it is one, ends texts.
     """
     added = _written_added_tokens(vocabulary)
     specials = [token["content"] for token in added if token["special"]]
-    ending = {"eos_token": END_OF_TEXT_TOKEN} if END_OF_TEXT_TOKEN in specials else {}
+    roles = {"eos_token": END_OF_TEXT_TOKEN, **roles_in(files)}
+    named = {key: token for key, token in roles.items() if token in vocabulary.special_tokens}
     document = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "added_tokens_decoder": {
             str(token["id"]): {key: value for key, value in token.items() if key != "id"} for token in added
         },
-        **ending,
-        "additional_special_tokens": [text for text in specials if text not in ending.values()],
+        **named,
+        "additional_special_tokens": [text for text in specials if text not in named.values()],
         "clean_up_tokenization_spaces": False,
     }
     return _json(document, 2)

@@ -104,6 +104,19 @@ def read_configuration(folder: Path) -> Configuration:
     return Configuration(kind, tokens, puts_space is True, kind is not None and is_of_model)
 
 
+def roles_in(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return what special tokens are for, such as `eos_token`, as the files of a folder say it.
+
+    >>> roles_in({"special_tokens_map.json": b'{"pad_token": "<pad>"}'})
+    {'pad_token': '<pad>'}
+    """
+    settings = parse_object(CONFIGURATION, files.get(CONFIGURATION, b"{}"), f"a {CONFIGURATION}")
+    if not isinstance(settings.get("added_tokens_decoder"), dict):  # Beside these, the map is not read.
+        settings |= parse_object(SPECIAL_TOKENS, files.get(SPECIAL_TOKENS, b"{}"), f"a {SPECIAL_TOKENS}")
+    texts = {key: text_of(settings.get(key)) for key in NAMED}
+    return {key: text for key, text in texts.items() if isinstance(text, str)}
+
+
 def _kind_of_model(folder: Path) -> str | None:
     """Return the kind of tokenizer of a model by its `config.json`, which may hold anything."""
     path = os.path.join(folder, MODEL_CONFIGURATION)
