@@ -253,3 +253,11 @@ def test_ids_may_stand_behind_the_model(model: Path) -> None:
     for ids in (["104", "105"], ["--ids", "104", "105"], ["104", "--ids", "105"]):
         assert bpetite("decode", model, *ids).stdout == b"hi"
     assert bpetite("decode", model, "x").returncode == 2
+
+
+def test_stdin_is_read_as_the_options_say(model: Path) -> None:
+    lines = b'{"text": "hi"}\n{"text": "the"}\n'
+    divided = bpetite("encode", model, "--input-format", "jsonl", stdin=lines).stdout
+    assert [*map(json.loads, divided.splitlines())] == [[104, 105], Tokenizer.load(model).encode("the")]
+    assert bpetite("encode", model, "--separator", "|", stdin=b"hi|hi").stdout == b"[104,105]\n[104,105]\n"
+    assert bpetite("encode", model, stdin=b"hi|").stdout == b"[104,105,124]\n"

@@ -13,7 +13,7 @@ from bpetite._internal.progress import read_stdin
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 from bpetite.reading.options import Reading
-from bpetite.reading.sources import find_inputs
+from bpetite.reading.sources import STDIN, find_inputs
 
 INPUT_HELP = (
     "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin; "
@@ -194,12 +194,12 @@ def measuring(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[str]:
-    """Yield the documents of `--input`."""
+    """Yield the documents of `--input`, or of stdin."""
     from bpetite.reading.batches import decoded  # slow to import, as is the next
     from bpetite.reading.documents import read_batches
 
     reading = reading_of(options)
-    for found in find_inputs(options.input):
+    for found in find_inputs(options.input or STDIN):
         for batch in read_batches(found, reading):
             yield from decoded(found.name, batch)
 

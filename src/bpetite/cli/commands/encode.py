@@ -14,8 +14,17 @@ import argparse
 import json
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import INPUT_HELP, add_inputs, add_reading, add_shared, documents_of, text_of
+from bpetite.cli.options import (
+    INPUT_HELP,
+    add_inputs,
+    add_reading,
+    add_shared,
+    documents_of,
+    reading_of,
+    text_of,
+)
 from bpetite.cli.output import Result, as_line, painted
+from bpetite.reading.options import Reading
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -32,7 +41,8 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Result:
     """Return the ids as compact JSON arrays, or the tokens for display."""
     tokenizer = read_model(options)
-    texts = documents_of(options) if options.input else [text_of(options)]
+    is_divided = options.input or (options.text is None and reading_of(options) != Reading())
+    texts = documents_of(options) if is_divided else [text_of(options)]
     if options.show:
         shown = [tokenizer.show(text, special=options.special) for text in texts]
         if options.json:
