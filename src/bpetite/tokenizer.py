@@ -45,7 +45,6 @@ from bpetite.dialect import Dialect
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, encoder_of
 from bpetite.encoding.fitting import Chunk, Fitting, any_of
-from bpetite.formats.shared.configuration import CONFIGURATION
 from bpetite.formats.shared.imported import Imported, Original
 from bpetite.training import (
     FileTrainingOptions,
@@ -1077,6 +1076,7 @@ class Tokenizer:
         ['tokenizer.json', 'tokenizer_config.json']
         """
         from bpetite.formats import huggingface
+        from bpetite.formats.shared.configuration import CONFIGURATION
 
         original = self._original_of("huggingface")
         if original is None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
-import textwrap
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO
@@ -34,6 +32,9 @@ def folded(text: str, stream: TextIO) -> str:
     """Return a text with its lines folded between words, if it is written to a terminal."""
     if not stream.isatty():
         return text
+    import shutil  # slow to import
+    import textwrap
+
     fold = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
     return "\n".join(fold(line, shutil.get_terminal_size().columns) for line in text.splitlines())
 

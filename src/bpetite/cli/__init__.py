@@ -15,7 +15,6 @@ import os
 import re
 import signal
 import sys
-import textwrap
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -119,7 +118,12 @@ class _Parser(argparse.ArgumentParser):
     def print_help(self, file: object = None) -> None:
         write(self.format_help().encode())
 
+    def format_help(self) -> str:
+        self.usage = _usage(self)
+        return super().format_help()
+
     def error(self, message: str) -> NoReturn:
+        self.usage = _usage(self)
         tell(f"{self.format_usage()}{self.prog}: error: {message}")
         sys.exit(2)
 
@@ -131,7 +135,6 @@ def parser_of(name: str) -> argparse.ArgumentParser:
     parser = _Parser(prog=f"bpetite {name}", description=_about(name), formatter_class=raw)
     add_shared(parser, "--quiet", "--no-color", "--json")
     module.declare(parser)
-    parser.usage = _usage(parser)
     parser.set_defaults(run=module.run)
     return parser
 
@@ -147,6 +150,8 @@ def _usage(parser: argparse.ArgumentParser) -> str:
         models += " [PATH ...]" if "text" in arguments else " PATH ..."
     output = " OUT" * (parser.get_default("target") is not None)
     usage = re.sub(r"(--\S+) (?=[A-Z])", "\\1\xa0", f"{usage}{models}{output} [options]")
+    import textwrap  # slow to import
+
     return textwrap.fill(usage, 72, subsequent_indent=" " * 13, break_on_hyphens=False).replace("\xa0", " ")
 
 

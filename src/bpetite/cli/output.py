@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -64,6 +62,9 @@ def described(facts: Sequence[tuple[str, str]]) -> list[str]:
     >>> described([("rules", "those of tiktoken"), ("note", "")])
     ['rules  those of tiktoken', 'note']
     """
+    import shutil  # slow to import
+    import textwrap
+
     begin = 2 + max(len(name) for name, _ in facts)
     width = max(shutil.get_terminal_size().columns - begin, 20)
     lines = []
@@ -127,7 +128,7 @@ def numbers(rows: Mapping[str, Mapping[str, float]], formats: Mapping[str, str])
     heads = [short.get(name, name.replace("_per_", "/").replace("_", " ")) for name in formats]
     cells = [[name, *(format(row[of], how) for of, how in formats.items())] for name, row in rows.items()]
     lines = table([["source", *heads], *cells])
-    if sys.stdout.isatty() and len(max(lines, key=len)) > shutil.get_terminal_size().columns:
+    if sys.stdout.isatty() and len(max(lines, key=len)) > os.get_terminal_size().columns:
         words = [re.findall("[^/ ]+/?", head) for head in ["source", *heads]]
         lines = table([[" ".join(part[:-1]) for part in words], [part[-1] for part in words], *cells])
     return lines
