@@ -11,6 +11,7 @@ import pytest
 import tokenizers
 
 from bpetite import Tokenizer
+from bpetite.formats.shared import peers
 from bpetite.vocabulary import Vocabulary
 
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés, 東京都 12345\n" * 3
@@ -340,3 +341,21 @@ def test_compare_counts_the_tokens_of_many_texts(folder: Path, tmp_path: Path) -
     per = [f"{rows[2][name]:.3f}" for name in ("bytes_per_token", "characters_per_token", "tokens_per_word")]
     numbers = [f"{rows[2]['tokens']:,}", *per, f"{rows[2]['tokens_to_first']:.2f}x"]
     assert table[3].split() == ["third.json", *numbers]
+
+
+def test_a_file_is_checked_with_its_own_library(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    tok.to_huggingface(tmp_path / "tokenizer.json")
+    (tmp_path / "more.txt").write_text("the lowest of the low")
+    for inputs in ((), (tmp_path / "more.txt",)):
+        facts = json.loads(bpetite("check", tmp_path / "tokenizer.json", *inputs).stdout)
+        assert facts["verdict"] == f"the ids are those of tokenizers {tokenizers.__version__}"
+    facts = json.loads(bpetite("check", folder / "tok.json").stdout)
+    assert (facts["compared_with"], facts["verdict"][:5]) == (None, "read;")
+    other = "bpetite.formats.shared.peers.peer_encode"
+    monkeypatch.setattr(other, lambda *_: ("tokenizers", lambda text: tok.encode(text)[:9]))
+    from_file = Tokenizer.load(tmp_path / "tokenizer.json")
+    with pytest.raises(ValueError, match=r"t.json, as tokenizers reads it, would not be the same tokenizer"):
+        peers.compared_with(from_file._original, tok.vocabulary, tok.encode, "t.json")

@@ -36,6 +36,7 @@ GOOD: dict[str, list[str]] = {
     "count-tokens": ["--model", "tok.json", "--input", "c.txt"],
     "verify": ["ids"],
     "convert": ["tok.json", "out.tokenizer.json", "--force"],
+    "check": ["tok.json", "--input", "c.txt"],
     "inspect": ["tok.json"],
     "compare": ["tok.json", "tok.json", "--text", "the cat"],
     "explain": ["--input", "c.txt", "--merges", "m.txt"],

@@ -37,6 +37,7 @@ PRINTERS = {
     "count-tokens": ["count-tokens", "--model", "tok.json", "--input", "corpus.txt"],
     "verify": ["verify", "shards"],
     "convert": ["convert", "tok.json", "out"],
+    "check": ["check", "tok.json"],
     "inspect": ["inspect", "tok.json"],
     "compare": ["compare", "tok.json", "tok.json", "--text", "the cat"],
     "explain": ["explain", "--input", "corpus.txt", "--merges", "merges.txt"],

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "Learn a vocabulary": ("train", "count", "merge-counts", "demo"),
     "Text and ids": ("encode", "decode", "encode-corpus", "encode-column", "count-tokens", "verify"),
-    "Other formats": ("convert",),
+    "Other formats": ("convert", "check"),
     "Look inside": ("inspect", "compare", "explain", "view", "stats", "report"),
 }
 """The commands, as the help of all has them."""

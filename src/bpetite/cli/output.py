@@ -53,7 +53,12 @@ def summary(facts: Mapping[str, Any]) -> list[str]:
     >>> summary({"vocab_size": 32000, "special_tokens": {"<|x|>": 256}, "checked_with": []})
     ['vocab size      32,000', 'special tokens  <|x|> 256', 'checked with    none']
     """
-    return described([(name.replace("_", " "), _for_people(value)) for name, value in facts.items()])
+    rows = []
+    for name, value in facts.items():
+        are_sentences = isinstance(value, list) and any(" " in str(one) for one in value)
+        first, *others = value if are_sentences else [value]
+        rows += [(name.replace("_", " "), _for_people(first)), *(("", _for_people(one)) for one in others)]
+    return described(rows)
 
 
 def described(facts: Sequence[tuple[str, str]]) -> list[str]:
@@ -79,6 +84,8 @@ def _for_people(value: Any) -> str:
         value = [f"{name} {one}" for name, one in value.items()]
     if isinstance(value, list):
         return ", ".join(map(_for_people, value)) or "none"
+    if value is None:
+        return "none"
     if isinstance(value, str):
         return "".join(letter if letter.isprintable() else f"{letter!a}"[1:-1] for letter in value)
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)

@@ -26,9 +26,8 @@ from bpetite.cli.options import add_shared, check_output, chosen, text_argument
 from bpetite.cli.output import Result
 from bpetite.formats import loading
 from bpetite.formats.losses import losses
-from bpetite.formats.shared.difficult import check_same_ids
 from bpetite.formats.shared.imported import Original
-from bpetite.formats.shared.peers import peer_encode
+from bpetite.formats.shared.peers import compared_with
 from bpetite.tokenizer import Tokenizer
 
 _OF_ANY = ("bpetite", "tiktoken", "huggingface", "gpt2")
@@ -95,12 +94,12 @@ def run(options: argparse.Namespace) -> Result:
         check_output(target, force=options.force)
     checked = []
     if options.check:
-        checked += _check(tokenizer, tokenizer._original, source)
+        checked.append(_compared(tokenizer, tokenizer._original, source))
         with tempfile.TemporaryDirectory() as folder:
             attempt = os.path.join(folder, last_part(target))
             _write(tokenizer, attempt, kind)
             again = loading.load(attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False)
-            checked += _check(tokenizer, again.original, target)
+            checked.append(_compared(tokenizer, again.original, target))
     _write(tokenizer, target, kind, overwrite=options.force, **settings)
     if not options.quiet:
         for loss in losses(tokenizer.vocabulary, tokenizer._original, kind, to_folder=to_folder):
@@ -112,7 +111,7 @@ def run(options: argparse.Namespace) -> Result:
         "special_tokens": dict(tokenizer.special_tokens),
         "pattern": tokenizer.pattern,
         "fingerprint": tokenizer.fingerprint,
-        "checked_with": checked,
+        "checked_with": [name for name in checked if name],
     }
 
 
@@ -166,11 +165,5 @@ def _write(tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool = Fals
             tokenizer.to_gpt2(vocab, merges, overwrite=overwrite)
 
 
-def _check(tokenizer: Tokenizer, original: Original | None, path: str) -> list[str]:
-    """Compare with the files' own library, if there is one; return its name."""
-    peer = None if original is None else peer_encode(original, tokenizer.vocabulary)
-    if peer is None:
-        return []
-    name, encode = peer
-    check_same_ids(tokenizer.vocabulary, tokenizer.encode, encode, f"{path}, as {name} reads it,")
-    return [name]
+def _compared(tokenizer: Tokenizer, original: Original | None, path: str) -> str | None:
+    return compared_with(original, tokenizer.vocabulary, tokenizer.encode, path)

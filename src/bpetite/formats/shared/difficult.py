@@ -3,8 +3,8 @@ vocabulary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
 from typing import TypeAlias
 
 from bpetite.vocabulary import Vocabulary
@@ -63,12 +63,14 @@ def difficult_texts(vocabulary: Vocabulary) -> Iterator[str]:
         yield token.decode("utf-8", errors="replace")
 
 
-def check_same_ids(vocabulary: Vocabulary, ours: Encodes, theirs: Encodes, where: str) -> None:
-    """Refuse an export that does not give the same ids on every difficult text.
+def check_same_ids(
+    vocabulary: Vocabulary, ours: Encodes, theirs: Encodes, where: str, texts: Iterable[str] = ()
+) -> None:
+    """Refuse an export that does not give the same ids on every difficult text, and some others.
 
     A text with a byte for which the vocabulary has no token is not compared.
     """
-    for text in difficult_texts(vocabulary):
+    for text in chain(difficult_texts(vocabulary), texts):
         try:
             expected = list(ours(text))
         except ValueError:

@@ -1,16 +1,31 @@
-"""Files in, encoders of their own libraries out, for the comparison of `bpetite convert --check`."""
+"""Files in, encoders of their own libraries out, and whether they give the same ids."""
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
+from importlib.metadata import version
 from typing import Any
 
-from bpetite.formats.shared.difficult import Encodes
+from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import Original
 from bpetite.formats.tiktoken import made_encoding
 from bpetite.normalization import normalizing, steps_in
 from bpetite.vocabulary import Vocabulary
+
+
+def compared_with(
+    original: Original | None, vocabulary: Vocabulary, encode: Encodes, where: str, texts: Iterable[str] = ()
+) -> str | None:
+    """Compare the ids of difficult texts and others with those of the files' own library; return its name and
+    version, or None where there is none."""
+    peer = None if original is None else peer_encode(original, vocabulary)
+    if peer is None:
+        return None
+    name, theirs = peer
+    check_same_ids(vocabulary, encode, theirs, f"{where}, as {name} reads it,", texts)
+    return f"{name} {version(name)}"
 
 
 def peer_encode(original: Original, vocabulary: Vocabulary) -> tuple[str, Encodes] | None:

@@ -1,0 +1,44 @@
+"""Compare a tokenizer with its own library. Hard texts must get the same ids.
+
+examples:
+  bpetite check tokenizer.json
+  bpetite check Qwen2.5-7B/
+  bpetite check cl100k_base.tiktoken book.txt questions.jsonl
+
+The result says what the file does not tell, and what of it an artifact cannot
+hold. Other ids are an error, with the first text and place that differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.options import INPUT_HELP, add_inputs, add_reading, documents_of
+from bpetite.cli.output import Result
+from bpetite.formats.losses import losses
+from bpetite.formats.shared.peers import compared_with
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_model(command)
+    add_inputs(command, f"{INPUT_HELP}; they are compared, too", required=False)
+    add_reading(command)
+    command.set_defaults(quiet=True, text=None)  # the result includes the notes; no input is needed
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Compare, and return the verdict."""
+    tokenizer = read_model(options)
+    [path], original = options.models, tokenizer._original
+    texts = documents_of(options) if options.input else ()
+    library = compared_with(original, tokenizer.vocabulary, tokenizer.encode, path, texts)
+    return {
+        "format": "bpetite" if original is None else original.kind,
+        "vocab_size": tokenizer.vocab_size,
+        "notes": list(tokenizer.assumptions),
+        "lost": losses(tokenizer.vocabulary, original, "bpetite"),
+        "compared_with": library,
+        "verdict": f"the ids are those of {library}" if library else "read; no library compares such a file",
+    }
