@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> Result:
         "special_tokens": dict(tokenizer.special_tokens),
         "pattern": tokenizer.pattern,
         "fingerprint": tokenizer.fingerprint,
-        "checked_with": [name for name in checked if name],
+        "checked_with": [library.partition(" ")[0] for library in checked if library],
     }
 
 
