@@ -67,16 +67,21 @@ def described(facts: Sequence[tuple[str, str]]) -> list[str]:
     >>> described([("rules", "those of tiktoken"), ("note", "")])
     ['rules  those of tiktoken', 'note']
     """
-    import shutil  # slow to import
-    import textwrap
+    import textwrap  # slow to import
 
     begin = 2 + max(len(name) for name, _ in facts)
-    width = max(shutil.get_terminal_size().columns - begin, 20)
+    width = max(_columns() - begin, 20)
     lines = []
     for name, text in facts:
         first, *more = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
         lines += [f"{name:<{begin}}{first}".rstrip(), *(" " * begin + line for line in more)]
     return lines
+
+
+def _columns() -> int:
+    import shutil  # slow to import
+
+    return shutil.get_terminal_size().columns
 
 
 def _for_people(value: Any) -> str:
@@ -135,7 +140,7 @@ def numbers(rows: Mapping[str, Mapping[str, float]], formats: Mapping[str, str])
     heads = [short.get(name, name.replace("_per_", "/").replace("_", " ")) for name in formats]
     cells = [[name, *(format(row[of], how) for of, how in formats.items())] for name, row in rows.items()]
     lines = table([["source", *heads], *cells])
-    if sys.stdout.isatty() and len(max(lines, key=len)) > os.get_terminal_size().columns:
+    if sys.stdout.isatty() and len(max(lines, key=len)) > _columns():
         words = [re.findall("[^/ ]+/?", head) for head in ["source", *heads]]
         lines = table([[" ".join(part[:-1]) for part in words], [part[-1] for part in words], *cells])
     return lines
