@@ -1,5 +1,6 @@
 """The command line as a user meets it: in a process of its own, with pipes."""
 
+import gzip
 import json
 import re
 import subprocess
@@ -58,7 +59,8 @@ def test_train_prints_one_line_of_json_and_saves_what_the_library_saves(folder: 
 
 def test_train_says_one_line_where_stderr_is_no_terminal(folder: Path, tmp_path: Path) -> None:
     corpus, output = folder / "corpus.txt", tmp_path / "tok.json"
-    done = bpetite("train", "--input", corpus, "--vocab-size", 280, "--output", output)
+    how = ("--input", corpus, "--output", output, "--dialect", "tiktoken")
+    done = bpetite("train", "--vocab-size", 281, *how)
     assert re.fullmatch(r"Training complete: merges=24 elapsed_ms=\d+\n", done.stderr.decode())
     done = bpetite("train", "--input", corpus, "--vocab-size", 9000, "--output", output, "--force")
     assert re.search(r"merges=\d+ \(of 8744 planned; no pair is left\) elapsed", done.stderr.decode())
@@ -70,6 +72,37 @@ def test_train_is_silent_when_told_to_be(folder: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0
     assert done.stderr == b""
+
+
+def test_who_chose_no_dialect_is_told_which_one_to_choose(folder: Path, tmp_path: Path) -> None:
+    source, counts = ("--input", folder / "corpus.txt"), tmp_path / "corpus.counts"
+    to_train = ("--vocab-size", 280, "--force", "--output", tmp_path / "tok.json")
+    advice = b"the dialect was bpetite, the default; for a new model, --dialect tiktoken is recommended"
+    assert advice in bpetite("train", *source, *to_train).stderr
+    assert advice in bpetite("count", *source, "--output", counts).stderr
+    for given in ((*source, "--dialect", "bpetite"), ("--counts", counts), (*source, "--quiet")):
+        assert advice not in bpetite("train", *given, *to_train).stderr
+
+
+@pytest.mark.parametrize("name", ["c.txt", "c.jsonl", "c.jsonl.gz"])
+def test_special_tokens_that_are_counted_as_text_are_told_once(name: str, tmp_path: Path) -> None:
+    text = "one</s>two<|endoftext|>three<|endoftext|>"
+    content = text.encode() if name == "c.txt" else json.dumps({"text": text}).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    specials = ("--special-token", "</s>", "<|endoftext|>", "<unk>")
+    for command in (("train", "--vocab-size", 270), ("count",)):
+        how = (*command, "--input", tmp_path / name, "--output", tmp_path / "out", "--force")
+        told = bpetite(*how, *specials, "--dialect", "huggingface").stderr.decode()
+        found = f"('<|endoftext|>' 2 times, '</s>' 1 time in the {len(text)} bytes looked into)"
+        assert told.count(f"special tokens are in the corpus {found} and are counted as text") == 1
+        assert "; with --dialect tiktoken they end documents\n" in told
+        for silent in (("--dialect", "tiktoken"), ("--special-token", "<unk>"), ("--quiet",)):
+            assert "special tokens" not in bpetite(*how, *silent).stderr.decode()
+
+
+def test_special_tokens_at_the_separator_are_not_told(folder: Path, tmp_path: Path) -> None:
+    how = ("--input", folder / "corpus.txt", "--output", tmp_path / "c", "--separator", "<|endoftext|>")
+    assert b"special" not in bpetite("count", *how).stderr
 
 
 @pytest.mark.parametrize("source", ["--input", "--counts"])

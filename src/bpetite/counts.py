@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import groupby, pairwise
@@ -29,7 +30,7 @@ from bpetite.reading import batches as batching
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
 from bpetite.reading.options import Reading
-from bpetite.reading.sources import find_inputs, size_of, weight_of
+from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
 from bpetite.vocabulary import listed_special_tokens
 
 if TYPE_CHECKING:
@@ -132,23 +133,28 @@ class Counts:
         Counts(2 distinct pretokens, 2 in all, 1 document)
         """
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
-        cut = cutter([counts.pattern], counts.boundaries)
-        rules = Reading(cut=cut, **reading)
-        inputs = find_inputs(paths)
+        rules = Reading(**reading)
         limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
-        counts._table.add_documents([], **limits)
+        return counts._with_inputs(find_inputs(paths), rules, limits, progress)
+
+    def _with_inputs(
+        self, inputs: Sequence[Input], reading: Reading, limits: Limits, progress: Progress | bool | None
+    ) -> Counts:
+        """Return these counts, which are empty, with those of inputs."""
+        rules = replace(reading, cut=cutter([self.pattern], self.boundaries))
+        self._table.add_documents([], **limits)
         with shown(progress) as told:
             report = ProgressOfAll(told, size_of(inputs))
             report.tell("counting", 0, 0)
             weighted: list[Counts] = []
             for (weight, source), group in groupby(inputs, key=weight_of):
-                part = counts if weight == 1 else counts.empty()
+                part = self if weight == 1 else self.empty()
                 part.beside += count_inputs(part._table, group, rules, limits, report)
                 if weight != 1:
                     weighted.append(part.weighted(weight, source))
                     weighted[-1]._leave_memory(_LITTLE)
-            counts._table.settle()
-            return cls.merge([counts, *weighted], memory_limit=limits["memory_limit"]) if weighted else counts
+            self._table.settle()
+            return Counts.merge([self, *weighted], memory_limit=limits["memory_limit"]) if weighted else self
 
     @classmethod
     def from_iterator(

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
 
-from bpetite._internal.arguments import on_command_line
+from bpetite._internal.arguments import on_command_line, shortened
+from bpetite._internal.integers import counted
+from bpetite._internal.progress import tell
 from bpetite._internal.types import Limits
 from bpetite.cli.options import reading_of
-from bpetite.cli.output import Result
+from bpetite.cli.output import Result, way_note
 from bpetite.counts import Counts, memory_bytes
+from bpetite.patterns import PATTERNS
+from bpetite.reading.batches import Batch
 from bpetite.reading.counting import ProgressOfAll
+from bpetite.reading.cuts import cutter
+from bpetite.reading.documents import read_batches
 from bpetite.reading.memory_limit import room_within
-from bpetite.reading.sources import find_inputs, size_of
+from bpetite.reading.options import Reading
+from bpetite.reading.sources import Input, find_inputs, size_of
 from bpetite.training import Training
 
 
@@ -23,11 +34,55 @@ def room_of(options: argparse.Namespace) -> Limits:
 
 def count_inputs(options: argparse.Namespace, training: Training) -> Counts:
     """Count the documents of `--input`."""
-    rules = {**training.counting, **reading_of(options).to_dict()}
+    counts, reading, room = Counts(**training.counting), reading_of(options), room_of(options)
+    inputs = find_inputs(options.input)
+    if not options.quiet:
+        notes = way_note(training.pattern_way), _special_note(inputs, reading, training)
+        options.progress.note = "\n".join(filter(None, notes)) or None
     try:
-        return Counts.from_files(options.input, **rules, **room_of(options), progress=options.progress)
+        return counts._with_inputs(inputs, reading, room, options.progress)
     except MemoryError as error:
         raise _proposing_limit(error) from None
+
+
+_LOOKED_INTO = 16
+"""The number of inputs that are looked into for special tokens: into the first megabytes of each."""
+
+
+def _special_note(inputs: Sequence[Input], reading: Reading, training: Training) -> str | None:
+    """Return a line about special tokens at the beginning of inputs, if they are counted as text."""
+    tokens = sorted(training.special_tokens, key=len, reverse=True)
+    if not tokens or training.dialect.specials_in_corpus == "boundary":
+        return None
+    cut = cutter([PATTERNS["gpt2"]], tokens)  # short pieces; what is wrong in them is for counting to say
+    reading = replace(reading, hold_out=None, split="train", invalid="replace", cut=cut)
+    files = [found for found in inputs if found.found_size]
+    some = re.compile(b"|".join(re.escape(token.encode()) for token in tokens))
+    found: Counter[bytes] = Counter()
+    size = 0
+    for file in files[:: len(files) // _LOOKED_INTO + 1]:
+        with (
+            suppress(OSError, ValueError, MemoryError, ImportError),
+            closing(read_batches(file, reading)) as read,
+        ):
+            for text in next(read, Batch([])).texts:
+                content = text.encode() if isinstance(text, str) else text
+                found.update(some.findall(content))
+                size += len(content)
+    often = ", ".join(
+        f"{shortened(token.decode())} {counted(times, 'time')}" for token, times in found.most_common(3)
+    )
+    return often and (
+        f"special tokens are in the corpus ({often} in the {size:,} bytes looked into) and are counted "
+        "as text; with --dialect tiktoken they end documents"
+    )
+
+
+def tell_of_default(options: argparse.Namespace) -> None:
+    """Tell someone who chose no dialect which one to choose."""
+    if options.dialect is None and not options.quiet:
+        what = "the dialect was bpetite, the default; for a new model, --dialect tiktoken is recommended"
+        tell(f"{what}: it keeps documents apart, and its ids are ranks")
 
 
 def load_counts(options: argparse.Namespace, min_count: int = 1) -> Counts:

@@ -100,11 +100,11 @@ def check_output(path: str, *, force: bool) -> None:
         try_writing(target)
 
 
-def add_rules(command: argparse._ActionsContainer, or_else: str = "") -> None:
+def add_rules(command: argparse._ActionsContainer, or_else: str = "", dialect: str | None = None) -> None:
     """Declare the rules of counting and training; the help has each default, and what may be before it."""
-    usual = f"{or_else}bpetite" if or_else else "%(default)s"
-    rules = f"the rules for ties, ids and special tokens (default: {usual})"
-    add_choice(command, "--dialect", list(DIALECTS), rules)
+    advice = "; for a new model, take tiktoken" if dialect is None else ""
+    rules = f"the rules for ties, ids and special tokens{advice} (default: {or_else}{dialect or 'bpetite'})"
+    command.add_argument("--dialect", choices=list(DIALECTS), default=dialect, help=rules)
     named = ", ".join(PATTERNS)
     cuts = f"the pattern that cuts text into pretokens: {named}, or a regex (default: {or_else}gpt2)"
     command.add_argument("--pattern", type=text_argument, help=cuts)

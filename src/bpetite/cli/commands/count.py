@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 
 from bpetite._internal.integers import counted
-from bpetite.cli.counts import count_inputs, room_of, summary_of
+from bpetite.cli.counts import count_inputs, room_of, summary_of, tell_of_default
 from bpetite.cli.options import (
     INPUT_HELP,
     add_inputs,
@@ -38,18 +38,19 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Result:
     """Count, save, and return a summary."""
-    training = Training(options.dialect, options.pattern, options.special_token)
-    options.progress.note = way_note(training.pattern_way)
+    training = Training(options.dialect or "bpetite", options.pattern, options.special_token)
     count = count_inputs if options.cluster is None else _count_on_cluster
     counts = count(options, training)
     counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)
     options.progress.complete(f"counting complete: {counted(counts.documents, 'document')}", counts.bytes)
+    tell_of_default(options)
     return summary_of(counts)
 
 
 def _count_on_cluster(options: argparse.Namespace, training: Training) -> Counts:
     from bpetite.corpus import cluster
 
+    options.progress.note = way_note(training.pattern_way)
     return cluster.count(
         options.input,
         address=options.cluster,

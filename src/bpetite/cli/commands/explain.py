@@ -42,10 +42,9 @@ def declare(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="your merges: a merges.txt, or a list of pairs, as JSON or as Python prints it",
     )
-    add_rules(command)
+    add_rules(command, dialect="cs336")
     add_shared(command, "--num-threads")
     add_reading(command)
-    command.set_defaults(dialect="cs336")
 
 
 def run(options: argparse.Namespace) -> Result:

@@ -2,7 +2,7 @@
 
 examples:
   bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
-  bpetite train --input a.txt --vocab-size 32k --pattern o200k --output t.json
+  bpetite train --input a.txt --vocab-size 32k --dialect tiktoken --output t
   bpetite train --counts a.counts b.counts --vocab-size 32k --output tok.json
 """
 
@@ -12,9 +12,9 @@ import argparse
 import time
 
 from bpetite._persistence import save_vocabulary
-from bpetite.cli.counts import count_inputs, load_counts
+from bpetite.cli.counts import count_inputs, load_counts, tell_of_default
 from bpetite.cli.options import INPUT_HELP, add_inputs, add_output, add_reading, add_rules, add_shared, number
-from bpetite.cli.output import Result, way_note
+from bpetite.cli.output import Result
 from bpetite.counts import memory_bytes
 from bpetite.training import Training, train_vocabulary
 
@@ -29,7 +29,6 @@ def declare(command: argparse.ArgumentParser) -> None:
     add, size = learned.add_argument, "the most tokens, such as 32000 or 32k"
     add("--vocab-size", type=number, required=True, metavar="N", help=size)
     add_rules(learned, "as in --counts, else ")
-    command.set_defaults(dialect=None)
     add("--min-count", type=number, default=1, metavar="N", help="drop pretokens rarer than this")
     add("--max-token-length", type=number, metavar="N", help="the maximum length of a token in bytes")
     machine = command.add_argument_group("threads and memory")
@@ -52,7 +51,6 @@ def run(options: argparse.Namespace) -> Result:
     planned = training.planned_tokens(options.vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")
     if counts is None:
-        options.progress.note = way_note(training.pattern_way)
         counts = count_inputs(options, training)
     vocabulary = train_vocabulary(
         counts,
@@ -68,6 +66,8 @@ def run(options: argparse.Namespace) -> Result:
     merges = vocabulary.arrays.merge_count
     early = f" (of {planned} planned; no pair is left)" if merges < planned else ""
     options.progress.complete(f"Training complete: merges={merges}{early} elapsed_ms={elapsed_ms:.0f}")
+    if options.counts is None:
+        tell_of_default(options)
     return {
         "corpus_bytes": counts.bytes,
         "requested_vocab_size": options.vocab_size,
