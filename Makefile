@@ -11,7 +11,7 @@ PRERELEASE := $(VENV)/prerelease/.ready
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint test-rust test-python test-models browser fmt bench bench-train bench-encode bench-patterns bench-corpus
+.PHONY: help demo test check lint test-rust test-python test-models browser fmt bench texts bench-train bench-encode bench-patterns bench-corpus
 .PHONY: portable ports emulated docs fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
@@ -87,23 +87,31 @@ fmt: $(TESTED) ## Format Python and Rust
 	$(BIN)/ruff check --fix .
 	$(CARGO) fmt --manifest-path $(MANIFEST)
 
+# The benchmarks take these texts, if they are given no others.
+TEXTS := texts
+NAMED := $(if $(CORPORA),,texts)
+READ := $(or $(CORPORA),$(TEXTS))
+
+texts: $(VENV)/.created ## Make the texts of the benchmarks, of Debian's packages (OPTIONS=--large, TEXTS=folder)
+	$(BIN)/python -m bench.texts $(TEXTS) $(filter --large,$(OPTIONS))
+
 bench: bench-train bench-encode ## Time us and the peers in the same run (CORPORA=, MODELS=folder for real data)
 
-bench-train: $(BUILT) ## Time training against the peers, write docs/benchmarks.md (CORPORA=folder of .txt, .txt.xz)
+bench-train: $(BUILT) $(NAMED) ## Time training against the peers, write docs/benchmarks.md (CORPORA=folder of .txt, .txt.xz)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m bench.train $(CORPORA)
+	$(BIN)/python -m bench.train $(READ)
 
-bench-encode: $(BUILT) $(PRERELEASE) ## Time encoding against the peers (CORPORA=, MODELS=folder, OPTIONS=--large), write docs/benchmarks.md
+bench-encode: $(BUILT) $(PRERELEASE) $(NAMED) ## Time encoding against the peers (CORPORA=, MODELS=folder, OPTIONS=--large), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m bench.encode $(if $(wildcard $(MODELS)),--models $(MODELS)) $(if $(CORPORA),--corpora $(CORPORA)) $(OPTIONS)
+	$(BIN)/python -m bench.encode $(if $(wildcard $(MODELS)),--models $(MODELS)) --corpora $(READ) $(OPTIONS)
 
-bench-patterns: $(BUILT) ## Time counting and encoding by each named pattern (CORPORA=), write docs/benchmarks.md
+bench-patterns: $(BUILT) $(NAMED) ## Time counting and encoding by each named pattern (CORPORA=), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m bench.patterns $(if $(CORPORA),--corpora $(CORPORA))
+	$(BIN)/python -m bench.patterns --corpora $(READ)
 
-bench-corpus: $(BUILT) ## Compare whole corpora with work in memory (CORPORA=folder), write docs/benchmarks.md
+bench-corpus: $(BUILT) $(NAMED) ## Compare whole corpora with work in memory (CORPORA=folder), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[corpus]'
-	$(BIN)/python -m bench.corpus $(CORPORA)
+	$(BIN)/python -m bench.corpus $(READ)
 
 docs: $(BUILT) ## Write docs/api.md from the docstrings
 	$(BIN)/python tools/make_api_page.py
