@@ -101,9 +101,9 @@ bench-train: $(BUILT) $(NAMED) ## Time training against the peers, write docs/be
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench.train $(READ)
 
-bench-encode: $(BUILT) $(PRERELEASE) $(NAMED) ## Time encoding against the peers (CORPORA=, MODELS=folder, OPTIONS=--large), write docs/benchmarks.md
+bench-encode: $(BUILT) $(PRERELEASE) $(NAMED) ## Time encoding with MODELS=folder of tokenizer files, write docs/benchmarks.md (CORPORA=, OPTIONS=--large)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m bench.encode $(if $(wildcard $(MODELS)),--models $(MODELS)) --corpora $(READ) $(OPTIONS)
+	$(BIN)/python -m bench.encode $(if $(wildcard $(MODELS)),$(MODELS) $(READ)) $(OPTIONS)
 
 bench-patterns: $(BUILT) $(NAMED) ## Time counting and encoding by each named pattern (CORPORA=), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

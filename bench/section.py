@@ -1,17 +1,19 @@
-"""A section → `docs/benchmarks.md` with that section replaced, and its first table in the README.
+"""A section → `docs/benchmarks.md` with that section replaced, and the README's table of what was measured.
 
-Also describes the machine. `python -m bench.section` copies the tables from the page to the README again.
+Also describes the machine. `python -m bench.section` writes the README's table again.
 """
 
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import platform
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from bpetite.training import available_memory
 
@@ -45,22 +47,72 @@ def touch_memory() -> str:
 
 
 def write_section(title: str, text: str, project: Path = PROJECT) -> None:
-    """Write a section into `docs/benchmarks.md`, and the first tables of that page into the README."""
+    """Write a section into `docs/benchmarks.md`, and the table of the README."""
     _put_between(project / "docs" / "benchmarks.md", title, f"## {title}\n\n{text.strip()}")
     write_summary(project)
 
 
+SHOWN = ("llama3", "english")
+"""The model and the text whose figures the README shows."""
+
+
 def write_summary(project: Path = PROJECT) -> None:
-    """Write the first tables of `docs/benchmarks.md` in place of the README's, whose words stay."""
-    page, readme = project / "docs" / "benchmarks.md", project / "README.md"
-    content = page.read_text(encoding="utf-8")
-    tables = iter(
-        [_NUMBERS.sub(_shortened, _first_table(content, "Training")), _first_table(content, "Encoding")]
+    """Write the README's table in place of the old one; the words around it stay."""
+    readme = project / "README.md"
+    before, begin, rest = readme.read_text("utf-8").partition("<!-- Benchmarks: begin -->\n")
+    old, end, after = rest.partition("<!-- Benchmarks: end -->\n")
+    new = _TABLE.sub(lambda _: summary(project) + "\n", old, count=1)
+    readme.write_text(f"{before}{begin}{new}{end}{after}", "utf-8")
+
+
+def summary(project: Path) -> str:
+    """Return a row for each library: seconds of training, and what it takes with one model and one text."""
+    page = (project / "docs" / "benchmarks.md").read_text("utf-8")
+    rows = [line.strip("|").split("|") for line in _first_table(page, "Training").splitlines()]
+    place = next(place for place, head in enumerate(rows[0]) if head.split(",")[0].strip() == SHOWN[1])
+    training = {row[0].strip(): row[place].split("/")[0].strip() for row in rows[2:]}
+    cells: dict[str, list[str]] = {}
+    for one in json.loads((project / "docs" / "benchmarks.json").read_bytes()):
+        if (one["model"], one["text"], one["threads"]) == (*SHOWN, 1):
+            for row in one["rows"]:
+                if row["first"]:
+                    shown = cells.setdefault(title(row), ["–"] * 8)
+                    shown[2 if one["large"] else 1] = f"{row['first']:.0f}"
+                    if not one["large"]:
+                        shown[3:] = figures_of(row)
+    for name, seconds in training.items():
+        same = [title for title in cells if title == name or title.startswith(f"{name} 0.")]
+        cells.setdefault(same[0] if same else name, ["–"] * 8)[0] = seconds
+    heads = ["training", "first pass", "500 MB", "later", "prompt", "decoding", "loading", "memory"]
+    units = ["s", "MB/s", "MB/s", "MB/s", "µs", "MB/s", "ms", "MB"]
+    order = sorted(
+        cells, key=lambda name: (name != "bpetite", cells[name][1] == "–", -_number(cells[name][1]))
     )
-    before, begin, rest = readme.read_text(encoding="utf-8").partition("<!-- Benchmarks: begin -->\n")
-    summary, end, after = rest.partition("<!-- Benchmarks: end -->\n")
-    summary = _TABLE.sub(lambda old: next(tables, "") or old[0], summary)
-    readme.write_text(f"{before}{begin}{summary}{end}{after}", encoding="utf-8")
+    return table(
+        ["", *(f"{head}, {unit}" for head, unit in zip(heads, units, strict=True))],
+        [[name, *cells[name]] for name in order],
+    )
+
+
+def figures_of(row: Mapping[str, Any]) -> list[str]:
+    """Return a library's later passes, prompts of 400 characters, decoding, loading and memory."""
+    return [
+        f"{row['later']:.0f}" if row["later"] else "–",
+        f"{1e6 * row['prompts']['400']:.3g}",
+        f"{1 / row['decoding']:.0f}",
+        f"{1e3 * row['loading']:.0f}",
+        f"{row['peak'] / 1e6:.0f}" if row["peak"] else "–",
+    ]
+
+
+def title(row: Mapping[str, Any]) -> str:
+    """Return the name of a library; of tokenizers, with its version."""
+    version = row["version"]
+    return f"{row['library']} {version}" if row["library"] == "tokenizers" else row["library"]
+
+
+def _number(cell: str) -> float:
+    return float(cell) if cell != "–" else 0
 
 
 def _put_between(page: Path, title: str, text: str) -> None:
@@ -82,12 +134,6 @@ def _first_table(page: str, title: str) -> str:
 
 
 _TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
-_NUMBERS = re.compile(r"([0-9.]+) / [0-9.]+ / [0-9.]+(?: \(\*\*([0-9.]+x)\*\*\))?")
-
-
-def _shortened(numbers: re.Match[str]) -> str:
-    """Of a training's seconds, processor time and memory, keep the seconds; of a peer's, the ratio."""
-    return numbers[2] or f"{numbers[1]} s"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

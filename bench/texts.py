@@ -31,7 +31,7 @@ from typing import IO
 from urllib.error import URLError
 from urllib.parse import quote
 
-from bench.encoders import SEPARATOR
+from bpetite._constants import END_OF_TEXT_TOKEN as SEPARATOR
 
 SNAPSHOT = "https://snapshot.debian.org/archive/debian/20261101T000000Z/"
 APT_HELPER = Path("/usr/lib/apt/apt-helper")

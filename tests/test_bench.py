@@ -16,7 +16,6 @@ sys.path.insert(0, str(PROJECT))
 
 from bench import (  # noqa: E402  # a folder that is not installed
     encode,
-    encoders,
     large,
     large_documents,
     large_folders,
@@ -28,17 +27,16 @@ from bench.train import measure  # noqa: E402
 from bpetite import Tokenizer  # noqa: E402
 
 TRAINING = table(
-    ["32,000 tokens", "tiny, 1 MB"],
+    ["32,000 tokens", "english, 1 MB"],
     [["bpetite", "0.10 / 0.20 / 30"], ["other", "0.25 / 0.40 / 60 (**2.5x**)"]],
 )
-ENCODING = table(["1 thread, MB/s", "tiny"], [["bpetite", "100 / 400"], ["other", "– / 50"]])
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A copy of the two pages."""
     (tmp_path / "docs").mkdir()
-    for page in ("README.md", "docs/benchmarks.md"):
+    for page in ("README.md", "docs/benchmarks.md", "docs/benchmarks.json"):
         shutil.copy(PROJECT / page, tmp_path / page)
     return tmp_path
 
@@ -51,11 +49,9 @@ def test_the_readme_gets_the_figures_that_the_page_gets(project: Path) -> None:
     page, readme = project / "docs" / "benchmarks.md", project / "README.md"
     before = readme.read_text("utf-8")
     write_section("Training", f"How.\n\n{TRAINING}\n\n{table(['more', 'x'], [['a', '1']])}", project)
-    write_section("Encoding", f"How.\n\n{ENCODING}\n\nAnd.", project)
     assert tables_of(page)[0].strip() == TRAINING
-    short = table(["32,000 tokens", "tiny, 1 MB"], [["bpetite", "0.10 s"], ["other", "2.5x"]])
-    shown = [found.strip() for found in tables_of(readme)]
-    assert shown[:2] == [short, ENCODING]
+    shown = {row[0]: row[1] for row in map(cells, tables_of(readme)[0].splitlines())}
+    assert (shown["bpetite"], shown["other"]) == ("0.10", "0.25")
     marked = re.compile("<!-- Benchmarks: begin -->.*<!-- Benchmarks: end -->", re.DOTALL)
     assert marked.sub("", readme.read_text("utf-8")) == marked.sub("", before)
 
@@ -71,16 +67,13 @@ def test_a_section_is_written_in_its_place_again_and_again(project: Path) -> Non
     page = project / "docs" / "benchmarks.md"
     page.write_text("# Benchmarks\n\nBy hand.\n", "utf-8")
     for text in ("first", "second"):
-        write_section("Training", text, project)
-        write_section("Encoding", f"other\n\n{ENCODING}", project)
+        write_section("Training", f"{text}\n\n{TRAINING}", project)
+        write_section("Encoding", "other", project)
         assert page.read_text("utf-8") == (
             "# Benchmarks\n\nBy hand.\n\n"
-            f"<!-- Training: begin -->\n## Training\n\n{text}\n<!-- Training: end -->\n\n"
-            f"<!-- Encoding: begin -->\n## Encoding\n\nother\n\n{ENCODING}\n<!-- Encoding: end -->\n"
+            f"<!-- Training: begin -->\n## Training\n\n{text}\n\n{TRAINING}\n<!-- Training: end -->\n\n"
+            "<!-- Encoding: begin -->\n## Encoding\n\nother\n<!-- Encoding: end -->\n"
         )
-    training, encoding = tables_of(project / "README.md")[:2]
-    assert encoding.strip() == ENCODING
-    assert training == tables_of(PROJECT / "README.md")[0], "a section without a table leaves the README's"
 
 
 @pytest.mark.skipif(
@@ -96,74 +89,34 @@ def test_the_memory_of_a_contender_is_its_own(tmp_path: Path, monkeypatch: pytes
     assert 10 << 20 < cost.peak < len(ours)
 
 
-def test_models_are_timed_and_their_ids_compared(
-    tmp_path: Path, project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_models_are_timed_with_texts_and_the_page_is_written(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = {name: encoders.LIBRARIES[name] for name in ("bpetite", "tiktoken", "tokenizers")}
-    monkeypatch.setattr(encode, "LIBRARIES", chosen)
-    monkeypatch.setattr(encode, "FAST", ("bpetite",))
-    monkeypatch.setattr(encode, "SLOW", ("tiktoken", "tokenizers"))
+    named = ("bpetite", "tiktoken", "tokenizers")
+    monkeypatch.setattr(encode, "TIMED", [one for one in encode.TIMED if one.name in named])
     monkeypatch.setattr(encode, "touch_memory", lambda: "memory as it is")
     monkeypatch.setattr(encode, "raise_priority", lambda: "normal priority")
-    models, corpora = tmp_path / "models", tmp_path / "corpora"
-    for folder in (models / "read", models / "refused", corpora):
-        folder.mkdir(parents=True)
-    (corpora / "tiny.txt").write_text("the cat sat on the mat<|endoftext|>" * 1000)
-    tok = Tokenizer.train("the cat sat on the mat", 260)
-    tok.to_huggingface(tmp_path / "tokenizer.json")
-    document = json.loads((tmp_path / "tokenizer.json").read_bytes())
-    (models / "read" / "tokenizer.json.xz").write_bytes(lzma.compress(json.dumps(document).encode()))
-    document["pre_tokenizer"] = {"type": "Whitespace"}
-    (models / "refused" / "tokenizer.json").write_text(json.dumps(document))
-    options = ["--models", str(models), "--corpora", str(corpora), "--rounds", "1"]
-    encode.main([*options, "--only", "read", "refused", "--threads", "1"], project)
-    capsys.readouterr()
-    rows = {
-        row[0]: row[1:] for row in map(cells, (project / "docs" / "benchmarks.md").read_text().splitlines())
-    }
-    assert rows["1 thread, MB/s"] == ["corpus", "bpetite", "tiktoken", "tokenizers", "times as fast"]
-    assert all(" / " in cell for cell in rows["read"][1:])
-    assert [cell if " / " not in cell else "" for cell in rows["refused"]] == [
-        "tiny",
-        "refused",
-        "–",
-        "",
-        "–",
-    ]
-    assert {"read: bpetite", "read: tiktoken", "read: tokenizers"} <= rows.keys()
-    told = json.loads((project / "docs" / "benchmarks.json").read_text("utf-8"))["speeds"]
-    assert [(row["model"], row["corpus"], row["other_ids"]) for row in told] == [
-        ("read", "tiny", []),
-        ("refused", "tiny", []),
-    ]
-    assert told[0]["ratios"] is not None
-    assert told[1]["ratios"] is None
-
-
-def test_a_library_with_other_ids_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "library").write_text("right")
-    model = encode.Model("any", tmp_path)
-    asked = []
-
-    def run(library: str, measure: str, *_: object, **task: object) -> dict[str, str]:
-        asked.append((library, task["bytes"]))
-        return {"sample": "same", "all": "same"}
-
-    def others(*answers: tuple[str, str]) -> set[str]:
-        encode.run_once.cache_clear()
-        taken = {
-            (f"library {place}", "texts"): [{"sample": sample, "all": whole}]
-            for place, (sample, whole) in enumerate(answers)
-        }
-        return encode.other_ids(taken, model, tmp_path, 10_000_000)
-
-    monkeypatch.setattr(encode, "run", run)
-    assert others(("same", "same"), ("same", "same")) == set()
-    assert others(("same", "same"), ("other", "other")) == {"library 1"}
-    assert asked == [("right", encoders.SAMPLE)] * 2
-    assert others(("same", "other"), ("same", "same")) == {"library 0"}
-    assert asked[-1] == ("right", 10_000_000)
-    encode.run_once.cache_clear()
+    (tmp_path / "models" / "llama3").mkdir(parents=True)
+    (tmp_path / "texts").mkdir()
+    text = "the cat sat on the mat<|endoftext|>東京都" * 1000
+    (tmp_path / "texts" / "english.txt").write_text(text, "utf-8")
+    Tokenizer.train("the cat sat on the mat", 260).to_huggingface(tmp_path / "tokenizer.json")
+    packed = lzma.compress((tmp_path / "tokenizer.json").read_bytes())
+    (tmp_path / "models" / "llama3" / "tokenizer.json.xz").write_bytes(packed)
+    results = project / "docs" / "benchmarks.json"
+    results.write_text("[]")
+    encode.main([str(tmp_path / "models"), str(tmp_path / "texts")], project)
+    [one] = json.loads(results.read_text("utf-8"))
+    assert (one["model"], one["text"], one["own_library"]) == ("llama3", "english", "tokenizers")
+    assert {row["library"] for row in one["rows"] if row["first"] and not row["reason"]} == set(named)
+    page = (project / "docs" / "benchmarks.md").read_text("utf-8")
+    rows = {row[0]: row[1:] for row in map(cells, page.splitlines())}
+    assert re.fullmatch(r"\d+ / \d+", rows["bpetite"][0])
+    assert len(rows["bpetite"]) == len(rows["MB/s of the first pass / later ones"]) == 5
+    encode.main([], project)
+    assert (project / "docs" / "benchmarks.md").read_text("utf-8") == page
+    shown = {row[0]: row[1:] for row in map(cells, (project / "README.md").read_text("utf-8").splitlines())}
+    assert shown["bpetite"][1] == rows["bpetite"][0].split(" / ")[0]
 
 
 def test_the_large_case_is_made_and_measured_at_any_size(

@@ -37,6 +37,7 @@ GOOD: dict[str, list[str]] = {
     "verify": ["ids"],
     "convert": ["tok.json", "out.tokenizer.json", "--force"],
     "check": ["tok.json", "--input", "c.txt"],
+    "bench": ["tok.json", "--input", "c.txt", "--libraries", "bpetite"],
     "inspect": ["tok.json"],
     "compare": ["tok.json", "tok.json", "--text", "the cat"],
     "explain": ["--input", "c.txt", "--merges", "m.txt"],
@@ -153,6 +154,7 @@ BAD: dict[str, list[str]] = {
     "SHARE": SHARES,
     "ADDRESS": ["", "127.0.0.1:1", "nothing://a", "x"],
     "choice": ["", "x", "a\udcff"],
+    "NAME": ["", "x", "a\udcff"],
 }
 """Mistakes, by the name that help gives the argument."""
 

@@ -34,7 +34,7 @@ GROUPS = {
     "Learn a vocabulary": ("train", "count", "merge-counts", "demo"),
     "Text and ids": ("encode", "decode", "encode-corpus", "encode-column", "count-tokens", "verify"),
     "Other formats": ("convert", "check"),
-    "Look inside": ("inspect", "compare", "explain", "view", "stats", "report"),
+    "Look inside": ("inspect", "compare", "explain", "view", "stats", "report", "bench"),
 }
 """The commands, as the help of all has them."""
 

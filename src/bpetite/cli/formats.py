@@ -50,14 +50,22 @@ def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")
 
 
+def lacking(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what is given for files that lack it, as keywords of `Tokenizer.load`."""
+    return {
+        "pattern": options.pattern,
+        "special_tokens": _special_tokens(options),
+        "missing": options.missing,
+    }
+
+
 def read_model(options: argparse.Namespace, path: str | None = None, *, must_agree: bool = True) -> Tokenizer:
     """Read the tokenizer of a command, and print the assumptions.
 
     A given pattern, special token or id that differs from the file's is an error, if it `must_agree`.
     """
     path = options.models[0] if path is None else path
-    given = options.pattern, _special_tokens(options)
-    found = loading.load(path, *given, options.missing, must_agree=must_agree)
+    found = loading.load(path, **lacking(options), must_agree=must_agree)
     tokenizer = Tokenizer._of_file(path, found)
     if not options.quiet:
         for assumption in tokenizer.assumptions:

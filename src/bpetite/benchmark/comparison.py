@@ -1,0 +1,221 @@
+"""A tokenizer and texts → a row for each library: what it took, or why there is no figure.
+
+A library gets no time if its ids are not those of the model's own library, or where that is not installed,
+bpetite's. Each interface of a library runs in processes of its own, which take turns.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from bpetite._internal.arguments import check_word
+from bpetite.benchmark.libraries import LIBRARIES, Library
+from bpetite.benchmark.process import PROMPTS, write_texts
+from bpetite.patterns import pattern_name
+from bpetite.tokenizer import Tokenizer
+
+OURS = "bpetite"
+OWN = {
+    "tiktoken": "tiktoken",
+    "huggingface": "tokenizers",
+    "gpt2": "tokenizers",
+    "sentencepiece": "sentencepiece",
+}
+"""By the format of a model's files: the library whose ids are right."""
+MOST_SECONDS = 60
+"""A process that takes longer, and a second more for each megabyte, is ended."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A library, and the best that any of its interfaces reached in each figure."""
+
+    library: str
+    version: str
+    first: float | None = None
+    """MB/s of the first pass."""
+    later: float | None = None
+    """MB/s of the best later pass, if there was time for one."""
+    prompts: Mapping[int, float] = field(default_factory=dict)
+    """By its number of characters: seconds that a prompt takes, to a list of ids."""
+    decoding: float | None = None
+    """Seconds to decode a megabyte of text."""
+    loading: float | None = None
+    """Seconds to import the library and load the model."""
+    peak: float | None = None
+    """The most bytes of memory that the process had until the end of the first pass, with the texts."""
+    reason: str = ""
+    """Why there are no figures."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What was measured, and on what."""
+
+    own_library: str
+    """The library whose ids are right."""
+    megabytes: float
+    documents: int
+    threads: int
+    rows: Sequence[Row]
+    missing: Sequence[str]
+    """The libraries that are not installed."""
+
+
+def benchmark(
+    tokenizer: Tokenizer,
+    path: str,
+    texts: Sequence[str],
+    *,
+    lacking: Mapping[str, Any],
+    threads: int = 1,
+    rounds: int = 1,
+    libraries: Sequence[Library] = LIBRARIES,
+    progress: Callable[[str, int, int], object] = lambda *_: None,
+) -> Benchmark:
+    """Time the libraries that are installed; `lacking` is what the file at `path` was completed with."""
+    installed = [library for library in libraries if version_of(library)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_texts(folder, texts)
+        kind = prepared(tokenizer, path, lacking, folder)
+        right = [library for named in (OWN.get(kind), OURS) for library in installed if library.name == named]
+        order = list(dict.fromkeys([*right[:1], *installed]))
+        runs = [(library, interface) for library in order for interface in library.interfaces]
+        megabytes = (folder / "texts").stat().st_size / 1e6
+        taken = _Taken(folder, threads, tokenizer, MOST_SECONDS + megabytes)
+        for done, (library, interface) in enumerate(runs * rounds):
+            progress(f"timing {library.name}", done, len(runs) * rounds)
+            taken.run(library, interface.__name__)
+    rows = sorted((taken.row(library, megabytes) for library in installed), key=lambda row: -(row.first or 0))
+    missing = [library.name for library in libraries if library not in installed]
+    return Benchmark(taken.own_library, megabytes, len(texts), threads, rows, missing)
+
+
+def chosen(names: Sequence[str] | None) -> list[Library]:
+    """Return the libraries of some names, or all."""
+    known = {library.name: library for library in LIBRARIES}
+    for name in names or ():
+        check_word("libraries", name, list(known))
+    return [library for name, library in known.items() if names is None or name in names]
+
+
+def version_of(library: Library) -> str | None:
+    """Return the version of a library, if it is installed."""
+    found = metadata.distributions(name=library.name, path=[library.path] if library.path else sys.path)
+    return next((one.version for one in found), None)
+
+
+def prepared(tokenizer: Tokenizer, path: str, lacking: Mapping[str, Any], folder: Path) -> str:
+    """Write a model for `libraries.Model`, in every format in which it can be written; return its own."""
+    original = tokenizer._original
+    kind = OURS if original is None else original.kind
+    facts = {
+        "path": os.path.abspath(path),
+        "kind": kind,
+        "lacking": dict(lacking),
+        "ids": 1 + max(tokenizer.vocabulary.tokens.keys() | set(tokenizer.special_tokens.values())),
+        "name": pattern_name(tokenizer.pattern),
+        "pattern": tokenizer.pattern,
+        "special_tokens": dict(tokenizer.special_tokens),
+    }
+    (folder / "facts.json").write_text(json.dumps(facts), "utf-8")
+    if original is not None and kind == "huggingface":
+        # Some libraries add the special tokens around a text, whatever they are asked.
+        content = json.dumps(json.loads(original.content) | {"post_processor": None}, ensure_ascii=False)
+        (folder / "tokenizer.json").write_text(content, "utf-8")
+    if original is not None and kind == "sentencepiece":
+        (folder / "tokenizer.model").write_bytes(original.content)
+    for name, write in {
+        "tokenizer.json": tokenizer.to_huggingface,
+        "ranks.tiktoken": tokenizer.to_tiktoken,
+    }.items():
+        if not (folder / name).exists():
+            try:
+                write(folder / name)
+            except ValueError:
+                continue  # a library that needs the file says so
+    return kind
+
+
+class _Taken:
+    """What the processes of one model took, by library and interface. The ids of the first are right."""
+
+    def __init__(self, folder: Path, threads: int, tokenizer: Tokenizer, most_seconds: float) -> None:
+        self.folder, self.threads, self.tokenizer = folder, threads, tokenizer
+        self.most_seconds = most_seconds
+        self.figures: dict[Library, dict[str, list[dict[str, Any]]]] = {}
+        self.reasons: dict[Library, str] = {}
+        self.own_library = ""
+        self.right = numpy.empty(0, numpy.uint32)
+
+    def run(self, library: Library, interface: str) -> None:
+        """Run an interface of a library, and compare its ids."""
+        ids = self.folder / "ids"
+        task: dict[str, Any] = {"interface": interface, "path": library.path, "folder": str(self.folder)}
+        task |= {"threads": self.threads, "ids": str(ids)}
+        command = [sys.executable, "-m", "bpetite.benchmark.process", json.dumps(task)]
+        try:
+            ended = subprocess.run(command, capture_output=True, check=False, timeout=self.most_seconds)
+        except subprocess.TimeoutExpired:
+            self.reasons[library] = f"it took more than {self.most_seconds:.0f} s"
+            return
+        if ended.returncode:
+            said = " ".join(ended.stderr.decode("utf-8", "replace").split())
+            self.reasons[library] = said[-200:] or f"it ended with exit code {ended.returncode}"
+            return
+        found = numpy.fromfile(ids, numpy.uint32)
+        if not self.own_library:
+            self.own_library, self.right = library.name, found
+        if different := self.difference(found):
+            self.reasons[library] = different
+        else:
+            interfaces = self.figures.setdefault(library, {})
+            interfaces.setdefault(interface, []).append(json.loads(ended.stdout))
+
+    def difference(self, found: NDArray[numpy.uint32]) -> str:
+        """Return where ids are not the right ones, in words, or nothing."""
+        right, size = self.right, min(len(self.right), len(found))
+        if len(right) == len(found) and (right == found).all():
+            return ""
+        places = numpy.flatnonzero(right[:size] != found[:size])
+        place = int(places[0]) if len(places) else size
+        before = self.tokenizer.decode(right[max(place - 8, 0) : place].tolist())
+        theirs, ours = found[place : place + 4].tolist(), right[place : place + 4].tolist()
+        return f"other ids: from number {place:,} on, after {before!r:.60}, {theirs}, not {ours}"
+
+    def row(self, library: Library, megabytes: float) -> Row:
+        """Return the row of a library: the best of its interfaces in each figure."""
+        version = version_of(library) or ""
+        of_interfaces = self.figures.get(library, {}).values()
+        if not of_interfaces:
+            return Row(library.name, version, reason=self.reasons[library])
+        best: dict[str, float] = {}
+        for taken in of_interfaces:
+            for figure in taken[0]:
+                value = median(one[figure] for one in taken)
+                best[figure] = min(value, best.get(figure, value))
+        prompts = {length: best[name] for length in PROMPTS if (name := f"prompt of {length}") in best}
+        return Row(
+            library.name,
+            version,
+            first=megabytes / best["first"],
+            later=megabytes / best["later"] if "later" in best else None,
+            prompts=prompts,
+            decoding=best["decoding"],
+            loading=best["loading"],
+            peak=best.get("peak"),
+        )

@@ -1,0 +1,119 @@
+"""Time bpetite beside other libraries, on your model and text.
+
+examples:
+  bpetite bench tokenizer.json book.txt
+  bpetite bench Qwen2.5-7B/ questions.jsonl --text-field question
+  bpetite bench cl100k_base.tiktoken code.txt --num-threads 4 --json
+
+All libraries are timed that are installed and known. One whose ids are not
+those of the model's own library gets no time, but the first place that
+differs. Each runs in a process of its own. MB/s are those of the first pass
+over the text, and of the best later one; a prompt has 400 characters; loading
+includes the import (without numpy's); memory is that of the whole process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from bpetite._internal.integers import counted, integer
+from bpetite.cli.formats import add_model, lacking, read_model
+from bpetite.cli.options import INPUT_HELP, add_inputs, add_reading, documents_of, number
+from bpetite.cli.output import Result, described, table
+
+if TYPE_CHECKING:
+    from bpetite.benchmark.comparison import Benchmark, Row
+
+PROMPT = 400
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_model(command)
+    add_inputs(command, INPUT_HELP, required=False)  # words behind MODEL are inputs, too
+    command.add_argument(
+        "--libraries", nargs="+", metavar="NAME", help="time these alone (default: all that are installed)"
+    )
+    numbers = {
+        "--num-threads": (1, "the threads of each library"),
+        "--megabytes": (8, "how much of the text is used"),
+        "--rounds": (1, "take the medians of so many processes"),
+    }
+    for flag, (default, what) in numbers.items():
+        said = f"{what} (default: {default})"
+        command.add_argument(flag, type=number, default=default, metavar="N", help=said)
+    add_reading(command)
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Time the libraries, and return the table."""
+    from bpetite.benchmark.comparison import benchmark, chosen  # slow to import
+
+    libraries = chosen(options.libraries)
+    tokenizer = read_model(options)
+    texts = beginning(documents_of(options), integer("megabytes", options.megabytes, least=1) * 1_000_000)
+    found = benchmark(
+        tokenizer,
+        options.models[0],
+        texts,
+        lacking=lacking(options),
+        threads=integer("num_threads", options.num_threads, least=1),
+        rounds=integer("rounds", options.rounds, least=1),
+        libraries=libraries,
+        progress=options.progress,
+    )
+    return dataclasses.asdict(found) if options.json else lines(found)
+
+
+def beginning(texts: Iterable[str], size: int) -> list[str]:
+    """Return the first texts of so many bytes of UTF-8; the last is cut."""
+    kept: list[str] = []
+    for text in texts:
+        encoded = text.encode()
+        kept.append(text if len(encoded) <= size else encoded[:size].decode("utf-8", "ignore"))
+        size -= len(encoded)
+        if size <= 0:
+            break
+    if not any(kept):
+        raise ValueError("there is no text")
+    return kept
+
+
+def lines(found: Benchmark) -> list[str]:
+    """Return what was measured, what could not be, and the table."""
+    threads = f"{found.threads} thread" + "s" * (found.threads != 1)
+    timed = [row for row in found.rows if not row.reason]
+    refused: dict[str, list[str]] = {}
+    for row in found.rows:
+        if row.reason:
+            refused.setdefault(row.reason, []).append(f"{row.library} {row.version}")
+    facts = [
+        ("text", f"{found.megabytes:,.1f} MB, {counted(found.documents, 'document')}, {threads}"),
+        ("ids", f"those of {found.own_library}"),
+        *(("no time", f"{', '.join(names)}: {reason}") for reason, names in refused.items()),
+        *([("missing", ", ".join(found.missing))] if found.missing else []),
+    ]
+    heads = [
+        ["", "first", "later", "prompt", "decoding", "loading", "memory"],
+        ["library", "MB/s", "MB/s", "µs", "MB/s", "ms", "MB"],
+    ]
+    return [*described(facts), "", *table([*heads, *map(_cells, timed)])]
+
+
+def _cells(row: Row) -> list[str]:
+    def shown(value: float | None, digits: int = 0) -> str:
+        return "–" if value is None else f"{value:,.{digits}f}"
+
+    prompt, decoding = row.prompts.get(PROMPT), row.decoding
+    return [
+        f"{row.library} {row.version}",
+        shown(row.first),
+        shown(row.later),
+        shown(prompt and prompt * 1e6, 1),
+        shown(decoding and 1 / decoding),
+        shown(row.loading and row.loading * 1e3),
+        shown(row.peak and row.peak / 1e6),
+    ]
