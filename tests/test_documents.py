@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -55,15 +56,26 @@ def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
             exec(compile(block, str(page), "exec"), namespace)
 
 
-def test_the_reference_is_made_from_the_docstrings() -> None:
-    spec = importlib.util.spec_from_file_location("make_api_page", PROJECT / "tools" / "make_api_page.py")
+def tool(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, PROJECT / "tools" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    assert tool.PAGE.read_text("utf-8") == tool.page(), "run `make docs`"
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_release_can_be_tried_with_the_first_minute_of_the_readme() -> None:
+    blocks = tool("try_release").minute(PAGES[0].read_text("utf-8"))
+    assert "import Tokenizer" in blocks["python"]
+    assert "bpetite train" in blocks["sh"]
+
+
+def test_the_reference_is_made_from_the_docstrings() -> None:
+    reference = tool("make_api_page")
+    assert reference.PAGE.read_text("utf-8") == reference.page(), "run `make docs`"
     for name in bpetite.__all__:
-        assert f"### `{name}`" in tool.page() or not callable(getattr(bpetite, name))
+        assert f"### `{name}`" in reference.page() or not callable(getattr(bpetite, name))
 
 
 def test_every_entry_of_the_reference_has_an_example() -> None:
