@@ -28,7 +28,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
-from urllib.error import URLError
 from urllib.parse import quote
 
 from bpetite._constants import END_OF_TEXT_TOKEN as SEPARATOR
@@ -172,7 +171,7 @@ def download(url: str, path: Path) -> bool:
     try:
         with urllib.request.urlopen(url) as answer, path.open("wb") as file:
             shutil.copyfileobj(answer, file)
-    except URLError:
+    except OSError:
         return False
     return True
 

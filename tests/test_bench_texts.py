@@ -185,6 +185,15 @@ def test_what_nobody_has_is_an_error_and_leaves_nothing(
     assert [path.name for path in (folder / "downloads").iterdir()] == ["then.deb"]
 
 
+def test_without_apt_an_address_is_read_by_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "APT_HELPER", tmp_path / "none")
+    (tmp_path / "there").write_bytes(b"content")
+    assert texts.download((tmp_path / "there").as_uri(), tmp_path / "read")
+    assert (tmp_path / "read").read_bytes() == b"content"
+    assert not texts.download((tmp_path / "gone").as_uri(), tmp_path / "read")
+    assert texts.mirrors() == [texts.SNAPSHOT]
+
+
 def test_the_table_is_whole() -> None:
     table = tomllib.loads(texts.TABLE.read_text("utf-8"))
     hashes = [sha256 for _, sha256 in table["archives"].values()]
