@@ -72,26 +72,24 @@ def summary(project: Path) -> str:
     place = next(place for place, head in enumerate(rows[0]) if head.split(",")[0].strip() == SHOWN[1])
     training = {row[0].strip(): row[place].split("/")[0].strip() for row in rows[2:]}
     cells: dict[str, list[str]] = {}
+    where = ""
     for one in json.loads((project / "docs" / "benchmarks.json").read_bytes()):
         if (one["model"], one["text"], one["threads"]) == (*SHOWN, 1):
+            where = one["machine"].partition(", load average")[0]
             for row in one["rows"]:
                 if row["first"]:
-                    shown = cells.setdefault(title(row), ["–"] * 8)
+                    shown = cells.setdefault(f"{row['library']} {row['version']}", ["–"] * 8)
                     shown[2 if one["large"] else 1] = f"{row['first']:.0f}"
                     if not one["large"]:
                         shown[3:] = figures_of(row)
     for name, seconds in training.items():
-        same = [title for title in cells if title == name or title.startswith(f"{name} 0.")]
-        cells.setdefault(same[0] if same else name, ["–"] * 8)[0] = seconds
-    heads = ["training", "first pass", "500 MB", "later", "prompt", "decoding", "loading", "memory"]
-    units = ["s", "MB/s", "MB/s", "MB/s", "µs", "MB/s", "ms", "MB"]
-    order = sorted(
-        cells, key=lambda name: (name != "bpetite", cells[name][1] == "–", -_number(cells[name][1]))
-    )
-    return table(
-        ["", *(f"{head}, {unit}" for head, unit in zip(heads, units, strict=True))],
-        [[name, *cells[name]] for name in order],
-    )
+        version = re.search(rf"\b{name} ([0-9][0-9a-z.]*[0-9a-z])", page)
+        title = next((title for title in cells if title.startswith(f"{name} 0.")), None)
+        cells.setdefault(title or f"{name} {version[1] if version else ''}", ["–"] * 8)[0] = seconds
+    heads = ["training, s", "first pass, MB/s", "500 MB, MB/s", "later, MB/s"]
+    heads += ["prompt, µs", "decoding, MB/s", "loading, ms", "memory, MB"]
+    order = sorted(cells, key=lambda name: (not name.startswith("bpetite"), -_number(cells[name][1])))
+    return table([where, *heads], [[name, *cells[name]] for name in order])
 
 
 def figures_of(row: Mapping[str, Any]) -> list[str]:
