@@ -95,14 +95,16 @@ def benchmark(
         right = [library for named in (OWN.get(kind), OURS) for library in installed if library.name == named]
         order = list(dict.fromkeys([*right[:1], *installed]))
         runs = [(library, interface) for library in order for interface in library.interfaces]
-        megabytes = (folder / "texts").stat().st_size / 1e6
-        taken = _Taken(folder, threads, tokenizer, MOST_SECONDS + megabytes)
+        size = (folder / "texts").stat().st_size
+        taken = _Taken(folder, threads, tokenizer, MOST_SECONDS + size / 1e6)
         for done, (library, interface) in enumerate(runs * rounds):
-            progress(f"timing {library.name}", done, len(runs) * rounds)
             taken.run(library, interface.__name__)
-    rows = sorted((taken.row(library, megabytes) for library in installed), key=lambda row: -(row.first or 0))
+            progress("timing", (done + 1) * size, len(runs) * rounds * size)
+    rows = sorted(
+        (taken.row(library, size / 1e6) for library in installed), key=lambda row: -(row.first or 0)
+    )
     missing = [library.name for library in libraries if library not in installed]
-    return Benchmark(taken.own_library, megabytes, len(texts), threads, rows, missing)
+    return Benchmark(taken.own_library, size / 1e6, len(texts), threads, rows, missing)
 
 
 def chosen(names: Sequence[str] | None) -> list[Library]:
@@ -174,8 +176,8 @@ class _Taken:
             self.reasons[library] = f"it took more than {self.most_seconds:.0f} s"
             return
         if ended.returncode:
-            said = " ".join(ended.stderr.decode("utf-8", "replace").split())
-            self.reasons[library] = said[-200:] or f"it ended with exit code {ended.returncode}"
+            said = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            self.reasons[library] = said or f"it ended with exit code {ended.returncode}"
             return
         found = numpy.fromfile(ids, numpy.uint32)
         if not self.own_library:
@@ -184,7 +186,9 @@ class _Taken:
             self.reasons[library] = different
         else:
             interfaces = self.figures.setdefault(library, {})
-            interfaces.setdefault(interface, []).append(json.loads(ended.stdout))
+            interfaces.setdefault(interface, []).append(
+                json.loads(ended.stdout.splitlines()[-1])
+            )  # they may print, too
 
     def difference(self, found: NDArray[numpy.uint32]) -> str:
         """Return where ids are not the right ones, in words, or nothing."""

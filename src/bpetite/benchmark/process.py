@@ -134,8 +134,10 @@ def main() -> None:
     try:
         loading, encoder = timed(time.perf_counter, load)
         found = figures(encoder, texts, clock, task["ids"])
-    except Exception as error:
-        sys.exit(f"{type(error).__name__}: {error}")
+    except SystemExit:
+        raise
+    except BaseException as error:  # also a panic, which is no Exception
+        sys.exit(" ".join(f"{type(error).__name__}: {error}".split())[:200])
     print(json.dumps({"loading": loading} | found))
 
 
