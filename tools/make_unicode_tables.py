@@ -2,8 +2,8 @@
 
     python tools/make_unicode_tables.py && make fmt
 
-Run it with the release of `regex` that has the engine's Unicode version. `pyproject.toml` asks for the same
-release, so that the specification and the engine agree on every code point.
+Run it with the release of `regex` that has the engine's Unicode version. The tests need the same one
+(`pyproject.toml`), to see that the specification and the engine agree on every code point.
 """
 
 from __future__ import annotations

@@ -134,6 +134,7 @@ def _bars() -> Bars:
         "{task.fields[amount]}",
         progress.TimeRemainingColumn(elapsed_when_finished=True),
         console=Console(stderr=True, force_jupyter=False),
+        redirect_stdout=False,  # else a terminal behind it is seen by rich 15 alone
         transient=True,
     )
 
