@@ -236,6 +236,13 @@ def test_what_is_no_byte_level_bpe_is_refused_with_its_reason() -> None:
         accelerate(tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0}, unk_token="a")))
 
 
+def test_an_old_file_of_wordpiece_does_not_say_its_type(tmp_path: Path) -> None:
+    document = {"model": {"unk_token": "a", "continuing_subword_prefix": "##", "vocab": {"a": 0}}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"tokenizer\.json: model has neither a type nor merges; only BPE"):
+        Tokenizer.load(tmp_path / "tokenizer.json")
+
+
 def test_a_tokenizer_of_ours_has_that_interface() -> None:
     tok = Tokenizer.train_from_iterator(["ab ab abc"], 260, special_tokens=["<|x|>"], dialect="huggingface")
     there = tok.as_huggingface()

@@ -20,6 +20,7 @@ from bpetite.formats.shared.imported import Imported
 from bpetite.formats.shared.merges import packed_merges
 from bpetite.formats.shared.pairs import vocabulary_of_pairs
 from bpetite.patterns import PATTERNS, named_pattern
+from bpetite.vocabulary import MARK
 
 MAGIC = b"GGUF"
 
@@ -136,7 +137,11 @@ def _of_pieces(fields: Mapping[str, Any], pattern: str | None) -> Imported:
         )
     if fields.get("tokenizer.ggml.remove_extra_whitespaces"):
         raise ValueError("it removes white space, so decoding could not restore a text")
-    pieces = list(map(sentencepiece.Piece, texts, scores, kinds))
+    # Here, user-defined pieces are searched in the text as it is, so their spaces stand for spaces.
+    pieces = [
+        sentencepiece.Piece(text.replace(" ", MARK) if kind == _USER_DEFINED else text, score, kind)
+        for text, score, kind in zip(texts, scores, kinds, strict=True)
+    ]
     puts_space = fields.get("tokenizer.ggml.add_space_prefix", True) is not False
     return sentencepiece.of_pieces(pieces, puts_space=puts_space)
 

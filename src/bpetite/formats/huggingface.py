@@ -245,6 +245,8 @@ class _Reader:
 def _model(value: object) -> Json:
     model: Json = typed(value, dict, "model")
     kind = model.get("type", "BPE" if "merges" in model else None)
+    if kind is None:
+        raise ValueError("model has neither a type nor merges; only BPE can be read")
     if kind != "BPE":
         raise ValueError(f"model.type is {kind!r:.80}; only BPE can be read")
     if model.get("dropout") not in (None, 0):
