@@ -26,7 +26,7 @@ from typing import Any
 from bench.section import PROJECT, machine, raise_priority, table, title, touch_memory, write_section
 from bpetite import Tokenizer
 from bpetite.benchmark import libraries
-from bpetite.benchmark.comparison import OURS, benchmark
+from bpetite.benchmark.comparison import OURS, TOOK_TOO_LONG, benchmark
 from bpetite.benchmark.libraries import LIBRARIES, Library
 from bpetite.benchmark.process import PROMPTS
 from bpetite.cli.commands.bench import beginning
@@ -46,7 +46,7 @@ Measured = dict[str, Any]
 def measure(models: Path, texts: Path, options: argparse.Namespace) -> Iterator[Measured]:
     """Yield the figures of each model with each text."""
     conditions = f"{touch_memory()}, {raise_priority()}"
-    timed = [one for one in TIMED if one.name in FAST or one is PRERELEASE] if options.large else TIMED
+    timed = [one for one in TIMED if not options.large or one.name in FAST or one is PRERELEASE]
     with tempfile.TemporaryDirectory() as name:
         for model, path in unpacked(models, Path(name), options.only):
             tokenizer = Tokenizer.load(path)
@@ -62,6 +62,8 @@ def measure(models: Path, texts: Path, options: argparse.Namespace) -> Iterator[
                     rounds=options.rounds,
                     libraries=timed,
                 )
+                slow = {row.library for row in found.rows if row.reason.startswith(TOOK_TOO_LONG)}
+                timed = [one for one in timed if one.name not in slow]  # once is enough
                 told = {"model": model, "text": text.name.partition(".")[0], "large": options.large}
                 told |= {"machine": machine(), "conditions": conditions}
                 yield json.loads(json.dumps(told | dataclasses.asdict(found)))

@@ -183,7 +183,7 @@ def check(path: Path) -> None:
 def report(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
     """Measure everything; return the section."""
     notes = [
-        f"Command: `make bench-train CORPORA=folder`. Machine: {machine()}, {touch_memory()}, "
+        f"Command: `make bench-train`. Machine: {machine()}, {touch_memory()}, "
         f"{raise_priority()}. Versions: {versions(PEERS)}.",
         "Whole processes, start included, two threads: "
         "seconds on the wall / seconds of processor time / peak MB; "
@@ -193,7 +193,8 @@ def report(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
         [
             *notes,
             peers_table(paths, rounds),
-            "SentencePiece cuts the same text by rules of its own, at white space, and merges characters.",
+            "SentencePiece cuts the same text by rules of its own, at white space, and merges characters. "
+            "The trainer of splintr has no interface in Python, tk-train no package.",
             patterns_table(paths, scratch, rounds),
             imports_table(),
             growth_table(paths, scratch, rounds),

@@ -37,6 +37,7 @@ OWN = {
 """By the format of a model's files: the library whose ids are right."""
 MOST_SECONDS = 60
 """A process that takes longer, and a second more for each megabyte, is ended."""
+TOOK_TOO_LONG = "it took more than"
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class _Taken:
         try:
             ended = subprocess.run(command, capture_output=True, check=False, timeout=self.most_seconds)
         except subprocess.TimeoutExpired:
-            self.reasons[library] = f"it took more than {self.most_seconds:.0f} s"
+            self.reasons[library] = f"{TOOK_TOO_LONG} {self.most_seconds:.0f} s"
             return
         if ended.returncode:
             said = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -185,10 +186,8 @@ class _Taken:
         if different := self.difference(found):
             self.reasons[library] = different
         else:
-            interfaces = self.figures.setdefault(library, {})
-            interfaces.setdefault(interface, []).append(
-                json.loads(ended.stdout.splitlines()[-1])
-            )  # they may print, too
+            told = ended.stdout.splitlines()[-1]  # a library may print, too
+            self.figures.setdefault(library, {}).setdefault(interface, []).append(json.loads(told))
 
     def difference(self, found: NDArray[numpy.uint32]) -> str:
         """Return where ids are not the right ones, in words, or nothing."""

@@ -115,7 +115,9 @@ def gigatoken_texts(model: Model) -> Encoder:
     import gigatoken
 
     named = NAMES["gigatoken"].get(model.facts["name"]) if model.is_ranks else None
-    if named:
+    if model.facts["kind"] == "sentencepiece":
+        theirs = gigatoken.Tokenizer.from_sentencepiece(model.file("tokenizer.model"))
+    elif named:
         ranks, special = model.file("ranks.tiktoken"), model.facts["special_tokens"]
         theirs = gigatoken.Tokenizer.from_tiktoken(ranks, named, special)
     else:
