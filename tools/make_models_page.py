@@ -1,157 +1,182 @@
-"""Real tokenizer files → `docs/models.md`: which models' tokenizers can be read, and how that is known.
+"""Real tokenizer files → `docs/models.md`: what was tried, by file, and what came of it.
 
-    python tools/make_models_page.py FOLDER...
+    python tools/make_models_page.py FOLDER
 
-The folders hold real files, which may be compressed with xz (see `make test-models`). If there is a file of
-a model, it is loaded, and its ids are compared with those of its own library. What the page says of other
-models is known from descriptions of their files, and is marked as that. Patterns come from the package's
-table.
+FOLDER holds a folder for each model, named as below, with its file: `qwen-3.5/tokenizer.json`. Each file is
+loaded, and its ids are compared as `bpetite check` does. It compares no models of SentencePiece, tekken.json
+and GGUF: here, their texts without special tokens are compared with sentencepiece, with tiktoken given the
+ranks, or with recorded ids beside the file (`.inp`, `.out`, as llama.cpp has them).
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import lzma
 import sys
 import sysconfig
-import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
 from bpetite import Tokenizer
-from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
-from bpetite.normalization import normalizing, steps_in
+from bpetite.formats.shared.difficult import Encodes, check_same_ids
+from bpetite.formats.shared.peers import peer_encode
 
 PAGE = Path(__file__).parents[1] / "docs" / "models.md"
-
-BYTES, CHARACTERS = "byte-level BPE", "BPE over characters with byte fallback"
 
 
 @dataclass(frozen=True)
 class Family:
-    """Models that share a tokenizer, or a kind of tokenizer."""
+    """Models that share a tokenizer, except perhaps for its special tokens."""
 
     name: str
-    kind: str
-    models: str
-    file: str = ""
-    """The name of a file in one of the folders."""
-    of: str = ""
-    """The model that the file is of, if it is not the first."""
-    refused: str = ""
-    """The reason if it is refused."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The files of models, by the models' names."""
+    others: str = ""
+    """Models of which there is no file, and which are said to have this tokenizer."""
     pattern: str | None = None
 
 
+_JSON = "{}/tokenizer.json".format
 FAMILIES = (
+    Family("ALBERT, DeBERTa-v3, XLM-R, mT5"),
+    Family("BERT", {"BERT": _JSON("bert"), "GTE": _JSON("gte")}, "DistilBERT, MiniLM, E5, BGE, ELECTRA"),
+    Family("BLOOM"),
+    Family("Claude 2", {"Claude 2": _JSON("claude")}, "Claude, Claude Instant"),
+    Family("CLIP", {"CLIP": _JSON("clip")}, "OpenCLIP"),
+    Family("Cohere", {"Command": _JSON("cohere")}, "Command-R, Aya"),
     Family(
-        "GPT-2",
-        BYTES,
-        "GPT-2, DistilGPT-2, DialoGPT, GPT-Neo, GPT-J, OPT, Cerebras-GPT, Phi-1, Phi-2",
-        "vocab.json",
+        "DeepSeek Coder",
+        {"DeepSeek-Coder 33B": _JSON("deepseek-coder-33b-base")},
+        "DeepSeek-Coder 1.3B, 6.7B",
     ),
-    Family("RoBERTa", BYTES, "RoBERTa, DistilRoBERTa, BART, Longformer, CodeBERT", "roberta/tokenizer.json"),
-    Family("cl100k", BYTES, "GPT-3.5, GPT-4, Phi-4", "tiktoken/cl100k_base.tiktoken", "GPT-4"),
-    Family("o200k", BYTES, "GPT-4o, gpt-oss-20b, gpt-oss-120b", "tiktoken/o200k_base.tiktoken"),
     Family(
-        "Llama 3",
-        BYTES,
-        "Llama 3, Llama 3.1, Llama 3.2, Llama 3.3, Llama Nemotron, Hermes 3, Tulu 3, "
-        "DeepSeek-R1-Distill-Llama",
-        "llama3/tokenizer.json",
+        "DeepSeek V2",
+        {"DeepSeek-LLM": _JSON("deepseek-llm-7b-base"), "DeepSeek-V2": _JSON("deepseek-v2")},
+        "DeepSeek-V2.5, DeepSeek-VL",
     ),
-    Family("Llama 4", BYTES, "Llama 4 Scout, Llama 4 Maverick", "llama4/tokenizer.model"),
-    Family("Qwen 1", BYTES, "Qwen, Qwen-VL, Qwen-Audio", "qwen/qwen.tiktoken"),
-    Family(
-        "Qwen 2 and 3",
-        BYTES,
-        "Qwen 1.5, Qwen2, Qwen2.5, Qwen2.5-Coder, Qwen2.5-VL, QwQ, Qwen3, Qwen3-Coder, Qwen3-Embedding, "
-        "DeepSeek-R1-Distill-Qwen",
-        "qwen2.5/tokenizer.json",
-        "Qwen2.5",
-    ),
-    Family("Qwen 3.5", BYTES, "Qwen3.5"),
     Family(
         "DeepSeek V3",
-        BYTES,
-        "DeepSeek-V3, DeepSeek-R1, DeepSeek-V3.1, DeepSeek-V3.2",
-        "deepseek-v3/tokenizer.json",
+        {
+            "V3": _JSON("deepseek-v3"),
+            "R1": _JSON("deepseek-r1"),
+            "V3.1": _JSON("deepseek-v3.1"),
+            "V3.2": _JSON("deepseek-v3.2"),
+            "VL2": _JSON("deepseek-vl2"),
+            "OCR": _JSON("deepseek-ocr"),
+        },
     ),
-    Family("DeepSeek Coder", BYTES, "DeepSeek-Coder, DeepSeek-LLM, DeepSeek-V2", "gguf/deepseek-coder.gguf"),
+    Family("DeepSeek V4", {"DeepSeek-V4": _JSON("deepseek-v4")}),
+    Family("Falcon"),
+    Family("Gemma 1 and 2"),
     Family(
-        "Tekken",
-        BYTES,
-        "Mistral Nemo, Mistral Small 3, Ministral, Pixtral, Magistral, Devstral",
-        "tekken/tekken.json",
-        "Pixtral",
+        "Gemma 3", {"Gemma 3 270M": "gemma-3/gemma-3-270m.gguf"}, "other Gemma 3, EmbeddingGemma, MedGemma"
     ),
-    Family("Kimi", BYTES, "Kimi K2, Moonlight", "kimi-k2/tiktoken.model", pattern="kimi-k2"),
-    Family("Whisper", BYTES, "Whisper tiny to large-v3", "whisper/tokenizer.json"),
+    Family("Gemma 4"),
+    Family("GLM-4", {"GLM-4": _JSON("glm-4"), "GLM-4-32B-0414": _JSON("glm-4-32b-0414")}, "GLM-Z1"),
+    Family("GLM-4.5", {"GLM-4.5V": _JSON("glm-4.5v")}, "GLM-4.5, GLM-4.6"),
+    Family("GLM-4.7", {"GLM-4.7-Flash": _JSON("glm-4.7-flash")}, "GLM-5"),
+    Family("GPT-2", {"GPT-2": _JSON("gpt2")}, "GPT-3, DistilGPT-2, GPT-Neo, GPT-J, OPT, Phi-1, Phi-2"),
+    Family("GPT-3 (Codex)", {"p50k_base": "p50k/p50k_base.tiktoken"}, "text-davinci-003, Codex"),
+    Family("GPT-4", {"cl100k_base": "cl100k/cl100k_base.tiktoken"}, "GPT-3.5, GPT-4"),
+    Family("GPT-4o", {"o200k_base": "o200k/o200k_base.tiktoken"}, "GPT-4o, GPT-5, gpt-oss-20b, gpt-oss-120b"),
     Family(
         "GPT-NeoX",
-        BYTES,
-        "GPT-NeoX, Pythia, Dolly, MPT, OLMo, OLMo 2, ModernBERT, StableLM, RWKV-4 Pile, Mamba",
-        "gpt-neox/tokenizer.json",
+        {"GPT-NeoX": _JSON("gpt-neox"), "MPT": _JSON("mpt"), "ModernBERT": _JSON("modernbert")},
+        "Pythia, Dolly, OLMo 1, Mamba",
+    ),
+    Family("Granite 4"),
+    Family("Hunyuan", {"Hunyuan-A13B": "hunyuan-a13b/hy.tiktoken"}, pattern="qwen2"),
+    Family("Jamba"),
+    Family("Jiutian", {"Jiutian-139MoE": _JSON("jiutian-139moe-chat")}),
+    Family("Jurassic-2", {"Jurassic-2": "jurassic-2/j2.model"}),
+    Family("Kimi", {"Kimi K2": "kimi-k2/tiktoken.model"}, "Kimi K2.5, Kimi Linear, Moonlight", "kimi-k2"),
+    Family("Llama 2", {"Llama 2": "llama2/tokenizer.model"}, "Llama, Code Llama, Vicuna, TinyLlama, Phi-3"),
+    Family(
+        "Llama 3",
+        {
+            "Llama 3": "llama3/tokenizer.model",
+            "DeepSeek-R1-Distill-Llama-8B": _JSON("deepseek-r1-distill-llama-8b"),
+        },
+        "Llama 3.1, 3.2 and 3.3, Llama Nemotron, Hermes 3, Tulu 3",
+    ),
+    Family("Llama 4", {"Llama 4": "llama4/tokenizer.model"}),
+    Family(
+        "MiniMax",
+        {
+            "MiniMax-Text-01": _JSON("minimax-text-01"),
+            "M1": _JSON("minimax-m1-40k"),
+            "M2": _JSON("minimax"),
+            "M3": _JSON("minimax-m3"),
+        },
     ),
     Family(
-        "StarCoder",
-        BYTES,
-        "StarCoder, StarCoder2, SantaCoder, SmolLM, SmolLM2, Granite Code",
-        "gguf/starcoder.gguf",
-    ),
-    Family("Cohere", BYTES, "Command, Command-R, Command-R+, Aya, Aya Expanse", "cohere/tokenizer.json"),
-    Family("Falcon", BYTES, "Falcon, Falcon 3"),
-    Family("Claude", BYTES, "Claude, Claude Instant, Claude 2", "claude/tokenizer.json"),
-    Family("BLOOM", BYTES, "BLOOM, BLOOMZ"),
-    Family("GLM-4", BYTES, "GLM-4, GLM-4.5, GLM-4.6"),
-    Family("SmolLM3, MiniMax, Hunyuan", BYTES, "SmolLM3, MiniMax-M2, Hunyuan-A13B, EXAONE 3.5, Seed-OSS"),
-    Family(
-        "Llama 2",
-        CHARACTERS,
-        "Llama, Llama 2, Code Llama, Vicuna, Alpaca, TinyLlama, Phi-3, Phi-3.5",
-        "llama2/tokenizer.model",
+        "Mistral (SentencePiece)",
+        {
+            "Mistral 7B v0.1": "mistral-0.1/tokenizer.model",
+            "v0.3": "mistral-0.3/tokenizer.model",
+            "v0.3 as tokenizer.json": _JSON("mistral-0.3-json"),
+            "Mistral Large 2411": "mistral-large/tokenizer.model",
+        },
+        "Mixtral, Zephyr",
     ),
     Family(
-        "Mistral",
-        CHARACTERS,
-        "Mistral 7B v0.1, Mistral 7B v0.2, Mistral 7B v0.3, Mixtral 8x7B, Mixtral 8x22B, Zephyr, OpenHermes",
-        "mistral/tokenizer.json",
-        "Mistral 7B v0.3",
+        "Mistral (Tekken)",
+        {"Mistral Nemo": "mistral-nemo/tekken.json", "Pixtral": "pixtral/tekken.json"},
+        "Mistral Small 3, Devstral, Magistral",
     ),
-    Family("Gemma", CHARACTERS, "Gemma, Gemma 2, Gemma 3, CodeGemma, PaliGemma, MedGemma"),
-    Family("Yi, InternLM 2", CHARACTERS, "Yi, Yi 1.5, InternLM2, MiniCPM, Baichuan 2", "yi/tokenizer.model"),
-    Family("Jamba", CHARACTERS, "Jamba", "jamba/tokenizer.model"),
-    Family("BERT", "WordPiece", "BERT, DistilBERT, MiniLM, E5, BGE, GTE, ELECTRA", refused="WordPiece"),
-    Family("T5", "Unigram", "T5, FLAN-T5, mT5, UMT5", refused="Unigram"),
-    Family("XLM-R", "Unigram", "XLM-RoBERTa, multilingual-e5, BGE-M3, jina-embeddings-v3", refused="Unigram"),
+    Family("Mistral Large 3, Ministral 3, Medium 3.5"),
+    Family("Nemotron 3"),
+    Family("NLLB"),
+    Family("NovelAI", {"Nerdstash": "nerdstash/tokenizer.model"}),
+    Family("OLMo 2 and 3"),
+    Family("Phi-4"),
+    Family("Qwen 1", {"Qwen": "qwen/qwen.tiktoken"}, "Qwen-VL"),
     Family(
-        "ALBERT, XLNet, DeBERTa-v3", "Unigram", "ALBERT, XLNet, DeBERTa-v3, Pegasus, mBART", refused="Unigram"
+        "Qwen 2 and 3",
+        {
+            "Qwen2-VL": _JSON("qwen2-vl-2b"),
+            "Qwen2.5": _JSON("qwen-2.5"),
+            "Qwen2.5-Omni": _JSON("qwen2.5-omni-3b"),
+            "QwQ": _JSON("qwq-32b"),
+            "Qwen3": _JSON("qwen-3"),
+        },
+        "Qwen2.5-Coder, Qwen3-Coder, Qwen3-Embedding",
     ),
+    Family("Qwen 3.5", {"Qwen3.5": _JSON("qwen-3.5")}),
+    Family("Qwen 3.6", {"Qwen3.6": "qwen-3.6/qwen3_6.tiktoken"}, pattern="qwen3.5"),
+    Family("RoBERTa", {"RoBERTa": _JSON("roberta")}, "BART, Longformer, CodeBERT"),
+    Family("RWKV"),
+    Family("SmolLM 2", {"SmolLM2 135M": "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"}, "other SmolLM2, SmolLM"),
+    Family("SmolLM 3"),
+    Family("StarCoder", {"StarCoder": "starcoder/starcoder.gguf"}, "StarCoder2, Granite Code"),
+    Family("T5", {"NovelAI's T5": "nai-t5/spiece.model"}),
+    Family("Whisper", {"Whisper tiny": _JSON("whisper")}, "Whisper base to large-v2"),
     Family(
-        "NLLB",
-        "BPE over characters",
-        "NLLB-200, M2M-100",
-        refused="ids that are not those of its SentencePiece model",
+        "XLNet", {"XLNet": "xlnet/spiece.model", "XLNet as tokenizer.json": _JSON("xlnet")}, "XLNet large"
     ),
-    Family("CLIP", "BPE with ends of words", "CLIP, OpenCLIP", refused="CLIP's vocabulary"),
-    Family("RWKV", "a trie of bytes", "RWKV-5, RWKV-6, RWKV-7", refused="an RWKV vocabulary"),
+    Family("Yi, InternLM"),
 )
-
 
 HEAD = """\
 # Models
 
-{count} of the most used open models, by the tokenizer that they share. Written by
-`python tools/make_models_page.py FOLDER...` with bpetite {bpetite}, {libraries}.
+What came of the tokenizer files of {count} models, in a line for each tokenizer. Written by
+`python tools/make_models_page.py FOLDER` with bpetite {bpetite}.
 
-A model is *checked* if the named file of that model was loaded and gave the ids of its own library on {texts}
-difficult texts and real code, or those that llama.cpp recorded. For all other models there was no file:
-their state is *known* from the kind of their files.
+- *Equal ids*: the file loads, and gives the ids of the named library on that number of texts: difficult ones
+  ([difficult.py](../src/bpetite/formats/shared/difficult.py)), tokens of its own, and real code.
+  `bpetite check FILE` compares one of tokenizers or tiktoken so. *Recorded* ids are those that other
+  projects publish for tests. A file of ranks holds no pattern: tiktoken is given the one that bpetite takes.
+  tiktoken (for Tekken) and sentencepiece take special tokens as text, so texts with them are left out there.
+- *Refused*: the sentence of the error.
+- *Not to be had here*: no file could be got, so nothing is said of it.
 
-| tokenizer | kind | models | state |
+The files come from public packages and repositories, not always the model's own. The third column names
+models that are said to have the same tokenizer; their own files were not read.
+
+| tokenizer | files of | said to share it | what came of them |
 |---|---|---|---|
 """
 
@@ -160,108 +185,99 @@ END = """
 """
 
 
-def main(folders: Sequence[Path]) -> None:
+def main(folder: Path) -> None:
     """Write the page."""
-    libraries = ("tokenizers", "tiktoken", "sentencepiece")
-    head = HEAD.format(
-        count=sum(len(family.models.split(", ")) for family in FAMILIES),
-        bpetite=version("bpetite"),
-        libraries=", ".join(f"{name} {version(name)}" for name in libraries),
-        texts=len(DIFFICULT_TEXTS),
-    )
-    PAGE.write_text(head + "".join(_row(family, folders) for family in FAMILIES) + END, "utf-8")
+    head = HEAD.format(count=sum(len(family.files) for family in FAMILIES), bpetite=version("bpetite"))
+    PAGE.write_text(head + "".join(_row(family, folder) for family in FAMILIES) + END, "utf-8")
 
 
-def _row(family: Family, folders: Sequence[Path]) -> str:
-    return f"| {family.name} | {family.kind} | {family.models} | {_state(family, folders)} |\n"
+def _row(family: Family, folder: Path) -> str:
+    by_result: dict[str, dict[str, int]] = {}
+    for model, name in family.files.items():
+        result, texts = _tried(folder / name, family.pattern)
+        by_result.setdefault(result, {})[model] = texts
+    told = [
+        (f"{', '.join(texts)}: " if len(by_result) > 1 else "") + result + _range(texts.values())
+        for result, texts in by_result.items()
+    ]
+    cells = (family.name, ", ".join(family.files), family.others, "; ".join(told) or "not to be had here")
+    return f"| {' | '.join(cells)} |\n"
 
 
-def _state(family: Family, folders: Sequence[Path]) -> str:
-    if family.refused:
-        return f"*known*: refused ({family.refused})"
-    names = [family.file, "merges.txt"] if family.file == "vocab.json" else [family.file]
-    found = next((folder for folder in folders if family.file and _is_there(folder / names[0])), None)
-    if found is None:
-        return "*known*: its kind loads"
-    with tempfile.TemporaryDirectory() as unpacked:
-        paths = [Path(unpacked, Path(name).name) for name in names]
-        for name, path in zip(names, paths, strict=True):
-            path.write_bytes(_content(found / name))
-        tok = Tokenizer.load(paths[0], pattern=family.pattern)
-        _check(family, found, paths[0], tok)
-    of = family.of or family.models.split(", ")[0]
-    return f"*checked* on `{paths[0].name}` of {of} ({tok.vocab_size:,} tokens)"
+def _range(texts: Collection[int]) -> str:
+    """Return the numbers of texts in words, or nothing for a file that was compared with nothing."""
+    fewest, most = min(texts), max(texts)
+    number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return f", {number} texts" if most else ""
 
 
-def _is_there(path: Path) -> bool:
-    return path.exists() or path.with_name(f"{path.name}.xz").exists()
+def _tried(path: Path, pattern: str | None) -> tuple[str, int]:
+    """Return what came of one file, and the number of texts that were compared.
 
+    Other ids than those of its library end the program.
+    """
+    try:
+        tok = Tokenizer.load(path, pattern=pattern)
+    except ValueError as error:
+        return f"refused: *{str(error).removeprefix(f'{path}: ')}*", 0
+    recorded = path.with_suffix(".inp")
+    if recorded.exists():
+        return "equal ids: recorded ones", _compared_with_recorded(tok, recorded)
+    if (peer := _peer(path, tok)) is None:
+        return "loads; nothing here to compare it with", 0
+    name, theirs, unlike = peer
+    compared: list[str] = []
 
-def _content(path: Path) -> bytes:
-    packed = path.with_name(f"{path.name}.xz")
-    return lzma.decompress(packed.read_bytes()) if packed.exists() else path.read_bytes()
+    def ours(text: str) -> list[int]:
+        if any(special in text for special in unlike):
+            raise ValueError("not compared")
+        ids = tok.encode(text)
+        compared.append(text)
+        return ids
 
-
-def _check(family: Family, folder: Path, path: Path, tok: Tokenizer) -> None:
-    """Compare ids with those of the file's own library, or with recorded ones."""
-    if path.suffix == ".gguf":
-        recorded = folder / family.file
-        texts = recorded.with_suffix(".inp").read_text("utf-8").split("\n__ggml_vocab_test__\n")
-        rows = recorded.with_suffix(".out").read_text("utf-8").split("\n")
-        for text, row in zip(texts, rows, strict=False):
-            if tok.encode(text) != list(map(int, row.split())):
-                raise SystemExit(f"{family.file}: other ids than are recorded for {text[:60]!r}")
-        return
-    theirs = _theirs(path, tok)
     modules = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
     code = [source.read_text("utf-8") for source in modules[::6]]
-    texts = [*DIFFICULT_TEXTS, *code]
-    if _is_sentencepiece(path):
-        # It finds the pieces that a user defined, but no control pieces.
-        controls = set(tok.special_tokens) - set(tok.vocabulary.added_tokens)
-        texts = [text for text in texts if not any(control in text for control in controls)]
-    encode = tok.encode if path.name == "tokenizer.json" or _is_sentencepiece(path) else tok.encode_ordinary
-    for text in texts:
-        if encode(text) != list(theirs(text)):
-            raise SystemExit(f"{family.file}: other ids than its own library gives for {text[:60]!r}")
+    check_same_ids(tok.vocabulary, ours, theirs, str(path), code)
+    return f"equal ids: {name} {version(name)}", len(compared)
 
 
-def _is_sentencepiece(path: Path) -> bool:
-    """Whether a file is a model of SentencePiece; tiktoken's files of ranks may have the same name."""
-    return path.name == "tokenizer.model" and path.read_bytes().startswith(b"\n")
+def _compared_with_recorded(tok: Tokenizer, path: Path) -> int:
+    """Compare with the ids that a file of texts has beside it, and return the number of texts."""
+    texts = path.read_bytes().decode("utf-8").split("\n__ggml_vocab_test__\n")
+    rows = path.with_suffix(".out").read_text("utf-8").splitlines()
+    for text, row in zip(texts, rows, strict=False):
+        if tok.encode(text) != list(map(int, row.split())):
+            raise SystemExit(f"{path}: other ids than are recorded for {text[:60]!r}")
+    return len(rows)
 
 
-def _theirs(path: Path, tok: Tokenizer) -> Callable[[str], Sequence[int]]:
-    """The encoder of a file's own library."""
-    if path.name == "tokenizer.json":
-        import tokenizers
-
-        peer = tokenizers.Tokenizer.from_file(str(path))
-        return lambda text: list(peer.encode(text, add_special_tokens=False).ids)
-    if path.name == "vocab.json":
-        import tokenizers
-
-        read = tokenizers.ByteLevelBPETokenizer.from_file(str(path), str(path.with_name("merges.txt")))
-        return lambda text: list(read.encode(text).ids)
-    if _is_sentencepiece(path):
+def _peer(path: Path, tok: Tokenizer) -> tuple[str, Encodes, Collection[str]] | None:
+    """Return the library of a file, its function for encoding, and the tokens that it takes as text."""
+    assert tok._original is not None
+    if tok._original.kind == "sentencepiece":
         import sentencepiece
 
-        return sentencepiece.SentencePieceProcessor(model_file=str(path)).encode  # type: ignore[no-any-return]
+        model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        return "sentencepiece", model.encode, set(tok.special_tokens) - set(tok.vocabulary.added_tokens)
+    if tok._original.kind == "tekken":
+        return "tiktoken", _tekken(path, tok.pattern), tok.special_tokens
+    found = peer_encode(tok._original, tok.vocabulary)
+    return found and (*found, ())
+
+
+def _tekken(path: Path, pattern: str) -> Encodes:
+    """Load ranks into tiktoken, as mistral_common does."""
     import tiktoken
 
-    if path.name == "tekken.json":
-        document = json.loads(path.read_bytes())
-        config = document["config"]
-        first = config["default_num_special_tokens"]
-        entries = document["vocab"][: config["default_vocab_size"] - first]
-        ranks = {base64.b64decode(entry["token_bytes"]): first + entry["rank"] for entry in entries}
-    else:
-        lines = (line.split() for line in path.read_bytes().splitlines())
-        ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
-    encoding = tiktoken.Encoding(path.name, pat_str=tok.pattern, mergeable_ranks=ranks, special_tokens={})
-    normalizer = normalizing(steps_in(tok.vocabulary.normalization))
-    return lambda text: encoding.encode_ordinary(normalizer(text))
+    document = json.loads(path.read_bytes())
+    config = document["config"]
+    first = config["default_num_special_tokens"]
+    entries = document["vocab"][: config["default_vocab_size"] - first]
+    ranks = {base64.b64decode(entry["token_bytes"]): first + entry["rank"] for entry in entries}
+    return tiktoken.Encoding(
+        "tekken", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
+    ).encode_ordinary
 
 
 if __name__ == "__main__":
-    main([Path(folder) for folder in sys.argv[1:]])
+    main(Path(sys.argv[1]))
