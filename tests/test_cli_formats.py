@@ -354,8 +354,8 @@ def test_a_file_is_checked_with_its_own_library(
         assert facts["verdict"] == f"the ids are those of tokenizers {tokenizers.__version__}"
     facts = json.loads(bpetite("check", folder / "tok.json").stdout)
     assert (facts["compared_with"], facts["verdict"][:5]) == (None, "read;")
-    other = "bpetite.formats.shared.peers.peer_encode"
-    monkeypatch.setattr(other, lambda *_: ("tokenizers", lambda text: tok.encode(text)[:9]))
+    other = "bpetite.formats.shared.peers.peer_of"
+    monkeypatch.setattr(other, lambda *_: peers.Peer("tokenizers", lambda text: tok.encode(text)[:9]))
     from_file = Tokenizer.load(tmp_path / "tokenizer.json")
     with pytest.raises(ValueError, match=r"t.json, as tokenizers reads it, would not be the same tokenizer"):
         peers.compared_with(from_file._original, tok.vocabulary, tok.encode, "t.json")

@@ -16,7 +16,7 @@ from bpetite.formats import gpt2
 from bpetite.formats.shared import printable
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.imported import Original
-from bpetite.formats.shared.peers import peer_encode
+from bpetite.formats.shared.peers import peer_of
 from known_characters import known_text
 from standard_library import standard_library_files
 
@@ -26,9 +26,9 @@ BASE = {byte: bytes([byte]) for byte in range(256)}
 
 def gpt2_encode(vocab: Path, merges: Path, vocabulary: Vocabulary) -> Callable[[str], Sequence[int]]:
     original = Original("gpt2", {path.name: path.read_bytes() for path in (vocab, merges)})
-    found = peer_encode(original, vocabulary)
+    found = peer_of(original, vocabulary)
     assert found is not None
-    return found[1]
+    return found.encode
 
 
 @pytest.fixture(scope="module", params=list(DIALECTS))

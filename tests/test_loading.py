@@ -115,9 +115,9 @@ def test_published_ranks_bring_their_pattern_and_special_tokens(tok: Tokenizer, 
     assert loaded.encode("e\u0301 cat") == tok.encode("\u00e9 cat") != tok.encode("e\u0301 cat")
     assert loaded.encode("the cat") == tok.encode("the cat")
     assert loaded._original is not None
-    found = peers.peer_encode(loaded._original, loaded.vocabulary)
+    found = peers.peer_of(loaded._original, loaded.vocabulary)
     assert found is not None
-    peer = found[1]
+    peer = found.encode
     assert [peer(text) for text in DIFFICULT_TEXTS] == [loaded.encode(text) for text in DIFFICULT_TEXTS]
     loaded.save_original(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "lines").read_bytes()
@@ -171,6 +171,8 @@ def test_tekken_json_is_read_with_its_ids(tok: Tokenizer, tmp_path: Path) -> Non
         assert loaded.encode_ordinary(text) == [token_id + 30 for token_id in tok.encode_ordinary(text)]
     assert loaded.special_tokens["<s>"] == 1
     assert loaded.special_tokens["<SPECIAL_29>"] == 29
+    found = peers.compared_with(loaded._original, loaded.vocabulary, loaded.encode, "the file")
+    assert (found and found.library, found and found.texts > 33) == ("tiktoken", True)
     listed = [{"rank": 2, "token_str": "<new>", "is_control": True}]
     path.write_text(json.dumps(tekken_json(tok, special_tokens=listed)))
     named = Tokenizer.load(path).special_tokens

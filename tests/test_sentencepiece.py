@@ -27,6 +27,7 @@ from bpetite._encoder import encode as byte_specified
 from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.encoding.explain import Explainer
 from bpetite.formats.sentencepiece import parse
+from bpetite.formats.shared import peers
 from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.pieces import Pieces, vocabulary_of_pieces
@@ -128,6 +129,18 @@ def test_a_model_is_kept_in_an_artifact_and_a_pickle(name: str, tmp_path: Path) 
         tok.truncate(300)
     with pytest.raises(ValueError, match="cannot be extended"):
         tok.extend(["abc"], 1)
+
+
+def test_a_model_is_checked_with_sentencepiece_without_its_control_symbols(tmp_path: Path) -> None:
+    tok = loaded(trained("gemma"), tmp_path)
+    peer = peers.peer_of(tok._original, tok.vocabulary) if tok._original else None
+    assert peer is not None
+    assert ("<s>" in peer.tokens_as_text, "<x>" in peer.tokens_as_text) == (True, False)
+    found = peers.compared_with(tok._original, tok.vocabulary, tok.encode, "m", TEXTS)
+    assert found is not None
+    assert (found.library, found.texts > len(TEXTS)) == ("sentencepiece", True)
+    with pytest.raises(ValueError, match="m, as sentencepiece reads it, would not be the same tokenizer"):
+        peers.compared_with(tok._original, tok.vocabulary, lambda text: tok.encode(text)[:4], "m")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -3,15 +3,12 @@
     python tools/make_models_page.py FOLDER
 
 FOLDER holds a folder for each model, named as below, with its file: `qwen-3.5/tokenizer.json`. Each file is
-loaded, and its ids are compared as `bpetite check` does. It compares no models of SentencePiece, tekken.json
-and GGUF: here, their texts without special tokens are compared with sentencepiece, with tiktoken given the
-ranks, or with recorded ids beside the file (`.inp`, `.out`, as llama.cpp has them).
+loaded, and its ids are compared as `bpetite check` does, or with recorded ids beside the file (`.inp` and
+`.out`, as llama.cpp has them).
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import sys
 import sysconfig
 from collections.abc import Collection, Mapping
@@ -20,8 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bpetite import Tokenizer
-from bpetite.formats.shared.difficult import Encodes, check_same_ids
-from bpetite.formats.shared.peers import peer_encode
+from bpetite.formats.shared.peers import compared_with
 
 PAGE = Path(__file__).parents[1] / "docs" / "models.md"
 
@@ -167,8 +163,8 @@ What came of the tokenizer files of {count} models, in a line for each tokenizer
 
 - *Equal ids*: the file loads, and gives the ids of the named library on that number of texts: difficult ones
   ([difficult.py](../src/bpetite/formats/shared/difficult.py)), tokens of its own, and real code.
-  `bpetite check FILE` compares one of tokenizers or tiktoken so. *Recorded* ids are those that other
-  projects publish for tests. A file of ranks holds no pattern: tiktoken is given the one that bpetite takes.
+  `bpetite check FILE` compares your own file so. *Recorded* ids are those that other projects publish for
+  tests. A file of ranks holds no pattern: tiktoken is given the one that bpetite takes.
   tiktoken (for Tekken) and sentencepiece take special tokens as text, so texts with them are left out there.
 - *Refused*: the sentence of the error.
 - *Not to be had here*: no file could be got, so nothing is said of it.
@@ -223,22 +219,12 @@ def _tried(path: Path, pattern: str | None) -> tuple[str, int]:
     recorded = path.with_suffix(".inp")
     if recorded.exists():
         return "equal ids: recorded ones", _compared_with_recorded(tok, recorded)
-    if (peer := _peer(path, tok)) is None:
-        return "loads; nothing here to compare it with", 0
-    name, theirs, unlike = peer
-    compared: list[str] = []
-
-    def ours(text: str) -> list[int]:
-        if any(special in text for special in unlike):
-            raise ValueError("not compared")
-        ids = tok.encode(text)
-        compared.append(text)
-        return ids
-
     modules = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
     code = [source.read_text("utf-8") for source in modules[::6]]
-    check_same_ids(tok.vocabulary, ours, theirs, str(path), code)
-    return f"equal ids: {name} {version(name)}", len(compared)
+    found = compared_with(tok._original, tok.vocabulary, tok.encode, str(path), code)
+    if found is None:
+        return "loads; nothing here to compare it with", 0
+    return f"equal ids: {found.library} {found.version}", found.texts
 
 
 def _compared_with_recorded(tok: Tokenizer, path: Path) -> int:
@@ -249,34 +235,6 @@ def _compared_with_recorded(tok: Tokenizer, path: Path) -> int:
         if tok.encode(text) != list(map(int, row.split())):
             raise SystemExit(f"{path}: other ids than are recorded for {text[:60]!r}")
     return len(rows)
-
-
-def _peer(path: Path, tok: Tokenizer) -> tuple[str, Encodes, Collection[str]] | None:
-    """Return the library of a file, its function for encoding, and the tokens that it takes as text."""
-    assert tok._original is not None
-    if tok._original.kind == "sentencepiece":
-        import sentencepiece
-
-        model = sentencepiece.SentencePieceProcessor(model_file=str(path))
-        return "sentencepiece", model.encode, set(tok.special_tokens) - set(tok.vocabulary.added_tokens)
-    if tok._original.kind == "tekken":
-        return "tiktoken", _tekken(path, tok.pattern), tok.special_tokens
-    found = peer_encode(tok._original, tok.vocabulary)
-    return found and (*found, ())
-
-
-def _tekken(path: Path, pattern: str) -> Encodes:
-    """Load ranks into tiktoken, as mistral_common does."""
-    import tiktoken
-
-    document = json.loads(path.read_bytes())
-    config = document["config"]
-    first = config["default_num_special_tokens"]
-    entries = document["vocab"][: config["default_vocab_size"] - first]
-    ranks = {base64.b64decode(entry["token_bytes"]): first + entry["rank"] for entry in entries}
-    return tiktoken.Encoding(
-        "tekken", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
-    ).encode_ordinary
 
 
 if __name__ == "__main__":

@@ -33,12 +33,14 @@ def run(options: argparse.Namespace) -> Result:
     tokenizer = read_model(options)
     [path], original = options.models, tokenizer._original
     texts = documents_of(options) if options.input else ()
-    library = compared_with(original, tokenizer.vocabulary, tokenizer.encode, path, texts)
+    found = compared_with(original, tokenizer.vocabulary, tokenizer.encode, path, texts)
+    library = found and f"{found.library} {found.version}"
     return {
         "format": "bpetite" if original is None else original.kind,
         "vocab_size": tokenizer.vocab_size,
         "notes": list(tokenizer.assumptions),
         "lost": losses(tokenizer.vocabulary, original, "bpetite"),
         "compared_with": library,
-        "verdict": f"the ids are those of {library}" if library else "read; no library compares such a file",
+        "texts": found.texts if found else 0,
+        "verdict": f"the ids are those of {library}" if found else "read; no library compares such a file",
     }

@@ -27,7 +27,7 @@ from bpetite.cli.output import Result
 from bpetite.formats import loading
 from bpetite.formats.losses import losses
 from bpetite.formats.shared.imported import Original
-from bpetite.formats.shared.peers import compared_with
+from bpetite.formats.shared.peers import Compared, compared_with
 from bpetite.tokenizer import Tokenizer
 
 _OF_ANY = ("bpetite", "tiktoken", "huggingface", "gpt2")
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> Result:
         "special_tokens": dict(tokenizer.special_tokens),
         "pattern": tokenizer.pattern,
         "fingerprint": tokenizer.fingerprint,
-        "checked_with": [library.partition(" ")[0] for library in checked if library],
+        "checked_with": [found.library for found in checked if found],
     }
 
 
@@ -165,5 +165,5 @@ def _write(tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool = Fals
             tokenizer.to_gpt2(vocab, merges, overwrite=overwrite)
 
 
-def _compared(tokenizer: Tokenizer, original: Original | None, path: str) -> str | None:
+def _compared(tokenizer: Tokenizer, original: Original | None, path: str) -> Compared | None:
     return compared_with(original, tokenizer.vocabulary, tokenizer.encode, path)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -15,24 +16,45 @@ from bpetite.normalization import normalizing, steps_in
 from bpetite.vocabulary import Vocabulary
 
 
+@dataclass(frozen=True)
+class Peer:
+    """A tokenizer in its own library."""
+
+    library: str
+    encode: Encodes
+    tokens_as_text: Collection[str] = ()
+    """The special tokens that it does not find in a text."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What gave the same ids, and on how many texts."""
+
+    library: str
+    version: str
+    texts: int
+
+
 def compared_with(
     original: Original | None, vocabulary: Vocabulary, encode: Encodes, where: str, texts: Iterable[str] = ()
-) -> str | None:
-    """Compare the ids of difficult texts and others with those of the files' own library; return its name and
-    version, or None where there is none."""
-    peer = None if original is None else peer_encode(original, vocabulary)
+) -> Compared | None:
+    """Compare the ids of difficult texts and others with those of the files' own library, if there is one."""
+    peer = None if original is None else peer_of(original, vocabulary)
     if peer is None:
         return None
-    name, theirs = peer
-    check_same_ids(vocabulary, encode, theirs, f"{where}, as {name} reads it,", texts)
-    return f"{name} {version(name)}"
+    where = f"{where}, as {peer.library} reads it,"
+    count = check_same_ids(vocabulary, encode, peer.encode, where, texts, peer.tokens_as_text)
+    return Compared(peer.library, version(peer.library), count)
 
 
-def peer_encode(original: Original, vocabulary: Vocabulary) -> tuple[str, Encodes] | None:
-    """Load files with their own library, with what they lack of the vocabulary; return its name and its
-    function for encoding, or None where there is none."""
+def peer_of(original: Original, vocabulary: Vocabulary) -> Peer | None:
+    """Load files with their own library, with what they lack of the vocabulary."""
     if original.kind == "tiktoken":
-        return "tiktoken", _tiktoken_encode(original.content, vocabulary)
+        return Peer("tiktoken", _tiktoken_encode(original.content, vocabulary))
+    if original.kind == "tekken":
+        return Peer("tiktoken", _tekken_encode(original.content, vocabulary), vocabulary.special_tokens)
+    if original.kind == "sentencepiece":
+        return _sentencepiece(original.content, vocabulary)
     if original.kind not in ("huggingface", "gpt2"):
         return None
     library = tokenizers_library()
@@ -45,7 +67,29 @@ def peer_encode(original: Original, vocabulary: Vocabulary) -> tuple[str, Encode
         peer = library.Tokenizer(library.models.BPE(json.loads(vocab), pairs))
         peer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
         peer.add_special_tokens(list(vocabulary.special_tokens))
-    return "tokenizers", lambda text: peer.encode(text, add_special_tokens=False).ids
+    return Peer("tokenizers", lambda text: peer.encode(text, add_special_tokens=False).ids)
+
+
+def _sentencepiece(content: bytes, vocabulary: Vocabulary) -> Peer:
+    """Load a model into sentencepiece, which finds pieces that a user defined, but no control symbols."""
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_proto=content)
+    return Peer("sentencepiece", model.encode, set(vocabulary.special_tokens) - set(vocabulary.added_tokens))
+
+
+def _tekken_encode(content: bytes, vocabulary: Vocabulary) -> Encodes:
+    """Load ranks into tiktoken, as mistral_common does."""
+    import tiktoken
+
+    document = json.loads(content)
+    first = document["config"]["default_num_special_tokens"]
+    entries = document["vocab"][: document["config"]["default_vocab_size"] - first]
+    ranks = {base64.b64decode(entry["token_bytes"]): first + entry["rank"] for entry in entries}
+    pattern = vocabulary.pattern
+    return tiktoken.Encoding(
+        "tekken", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
+    ).encode_ordinary
 
 
 def _tiktoken_encode(content: bytes, vocabulary: Vocabulary) -> Encodes:
