@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import hashlib
 import json
 import lzma
 import sys
@@ -65,6 +66,7 @@ def measure(models: Path, texts: Path, options: argparse.Namespace) -> Iterator[
                 slow = {row.library for row in found.rows if row.reason.startswith(TOOK_TOO_LONG)}
                 timed = [one for one in timed if one.name not in slow]  # once is enough
                 told = {"model": model, "text": text.name.partition(".")[0], "large": options.large}
+                told |= {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
                 told |= {"machine": machine(), "conditions": conditions}
                 yield json.loads(json.dumps(told | dataclasses.asdict(found)))
 
@@ -212,8 +214,9 @@ def section(measured: Sequence[Measured]) -> str:
     for (_, threads, model), group in groupby(measured, lambda one: _key(one)[:3]):
         of_model = list(group)
         sizes = ", ".join(f"{one['text']} {one['megabytes']:.0f}" for one in of_model)
+        file = f"`{of_model[0]['file']}`, SHA-256 {of_model[0]['sha256'][:16]}..."
         parts += [
-            f"**{model}**, MB of {sizes}{f'; {threads} threads' * (threads > 1)}",
+            f"**{model}** ({file}), MB of {sizes}{f'; {threads} threads' * (threads > 1)}",
             model_table(of_model),
         ]
         if different := refusals(of_model):
