@@ -196,7 +196,7 @@ class _Taken:
             return ""
         places = numpy.flatnonzero(right[:size] != found[:size])
         place = int(places[0]) if len(places) else size
-        before = self.tokenizer.decode(right[max(place - 8, 0) : place].tolist())
+        before = self.tokenizer.decode(right[max(place - 8, 0) : place].tolist(), errors="replace")
         theirs, ours = found[place : place + 4].tolist(), right[place : place + 4].tolist()
         return f"other ids: from number {place:,} on, after {before!r:.60}, {theirs}, not {ours}"
 
