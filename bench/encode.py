@@ -111,10 +111,11 @@ process, the later one the best of up to five that begin within four seconds. Pr
 to a list, after the passes; loading includes the import, but for numpy's; memory is that of the whole
 process with the text, until the end of the first pass. The ids of the whole text are those of the model's
 own library (tiktoken for files of ranks, sentencepiece for its own, else tokenizers), or there is no
-figure. With large texts, for which the slow libraries would take an hour, ids are compared with bpetite's.
-Later passes through hundreds of megabytes are slower than the first ones where bpetite's memory of earlier
-results is full: it takes 128 MiB, unless `Tokenizer.with_memory` says otherwise. A dash: the library does
-not read the model, or took too long.
+figure. With models of SentencePiece, which does not find special tokens in a text, bpetite and kitoken are
+asked not to find them either. With large texts, for which the slow libraries would take an hour, ids are
+compared with bpetite's. Later passes through hundreds of megabytes are slower than the first ones where
+bpetite's memory of earlier results is full: it takes 128 MiB, unless `Tokenizer.with_memory` says
+otherwise. A dash: the library does not read the model, or took too long.
 """.strip()
 
 FIGURES = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bpetite import Tokenizer
-from bpetite.benchmark import libraries
+from bpetite.benchmark import comparison, libraries
 from bpetite.benchmark.comparison import benchmark
 from bpetite.benchmark.libraries import Library
 from bpetite.cli.commands.bench import beginning, lines
@@ -83,6 +83,14 @@ def test_a_library_that_cannot_read_the_model_says_why(tmp_path: Path) -> None:
         ("bpetite", ""),
         ("sentencepiece", "the model cannot be written as tokenizer.model"),
     ]
+
+
+def test_a_figure_that_not_all_processes_have_is_left_out(tmp_path: Path) -> None:
+    taken = comparison._Taken(tmp_path, 1, Tokenizer.train(CORPUS, 300), 1)
+    ours = Library("bpetite", (libraries.bpetite_texts,))
+    figures = {"first": 2.0, "decoding": 1.0, "loading": 1.0}
+    taken.figures[ours] = {"one": [figures | {"later": 1.0}, figures | {"first": 4.0}], "two": [figures]}
+    assert (taken.row(ours, 6).first, taken.row(ours, 6).later) == (3, None)
 
 
 def test_the_text_is_cut_at_a_character() -> None:

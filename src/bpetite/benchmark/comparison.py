@@ -208,7 +208,7 @@ class _Taken:
             return Row(library.name, version, reason=self.reasons[library])
         best: dict[str, float] = {}
         for taken in of_interfaces:
-            for figure in taken[0]:
+            for figure in set.intersection(*map(set, taken)):  # not all had time for a later pass
                 value = median(one[figure] for one in taken)
                 best[figure] = min(value, best.get(figure, value))
         prompts = {length: best[name] for length in PROMPTS if (name := f"prompt of {length}") in best}

@@ -2,7 +2,7 @@
 
 Each function here is one interface of a library, the fastest that gives ids, and says which in its docstring.
 It runs in a process of its own and imports what it needs there. Special tokens in the text are found, but by
-interfaces that say otherwise.
+interfaces that say otherwise, and with models of SentencePiece, whose own library does not find them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+
+from bpetite._internal.types import Special
 
 SEPARATOR = "\x1e<|document|>\x1e"
 """What stands between documents for an interface that takes them joined."""
@@ -61,6 +63,11 @@ class Model:
         """Whether a file of ranks is its own form."""
         return bool(self.facts["kind"] == "tiktoken")
 
+    @property
+    def finds_special(self) -> bool:
+        """Whether its own library finds special tokens in a text."""
+        return bool(self.facts["kind"] != "sentencepiece")
+
     def file(self, name: str) -> str:
         """Return the path of a file, if the model can be written so."""
         path = self.folder / name
@@ -95,10 +102,11 @@ def bpetite_texts(model: Model) -> Encoder:
     from bpetite.tokenizer import Tokenizer
 
     ours = Tokenizer.load(model.facts["path"], **model.facts["lacking"])
+    special: Special = "parse" if model.finds_special else "text"
     return Encoder(
-        lambda texts: ours.encode_batch_to_numpy(texts, num_threads=model.threads),
+        lambda texts: ours.encode_batch_to_numpy(texts, special=special, num_threads=model.threads),
         lambda result: result[0],
-        ours.encode,
+        lambda text: ours.encode(text, special=special),
         ours.decode_bytes,
         decodes=lambda ids: ids,
     )
@@ -295,9 +303,9 @@ def kitoken(model: Model) -> Encoder:
     else:
         theirs = kitoken.Kitoken.from_tokenizers_file(model.file("tokenizer.json"))
     return Encoder(
-        lambda texts: theirs.encode_all(texts, True),
+        lambda texts: theirs.encode_all(texts, model.finds_special),
         _joined,
-        lambda text: theirs.encode(text, True),
+        lambda text: theirs.encode(text, model.finds_special),
         lambda ids: theirs.decode(ids, True),
     )
 

@@ -34,9 +34,8 @@ def declare(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(command)
     add_inputs(command, INPUT_HELP, required=False)  # words behind MODEL are inputs, too
-    command.add_argument(
-        "--libraries", nargs="+", metavar="NAME", help="time these alone (default: all that are installed)"
-    )
+    these = "time these alone (default: all that are installed)"
+    command.add_argument("--libraries", nargs="+", action="extend", metavar="NAME", help=these)
     numbers = {
         "--num-threads": (1, "the threads of each library"),
         "--megabytes": (8, "how much of the text is used"),
