@@ -38,7 +38,7 @@ PRERELEASE = Library("tokenizers", (libraries.tokenizers,), str(PROJECT / ".venv
 TIMED = (*LIBRARIES, PRERELEASE)
 FAST = ("bpetite", "gigatoken", "fastokens", "snaptokens")
 """The libraries that are timed with large texts, beside the pre-release of tokenizers."""
-SMALL = 16
+SMALL = 8
 LARGE = 500
 Measured = dict[str, Any]
 """A model with a text: a `Benchmark` as JSON, with `model`, `text`, `machine` and `conditions`."""
@@ -152,7 +152,7 @@ def summary(measured: Sequence[Measured]) -> str:
         for figure, said in FIGURES.items():
             if figure not in RATES and (large or threads > 1):
                 continue
-            said += f", {size:.0f} MB" * (figure in RATES) + f", {threads} threads" * (threads > 1)
+            said += f", up to {size:.0f} MB" * (figure in RATES) + f", {threads} threads" * (threads > 1)
             ratios = [
                 [found for one in of_size if one["text"] in group and (found := ratio(one, figure))]
                 for group in (*([text] for text in texts), texts)
@@ -210,7 +210,8 @@ def section(measured: Sequence[Measured]) -> str:
     versions = {title(row).split()[0]: row["version"] for one in measured for row in one["rows"]}
     newest = max(measured, key=lambda one: len(one["rows"]))
     parts = [
-        f"`make bench-encode MODELS=folder` on {newest['machine']}, {newest['conditions']}; "
+        f"`make bench-encode MODELS=folder` (large texts: `OPTIONS=--large`) on "
+        f"{newest['machine']}, {newest['conditions']}; "
         f"{', '.join(f'{name} {version}' for name, version in versions.items())}.\n\n" + HOW,
         summary(measured),
     ]

@@ -188,11 +188,13 @@ def tokenizers(model: Model) -> Encoder:
 
     theirs = tokenizers.Tokenizer.from_file(model.file("tokenizer.json"))
     batch = getattr(theirs, "encode_batch_fast", theirs.encode_batch)
-    encode = lambda texts: batch(texts, add_special_tokens=False)  # noqa: E731
-    if model.threads == 1 and tokenizers.__version__.startswith("1."):
-        encode = lambda texts: [theirs.encode(text, add_special_tokens=False) for text in texts]  # noqa: E731
+
+    def each(texts: list[str]) -> list[Any]:
+        return [theirs.encode(text, add_special_tokens=False) for text in texts]
+
+    one_by_one = model.threads == 1 and tokenizers.__version__.startswith("1.")
     return Encoder(
-        encode,
+        each if one_by_one else lambda texts: batch(texts, add_special_tokens=False),
         lambda result: _joined(one.ids for one in result),
         lambda text: theirs.encode(text, add_special_tokens=False).ids,
         lambda ids: theirs.decode(ids, skip_special_tokens=False),
