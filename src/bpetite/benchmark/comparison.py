@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 
 from bpetite._internal.arguments import check_word
 from bpetite.benchmark.libraries import LIBRARIES, Library
-from bpetite.benchmark.process import PROMPTS, write_texts
+from bpetite.benchmark.process import PROMPTS
 from bpetite.patterns import pattern_name
 from bpetite.tokenizer import Tokenizer
 
@@ -91,12 +93,12 @@ def benchmark(
     installed = [library for library in libraries if version_of(library)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_texts(folder, texts)
+        (folder / "texts").write_bytes(pickle.dumps(list(texts)))
         kind = prepared(tokenizer, path, lacking, folder)
         right = [library for named in (OWN.get(kind), OURS) for library in installed if library.name == named]
         order = list(dict.fromkeys([*right[:1], *installed]))
         runs = [(library, interface) for library in order for interface in library.interfaces]
-        size = (folder / "texts").stat().st_size
+        size = sum(len(text.encode()) for text in texts)
         taken = _Taken(folder, threads, tokenizer, MOST_SECONDS + size / 1e6)
         for done, (library, interface) in enumerate(runs * rounds):
             taken.run(library, interface.__name__)
@@ -142,15 +144,11 @@ def prepared(tokenizer: Tokenizer, path: str, lacking: Mapping[str, Any], folder
         (folder / "tokenizer.json").write_text(content, "utf-8")
     if original is not None and kind == "sentencepiece":
         (folder / "tokenizer.model").write_bytes(original.content)
-    for name, write in {
-        "tokenizer.json": tokenizer.to_huggingface,
-        "ranks.tiktoken": tokenizer.to_tiktoken,
-    }.items():
+    writers = {"tokenizer.json": tokenizer.to_huggingface, "ranks.tiktoken": tokenizer.to_tiktoken}
+    for name, write in writers.items():
         if not (folder / name).exists():
-            try:
+            with suppress(ValueError):  # a library that needs the file says that it is missing
                 write(folder / name)
-            except ValueError:
-                continue  # a library that needs the file says so
     return kind
 
 
@@ -168,9 +166,9 @@ class _Taken:
     def run(self, library: Library, interface: str) -> None:
         """Run an interface of a library, and compare its ids."""
         ids = self.folder / "ids"
-        task: dict[str, Any] = {"interface": interface, "path": library.path, "folder": str(self.folder)}
-        task |= {"threads": self.threads, "ids": str(ids)}
-        command = [sys.executable, "-m", "bpetite.benchmark.process", json.dumps(task)]
+        task = {"interface": interface, "path": library.path, "folder": str(self.folder), "ids": str(ids)}
+        arguments = json.dumps(task | {"threads": self.threads})
+        command = [sys.executable, "-m", "bpetite.benchmark.process", arguments]
         try:
             ended = subprocess.run(command, capture_output=True, check=False, timeout=self.most_seconds)
         except subprocess.TimeoutExpired:

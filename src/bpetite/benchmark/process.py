@@ -9,13 +9,14 @@ thread is pinned to a processor and measured in processor time; several are meas
 
 from __future__ import annotations
 
-import array
 import json
 import os
+import pickle
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +34,6 @@ PROMPT_SECONDS = 0.3
 MOST_PROMPTS = 1_000
 DECODED = 500_000
 TURNS = 7
-
-
-def write_texts(folder: Path, texts: Sequence[str]) -> None:
-    """Write documents for `read_texts`."""
-    encoded = [text.encode() for text in texts]
-    (folder / "texts").write_bytes(b"".join(encoded))
-    (folder / "lengths").write_bytes(array.array("Q", map(len, encoded)).tobytes())
-
-
-def read_texts(folder: Path) -> list[str]:
-    """Return the documents of a folder."""
-    lengths = array.array("Q", (folder / "lengths").read_bytes())
-    with open(folder / "texts", "rb") as file:
-        return [file.read(length).decode() for length in lengths]
 
 
 def figures(encoder: Encoder, texts: list[str], clock: Callable[[], float], ids: str) -> dict[str, float]:
@@ -67,7 +54,8 @@ def figures(encoder: Encoder, texts: list[str], clock: Callable[[], float], ids:
     numbers.tofile(ids)
     some = encoder.decodes(numbers[:DECODED].copy())
     del result, given, numbers
-    seconds, text = min((timed(clock, partial(encoder.decode, some)) for _ in range(TURNS)), key=_first)
+    turns = [timed(clock, partial(encoder.decode, some)) for _ in range(TURNS)]
+    seconds, text = min(turns, key=itemgetter(0))
     size = len(text if isinstance(text, bytes) else text.encode())
     found["decoding"] = 1e6 * seconds / max(size, 1)
     for length in PROMPTS:
@@ -99,10 +87,6 @@ def timed(clock: Callable[[], float], call: Callable[[], Any]) -> tuple[float, A
     return clock() - start, result
 
 
-def _first(pair: tuple[float, Any]) -> float:
-    return pair[0]
-
-
 def _peak() -> float | None:
     """Return the most memory that the process has had, in bytes, if the system says it."""
     try:
@@ -128,8 +112,10 @@ def main() -> None:
     os.environ["RAYON_NUM_THREADS"] = str(threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
     folder = Path(task["folder"])
-    texts = read_texts(folder)
-    load = partial(getattr(libraries, task["interface"]), Model(folder, threads))
+    with open(folder / "texts", "rb") as file:
+        texts = pickle.load(file)
+    model = Model(folder=task["folder"], threads=threads, **json.loads((folder / "facts.json").read_bytes()))
+    load = partial(getattr(libraries, task["interface"]), model)
     clock = time.process_time if threads == 1 else time.perf_counter
     try:
         loading, encoder = timed(time.perf_counter, load)
