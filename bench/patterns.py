@@ -40,7 +40,7 @@ from bench.section import machine, table, write_section
 from bpetite import Counts, Tokenizer
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._engine import pattern_way
-from bpetite.benchmark.libraries import GIGATOKEN as PEER_NAMES
+from bpetite.benchmark.libraries import GIGATOKEN
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import Vocabulary
 
@@ -49,7 +49,6 @@ NAMES = [name for name in PATTERNS if name != "none"]
 """All patterns but the one that does not cut."""
 
 
-GIGATOKEN = PEER_GIGATOKEN
 BY_BATCH, BY_TEXT = "gigatoken, a batch", "gigatoken, one by one"
 
 
