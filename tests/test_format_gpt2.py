@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from bpetite import Tokenizer, Vocabulary
+from bpetite import Tokenizer, Vocabulary, cs336
 from bpetite.dialect import DIALECTS
 from bpetite.formats import gpt2
 from bpetite.formats.shared import printable
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
-from bpetite.formats.shared.imported import Original
+from bpetite.formats.shared.imported import Original, read_files
 from bpetite.formats.shared.peers import peer_of
 from known_characters import known_text
 from standard_library import standard_library_files
@@ -79,7 +79,7 @@ def test_special_tokens_are_found_in_the_vocabulary_or_follow_it(tmp_path: Path)
         Tokenizer.from_gpt2(*files)
     tok = Tokenizer.from_gpt2(*files, special_tokens=["<ā b>", "<|endoftext|>", "<ü>", "<new>"])
     assert tok.special_tokens == {"<ā b>": 300, "<|endoftext|>": 256, "<ü>": 299, "<new>": 301}
-    said = " ".join(gpt2.read(*files, special_tokens=["<ā b>"]).assumptions)
+    said = " ".join(read_files("gpt2", gpt2.parse, files, ["<ā b>"]).assumptions)
     assert "taken as such" not in said
     assert "GPT-2's is used" in said
 
@@ -216,7 +216,7 @@ def superwords(tmp_path: Path, count: int) -> tuple[Path, Path]:
         tokens[len(tokens)] = tokens[one] + tokens[other]
         merges.append((one, other))
     files = tmp_path / "vocab.json", tmp_path / "merges.txt"
-    gpt2.write_tokens_and_merges(tokens, [(tokens[left], tokens[right]) for left, right in merges], *files)
+    cs336.save(tokens, [(tokens[left], tokens[right]) for left, right in merges], *files)
     return files
 
 

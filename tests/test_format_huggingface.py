@@ -23,11 +23,10 @@ from bpetite._engine import covers_all_text
 from bpetite._internal.json import parse_object, parse_with_lists
 from bpetite.dialect import DIALECTS
 from bpetite.formats import huggingface
+from bpetite.formats.huggingface_steps import from_oniguruma
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
-from bpetite.formats.shared.oniguruma import from_oniguruma
 from bpetite.formats.shared.printable import to_printable
-from bpetite.formats.shared.sequences import _DEEPSEEK
-from bpetite.patterns import LLAMA3, PATTERNS
+from bpetite.patterns import _DEEPSEEK, LLAMA3, PATTERNS
 from known_characters import known_text
 from standard_library import standard_library_files
 

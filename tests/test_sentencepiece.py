@@ -26,9 +26,8 @@ from bpetite._character_encoder import encode as specified
 from bpetite._encoder import encode as byte_specified
 from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.encoding.explain import Explainer
-from bpetite.formats.sentencepiece import parse
+from bpetite.formats.sentencepiece import parse, replaced_texts
 from bpetite.formats.shared import peers
-from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.pieces import Pieces, vocabulary_of_pieces
 from bpetite.show.viewer.report import lengths, unused

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bpetite._constants import BASE_VOCAB_SIZE
+from bpetite._internal.files import write_all
 from bpetite._internal.json import naming
 from bpetite._internal.types import BytesPair, Path
 from bpetite.counts import Counts
@@ -68,7 +69,8 @@ def save(
     ...     Tokenizer.from_files(f"{folder}/vocab.json", f"{folder}/merges.txt").encode("abc")
     [256, 99]
     """
-    gpt2.write_tokens_and_merges(vocab, merges, vocab_path, merges_path, overwrite=overwrite)
+    vocab_json, merges_txt = gpt2.tokens_and_merges(vocab, merges)
+    write_all({vocab_path: vocab_json, merges_path: merges_txt}, overwrite=overwrite)
 
 
 class Tokenizer:

@@ -56,13 +56,8 @@ def apply_merges(word: Sequence[str], merges: Iterable[tuple[str, str]]) -> list
 
 
 def _merge_pair(pieces: Sequence[T], pair: tuple[T, T], made: T) -> list[T]:
-    merged: list[T] = []
-    place = 0
-    while place < len(pieces):
-        if tuple(pieces[place : place + 2]) == pair:
-            merged.append(made)
-            place += 2
-        else:
-            merged.append(pieces[place])
-            place += 1
+    merged = list(pieces)
+    for place in range(len(merged)):
+        if tuple(merged[place : place + 2]) == pair:
+            merged[place : place + 2] = [made]
     return merged

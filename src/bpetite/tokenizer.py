@@ -25,27 +25,14 @@ from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.json import naming
 from bpetite._internal.lazy import import_numpy
 from bpetite._internal.progress import shown
-from bpetite._internal.types import (
-    Column,
-    DType,
-    Ids,
-    Missing,
-    Nulls,
-    Path,
-    Progress,
-    Side,
-    Special,
-    SpecialTokens,
-    Texts,
-    Unit,
-)
+from bpetite._internal.types import Column, DType, Ids, Nulls, Path, Progress, Special, SpecialTokens, Texts
 from bpetite._persistence import artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.encoding.display import ShownText, ShownToken
-from bpetite.encoding.encoder import EncodedParts, LaterEncoder, encoder_of
-from bpetite.encoding.fitting import Chunk, Fitting, any_of
-from bpetite.formats.shared.imported import Imported, Original
+from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_of
+from bpetite.encoding.fitting import Chunk, Fitting, Side, any_of
+from bpetite.formats.shared.imported import Imported, Missing, Original, read_files
 from bpetite.training import (
     FileTrainingOptions,
     MergingOptions,
@@ -64,7 +51,7 @@ if TYPE_CHECKING:
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
 
-Tokens = str | int | Sequence[str | int]
+Tokens = str | int | Sequence[str | int] | None
 
 
 def _bytes_of(name: str, given: bytes | str) -> bytes:
@@ -84,19 +71,17 @@ class Tokenizer:
     'ab<|endoftext|>ab'
     """
 
-    __slots__ = ("__weakref__", "_assumptions", "_encoder", "_memory", "_original", "_vocabulary")
+    __slots__ = ("__weakref__", "_assumptions", "_encoder", "_original", "_vocabulary")
 
     _vocabulary: Vocabulary
     _encoder: Encoder | LaterEncoder
     _assumptions: tuple[str, ...]
-    _memory: int | None  # what `with_memory` was given
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
 
     def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
         """Create the tokenizer of a vocabulary; a pattern that the engine cannot run is refused."""
-        encoder, assumptions = encoder_of(vocabulary), tuple(assumptions)
-        self._set(_vocabulary=vocabulary, _encoder=encoder, _assumptions=assumptions)
-        self._set(_memory=None, _original=None)
+        self._set(_vocabulary=vocabulary, _encoder=encoder_of(vocabulary))
+        self._set(_assumptions=tuple(assumptions), _original=None)
 
     def _made_encoder(self) -> Encoder:
         encoder = self._encoder
@@ -206,9 +191,7 @@ class Tokenizer:
             )
             trained = object.__new__(cls)
             later = LaterEncoder(trained._made_encoder)
-            return trained._set(
-                _vocabulary=learnt, _encoder=later, _assumptions=(), _memory=None, _original=None
-            )
+            return trained._set(_vocabulary=learnt, _encoder=later, _assumptions=(), _original=None)
 
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (`fit` shortens a text to a number of tokens).
@@ -236,28 +219,15 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
+        counts = documents_or_counts
+        limits: dict[str, Any] = {"min_count": min_count, "max_token_length": max_token_length}
         with shown(progress) as report:
-            counts = documents_or_counts
+            how: dict[str, Any] = {"num_threads": num_threads, "progress": report}
             if not isinstance(counts, Counts):
-                counts = Counts.from_iterator(
-                    counts,
-                    pattern=self.pattern,
-                    dialect=self.dialect,
-                    special_tokens=list(self.special_tokens),
-                    num_threads=num_threads,
-                    progress=report,
-                )
-            return self._changed(
-                extend_vocabulary(
-                    self._vocabulary,
-                    counts,
-                    add,
-                    min_count=min_count,
-                    max_token_length=max_token_length,
-                    num_threads=num_threads,
-                    progress=report,
-                )
-            )
+                specials = list(self.special_tokens)
+                rules: dict[str, Any] = {"dialect": self.dialect, "special_tokens": specials}
+                counts = Counts.from_iterator(counts, pattern=self.pattern, **rules, **how)
+            return self._changed(extend_vocabulary(self._vocabulary, counts, add, **limits, **how))
 
     def _changed(self, vocabulary: Vocabulary) -> Tokenizer:
         """Return a tokenizer with another vocabulary, and with the template and all else beside this one."""
@@ -275,11 +245,7 @@ class Tokenizer:
     # Encoding ----------------------------------------------------------------------------------------
 
     def encode(
-        self,
-        text: str,
-        special: Special = "parse",
-        prepend: Tokens | None = None,
-        append: Tokens | None = None,
+        self, text: str, special: Special = "parse", prepend: Tokens = None, append: Tokens = None
     ) -> list[int]:
         """Encode text.
 
@@ -300,7 +266,7 @@ class Tokenizer:
             return ids
         return [*self._ids_of(prepend, "prepend"), *ids, *self._ids_of(append, "append")]
 
-    def _ids_of(self, tokens: Tokens | None, name: str) -> list[int]:
+    def _ids_of(self, tokens: Tokens, name: str) -> list[int]:
         """Return the ids of tokens that are given by name (special tokens only) or by id."""
         ids = []
         for token in [tokens] if isinstance(tokens, str | int) else tokens or ():
@@ -850,7 +816,7 @@ class Tokenizer:
         size = integer("memory", number_with_unit("memory", memory), least=1 << 20, most=sys.maxsize)
         kept = {name: getattr(self, name) for name in ("_assumptions", "_original", "_vocabulary")}
         same = object.__new__(type(self))
-        return same._set(**kept, _encoder=self._encoder.with_memory(size), _memory=size)
+        return same._set(**kept, _encoder=self._encoder.with_memory(size))
 
     # Keeping -----------------------------------------------------------------------------------------
 
@@ -967,10 +933,8 @@ class Tokenizer:
         """
         from bpetite.formats import tiktoken
 
-        read = tiktoken.read(
-            path, pattern=pattern, special_tokens=special_tokens, whole_pretoken_first=whole_pretoken_first
-        )
-        return cls._of_file(path, read)
+        how = pattern, special_tokens, whole_pretoken_first
+        return cls._of_file(path, read_files("tiktoken", tiktoken.parse, [path], *how))
 
     def to_tiktoken(self, path: Path, *, overwrite: bool = False) -> None:
         """Write tiktoken's file of ranks. To load it, the same pattern and special tokens must be given.
@@ -990,10 +954,8 @@ class Tokenizer:
             self.save_original(path, overwrite=overwrite)
             return
         content = tiktoken.to_bytes(self._vocabulary)
-        again = tiktoken.parse(
-            path, content, self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
-        )
-        self._check_export(again.vocabulary, path)
+        how = self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
+        self._check_export(tiktoken.parse(path, content, *how), path)
         write_all({path: content}, overwrite=overwrite)
 
     def as_tiktoken(self, name: str = "bpetite") -> Encoding:
@@ -1045,7 +1007,7 @@ class Tokenizer:
         """
         from bpetite.formats import huggingface
 
-        return cls._of_file(path, huggingface.read(path))
+        return cls._of_file(path, read_files("huggingface", huggingface.parse, [path]))
 
     def to_huggingface(
         self,
@@ -1084,7 +1046,7 @@ class Tokenizer:
             again = huggingface.parse(path, original.content)
             if self._vocabulary.drops_missing:
                 again = again.dropping()
-            self._check_export(again.vocabulary, path)
+            self._check_export(again, path)
         original = huggingface.configured(original, self._vocabulary, pad_token, chat_template)
         files = original.at(path)
         to_folder = original.is_written_to_folder(path)
@@ -1111,7 +1073,7 @@ class Tokenizer:
         """
         from bpetite.formats import gpt2
 
-        read = gpt2.read(vocab_path, merges_path, special_tokens=special_tokens)
+        read = read_files("gpt2", gpt2.parse, [vocab_path, merges_path], special_tokens)
         return cls._of_file(vocab_path, read)
 
     def to_gpt2(self, vocab_path: Path, merges_path: Path, *, overwrite: bool = False) -> None:
@@ -1133,14 +1095,14 @@ class Tokenizer:
         else:
             vocab, merges = gpt2.to_bytes(self._vocabulary)
             again = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
-            self._check_export(again.vocabulary, vocab_path)
+            self._check_export(again, vocab_path)
         write_all({vocab_path: vocab, merges_path: merges}, overwrite=overwrite)
 
-    def _check_export(self, again: Vocabulary, path: Path) -> None:
+    def _check_export(self, again: Imported, path: Path) -> None:
         """Refuse an export that, read back, encodes difficult texts to other ids."""
         from bpetite.formats.shared.difficult import check_same_ids
 
-        check_same_ids(self._vocabulary, self.encode, Tokenizer(again).encode, os.fspath(path))
+        check_same_ids(self._vocabulary, self.encode, Tokenizer(again.vocabulary).encode, os.fspath(path))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tokenizer is immutable: {name} cannot be set")
@@ -1153,7 +1115,7 @@ class Tokenizer:
         import pickle
         import zlib
 
-        parts = artifact_bytes(self._vocabulary), self._assumptions, self._original, self._memory
+        parts = artifact_bytes(self._vocabulary), self._assumptions, self._original, self.memory
         return _from_packed, (type(self), zlib.compress(pickle.dumps(parts), 1))
 
     def __eq__(self, other: object) -> bool:
@@ -1182,4 +1144,4 @@ def _from_packed(kind: type[Tokenizer], packed: bytes) -> Tokenizer:
 
     artifact, assumptions, original, memory = pickle.loads(zlib.decompress(packed))
     same = kind(vocabulary_of(artifact, "pickle"), assumptions)._set(_original=original)
-    return same if memory is None else same.with_memory(memory)
+    return same if memory == same.memory else same.with_memory(memory)

@@ -360,10 +360,9 @@ class Vocabulary:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy the fields; they are checked again when the value is recreated."""
         names = [own.name for own in fields(self) if own.init and own.name not in _LAZY_FIELDS]
-        others = {name: getattr(self, name) for name in names}
-        for name, value in others.items():
-            if isinstance(value, Mapping):  # a view of a mapping cannot be pickled
-                others[name] = dict(value)
+        values = ((name, getattr(self, name)) for name in names)
+        # A view of a mapping cannot be pickled.
+        others = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values}
         return partial(self.of_arrays, self.arrays, **others), ()
 
     def __repr__(self) -> str:
@@ -519,19 +518,13 @@ def _rows_of_ids(
     [97, 98, 256, 256, 97, 257]
     """
     numbers = array("I", rows if isinstance(rows, bytes) else chain.from_iterable(rows))
-    made, known = numbers[2::3], len(ids)
-    are_new = made == array("I", range(known, known + len(made)))  # so no pair occurs again
-    new = len(made) if are_new else max(known, max(made) + 1) - known
-    if next_id != known or ids != list(range(known)):  # unlike in most dialects
-        ids = [*ids, *range(next_id, next_id + new)]
-        numbers = array("I", map(ids.__getitem__, numbers))
-    if not are_new:
-        first: dict[Pair, int] = {}
-        for left, right, token_id in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
-            first.setdefault((left, right), token_id)
-        if len(first) < len(made):
-            numbers = array("I", chain.from_iterable((*pair, token_id) for pair, token_id in first.items()))
-    return numbers.tobytes(), new
+    new = max(numbers[2::3], default=0) + 1 - len(ids)
+    ids = [*ids, *range(next_id, next_id + new)]
+    first: dict[Pair, int] = {}
+    for left, right, made in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        first.setdefault((ids[left], ids[right]), ids[made])
+    numbers = array("I", chain.from_iterable((*pair, token_id) for pair, token_id in first.items()))
+    return numbers.tobytes(), max(new, 0)
 
 
 def _is_token_too(text: str, token: bytes | None, normalization: Normalization | None) -> bool:
@@ -578,15 +571,10 @@ def _check_provisional(
     """Refuse provisional tokens that do not exist, are single bytes, or do not have the last ids."""
     if not provisional:
         return
-    count = len(arrays)
-    last = range(count - min(count, len(provisional)), count)
-    if sorted(provisional) != [arrays.id_at(place) for place in last] or min(provisional) < max(
-        other_ids, default=0
-    ):
-        raise ValueError(
-            f"provisional tokens {min(provisional)} to {max(provisional)} do not have the last ids"
-        )
-    if not may_be_bytes and any(len(arrays.token_at(place)) < 2 for place in last):
+    ids, places = sorted(provisional), range(len(arrays))[-len(provisional) :]
+    if ids != [arrays.id_at(place) for place in places] or ids[0] < max(other_ids, default=0):
+        raise ValueError(f"provisional tokens {ids[0]} to {ids[-1]} do not have the last ids")
+    if not may_be_bytes and any(len(arrays.token_at(place)) < 2 for place in places):
         raise ValueError("a provisional token must not be a single byte")
 
 

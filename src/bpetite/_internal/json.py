@@ -128,6 +128,29 @@ def type_name(value: object) -> str:
     return "null" if value is None else names.get(type(value), "a number")
 
 
+def typed(value: object, kind: type[T], place: str) -> T:
+    """Return a value that has a type; a string is also text.
+
+    >>> typed([], dict, "model")
+    Traceback (most recent call last):
+    ValueError: model must be an object, not a list
+    """
+    if not isinstance(value, kind):
+        raise ValueError(f"{place} must be {type_name(kind())}, not {type_name(value)}")
+    if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as lone:
+            raise ValueError(f"{place}: {value!r:.80} is not text: {lone.reason}") from None
+    return value
+
+
+def flag(parent: Json, place: str, name: str, *, default: bool = False) -> bool:
+    """Return a boolean in an object, which may be left out or be null."""
+    value = parent.get(name)
+    return default if value is None else typed(value, bool, f"{place}.{name}")
+
+
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> Json:
     found = dict(pairs)
     if len(found) != len(pairs):

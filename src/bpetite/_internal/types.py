@@ -28,12 +28,6 @@ Progress = Callable[[str, int, int], object]
 Special = Literal["parse", "text", "error"]
 """How a special token in a text is treated: as its id, as ordinary text, or as an error."""
 
-Unit = Literal["characters", "bytes"]
-"""The unit of offsets in a text."""
-
-Side = Literal["right", "left"]
-"""The side of a text from which tokens are left out."""
-
 DType = Literal["uint32", "uint16"]
 """The width of ids in an array."""
 
@@ -42,9 +36,6 @@ Invalid = Literal["error", "replace", "skip"]
 
 Format = Literal["auto", "text", "jsonl", "parquet"]
 """The format of an input; `auto` finds it by name and content."""
-
-Missing = Literal["refuse", "drop"]
-"""What becomes of a byte without a token: its text is refused, or it is left out."""
 
 Split = Literal["train", "held-out"]
 """A side of the split by `hold_out`."""

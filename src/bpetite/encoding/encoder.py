@@ -9,6 +9,9 @@ from bpetite._engine import Encoder
 from bpetite.normalization import steps_in
 from bpetite.vocabulary import Vocabulary, flagged_tokens, spelled_otherwise
 
+Unit = Literal["characters", "bytes"]
+"""The unit of offsets in a text."""
+
 _DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}
 """How the engine calls the spaces that decoding leaves out."""
 

@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import merge
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bpetite._engine import pretokenize, safe_cut
+
+Side = Literal["right", "left"]
+"""The side of a text from which tokens are left out."""
 
 _LOOK = 256
 """The number of characters that are searched at a time for a cut."""

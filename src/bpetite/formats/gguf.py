@@ -17,8 +17,7 @@ from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats import sentencepiece
 from bpetite.formats.shared.imported import Imported
-from bpetite.formats.shared.merges import packed_merges
-from bpetite.formats.shared.pairs import vocabulary_of_pairs
+from bpetite.formats.shared.pairs import packed_merges, vocabulary_of_pairs
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import MARK
 
@@ -71,14 +70,14 @@ def read(path: Path, pattern: str | None = None) -> Imported:
     """Read a file; `pattern` is used if the file's name for its pattern is unknown."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         fields, has_weights = _Reader(content).fields()
-        kept = b"" if has_weights else content[:]
+        kept = {} if has_weights else {path: content[:]}
     model = fields.get("tokenizer.ggml.model")
     read_model = {"gpt2": _of_pairs, "llama": _of_pieces}.get(str(model))
     if read_model is None:
         kind = f"of kind {model!r:.40}, which cannot be read; only BPE ('gpt2', 'llama') can"
         raise ValueError(f"its tokenizer is {kind}" if model else "it holds no tokenizer")
     imported = replace(read_model(fields, pattern), extras=[*_extras(fields)])
-    return imported.read_from("gguf", {path: kept}, is_kept=not has_weights)
+    return imported.read_from("gguf", kept)
 
 
 def _extras(fields: Mapping[str, Any]) -> Iterator[str]:
@@ -98,14 +97,10 @@ def _of_pairs(fields: Mapping[str, Any], pattern: str | None) -> Imported:
         raise ValueError(f"tokenizer.ggml.token_type has {len(kinds)} values for {len(texts)} tokens")
     name = fields.get("tokenizer.ggml.pre")
     used = _PATTERNS.get(str(name)) or (named_pattern(pattern) if pattern else None)
-    if used is None and name is None:
-        raise ValueError(
-            "tokenizer.ggml.pre is missing, so the file does not say its pattern; give the pattern"
-        )
     if used is None:
-        raise ValueError(
-            f"tokenizer.ggml.pre: the pattern called {name!r:.60} is not known; give the pattern"
-        )
+        unknown = f": the pattern called {name!r:.60} is not known"
+        missing = " is missing, so the file does not say its pattern"
+        raise ValueError(f"tokenizer.ggml.pre{missing if name is None else unknown}; give the pattern")
     ids = dict(zip(texts, range(len(texts)), strict=True))
     if len(ids) < len(texts):
         raise ValueError(f"tokenizer.ggml.tokens: {Counter(texts).most_common(1)[0][0]!r:.80} appears twice")
@@ -175,22 +170,20 @@ class _Reader:
         return found, has_weights
 
     def _value(self, kind: int, key: str) -> Any:
-        if kind == _STRING:
-            return self._string()
-        if kind != _ARRAY:
-            return self._number(self._form(kind, key, "a value"))
-        kind = self._number("I")
-        if kind == _STRING:
-            return [self._string() for _ in range(self._count(8))]
-        form = self._form(kind, key, "an array")
-        size = struct.calcsize(form)
-        count = self._count(size)
-        return list(struct.unpack_from(f"<{count}{form}", self._content, self._skip(count * size)))
-
-    def _form(self, kind: int, key: str, what: str) -> str:
-        if kind not in _NUMBERS:
+        is_array = kind == _ARRAY
+        if is_array:
+            kind = self._number("I")
+        form = _NUMBERS.get(kind, "Q")  # A string begins with its length.
+        if kind not in (_STRING, *_NUMBERS):
+            what = "an array" if is_array else "a value"
             raise ValueError(f"{key!r:.80}: {what} of kind {kind} cannot be read")
-        return _NUMBERS[kind]
+        size = struct.calcsize(form)
+        count = self._count(size) if is_array else 1
+        if kind == _STRING:
+            found = [self._string() for _ in range(count)]
+        else:
+            found = list(struct.unpack_from(f"<{count}{form}", self._content, self._skip(count * size)))
+        return found if is_array else found[0]
 
     def _count(self, size: int) -> int:
         """Return the number of items that follow, each of at least `size` bytes."""

@@ -12,16 +12,13 @@ from functools import cache
 
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._engine import pretokenize
-from bpetite._internal.files import write_all
 from bpetite._internal.json import decoded, naming, parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
 from bpetite.formats.huggingface_steps import SPACE, THEN
-from bpetite.formats.losses import check_holds, of_beside, some
 from bpetite.formats.shared.configuration import Configuration
-from bpetite.formats.shared.imported import IN_TEXTS, Imported
-from bpetite.formats.shared.merges import packed_lines, parts_of
-from bpetite.formats.shared.pairs import check_ids, vocabulary_of_pairs
+from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
+from bpetite.formats.shared.pairs import check_ids, packed_lines, parts_of, vocabulary_of_pairs
 from bpetite.formats.shared.printable import from_printable, printable_or_text, to_printable
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary, listed_special_tokens
@@ -33,27 +30,6 @@ _TRIED, _MOST_CUT = 2048, 100
 """At most so many tokens are tried with an assumed pattern, of which it may cut one in so many."""
 
 
-def read(
-    vocab_path: Path,
-    merges_path: Path,
-    *,
-    special_tokens: Sequence[str] | None = None,
-    pattern: str | None = None,
-    configuration: Configuration | None = None,
-) -> Imported:
-    """Read a `vocab.json` and a `merges.txt`; special tokens that `vocab.json` lacks follow its last id.
-
-    If none are given, they are those of a configuration. Without one, `<|endoftext|>` is a special token if
-    `vocab.json` has it.
-    """
-    with open(vocab_path, "rb") as file:
-        vocab = file.read()
-    with open(merges_path, "rb") as file:
-        merges = file.read()
-    imported = parse(vocab_path, vocab, merges_path, merges, special_tokens, pattern, configuration)
-    return imported.read_from("gpt2", {vocab_path: vocab, merges_path: merges})
-
-
 def parse(
     vocab_path: Path,
     vocab: bytes,
@@ -63,7 +39,11 @@ def parse(
     pattern: str | None = None,
     configuration: Configuration | None = None,
 ) -> Imported:
-    """Read the content of the two files; errors name the paths."""
+    """Read the content of the two files; errors name the paths.
+
+    Special tokens that `vocab.json` lacks follow its last id. If none are given, they are those of a
+    configuration. Without one, `<|endoftext|>` is a special token if `vocab.json` has it.
+    """
     beside = configuration or Configuration()
     given = special_tokens if special_tokens is not None else list(beside.tokens) or None
     named = (END_OF_TEXT_TOKEN,) if given is None else listed_special_tokens(given)
@@ -77,6 +57,7 @@ def parse(
                 raise ValueError(
                     f"{text!r:.80} has id {specials[text]}, but the files beside it say {token_id}"
                 )
+    assumed = f"{SPACE}{THEN}{PATTERNS['gpt2']}" if beside.puts_space else PATTERNS["gpt2"]
     named_tokens = [(text, token) for text, token in beside.tokens.items() if text in specials]
     with naming(merges_path):
         packed, number_of = _packed_merges(merges_path, merges)
@@ -84,19 +65,17 @@ def parse(
             {spelled: token_id for spelled, token_id in ids.items() if spelled not in keys},
             packed,
             special_tokens=specials,
-            pattern=_pattern(pattern, puts_space=beside.puts_space),
+            pattern=assumed if pattern is None else named_pattern(pattern),
             dialect=Dialect.named("huggingface").replace(special_ids="last"),
             token_flags={text: token.flags for text, token in named_tokens},
             added_tokens={text for text, token in named_tokens if not token.is_special},
             place=lambda rank: f"line {number_of(rank)}",
             repeated="refused",
         )
+        unmade = _unmade(vocab_path, vocabulary)
     with naming(vocab_path):
         _check_byte_level(vocabulary)
-    with naming(merges_path):
-        unmade = _unmade(vocab_path, vocabulary)
-    if pattern is None:
-        with naming(vocab_path):
+        if pattern is None:
             _check_assumed(vocabulary)
     said = []
     if special_tokens is None:
@@ -105,12 +84,6 @@ def parse(
     if pattern is None:
         said.append("the files do not hold their pattern: GPT-2's is used")
     return Imported(vocabulary, [*unmade, *said])
-
-
-def _pattern(given: str | None, *, puts_space: bool) -> str:
-    if given is not None:
-        return named_pattern(given)
-    return f"{SPACE}{THEN}{PATTERNS['gpt2']}" if puts_space else PATTERNS["gpt2"]
 
 
 def _special_ids(
@@ -203,19 +176,12 @@ def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
     return _vocab_json(ids), _merges_txt((tokens[left], tokens[right]) for left, right in vocabulary.merges)
 
 
-def write_tokens_and_merges(
-    vocab: Mapping[int, bytes],
-    merges: Iterable[BytesPair],
-    vocab_path: Path,
-    merges_path: Path,
-    *,
-    overwrite: bool = False,
-) -> None:
-    """Write `vocab.json` and `merges.txt`; special tokens are in printable form, like all tokens."""
+def tokens_and_merges(vocab: Mapping[int, bytes], merges: Iterable[BytesPair]) -> tuple[bytes, bytes]:
+    """Return a `vocab.json` and a `merges.txt`; special tokens are in printable form, like all tokens."""
     ids = {to_printable(token): token_id for token_id, token in vocab.items()}
     if len(ids) != len(vocab):
         raise ValueError("vocab.json cannot hold two tokens of the same bytes")
-    write_all({vocab_path: _vocab_json(ids), merges_path: _merges_txt(merges)}, overwrite=overwrite)
+    return _vocab_json(ids), _merges_txt(merges)
 
 
 def _vocab_json(ids: Mapping[str, int]) -> bytes:

@@ -13,28 +13,14 @@ from typing import Any
 
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._internal.arguments import special_id
-from bpetite._internal.json import Json, naming, parse_with_lists
+from bpetite._internal.json import Json, flag, naming, parse_with_lists, typed
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.formats.huggingface_characters import (
-    before_of_characters,
-    is_of_characters,
-    special_pieces,
-)
-from bpetite.formats.huggingface_steps import (
-    normalization_of,
-    normalizer_of,
-    pattern_of,
-    pre_tokenizer_of,
-    steps_of,
-    types_of,
-)
-from bpetite.formats.losses import check_merges_bytes
+from bpetite.formats import huggingface_steps as steps
+from bpetite.formats.huggingface_steps import steps_of, types_of
 from bpetite.formats.shared.configuration import CONFIGURATION, SPECIAL_TOKENS, roles_in
-from bpetite.formats.shared.fields import flag, typed
-from bpetite.formats.shared.imported import IN_TEXTS, Imported, Original
-from bpetite.formats.shared.merges import has_part, packed_merges
-from bpetite.formats.shared.pairs import check_ids, vocabulary_of_pairs
+from bpetite.formats.shared.imported import IN_TEXTS, Imported, Original, check_merges_bytes
+from bpetite.formats.shared.pairs import check_ids, has_part, packed_merges, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.formats.shared.printable import printable_or_text, to_printable
 from bpetite.normalization import Step, normalizing, steps_in
@@ -61,13 +47,6 @@ _BESIDE_IDS = {
     "padding": "how texts are padded",
 }
 """The parts of a file that a vocabulary cannot hold."""
-
-
-def read(path: Path) -> Imported:
-    """Read a `tokenizer.json`."""
-    with open(path, "rb") as file:
-        content = file.read()
-    return parse(path, content).read_from("huggingface", {path: content})
 
 
 def parse(path: Path, content: bytes) -> Imported:
@@ -102,7 +81,7 @@ class _Reader:
 
     def imported(self) -> Imported:
         falls_back = flag(self._model, "model", "byte_fallback") and not self._has_bytes
-        has_characters = is_of_characters(self._document)
+        has_characters = steps.is_of_characters(self._document)
         if falls_back or (self._unknown_text in self._ids and has_characters):
             return self._of_characters(falls_back=falls_back)
         if has_characters:
@@ -116,9 +95,9 @@ class _Reader:
 
     def _of_bytes(self) -> Imported:
         """Read a model whose tokens are bytes in printable form."""
-        normalization = normalization_of(self._document.get("normalizer"))
+        normalization = steps.normalization_of(self._document.get("normalizer"))
         token_flags = self._token_flags(normalization)
-        pattern = pattern_of(self._document.get("pre_tokenizer"))
+        pattern = steps.pattern_of(self._document.get("pre_tokenizer"))
         kinds = [typed(step, dict, "decoder").get("type") for step in self._decoder]
         if kinds and kinds != ["ByteLevel"]:
             raise ValueError(f"decoder: {kinds[0]!r:.80} does not simply join the bytes of tokens")
@@ -152,10 +131,12 @@ class _Reader:
             raise ValueError(
                 "model.ignore_merges is on: whole texts would be looked up, as nothing cuts them"
             )
-        before = before_of_characters(self._document, self._decoder, falls_back=falls_back)
-        flags = self._token_flags(before.normalization)
-        self._check_spaces(flags, before.has_marks)
-        marks, never_met = special_pieces(self._specials, flags, before)
+        has_marks, before = steps.before_of_characters(self._document, self._decoder, falls_back=falls_back)
+        flags = self._token_flags(before["normalization"])
+        self._check_spaces(flags, has_marks)
+        marks, never_met = steps.special_pieces(
+            {text: flags.get(text, ()) for text in self._specials}, before["normalization"], has_marks
+        )
         byte_names = BYTE_NAMES if falls_back else {}
         byte_ids = {
             byte: self._ids[name]
@@ -167,16 +148,13 @@ class _Reader:
         ids = {text: token_id for text, token_id in self._ids.items() if text not in apart}
         merges = self._merges()
         vocabulary = vocabulary_of_pieces(
-            Pieces(ids, byte_ids, before.has_marks, self._specials, frozenset(never_met)),
+            Pieces(ids, byte_ids, has_marks, self._specials, frozenset(never_met)),
             merges,
-            pattern=before.pattern,
-            puts_space=before.puts_space,
-            normalization=before.normalization,
             token_flags=flags,
             added_tokens=self._not_special,
-            drops_space=before.drops_space,
             unknown=None if byte_ids else self._unknown(merges),
             place=_PLACE,
+            **before,
         )
         return self._read(vocabulary)
 
@@ -245,10 +223,9 @@ class _Reader:
 def _model(value: object) -> Json:
     model: Json = typed(value, dict, "model")
     kind = model.get("type", "BPE" if "merges" in model else None)
-    if kind is None:
-        raise ValueError("model has neither a type nor merges; only BPE can be read")
     if kind != "BPE":
-        raise ValueError(f"model.type is {kind!r:.80}; only BPE can be read")
+        what = "model has neither a type nor merges" if kind is None else f"model.type is {kind!r:.80}"
+        raise ValueError(f"{what}; only BPE can be read")
     if model.get("dropout") not in (None, 0):
         raise ValueError(f"model.dropout is {model['dropout']!r:.80}: ids would be left to chance")
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
@@ -330,10 +307,10 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
         "truncation": None,
         "padding": None,
         "added_tokens": _written_added_tokens(vocabulary),
-        "normalizer": normalizer_of(steps_in(vocabulary.normalization)),
-        "pre_tokenizer": pre_tokenizer_of(vocabulary.pattern),
+        "normalizer": steps.normalizer_of(steps_in(vocabulary.normalization)),
+        "pre_tokenizer": steps.pre_tokenizer_of(vocabulary.pattern),
         "post_processor": None,
-        "decoder": pre_tokenizer_of(PATTERNS["gpt2"]),
+        "decoder": steps.pre_tokenizer_of(PATTERNS["gpt2"]),
         "model": {
             "type": "BPE",
             "dropout": None,

@@ -6,16 +6,15 @@ A step that loses text, or cuts it in a way that cannot be reproduced exactly, i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal
 
-from bpetite._engine import covers_all_text
-from bpetite._internal.json import Json
-from bpetite.formats.shared.fields import flag, typed
-from bpetite.formats.shared.oniguruma import from_oniguruma, to_oniguruma
-from bpetite.formats.shared.sequences import single_pattern
+from bpetite._engine import covers_all_text, read_pattern, same_pattern
+from bpetite._internal.json import Json, flag, typed
 from bpetite.normalization import Step
-from bpetite.patterns import PATTERNS, pattern_steps
+from bpetite.patterns import CL100K, PATTERNS, pattern_steps, single_pattern
+from bpetite.vocabulary import MARK
 
 THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"
 """The separator of a pattern's steps, and the two steps that are not expressions (see docs/artifact.md)."""
@@ -58,7 +57,7 @@ def types_of(steps: Iterable[object]) -> set[str | None]:
     return {kind if isinstance(kind, str) else None for kind in types}
 
 
-# The pattern -----------------------------------------------------------------------------------------------
+# The pattern -------------------------------------------------------------------------------------------
 
 
 def pattern_of(pre_tokenizer: object) -> str:
@@ -95,13 +94,8 @@ def pattern_of(pre_tokenizer: object) -> str:
 def _joined(before: list[str], behind: list[str]) -> str:
     if not before and not behind:
         return PATTERNS["none"]
-    single = single_pattern([_with_escapes(expression) for expression in before]) if len(before) > 1 else None
+    single = single_pattern([written.replace("\r", r"\r").replace("\n", r"\n") for written in before])
     return THEN.join([single, *behind] if single else [*before, *behind])
-
-
-def _with_escapes(expression: str) -> str:
-    """Write line breaks in a pattern as escapes."""
-    return expression.replace("\r", r"\r").replace("\n", r"\n")
 
 
 def expressions_of(step: Json, place: str) -> list[str]:
@@ -199,7 +193,7 @@ def _byte_level(*, use_regex: bool = False, add_prefix_space: bool = False) -> J
     return {"type": "ByteLevel", **flags}
 
 
-# The normalization -----------------------------------------------------------------------------------------
+# The normalization -------------------------------------------------------------------------------------
 
 
 def normalization_of(normalizer: object) -> tuple[Step, ...]:
@@ -255,3 +249,187 @@ def _written_normalizer(name: str, *arguments: str) -> Json:
     if name.startswith("Strip "):
         return {"type": "Strip", "strip_left": name == "Strip left", "strip_right": name == "Strip right"}
     return {"type": name}
+
+
+# Patterns in the syntax of tokenizers ------------------------------------------------------------------
+
+# The differences that matter: `{1,3}+` repeats there and is possessive here; `$` and `^` match at every line
+# there; `(?s:` does not exist there, and `(?m:` means the same; `\w` and `\b` include other characters;
+# `[a[b]]` and `&&` are set operations there.
+
+_SPELLED = {
+    # The interval ends its alternative, so whether it is possessive makes no difference; nor does `$` after a
+    # possessive run of white space, which can only end before something else or at the end of the text.
+    CL100K: CL100K.replace("{1,3}+", "{1,3}"),
+}
+_UNSPELLED = {spelled: pattern for pattern, spelled in _SPELLED.items()}
+
+_CUTS = r"(?s)\(\?>(.+)\)\|\(\?s:\.\)\(\?:\(\?!\1\)\(\?s:\.\)\)\*\+"
+"""How a pattern is translated whose empty matches cut text, too."""
+
+
+def to_oniguruma(pattern: str) -> str:
+    """Translate a pattern to the syntax of `tokenizers`; one that it would read differently is refused.
+
+    >>> to_oniguruma(r"\\p{N}{1,3}|\\s+")
+    '\\\\p{N}{1,3}|\\\\s+'
+    """
+    if pattern in _SPELLED:
+        return _SPELLED[pattern]
+    if found := re.fullmatch(_CUTS, pattern):
+        with suppress(ValueError):
+            if same_pattern(from_oniguruma(found[1], cuts=True), pattern):
+                return found[1]
+    for written in (pattern, pattern.replace("(?s:", "(?m:")):
+        try:
+            if same_pattern(read_pattern(written, "oniguruma"), pattern):
+                return written
+        except ValueError:
+            continue
+    raise ValueError(f"pattern {pattern!r:.200}: tokenizers would read it differently")
+
+
+def from_oniguruma(written: str, *, cuts: bool = False) -> str:
+    """Translate a pattern from the syntax of `tokenizers`; one without an equivalent is refused.
+
+    `cuts` says that text is cut at both ends of every match, so that an empty match means something, too.
+
+    >>> from_oniguruma(r"[\\p{L}&&[^\\p{Han}]]+")
+    '(?:(?=[\\\\p{L}])[^\\\\p{Han}])+'
+    """
+    return _UNSPELLED.get(written) or read_pattern(written, "oniguruma cuts" if cuts else "oniguruma")
+
+
+# Models whose merges begin with characters -------------------------------------------------------------
+
+_PUTS_SPACES = frozenset(["Replace", "Prepend", "Space first"])
+
+_TO_SPACES: Step = ("Replace", MARK, " ")
+
+
+def is_of_characters(document: Any) -> bool:
+    """Whether nothing spells a text as bytes, or loses text, so that tokens may be read as characters."""
+    steps = [
+        *steps_of(document.get("pre_tokenizer"), "pretokenizers"),
+        *steps_of(document.get("normalizer"), "normalizers"),
+    ]
+    not_these = {"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
+    return types_of(steps).isdisjoint(not_these) and all(isinstance(step, dict) for step in steps)
+
+
+def before_of_characters(
+    document: Any, decoder: Sequence[Any], *, falls_back: bool = True
+) -> tuple[bool, Json]:
+    """Read these parts of a file; an error names the place. Return whether spaces are replaced by U+2581, and
+    what `vocabulary_of_pieces` takes.
+
+    `falls_back` says whether bytes spell a character without a token, so that the decoder must join them.
+    """
+    steps = steps_of(document.get("normalizer"), "normalizers")
+    normalization: list[Step] = []
+    has_marks = False
+    for step in steps:
+        if has_marks and not _is(step, type="Prepend", prepend=MARK):
+            raise ValueError("normalizer: a step after the one that replaces spaces is not supported")
+        if _is(step, type="Replace", pattern={"String": " "}, content=MARK):
+            has_marks = True
+            normalization.append(_TO_SPACES)
+        elif has_marks:
+            normalization.append(("Prepend", " "))
+        else:
+            normalization += normalization_of(step)
+    cuts: list[str] = []
+    puts_space, split_at = False, None
+    for number, step in enumerate(steps_of(document.get("pre_tokenizer"), "pretokenizers")):
+        kind, place = (step.get("type") if isinstance(step, dict) else None, f"pre_tokenizer[{number}]")
+        if has_marks and _is(step, type="Split", pattern={"String": " "}) and not step.get("invert"):
+            continue  # No spaces are left.
+        if kind == "Metaspace":
+            scheme = _scheme(step, place)
+            if cuts and scheme != "never":
+                raise ValueError(f"{place}: Metaspace after other steps would insert spaces within the text")
+            if not has_marks:
+                normalization.append(_TO_SPACES)
+            has_marks = True
+            puts_space = scheme == "always"
+            if scheme == "first":
+                normalization.append(("Space first",))
+            if step.get("split", True):
+                cuts.append(" ?[^ ]+| ")
+        elif kind in ("Digits", "Punctuation", "FixedLength", "Split"):
+            cuts += expressions_of(step, place)
+            split_at = place if kind == "Split" and not _is_without_spaces(step) else split_at
+        else:
+            where = "model.byte_fallback is on" if falls_back else "tokens are made of characters"
+            raise ValueError(f"{place}: {kind!r:.80} is not supported where {where}")
+    if split_at and has_marks:
+        raise ValueError(f"{split_at}: a pattern is not supported where spaces are spelled U+2581")
+    drops_space = _check_decoder(decoder, has_marks=has_marks, falls_back=falls_back)
+    steps_before = {"normalization": tuple(normalization), "puts_space": puts_space}
+    return has_marks, {**steps_before, "pattern": THEN.join(cuts) or None, "drops_space": drops_space}
+
+
+def special_pieces(
+    flags: Mapping[str, Collection[str]], normalization: Sequence[Step], has_marks: bool
+) -> tuple[set[str], set[str]]:
+    """Return the added tokens that are also pieces of the model.
+
+    Those of U+2581 are: runs of spaces become them, while the character itself in a text is the added token.
+    All others are cut out of a text before merging, so no merge ever involves them.
+    """
+    if any(
+        step[0] not in _PUTS_SPACES or (step[0] == "Replace" and step != _TO_SPACES) for step in normalization
+    ):
+        return set(), set()
+    plain = {text for text, names in flags.items() if not names}
+    marks = {text for text in plain if has_marks and set(text) == {MARK}}
+    return marks, {text for text in plain if " " not in text and not (has_marks and MARK in text)}
+
+
+def _scheme(step: Json, place: str) -> str:
+    """Return when `Metaspace` inserts a space before a text."""
+    if step.get("replacement", MARK) != MARK:
+        raise ValueError(f"{place}.replacement is {step['replacement']!r:.80}; only U+2581 can be read")
+    scheme = step.get("prepend_scheme")
+    if scheme is None:
+        scheme = "always" if step.get("add_prefix_space", True) else "never"
+    if scheme not in ("always", "first", "never"):
+        raise ValueError(f"{place}.prepend_scheme is {scheme!r:.80}")
+    return str(scheme)
+
+
+def _is(step: Any, **fields: object) -> bool:
+    """Whether a step has these fields, whatever else."""
+    return isinstance(step, dict) and all(step.get(name) == value for name, value in fields.items())
+
+
+def _is_without_spaces(step: Json) -> bool:
+    """Whether a step searches a text without spaces, so that it does not matter how they are spelled."""
+    pattern = step.get("pattern")
+    text = pattern.get("String") if isinstance(pattern, dict) and len(pattern) == 1 else None
+    return isinstance(text, str) and not {" ", MARK} & set(text)
+
+
+def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool) -> bool | Literal["all"]:
+    """Refuse a decoder that does not restore the text; return which spaces at the beginning it removes."""
+    if not decoder:
+        return False
+    left: list[str] = []
+    writes_spaces = False
+    drops_space: bool | Literal["all"] = False
+    for step in decoder:
+        kind = step.get("type") if isinstance(step, dict) else None
+        if _is(step, type="Replace", pattern={"String": MARK}, content=" "):
+            writes_spaces = True
+        elif kind == "Metaspace":
+            writes_spaces = True
+            drops_space = "all" if _scheme(step, "decoder") != "never" else False
+        elif _is(step, type="Strip", content=" ", start=1, stop=0):
+            drops_space = True
+        elif kind in ("ByteFallback", "Fuse"):
+            left.append(str(kind))
+        else:
+            raise ValueError(f"decoder: {kind!r:.80} does not simply join tokens")
+    if (falls_back and "ByteFallback" not in left) or writes_spaces != has_marks:
+        raise ValueError("decoder: it does not restore the text of the tokens")
+    return drops_space

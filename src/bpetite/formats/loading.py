@@ -8,35 +8,30 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
+from bpetite._internal.arguments import check_word
 from bpetite._internal.json import naming, parse_with_lists, refuse, refuse_mark
-from bpetite._internal.types import Missing, SpecialTokens
-from bpetite.formats import gguf, gpt2, huggingface, live, sentencepiece, tekken, tiktoken
+from bpetite._internal.types import SpecialTokens
+from bpetite.formats import gguf, gpt2, huggingface, sentencepiece, tekken, tiktoken
 from bpetite.formats.shared import configuration
 from bpetite.formats.shared.configuration import Configuration
-from bpetite.formats.shared.imported import Imported, Original
+from bpetite.formats.shared.imported import Imported, Missing, Original, contents, read_files
+from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.shared.published import file_of
 from bpetite.patterns import named_pattern
-from bpetite.vocabulary import Vocabulary
+from bpetite.vocabulary import Arrays, Vocabulary
 
-FOLDER_FILES = (
-    ("bpetite.json",),
-    ("tokenizer.json",),
-    ("tekken.json",),
-    ("vocab.json", "merges.txt"),
-    ("encoder.json", "vocab.bpe"),
-    ("tiktoken.model",),
-    ("tokenizer.model",),
-    ("spiece.model",),
-    ("sentencepiece.model",),
-    ("sentencepiece.bpe.model",),
-    ("source.spm",),
-    ("vocab.txt",),
+FOLDER_FILES: tuple[tuple[str, ...], ...] = (
+    *(("bpetite.json",), ("tokenizer.json",), ("tekken.json",)),
+    *(("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")),
+    *(("tiktoken.model",), ("tokenizer.model",), ("spiece.model",), ("sentencepiece.model",)),
+    *(("sentencepiece.bpe.model",), ("source.spm",), ("vocab.txt",)),
 )
 """The files that are searched in a folder, the most specific first."""
 
@@ -57,19 +52,17 @@ _MOST_READ = 1 << 30
 """The maximum size of a file in bytes: tokenizers take tens of megabytes, weights and corpora gigabytes."""
 
 _RANKS = rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)"
+_NO_BPE = "vocabulary cannot be read; only byte-level BPE can"
 _OTHER_FORMATS = (
-    (rb"\[(?:PAD|UNK|unused0)\]\r?\n", "a WordPiece vocabulary cannot be read; only byte-level BPE can"),
-    (rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""", "an RWKV vocabulary cannot be read; only byte-level BPE can"),
-    (rb'"(?:bpe_simple_vocab|#version)', "a CLIP vocabulary cannot be read; only byte-level BPE can"),
+    (rb"\[(?:PAD|UNK|unused0)\]\r?\n", f"a WordPiece {_NO_BPE}"),
+    (rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""", f"an RWKV {_NO_BPE}"),
+    (rb'"(?:bpe_simple_vocab|#version)', f"a CLIP {_NO_BPE}"),
     (
         rb"\x80[\x02-\x05]",
         "a pickle, as nanochat and rustbpe use it, is not read, as it could run any code; if you trust it, "
         "unpickle it yourself and load the object",
     ),
-    (
-        rb"(?s:......\0\0\{)",
-        "safetensors are the weights of a model; give the folder, or the tokenizer.json in it",
-    ),
+    (rb"(?s:......\0\0\{)", "safetensors are the weights of a model; give its folder, or its tokenizer.json"),
     (rb"\x1f\x8b", "it is compressed by gzip, perhaps a corpus; uncompress it if it is a model"),
     (
         rb"PAR1|ARROW1",
@@ -82,12 +75,9 @@ _OTHER_FORMATS = (
     (rb"PK\x03\x04", "an archive (zip), such as the weights of PyTorch; give the file of the tokenizer"),
     (
         rb"version https://git-lfs",
-        "it is only the pointer of Git LFS to a file; git lfs pull brings the file itself",
+        "it is the pointer of Git LFS to a file; git lfs pull brings the file",
     ),
-    (
-        rb"\s*<(?i:!doctype html|html)",
-        "it is a web page, not a file of a tokenizer; it may have been saved in its place",
-    ),
+    (rb"\s*<(?i:!doctype html|html)", "it is a web page, perhaps saved in place of a tokenizer's file"),
 )
 """How files of other formats begin, and what they are."""
 
@@ -117,8 +107,7 @@ def load(
     with `must_agree=False` are ignored. With `missing="drop"`, bytes without a token are left out, if the
     tokenizer's own library does that.
     """
-    if missing not in ("refuse", "drop"):
-        raise ValueError(f'missing must be "refuse" or "drop", not {missing!r:.40}')
+    check_word("missing", missing, ("refuse", "drop"))
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
         _refuse_name_of_model(name)
@@ -126,7 +115,7 @@ def load(
         found = read(name, _Given(pattern, special_tokens))
     else:
         name = type(source).__name__
-        found = live.read(source)
+        found = _of_object(source)
     with naming(name):
         if missing == "drop":
             found = found.dropping()
@@ -173,7 +162,7 @@ def _is_called(pattern: str, given: str) -> bool:
     return False
 
 
-# Folders -------------------------------------------------------------------------------------------------
+# Folders -----------------------------------------------------------------------------------------------
 
 
 def _of_folder(folder: str, given: _Given) -> Imported:
@@ -234,15 +223,10 @@ def _with_folder(original: Original, folder: str, names: Sequence[str]) -> Origi
         if name in files or not os.path.isfile(path):
             continue
         if re.fullmatch(_OF_TOKENIZERS, name) and os.path.getsize(path) <= configuration.LARGEST:
-            files[name] = _content(path)
+            files[name] = contents(path)
         else:
             left_behind.append(name)
     return replace(original, files=files, is_folder=True, left_behind=tuple(left_behind))
-
-
-def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
@@ -258,15 +242,15 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
             "give the pattern, or the model's tokenizer.json",
         )
     texts = None if given.special_tokens is None else list(given.special_tokens)
-    imported = gpt2.read(vocab, merges, special_tokens=texts, pattern=given.pattern, configuration=beside)
+    imported = read_files("gpt2", gpt2.parse, [vocab, merges], texts, given.pattern, beside)
     if beside.is_of_model and imported.original is not None:
         name = configuration.MODEL_CONFIGURATION  # Without it, the files would not mean the same.
-        files = {**imported.original.files, name: _content(os.path.join(folder, name))}
+        files = {**imported.original.files, name: contents(os.path.join(folder, name))}
         imported = replace(imported, original=replace(imported.original, files=files))
     return imported
 
 
-# Files ---------------------------------------------------------------------------------------------------
+# Files -------------------------------------------------------------------------------------------------
 
 
 def _of_file(path: str, given: _Given) -> Imported:
@@ -279,54 +263,45 @@ def _of_file(path: str, given: _Given) -> Imported:
         for pattern, what in _OTHER_FORMATS:
             if re.match(pattern, beginning):
                 refuse(path, what)
-        if not _may_be_known(path, beginning):
-            shown = f"it begins with {beginning[:24]!r}, as no file of a tokenizer does: it is"
-            refuse(path, f"{shown} {_looks(beginning)}; a model is {ANY_FORMAT}")
+        read = _reader(path, beginning)
         size = os.fstat(file.fileno()).st_size
         if size > _MOST_READ:
             refuse(path, f"it has {size} bytes, but the file of a tokenizer at most {_MOST_READ}")
-        content = beginning + file.read()
-    if content[:1] != b"{":
-        if re.match(_RANKS, content):
-            beside = configuration.read_configuration(os.path.dirname(path)).ids
-            how = given.pattern, given.special_tokens, beside
-            ranks = tiktoken.parse_published(path, content, *how)
-            return ranks.read_from("tiktoken", {path: content})
-        if content.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
-            return _of_one_of_two(path, "merges", "ids", given)
-        if sentencepiece.is_model(content):
-            with naming(path):
-                pieces = sentencepiece.parse(content, _of_pieces_beside(path))
-            return pieces.read_from("sentencepiece", {path: content})
-    return _of_json(path, content, given)
+        return read(path, beginning + file.read(), given)
 
 
-def _of_pieces_beside(path: str) -> Configuration:
-    """Return what the files beside a SentencePiece model say; pieces with other ids are refused."""
+def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Imported]:
+    """Return what reads a file that begins so: JSON, ranks, merges, or a message of SentencePiece."""
+    if re.match(_RANKS, beginning):
+        return _of_ranks
+    if beginning.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
+        return lambda path, _, given: _of_one_of_two(path, "merges", "ids", given)
+    if beginning.lstrip()[:1] in (b"{", b"[", b""):
+        return _of_json
+    if not sentencepiece.may_begin(beginning):
+        # The beginning may end within a character.
+        text = beginning.decode("utf-8", "replace").removesuffix("\ufffd")
+        is_text = "\ufffd" not in text and all(letter.isprintable() or letter.isspace() for letter in text)
+        looks = "plain text, perhaps a corpus" if is_text else "neither text in UTF-8 nor a known format"
+        begins = f"it begins with {beginning[:24]!r}, as no file of a tokenizer does"
+        refuse(path, f"{begins}: it is {looks}; a model is {ANY_FORMAT}")
+    return _of_pieces
+
+
+def _of_ranks(path: str, content: bytes, given: _Given) -> Imported:
+    beside = configuration.read_configuration(os.path.dirname(path)).ids
+    ranks = tiktoken.parse_published(path, content, given.pattern, given.special_tokens, beside)
+    return ranks.read_from("tiktoken", {path: content})
+
+
+def _of_pieces(path: str, content: bytes, _: _Given) -> Imported:
+    """Read a SentencePiece model; one whose pieces have other ids by the files beside it is refused."""
     beside = configuration.read_configuration(os.path.dirname(path))
     if beside.kind in configuration.SHIFTED:
         kind = f"{beside.kind}Tokenizer, which numbers the pieces anew"
-        raise ValueError(f"the files beside it are of a {kind}; it cannot be read")
-    return beside
-
-
-def _may_be_known(path: str, beginning: bytes) -> bool:
-    """Whether a file that begins so may be read: JSON, ranks, merges, or a message of SentencePiece."""
-    return (
-        beginning.lstrip()[:1] in (b"{", b"[", b"")
-        or re.match(_RANKS, beginning) is not None
-        or beginning.startswith(b"#version")
-        or os.path.basename(path) in ("merges.txt", "vocab.bpe")
-        or sentencepiece.may_begin(beginning)
-    )
-
-
-def _looks(beginning: bytes) -> str:
-    """Say what a file is that is no model of a known format."""
-    text = beginning.decode("utf-8", "replace")
-    whole = text.removesuffix("\ufffd")  # The beginning may end within a character.
-    is_text = "\ufffd" not in whole and all(letter.isprintable() or letter.isspace() for letter in whole)
-    return "plain text, perhaps a corpus" if is_text else "neither text in UTF-8 nor a known format"
+        refuse(path, f"the files beside it are of a {kind}; it cannot be read")
+    with naming(path):
+        return sentencepiece.parse(content, beside).read_from("sentencepiece", {path: content})
 
 
 def _of_json(path: str, content: bytes, given: _Given) -> Imported:
@@ -336,8 +311,7 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
     if set(map(type, document.values())) == {int} and (len(document) >= 100 or not has_version):
         return _of_one_of_two(path, "ids", "merges", given)
     if has_version:
-        vocabulary = _persistence.vocabulary_of_document(document, path)
-        return Imported(vocabulary, is_own=True)
+        return Imported(_persistence.vocabulary_of_document(document, path), is_own=True)
     with naming(path):
         if isinstance(document.get("model"), dict) or "pre_tokenizer" in keys:
             return huggingface.parse_document(document).read_from("huggingface", {path: content})
@@ -359,3 +333,33 @@ def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Importe
         other = os.path.basename(paths[lacking])
         refuse(path, f"it holds {held}, but no {lacking}, and {other} is not beside it")
     return _of_two_files(paths["ids"], paths["merges"], given)
+
+
+# Objects of other libraries ----------------------------------------------------------------------------
+
+
+def _of_object(tokenizer: Any) -> Imported:
+    """Read a `tiktoken.Encoding`, a `tokenizers.Tokenizer` or a tokenizer of transformers."""
+    if isinstance(own := getattr(tokenizer, "_vocabulary", None), Vocabulary):
+        return Imported(own, is_own=True)  # what `as_tiktoken` gives
+    if hasattr(tokenizer, "_mergeable_ranks"):
+        return _of_tiktoken(tokenizer)
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if type(backend).__module__.partition(".")[0] == "tokenizers":
+        tokenizers_library()
+    elif not hasattr(backend, "to_str"):
+        raise TypeError(
+            f"a tokenizer is a path, or an object of tiktoken, tokenizers or transformers, not "
+            f"{type(tokenizer).__name__}; save one of another library and load what it wrote"
+        )
+    content = backend.to_str().encode("utf-8")
+    return huggingface.parse("the tokenizer", content).read_from("huggingface", {"tokenizer.json": content})
+
+
+def _of_tiktoken(encoding: Any) -> Imported:
+    ranks: dict[bytes, int] = encoding._mergeable_ranks
+    in_order = sorted(ranks.items(), key=lambda item: item[1])
+    with naming(f"tiktoken's {encoding.name}"):
+        arrays = Arrays.of({rank: token for token, rank in in_order})
+        vocabulary = tiktoken.vocabulary_of_ranks(arrays, encoding._pat_str, encoding._special_tokens)
+    return Imported(vocabulary)

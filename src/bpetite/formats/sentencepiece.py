@@ -6,19 +6,22 @@ Only the parts that decide ids are read: pieces with their scores and kinds, and
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from bpetite.formats.losses import of_beside
-from bpetite.formats.shared.charsmap import replaced_texts
+from bpetite._internal.lazy import numpy as np
 from bpetite.formats.shared.configuration import Configuration, NamedToken
-from bpetite.formats.shared.imported import Imported, parsed_unlike
+from bpetite.formats.shared.imported import Imported, of_beside, parsed_unlike
 from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.normalization import Step, normalizing
 from bpetite.vocabulary import MARK
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
 _SPECIAL = (_UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE)
@@ -35,20 +38,8 @@ Fields = dict[int, Any]
 
 
 def may_begin(content: bytes) -> bool:
-    """Whether bytes begin like a field of such a message: a piece, in most files, or settings."""
-    return content[:1] in {bytes([field << 3 | _BYTES]) for field in (_PIECE, _TRAINER, _NORMALIZER)}
-
-
-def is_model(content: bytes) -> bool:
-    """Whether a file begins with such a field."""
-    if not may_begin(content):
-        return False
-    try:
-        number, value = next(_fields(content))
-        inner = dict(_fields(cast(bytes, value)))
-    except (StopIteration, ValueError):
-        return False
-    return bool(inner) and (number != _PIECE or isinstance(inner.get(1), bytes))
+    """Whether bytes begin like such a message: with a piece and its text, in most files, or with settings."""
+    return re.match(rb"(?s)\n[^\n].?\n|[\x12\x1a]", content) is not None
 
 
 class Piece(NamedTuple):
@@ -209,7 +200,7 @@ def _normalization(normalizer: Fields, pieces: Sequence[Piece]) -> tuple[list[St
     return steps, said
 
 
-# The message ---------------------------------------------------------------------------------------------
+# The message -------------------------------------------------------------------------------------------
 
 
 def _piece(place: int, message: bytes) -> Piece:
@@ -253,3 +244,64 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at + place + 1
     raise ValueError("cut off, or broken, within a number")
+
+
+# The map of characters ---------------------------------------------------------------------------------
+
+# It consists of the size of a trie in bytes, the trie (Darts: a double array of 32-bit units), and the new
+# texts, each ended by a zero byte. A unit holds the byte that leads to it, the distance to its children, and
+# whether a key ends there.
+
+_LONGEST_KEY, _MOST_STEPS, _MOST_STEPS_PER_UNIT = 256, 4_000_000, 16
+"""A number of bytes, and of nodes on the way to all keys: in all, and for each unit, as keys may share nodes.
+SentencePiece's own maps have keys of at most 18 bytes, and up to six nodes for each unit."""
+
+
+_BROKEN = "its map of characters is broken"
+
+
+def replaced_texts(compiled: bytes) -> dict[str, str]:
+    """Return the new text for each text that a map replaces."""
+    size = int.from_bytes(compiled[:4], "little")
+    if len(compiled) < 8 or size % 4 or not 4 <= size <= len(compiled) - 4:
+        raise ValueError(f"{_BROKEN}: the size of its trie is wrong")
+    units = np.frombuffer(compiled, "<u4", size // 4, 4)
+    texts = compiled[4 + size :]
+    replaced: dict[str, str] = {}
+    for key, start in _keys(units):
+        end = texts.find(b"\0", start)
+        if start >= len(texts) or end < 0:
+            raise ValueError(f"{_BROKEN}: what replaces {key!r:.80} is cut off")
+        try:
+            replaced[key.decode("utf-8")] = texts[start:end].decode("utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(f"{_BROKEN}: {key!r:.80} or what replaces it is not UTF-8") from None
+    return replaced
+
+
+def _keys(units: NDArray[np.uint32]) -> list[tuple[bytes, int]]:
+    """Return the keys of a trie with their values."""
+    places = np.arange(len(units))
+    labels = units & 0x800000FF
+    inner = np.nonzero(labels < 0x100)[0]
+    distances = ((units >> 10).astype(np.int64) << ((units & 0x200) >> 6)).tolist()
+    ends = ((units >> 8) & 1).tolist()
+    children: dict[int, list[tuple[int, int]]] = {}
+    for place, label in zip(inner.tolist(), labels[inner].tolist(), strict=True):
+        if label:
+            children.setdefault(place ^ label, []).append((label, place))
+    found: list[tuple[bytes, int]] = []
+    waiting = [(b"", 0)]
+    for _ in range(min(_MOST_STEPS, _MOST_STEPS_PER_UNIT * len(units))):
+        if not waiting:
+            return found
+        key, place = waiting.pop()
+        below = place ^ distances[place]
+        if key and ends[place]:
+            if below >= len(places) or units[below] < 0x80000000:
+                raise ValueError(f"{_BROKEN}: key {key!r:.80} has no value")
+            found.append((key, int(units[below]) & 0x7FFFFFFF))
+        waiting += [(key + bytes([label]), child) for label, child in children.get(below, ())]
+        if len(key) > _LONGEST_KEY:
+            break
+    raise ValueError(f"{_BROKEN}, or too large")

@@ -10,8 +10,7 @@ import binascii
 from collections.abc import Iterator
 from typing import Any
 
-from bpetite._internal.json import Json
-from bpetite.formats.shared.fields import typed
+from bpetite._internal.json import Json, typed
 from bpetite.formats.shared.imported import Imported, parsed_unlike
 from bpetite.formats.tiktoken import vocabulary_of_ranks
 from bpetite.vocabulary import Arrays

@@ -20,9 +20,8 @@ from bpetite._internal.arguments import worded
 from bpetite._internal.json import naming
 from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
-from bpetite.formats.losses import check_holds, of_beside, some
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
-from bpetite.formats.shared.imported import IN_TEXTS, Imported
+from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
 from bpetite.formats.shared.published import PUBLISHED, Published
 from bpetite.patterns import PATTERNS, named_pattern, pattern_name, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
@@ -39,20 +38,6 @@ _NO_SPECIAL_TOKENS = worded(
         f"text; give {name('special_tokens')}, or put the model's tokenizer_config.json beside the file"
     )
 )
-
-
-def read(
-    path: Path, *, pattern: str, special_tokens: SpecialTokens = (), whole_pretoken_first: bool = True
-) -> Imported:
-    """Read a file; special tokens given without ids follow the last rank.
-
-    Tokens that no merge makes are given to whole pretokens, as tiktoken does; a file with such tokens is
-    refused if `whole_pretoken_first` is False.
-    """
-    with open(path, "rb") as file:
-        content = file.read()
-    imported = parse(path, content, pattern, special_tokens, whole_pretoken_first)
-    return imported.read_from("tiktoken", {path: content})
 
 
 def parse_published(
@@ -99,7 +84,11 @@ def parse(
     whole_pretoken_first: bool = True,
     normalization: str | None = None,
 ) -> Imported:
-    """Read a file's content; errors name `path`."""
+    """Read a file's content; errors name `path`. Special tokens given without ids follow the last rank.
+
+    Tokens that no merge makes are given to whole pretokens, as tiktoken does; a file with such tokens is
+    refused if `whole_pretoken_first` is False.
+    """
     with naming(path):
         _check_means_the_same(named_pattern(pattern))
         tokens, empty = base64_lines(content, LARGEST_ID)

@@ -26,6 +26,7 @@ from bpetite._internal.types import Path, Special
 from bpetite.encoding.encoder import encoder_of
 from bpetite.encoding.fitting import any_of
 from bpetite.formats import gpt2
+from bpetite.formats.shared.imported import read_files
 from bpetite.formats.shared.published import ENCODINGS, OTHER_SPECIAL_TOKENS, encoding_of_model, url_of
 from bpetite.formats.tiktoken import check_expressible, covering_pattern, parse, published_of, to_bytes
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
@@ -87,15 +88,9 @@ https://openaipublic.blob.core.windows.net/encodings/p50k_base.tiktoken, or name
     """
     if encoding_name not in ENCODINGS:
         raise ValueError(f"unknown encoding {encoding_name!r:.80}; the known ones are {', '.join(ENCODINGS)}")
-    return _read(encoding_name, _cache_folder() if folder is None else os.fspath(folder))
-
-
-def _cache_folder() -> str:
-    """Return the folder in which tiktoken keeps files."""
-    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
-        if os.environ.get(variable):
-            return os.environ[variable]
-    return os.path.join(tempfile.gettempdir(), "data-gym-cache")
+    told = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
+    in_cache = told or os.path.join(tempfile.gettempdir(), "data-gym-cache")
+    return _read(encoding_name, in_cache if folder is None else os.fspath(folder))
 
 
 @cache
@@ -107,7 +102,7 @@ def _read(name: str, folder: str) -> Encoding:
         with open(path, "rb") as ranks:
             content = ranks.read()
     elif vocab and merges and ENCODINGS[name] == "r50k_base":
-        path, content = vocab, to_bytes(gpt2.read(vocab, merges).vocabulary)
+        path, content = vocab, to_bytes(read_files("gpt2", gpt2.parse, [vocab, merges]).vocabulary)
     else:
         raise FileNotFoundError(f"{folder}: {file} is not there; get it from {url}, or name its folder")
     published = published_of(content)
@@ -147,22 +142,14 @@ class Encoding:
         return self._encoder.encode(_checked(text), "text")
 
     def encode(
-        self,
-        text: str,
-        *,
-        allowed_special: _Specials = frozenset(),
-        disallowed_special: _Disallowed = "all",
+        self, text: str, *, allowed_special: _Specials = frozenset(), disallowed_special: _Disallowed = "all"
     ) -> list[int]:
         """Encode text; of the special tokens, the allowed become ids and the disallowed are an error."""
         allowed = self._allowed([text], allowed_special, disallowed_special)
         return self._encode(_checked(text), allowed)
 
     def encode_to_numpy(
-        self,
-        text: str,
-        *,
-        allowed_special: _Specials = frozenset(),
-        disallowed_special: _Disallowed = "all",
+        self, text: str, *, allowed_special: _Specials = frozenset(), disallowed_special: _Disallowed = "all"
     ) -> NDArray[np.uint32]:
         """Encode text into an array."""
         allowed = self._allowed([text], allowed_special, disallowed_special)

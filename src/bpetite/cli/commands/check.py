@@ -16,7 +16,7 @@ import argparse
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import INPUT_HELP, add_inputs, add_reading, documents_of
 from bpetite.cli.output import Result
-from bpetite.formats.losses import losses
+from bpetite.formats.shared.imported import losses
 from bpetite.formats.shared.peers import compared_with
 
 

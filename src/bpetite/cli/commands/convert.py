@@ -25,8 +25,7 @@ from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import add_shared, check_output, chosen, text_argument
 from bpetite.cli.output import Result
 from bpetite.formats import loading
-from bpetite.formats.losses import losses
-from bpetite.formats.shared.imported import Original
+from bpetite.formats.shared.imported import Original, losses
 from bpetite.formats.shared.peers import Compared, compared_with
 from bpetite.tokenizer import Tokenizer
 

@@ -6,10 +6,10 @@ texts are tokens of their own, as transformers reads them.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, cast
@@ -119,14 +119,9 @@ def roles_in(files: Mapping[str, bytes]) -> dict[str, str]:
 
 def _kind_of_model(folder: Path) -> str | None:
     """Return the kind of tokenizer of a model by its `config.json`, which may hold anything."""
-    path = os.path.join(folder, MODEL_CONFIGURATION)
-    try:
-        if not os.path.isfile(path) or os.path.getsize(path) > LARGEST:
-            return None
-        with open(path, "rb") as file:
-            named = json.load(file)["model_type"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
+    named = None
+    with suppress(OSError, ValueError):
+        named = _document(folder, MODEL_CONFIGURATION).get("model_type")
     return _KINDS.get(named) if isinstance(named, str) else None
 
 

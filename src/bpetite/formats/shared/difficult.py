@@ -13,10 +13,7 @@ Encodes: TypeAlias = Callable[[str], Sequence[int]]
 """Encodes a text, special tokens included."""
 
 DIFFICULT_TEXTS: tuple[str, ...] = (
-    "",
-    " ",
-    "  ",
-    "\n",
+    *("", " ", "  ", "\n"),
     "\r\n\r\n  \t \n x",
     "hello world",
     " leading and trailing  ",

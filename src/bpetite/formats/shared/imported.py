@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Literal
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.arguments import worded
 from bpetite._internal.names import is_folder_name
 from bpetite._internal.types import Path
+from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
 
 _CONFIGURING = r"(?:tokenizer_config|special_tokens_map|added_tokens)\.json|tokenization_.*|.*chat_template.*"
 """The names of files that configure a tokenizer, and hold no vocabulary."""
+
+Missing = Literal["refuse", "drop"]
+"""What becomes of a byte without a token: its text is refused, or it is left out."""
 
 IN_TEXTS = (*range(0xC0), *range(0xC2, 0xF5))
 """The bytes that can occur in UTF-8."""
@@ -121,10 +127,22 @@ class Imported:
             )
         return replace(self, vocabulary=replace(self.vocabulary, drops_missing=True))
 
-    def read_from(self, kind: str, files: Mapping[Path, bytes], *, is_kept: bool = True) -> Imported:
+    def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Imported:
         """Return a copy with the files that it was read from."""
-        kept = {os.path.basename(path): content for path, content in files.items() if is_kept}
+        kept = {os.path.basename(path): content for path, content in files.items()}
         return replace(self, original=Original(kind, kept, self.extras))
+
+
+def contents(path: Path) -> bytes:
+    """Return what is in a file."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def read_files(kind: str, parse: Callable[..., Imported], paths: Sequence[Path], *how: Any) -> Imported:
+    """Read the files of a format; `parse` takes the path and the content of each, and how to read them."""
+    files = [(path, contents(path)) for path in paths]
+    return parse(*chain.from_iterable(files), *how).read_from(kind, dict(files))
 
 
 def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
@@ -137,13 +155,12 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
     which = f"byte {min(lacking):#04x} has no token"
     if len(lacking) > 1:
         which = f"{len(lacking)} bytes, such as {min(lacking):#04x}, have no token"
+    becomes = "a text with such a byte cannot be encoded"
     if vocabulary.unknown is not None:
-        return [
-            f"{which}: in a text they become id {vocabulary.unknown[0]}, and decoding cannot restore them"
-        ]
-    if vocabulary.drops_missing:
-        return [f"{which}: in a text they are left out"]
-    return [f"{which}: a text with such a byte cannot be encoded"]
+        becomes = f"in a text they become id {vocabulary.unknown[0]}, and decoding cannot restore them"
+    elif vocabulary.drops_missing:
+        becomes = "in a text they are left out"
+    return [f"{which}: {becomes}"]
 
 
 def parsed_unlike(library: str) -> str:
@@ -165,3 +182,99 @@ UNICODE_ASSUMPTION = (
     "a library with older tables may cut text differently at newer characters"
 )
 """An assumption of every import, as no file names its Unicode version."""
+
+
+# What a format cannot hold -----------------------------------------------------------------------------
+
+_MOST_NAMED = 3
+
+
+def check_holds(vocabulary: Vocabulary, what: str, instead: str) -> None:
+    """Refuse a vocabulary with something that neither GPT-2's files nor tiktoken's can hold.
+
+    >>> check_holds(Vocabulary({}, [], normalization="NFC", irregular=True), "vocab.json", "another can")
+    Traceback (most recent call last):
+    ValueError: vocab.json cannot hold the normalization NFC; another can
+    """
+    check_merges_bytes(vocabulary)
+    flagged = [f"{text!r:.80}: {', '.join(flags)}" for text, flags in vocabulary.token_flags.items()]
+    parts = {
+        f"the normalization {vocabulary.normalization!s:.80}": vocabulary.normalization is not None,
+        "which token stands for unknown bytes": vocabulary.unknown is not None,
+        f"flags of special tokens ({''.join(flagged[:1])})": bool(flagged),
+        "two tokens of the same bytes": len(set(vocabulary.tokens.values())) < len(vocabulary.tokens),
+    }
+    for part, is_there in parts.items():
+        if is_there:
+            raise ValueError(f"{what} cannot hold {part}; {instead}")
+
+
+def check_merges_bytes(vocabulary: Vocabulary) -> None:
+    """Refuse a vocabulary whose merges begin with characters, which no format can be written from."""
+    if vocabulary.provisional:
+        raise ValueError(
+            "a vocabulary whose merges begin with characters is only written as the tokenizer.json that it "
+            "was read from; its artifact can hold it"
+        )
+    if vocabulary.equal_ranks:
+        raise ValueError("no format of another library holds merges of equal ranks; its artifact can hold it")
+
+
+def losses(
+    vocabulary: Vocabulary, original: Original | None, kind: str, *, to_folder: bool = False
+) -> list[str]:
+    """Return what a format (`bpetite`, `tiktoken`, `huggingface`, `gpt2`) cannot hold of a tokenizer.
+
+    `original` are the files that it was read from; they are written again if they have this format.
+
+    >>> ones = {byte: bytes([byte]) for byte in range(256)}
+    >>> losses(Vocabulary(ones, [], {"<|x|>": 256}), None, "gpt2")
+    ['the files do not say which tokens are special; name them when you load the files']
+    """
+    if original is None:
+        return list(_of_vocabulary(vocabulary, kind))
+    if kind == original.kind:
+        return list(_of_files(original, to_folder=to_folder))
+    extras = [f"lost: {what}" for what in original.extras]
+    return [*_of_vocabulary(vocabulary, kind), *extras, *_of_files(original, to_folder=False)]
+
+
+def _of_vocabulary(vocabulary: Vocabulary, kind: str) -> Iterator[str]:
+    if kind == "bpetite":
+        return
+    if kind == "tiktoken":
+        pattern = pattern_name(vocabulary.pattern) or repr(vocabulary.pattern)
+        yield f"the file does not hold the pattern; give it when you load the file: {pattern}"
+    if kind == "tiktoken" and vocabulary.special_tokens:
+        yield "the file does not hold the special tokens; give them and their ids when you load the file"
+    if kind == "gpt2" and vocabulary.special_tokens:
+        yield "the files do not say which tokens are special; name them when you load the files"
+    if kind != "huggingface" and vocabulary.added_tokens:
+        yield f"lost: that these tokens are added but not special: {some(vocabulary.added_tokens)}"
+    if kind != "tiktoken" and vocabulary.decode_only:
+        yield f"lost: tokens that no text becomes, which are only decoded: {len(vocabulary.decode_only)}"
+    if vocabulary.drops_space:
+        yield "lost: that decoding leaves out the space that a text begins with"
+
+
+def _of_files(original: Original, *, to_folder: bool) -> Iterator[str]:
+    if original.companions and not to_folder:
+        yield f"left behind: the other files of the tokenizer's folder, {some(original.companions)}"
+    if original.left_behind and to_folder:
+        yield f"left behind, as they are not the tokenizer's: {some(original.left_behind)}"
+
+
+def of_beside(texts: Collection[str]) -> str:
+    """Say that special tokens are those of a configuration.
+
+    >>> of_beside(["<a>"])
+    "the files beside it name the special tokens: '<a>'"
+    """
+    return f"the files beside it name the special tokens: {some(texts)}"
+
+
+def some(texts: Collection[str]) -> str:
+    """Name texts, of many only the first."""
+    shown = ", ".join(f"{text!r:.80}" for text in sorted(texts)[:_MOST_NAMED])
+    more = len(texts) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -6,16 +6,19 @@ The engine computes everything: some files list every way to cut each token in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from bpetite._engine import listed_merges, merges_that_happen, read_printed
-from bpetite.formats.shared.merges import parts_of
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary
 
 Repeated = Literal["last", "first", "refused"]
 """The rank of a pair that is listed more than once: that of its first or last place, or an error."""
+
+_WITHIN, _BETWEEN = b"\xfe", b"\xff"
+"""What stands between the two parts of a merge, and between merges, where they are packed as the engine takes
+them: no UTF-8 has these bytes."""
 
 
 def check_ids(ids: Mapping[str, object], where: str = "") -> None:
@@ -46,7 +49,7 @@ def vocabulary_of_pairs(
 ) -> Vocabulary:
     """Make the vocabulary; errors name the `place` of the merge of a rank.
 
-    `ids` are those of all tokens but the special ones; `merges` are packed (`shared/merges.py`); `fields` are
+    `ids` are those of all tokens but the special ones; `merges` are packed (`packed_merges`); `fields` are
     all others of the vocabulary. Tokens with characters that stand for no byte are only decoded, as their own
     library decodes them. Merges with tokens that are `cut_out` of texts before do not count.
 
@@ -104,3 +107,47 @@ def rows_of_pairs(
         left, right = parts(again)
         raise ValueError(f"{place(again)}, {left!r:.80} and {right!r:.80}, appears twice")
     return rows
+
+
+def packed_merges(merges: Iterable[object], field: str) -> bytes:
+    """Pack merges, each a text `left right` or a list of texts; `field` is for the messages.
+
+    >>> packed_merges(["a b", ["Ġ", "t"]], "merges")
+    b'a\\xfeb\\xff\\xc4\\xa0\\xfet'
+    """
+    packed = []
+    for rank, merge in enumerate(merges):
+        parts = merge.split(" ") if isinstance(merge, str) else merge
+        try:
+            packed.append(_WITHIN.join([part.encode("utf-8") for part in cast("list[str]", parts)]))
+        except (TypeError, AttributeError, UnicodeEncodeError):
+            raise ValueError(f"{field}[{rank}]: {merge!r:.80} is not a pair of tokens") from None
+    return _BETWEEN.join(packed)
+
+
+def packed_lines(lines: bytes) -> bytes:
+    """Pack lines `left right`.
+
+    >>> packed_lines(b"a b\\nab c")
+    b'a\\xfeb\\xffab\\xfec'
+    """
+    return lines.replace(b" ", _WITHIN).replace(b"\n", _BETWEEN)
+
+
+def parts_of(merges: bytes) -> Iterator[list[str]]:
+    """Yield the parts of each merge, whose number may not be two.
+
+    >>> list(parts_of(b"a\\xfeb\\xffab\\xfec"))
+    [['a', 'b'], ['ab', 'c']]
+    """
+    for merge in merges.split(_BETWEEN) if merges else ():
+        yield [part.decode("utf-8", "replace") for part in merge.split(_WITHIN)]
+
+
+def has_part(merges: bytes, text: str) -> bool:
+    """Whether a text is a part of a merge.
+
+    >>> has_part(b"a\\xfeb\\xffab\\xfec", "ab"), has_part(b"a\\xfeb\\xffab\\xfec", "abc")
+    (True, False)
+    """
+    return text.encode("utf-8") in merges.replace(_WITHIN, _BETWEEN).split(_BETWEEN)

@@ -86,10 +86,8 @@ def _tekken_encode(content: bytes, vocabulary: Vocabulary) -> Encodes:
     first = document["config"]["default_num_special_tokens"]
     entries = document["vocab"][: document["config"]["default_vocab_size"] - first]
     ranks = {base64.b64decode(entry["token_bytes"]): first + entry["rank"] for entry in entries}
-    pattern = vocabulary.pattern
-    return tiktoken.Encoding(
-        "tekken", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
-    ).encode_ordinary
+    how: dict[str, Any] = {"pat_str": vocabulary.pattern, "mergeable_ranks": ranks, "special_tokens": {}}
+    return tiktoken.Encoding("tekken", **how).encode_ordinary
 
 
 def _tiktoken_encode(content: bytes, vocabulary: Vocabulary) -> Encodes:

@@ -63,7 +63,7 @@ def vocabulary_of_pieces(
     place: Callable[[int], str] = "merge {}".format,
     **fields: Any,
 ) -> Vocabulary:
-    """Make the vocabulary, of packed merges (`shared/merges.py`) or of tokens with their ranks.
+    """Make the vocabulary, of packed merges (`packed_merges`) or of tokens with their ranks.
 
     Errors name the `place` of a merge in its file. `fields` are all others of the vocabulary.
 

@@ -99,25 +99,18 @@ ENCODINGS: Mapping[str, str] = {
 }
 """The encodings of tiktoken, and the published file of each."""
 
-_HARMONY = {
-    199998: "startoftext",
-    199999: _END,
-    200002: "return",
-    200003: "constrain",
-    200005: "channel",
-    200006: "start",
-    200007: "end",
-    200008: "message",
-    200012: "call",
-    200018: "endofprompt",
-}
+_HARMONY = (
+    _from(199998, "startoftext", _END)
+    | _from(200002, "return", "constrain")
+    | _from(200005, "channel", "start", "end", "message")
+    | _from(200012, "call")
+    | _from(200018, "endofprompt")
+)
+_UNNAMED = {*range(199998, 201088)}.difference(_HARMONY.values())
 
 OTHER_SPECIAL_TOKENS: Mapping[str, Mapping[str, int]] = {
     "p50k_edit": _from(50256, _END) | _from(50281, "fim_prefix", "fim_middle", "fim_suffix"),
-    "o200k_harmony": {
-        f"<|{_HARMONY.get(token_id, f'reserved_{token_id}')}|>": token_id
-        for token_id in range(199998, 201088)
-    },
+    "o200k_harmony": _HARMONY | {f"<|reserved_{token_id}|>": token_id for token_id in _UNNAMED},
 }
 """The special tokens of encodings that share the file of another one."""
 
