@@ -69,7 +69,7 @@ def save(
     ...     Tokenizer.from_files(f"{folder}/vocab.json", f"{folder}/merges.txt").encode("abc")
     [256, 99]
     """
-    vocab_json, merges_txt = gpt2.tokens_and_merges(vocab, merges)
+    vocab_json, merges_txt = gpt2.tokens_and_merges(vocab, merges, {})
     write_all({vocab_path: vocab_json, merges_path: merges_txt}, overwrite=overwrite)
 
 

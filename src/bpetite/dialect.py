@@ -184,10 +184,7 @@ DIALECTS: dict[str, Dialect] = {
         unmatched_text="skipped",
     ),
     "huggingface": Dialect(
-        base_ids="gpt2_printable",
-        special_ids="first",
-        vocab_size_counts="everything",
-        equal_tokens="shared",
+        base_ids="gpt2_printable", special_ids="first", vocab_size_counts="everything", equal_tokens="shared"
     ),
     "tiktoken": Dialect(
         vocab_size_counts="everything",

@@ -19,7 +19,13 @@ from bpetite.formats.huggingface_steps import SPACE, THEN
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
 from bpetite.formats.shared.pairs import check_ids, packed_lines, parts_of, vocabulary_of_pairs
-from bpetite.formats.shared.printable import from_printable, printable_or_text, to_printable
+from bpetite.formats.shared.printable import (
+    from_printable,
+    printable_or_text,
+    printed_ids,
+    printed_merges,
+    to_printable,
+)
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary, listed_special_tokens
 
@@ -167,31 +173,20 @@ def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
         raise ValueError(f"GPT-2's files imply GPT-2's pattern, not {vocabulary.pattern!r:.80}; {instead}")
     if vocabulary.whole_pretoken_first:
         raise ValueError(f"GPT-2's files cannot record a token for every whole pretoken; {instead}")
-    ids = {to_printable(token): token_id for token_id, token in vocabulary.tokens.items()}
-    ids |= {to_printable(token): token_id for token_id, token in vocabulary.decode_only.items() if not token}
-    for text, token_id in vocabulary.special_tokens.items():
-        if ids.setdefault(text, token_id) != token_id:
-            raise ValueError(f"special token {text!r:.80} is spelled like token {ids[text]} in vocab.json")
+    empty = {token_id: token for token_id, token in vocabulary.decode_only.items() if not token}
     tokens = vocabulary.tokens
-    return _vocab_json(ids), _merges_txt((tokens[left], tokens[right]) for left, right in vocabulary.merges)
+    pairs = ((tokens[left], tokens[right]) for left, right in vocabulary.merges)
+    return tokens_and_merges({**tokens, **empty}, pairs, vocabulary.special_tokens)
 
 
-def tokens_and_merges(vocab: Mapping[int, bytes], merges: Iterable[BytesPair]) -> tuple[bytes, bytes]:
-    """Return a `vocab.json` and a `merges.txt`; special tokens are in printable form, like all tokens."""
-    ids = {to_printable(token): token_id for token_id, token in vocab.items()}
-    if len(ids) != len(vocab):
-        raise ValueError("vocab.json cannot hold two tokens of the same bytes")
-    return _vocab_json(ids), _merges_txt(merges)
-
-
-def _vocab_json(ids: Mapping[str, int]) -> bytes:
-    in_order = dict(sorted(ids.items(), key=lambda item: item[1]))
-    return json.dumps(in_order, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-
-
-def _merges_txt(pairs: Iterable[BytesPair]) -> bytes:
-    lines = ["#version: 0.2", *(f"{to_printable(left)} {to_printable(right)}" for left, right in pairs), ""]
-    return "\n".join(lines).encode("utf-8")
+def tokens_and_merges(
+    tokens: Mapping[int, bytes], merges: Iterable[BytesPair], special_tokens: Mapping[str, int]
+) -> tuple[bytes, bytes]:
+    """Return a `vocab.json` and a `merges.txt`."""
+    ids = printed_ids("vocab.json", tokens, special_tokens)
+    vocab = json.dumps(ids, ensure_ascii=False, separators=(",", ":"))
+    lines = ["#version: 0.2", *printed_merges(merges), ""]
+    return vocab.encode("utf-8"), "\n".join(lines).encode("utf-8")
 
 
 def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[BytesPair]]:

@@ -22,7 +22,7 @@ from bpetite.formats.shared.configuration import CONFIGURATION, SPECIAL_TOKENS, 
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, Original, check_merges_bytes
 from bpetite.formats.shared.pairs import check_ids, has_part, packed_merges, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
-from bpetite.formats.shared.printable import printable_or_text, to_printable
+from bpetite.formats.shared.printable import printable_or_text, printed_ids, printed_merges, to_printable
 from bpetite.normalization import Step, normalizing, steps_in
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import MARK, Vocabulary
@@ -300,7 +300,7 @@ def _may_overlap(first: Collection[str], second: Collection[str]) -> bool:
 def to_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the `tokenizer.json` of a vocabulary; what the format cannot express is refused."""
     check_merges_bytes(vocabulary)
-    ids = _written_ids(vocabulary)
+    ids, tokens = _written_ids(vocabulary), vocabulary.tokens
     unknown, fuses = vocabulary.unknown or (None, False)
     document = {
         "version": "1.0",
@@ -321,10 +321,7 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
             "byte_fallback": False,
             "ignore_merges": vocabulary.whole_pretoken_first,
             "vocab": ids,
-            "merges": [
-                f"{to_printable(vocabulary.tokens[left])} {to_printable(vocabulary.tokens[right])}"
-                for left, right in vocabulary.merges
-            ],
+            "merges": printed_merges((tokens[left], tokens[right]) for left, right in vocabulary.merges),
         },
     }
     return _json(document)
@@ -392,23 +389,14 @@ def config_bytes(vocabulary: Vocabulary, files: Mapping[str, bytes]) -> bytes:
 
 def _written_ids(vocabulary: Vocabulary) -> dict[str, int]:
     """Return the ids by spelling, including special tokens, which keep their ids only if they are listed."""
-    spelled = {to_printable(token): token_id for token_id, token in vocabulary.tokens.items()}
-    if len(spelled) != len(vocabulary.tokens):
-        raise ValueError(
-            "a tokenizer.json cannot hold two tokens of the same bytes; train with equal_tokens='shared'"
-        )
-    for text, token_id in vocabulary.special_tokens.items():
-        if spelled.get(text, token_id) != token_id:
-            raise ValueError(
-                f"special token {text!r:.80} is spelled like token {spelled[text]} in a tokenizer.json"
-            )
-        if vocabulary.whole_pretoken_first and printable_or_text(text) != text.encode("utf-8"):
+    ids = printed_ids("a tokenizer.json", vocabulary.tokens, vocabulary.special_tokens)
+    for text in vocabulary.special_tokens if vocabulary.whole_pretoken_first else ():
+        if printable_or_text(text) != text.encode("utf-8"):
             raise ValueError(
                 f"special token {text!r:.80} cannot be written: "
                 "its characters stand for other bytes in a tokenizer.json"
             )
-        spelled[text] = token_id
-    return dict(sorted(spelled.items(), key=lambda item: item[1]))
+    return ids
 
 
 def _written_added_tokens(vocabulary: Vocabulary) -> list[Json]:

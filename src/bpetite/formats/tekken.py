@@ -39,14 +39,9 @@ def parse_document(document: Json) -> Imported:
         raise ValueError(f"config asks for {size} tokens besides special ones, but vocab has {len(vocab)}")
     ranks = {rank + special_count: _token(rank, entry) for rank, entry in enumerate(vocab[:size])}
     specials = _special_tokens(document.get("special_tokens"), special_count)
-    return Imported(
-        vocabulary_of_ranks(Arrays.of(ranks), pattern, specials),
-        [
-            parsed_unlike("mistral_common"),
-            *([] if document.get("special_tokens") else [_NAMES_ASSUMED]),
-        ],
-        [*_extras(document, len(vocab) - size)],
-    )
+    said = [parsed_unlike("mistral_common"), *([] if document.get("special_tokens") else [_NAMES_ASSUMED])]
+    extras = [*_extras(document, len(vocab) - size)]
+    return Imported(vocabulary_of_ranks(Arrays.of(ranks), pattern, specials), said, extras)
 
 
 def _extras(document: Json, unused: int) -> Iterator[str]:

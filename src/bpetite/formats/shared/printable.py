@@ -6,6 +6,9 @@ other 68.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
+from bpetite._internal.types import BytesPair
 from bpetite.dialect import Dialect
 
 _IN_ORDER = Dialect(base_ids="gpt2_printable").base_bytes()
@@ -43,3 +46,28 @@ def printable_or_text(spelled: str) -> bytes:
         return from_printable(spelled)
     except KeyError:
         return spelled.encode("utf-8")
+
+
+def printed_ids(file: str, tokens: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> dict[str, int]:
+    """Return the ids of tokens by their printable forms, and of special tokens by their texts, in order.
+
+    >>> printed_ids("vocab.json", {1: b" the"}, {"<s>": 0})
+    {'<s>': 0, 'Ġthe': 1}
+    """
+    ids = {to_printable(token): token_id for token_id, token in tokens.items()}
+    if len(ids) < len(tokens):
+        why = "cannot hold two tokens of the same bytes; train with equal_tokens='shared'"
+        raise ValueError(f"{file} {why}")
+    for text, token_id in special_tokens.items():
+        if ids.setdefault(text, token_id) != token_id:
+            raise ValueError(f"special token {text!r:.80} is spelled like token {ids[text]} in {file}")
+    return dict(sorted(ids.items(), key=lambda item: item[1]))
+
+
+def printed_merges(pairs: Iterable[BytesPair]) -> list[str]:
+    """Return merges as texts.
+
+    >>> printed_merges([(b" t", b"he")])
+    ['Ġt he']
+    """
+    return [f"{to_printable(left)} {to_printable(right)}" for left, right in pairs]
