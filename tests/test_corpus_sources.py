@@ -10,7 +10,7 @@ import random
 import sys
 import threading
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
@@ -34,7 +34,7 @@ from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input, find_inputs
-from bpetite.reading.threads import in_threads
+from bpetite.reading.threads import Steps, in_threads
 
 T = TypeVar("T")
 
@@ -586,27 +586,19 @@ def test_documents_come_from_any_iterable() -> None:
 def test_reading_ahead_passes_errors_on_and_stops_when_left() -> None:
     made: list[int] = []
 
-    def items(fail: bool) -> Iterator[int]:
+    def items(fail: bool) -> Steps[int]:
         for number in range(1000):
             if fail and number == 3:
                 raise KeyError("inside")
             made.append(number)
-            yield number
+            yield [number], False
 
-    ahead = in_threads([items(True)], iter, 1)
+    ahead = in_threads([True], items, 1)
     assert [next(ahead), next(ahead), next(ahead)] == [0, 1, 2]
     with pytest.raises(KeyError, match="inside"):
         next(ahead)
     made.clear()
-    ahead = in_threads([items(False)], iter, 1)
+    ahead = in_threads([False], items, 1)
     next(ahead)
     ahead.close()
     assert len(made) < 9
-
-
-def test_where_no_thread_starts_nothing_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    assert list(in_threads([range(9)], iter, 1)) == list(range(9))

@@ -19,7 +19,6 @@ from bpetite import Counts, Tokenizer, corpus
 from bpetite.corpus import manifest
 from bpetite.corpus.shards import ShardWriter
 from bpetite.reading import batches, division, parallel
-from bpetite.reading import threads as threads_module
 from bpetite.reading.batches import Batch
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
@@ -162,14 +161,15 @@ def test_an_interrupt_while_threads_start_is_passed_on_and_ends_those_that_did(
 ) -> None:
     started: list[threading.Thread] = []
 
-    def start_one(thread: threading.Thread) -> bool:
+    start = threading.Thread.start
+
+    def start_one(thread: threading.Thread) -> None:
         if started:
             raise KeyboardInterrupt
         started.append(thread)
-        thread.start()
-        return True
+        start(thread)
 
-    monkeypatch.setattr(threads_module, "_started", start_one)
+    monkeypatch.setattr(threading.Thread, "start", start_one)
     with pytest.raises(KeyboardInterrupt):
         list(read_all(find_inputs(folder), READING, 2))
     assert [thread.is_alive() for thread in started] == [False]

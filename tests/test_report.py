@@ -19,6 +19,7 @@ import pytest
 from bpetite import Tokenizer, Vocabulary
 from bpetite._encoder import encode
 from bpetite.corpus import Documents
+from bpetite.corpus.job import inputs_of
 from bpetite.corpus.statistics import tally
 from bpetite.show.viewer.page import document, drawn
 from bpetite.show.viewer.report import report
@@ -44,7 +45,7 @@ def tokenizer(dialect: str = "bpetite") -> Tokenizer:
 
 
 def measured(models: Mapping[str, Tokenizer], texts: Mapping[str, str]) -> dict[str, Any]:
-    sources = {name: [Documents([text])] for name, text in texts.items()}
+    sources = {name: inputs_of(Documents([text])) for name, text in texts.items()}
     by = {"date": "1 March 2031", "version": "1.2.3", "command": "bpetite report <b>"}
     made = report(models, tally(list(models.values()), sources), by)
     whole: dict[str, Any] = json.loads(json.dumps(made))

@@ -148,7 +148,7 @@ def encode(
 
 def _by_tasks(job: Job, address: str, task_bytes: int | None, made: Manifest) -> Generator[Part, None, None]:
     """Yield what tasks encode, each a group of parts of inputs."""
-    inputs = [found for found in job.inputs[len(made.inputs) :] if isinstance(found, Input)]
+    inputs = job.inputs[len(made.inputs) :]
     with connected(address):
         # In a list, so that Ray does not replace the reference by a new copy for each task.
         sent_job = [ray.put(replace(job, inputs=[]))]

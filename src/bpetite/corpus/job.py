@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -23,10 +22,10 @@ from bpetite._internal.types import Path as AnyPath
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
-from bpetite.reading.batches import Batch, ReadInput, batches_of, one_side
+from bpetite.reading.batches import Batch
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import naming_invalid, read_all
+from bpetite.reading.parallel import naming_invalid
 from bpetite.reading.sources import Input, find_inputs
 from bpetite.tokenizer import Tokenizer
 
@@ -78,55 +77,18 @@ class Documents:
         self.name = name
         self.documents = documents
 
-    weight = 1
-    is_local = False
-
-    def size(self) -> int | None:
-        """Return None: the size is not known before everything was read."""
-        return None
-
-    about_size = size
-
-    def status(self) -> None:
-        """Return None: there is no file."""
-
-    def read(self, reading: Reading) -> Generator[Read, None, None]:
-        """Yield the documents."""
-        read = 0
-        made = one_side(self.name, batches_of(self.documents, reading.invalid), reading)
-        with contextlib.closing(made):
-            for batch in made:
-                yield self, batch, batch.read - read
-                read = batch.read
-        yield self, Batch([], ended=[ReadInput(self.name, read)]), 0
-
-
-Source = Input | Documents
-
-Read = tuple[Source, Batch, int]
-"""An input, what was read of it, and the number of bytes that this took."""
-
-
-def read_sources(
-    sources: Sequence[Source], reading: Reading, threads: int, *, hashed: bool = False
-) -> Generator[Read, None, None]:
-    """Yield the batches of documents or of inputs, in order; an empty one with `ended` comes last of each."""
-    if sources and isinstance(sources[0], Documents):
-        yield from sources[0].read(reading)
-    inputs = (source for source in sources if isinstance(source, Input))
-    yield from read_all(inputs, reading, threads, hashed=hashed)
-
 
 Corpus: TypeAlias = AnyPath | Iterable[AnyPath] | Column | TextColumn | Documents
 """Files, folders, globs or URLs; or documents, perhaps as a column."""
 
 
-def documents_in(corpus: Any) -> Documents | None:
-    """Return the documents that were given, perhaps as a column; None for what names files."""
-    if isinstance(corpus, Documents):
-        return corpus
+def inputs_of(corpus: Any, output: AnyPath | None = None) -> list[Input]:
+    """Return what is read: the documents that are given, perhaps as a column, or the files that are named."""
     is_column = isinstance(corpus, TextColumn) or hasattr(corpus, "__arrow_c_stream__")
-    return Documents(corpus) if is_column or hasattr(corpus, "__arrow_c_array__") else None
+    given = Documents(corpus) if is_column or hasattr(corpus, "__arrow_c_array__") else corpus
+    if isinstance(given, Documents):
+        return [Input(given.name, source=given.name, documents=given.documents)]
+    return find_inputs(corpus, output=output)
 
 
 class Part(NamedTuple):
@@ -148,7 +110,7 @@ class Job:
     """Everything that decides the bytes of the shards."""
 
     tokenizer: Tokenizer
-    inputs: Sequence[Source]
+    inputs: Sequence[Input]
     options: Options
     dtype: str
     prepended: int | None
@@ -157,8 +119,7 @@ class Job:
     @staticmethod
     def make(tokenizer: Tokenizer, corpus: Any, options: Options, output: AnyPath) -> Job:
         """Return the job, or refuse inputs and options that do not fit the tokenizer."""
-        documents = documents_in(corpus)
-        found: Sequence[Source] = find_inputs(corpus, output=output) if documents is None else [documents]
+        found = inputs_of(corpus, output)
         for source in found:
             if source.weight != 1:
                 raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")
@@ -175,7 +136,7 @@ class Job:
     @cached_property
     def recorded_options(self) -> Json:
         """The options, as manifests record them; if inputs have fields of their own, the field of each."""
-        own = [source.field if isinstance(source, Input) else None for source in self.inputs]
+        own = [source.field for source in self.inputs]
         return {**self.options.to_dict(self.dtype), **({"fields": own} if any(own) else {})}
 
     @cached_property
@@ -204,7 +165,7 @@ class Job:
         )
 
     def ids_of(
-        self, source: Source, batch: Batch, progress: Progress | None = None
+        self, source: Input, batch: Batch, progress: Progress | None = None
     ) -> tuple[Ids, NDArray[np.uint64], int]:
         """Encode a batch on this thread; return its ids, where each whole document ends in them, and how
         many texts of special tokens became ordinary text."""
@@ -240,7 +201,7 @@ class Job:
         return int(np.count_nonzero(np.isin(ids, list(self.tokenizer.special_tokens.values()))))
 
     def part(
-        self, source: Source, batch: Batch, read: int, done: int = 0, progress: Progress | None = None
+        self, source: Input, batch: Batch, read: int, done: int = 0, progress: Progress | None = None
     ) -> Part:
         """Encode what was read, but not the first `done` documents, which are in shards already."""
         left = batch
@@ -262,7 +223,7 @@ def cutter_for(tokenizers: Sequence[Tokenizer]) -> Cut | None:
     return cutter([pattern for pattern in patterns if pattern is not None], specials)
 
 
-def named_stamp(source: Source) -> list[Any]:
+def named_stamp(source: Input) -> list[Any]:
     """Return an input's recorded name, its size and, of a local file, the times that change when it does."""
     status = source.status()
     if status is None:

@@ -31,13 +31,14 @@ from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.job import Corpus, Documents, Job, Options, Part, Read, named_stamp, read_sources
+from bpetite.corpus.job import Corpus, Job, Options, Part, named_stamp
 from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest
 from bpetite.corpus.shards import ShardWriter, remove_parts
 from bpetite.reading.batches import ReadInput
+from bpetite.reading.parallel import Item, read_all
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input, size_of
-from bpetite.reading.threads import check_process, in_threads, threads_of
+from bpetite.reading.threads import Steps, check_process, in_threads, threads_of
 from bpetite.tokenizer import Tokenizer
 
 
@@ -261,19 +262,19 @@ def _by_threads(job: Job, threads: int, made: Manifest) -> Generator[Part, None,
         if has_left.is_set():
             raise _Stopped
 
-    def encoded(item: tuple[Read, int]) -> Iterator[Part]:
+    def encoded(item: tuple[Item, int]) -> Steps[Part]:
         read, done = item
-        yield job.part(*read, done, stop_if_left)
+        yield [job.part(*read, done, stop_if_left)], True
 
     inputs = job.inputs[len(made.inputs) :]
     with (
-        closing(read_sources(inputs, job.options.reading, threads, hashed=True)) as items,
+        closing(read_all(inputs, job.options.reading, threads, hashed=True)) as items,
         closing(in_threads(_with_done(items, made), encoded, threads, has_left=has_left)) as parts,
     ):
         yield from parts
 
 
-def _with_done(items: Iterable[Read], made: Manifest) -> Iterator[tuple[Read, int]]:
+def _with_done(items: Iterable[Item], made: Manifest) -> Iterator[tuple[Item, int]]:
     """Yield what was read, and how many documents of it are in shards already."""
     left = made.of_next_input
     for item in items:
@@ -398,8 +399,8 @@ def _check_inputs(job: Job, begun: Sequence[list[Any]], made: Manifest) -> None:
         )
 
 
-def _check_unchanged(read: ReadInput, source: Input | Documents) -> None:
-    if isinstance(source, Input) and source.is_local:
+def _check_unchanged(read: ReadInput, source: Input) -> None:
+    if source.is_local:
         is_same = hash_input(source.name) == (read.bytes, read.xxh3_128)
     else:
         is_same = source.size() in (None, read.bytes)

@@ -15,12 +15,12 @@ from bpetite._engine import TextColumn
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Progress, Special
-from bpetite.corpus.job import Corpus, Source, cutter_for, documents_in, read_sources
+from bpetite.corpus.job import Corpus, cutter_for, inputs_of
 from bpetite.encoding.display import per_token
 from bpetite.reading.batches import Batch, decoded
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import naming_invalid
-from bpetite.reading.sources import find_inputs, size_of
+from bpetite.reading.parallel import naming_invalid, read_all
+from bpetite.reading.sources import Input, size_of
 from bpetite.reading.threads import threads_of
 from bpetite.tokenizer import Tokenizer
 
@@ -181,16 +181,13 @@ def rows_of(names: Iterable[str], tallied: Tallied) -> list[dict[str, str | int 
     return rows
 
 
-Sources = Mapping[str, Sequence[Source]]
+Sources = Mapping[str, Sequence[Input]]
 
 
 def sources_of(texts: Any) -> Sources:
     """Return the inputs by the arguments that name them."""
-    documents = documents_in(texts)
-    if documents is not None:
-        return {documents.name: [documents]}
-    sources: dict[str, list[Source]] = {}
-    for found in find_inputs(texts):
+    sources: dict[str, list[Input]] = {}
+    for found in inputs_of(texts):
         sources.setdefault(recorded(found.source), []).append(found)
     return sources
 
@@ -228,7 +225,7 @@ def _measured(
     size, read, documents = sum(map(size_of, sources.values())), 0, 0
     with shown(progress) as report:
         for name, inputs in sources.items():
-            for source, batch, more in read_sources(inputs, reading, threads):
+            for source, batch, more in read_all(inputs, reading, threads):
                 make = partial(_each, tokenizers, measure, options)
                 with naming_invalid(source, batch, reading, make):
                     made = make(batch.texts)

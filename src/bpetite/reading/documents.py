@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from bpetite._engine import Gunzip, SplitTexts
 from bpetite._internal.lazy import needed_pyarrow
 from bpetite.reading import batches
-from bpetite.reading.batches import PIECE, Batch, is_text, one_side, repaired
+from bpetite.reading.batches import PIECE, Batch, batches_of, is_text, one_side, repaired
 from bpetite.reading.json_lines import read_json_lines, text_or_lines
 from bpetite.reading.memory_limit import check_whole
 from bpetite.reading.options import Reading
@@ -30,7 +30,11 @@ PACKED = 1 << 16
 def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Generator[Batch, None, None]:
     """Yield the documents of an input; `raw` is given to hash its bytes."""
     reading = reading.of_field(source.field)
-    return one_side(source.name, _all_batches(source, reading, raw or Raw(source)), reading)
+    if source.documents is not None:
+        made = batches_of(source.documents, reading.invalid)
+    else:
+        made = _all_batches(source, reading, raw or Raw(source))
+    return one_side(source.name, made, reading)
 
 
 def _all_batches(source: Input, reading: Reading, raw: Raw) -> Generator[Batch, None, None]:

@@ -19,7 +19,7 @@ from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw, hash_input, hash_of
 from bpetite.reading.recognition import is_marked, named_format
 from bpetite.reading.sources import Input
-from bpetite.reading.threads import in_threads
+from bpetite.reading.threads import Steps, in_threads
 
 _SMALL = 1 << 14
 """A file of at most this size is small: its fixed costs exceed those of reading it."""
@@ -52,7 +52,8 @@ def read_all(
     del first
     if is_alone:
         for part in parts:
-            yield from reader.part(part)
+            for made, _ in reader.part(part):
+                yield from made
     else:
         yield from in_threads(parts, reader.part, threads, in_order=in_order)
 
@@ -77,14 +78,13 @@ def _is_small(found: Input, reading: Reading) -> bool:
 
 @contextlib.contextmanager
 def naming_invalid(
-    source: Any, batch: Batch, reading: Reading, encode: Callable[[Sequence[Any]], object]
+    source: Input, batch: Batch, reading: Reading, encode: Callable[[Sequence[Any]], object]
 ) -> Iterator[None]:
     """Turn an error about texts, of an input or of documents, into one that names the document."""
     try:
         yield
     except ValueError:
-        is_part = isinstance(source, Input) and source.is_part
-        for one in _read_again(source, reading) if is_part else [batch]:
+        for one in _read_again(source, reading) if source.is_part else [batch]:
             _refuse_encoded(source.name, one, encode)
         raise
 
@@ -116,22 +116,23 @@ class _Reader:
     is_checked: bool
     is_hashed: bool
 
-    def part(self, sources: Sequence[Input]) -> Iterator[Item]:
+    def part(self, sources: Sequence[Input]) -> Steps[Item]:
         """Yield the batches of a part."""
         if len(sources) > 1:
             batch = None
             with contextlib.suppress(ValueError):  # The error is raised when the files are read one by one.
                 batch = self._together(sources)
             if batch is not None:
-                yield sources[0], batch, sum(ended.bytes for ended in batch.ended)
+                yield [(sources[0], batch, sum(ended.bytes for ended in batch.ended))], True
                 return
         for source in sources:
-            yield from self._one(source)
+            for item in self._one(source):
+                yield [item], False
 
     def _one(self, source: Input) -> Iterator[Item]:
         read = 0
         is_hashed = self.is_hashed and source.status() is not None
-        raw = Raw(source, hashed=is_hashed and not source.is_part)
+        raw = Raw(source, hashed=not source.is_part) if is_hashed else None
         try:
             with contextlib.closing(read_batches(source, self.reading, raw)) as made:
                 for batch in made:
@@ -146,7 +147,7 @@ class _Reader:
             raise
         if source.is_last:
             # A file that was not read from its beginning to its end is read once more.
-            digest = (raw.digest or hash_input(source.name)[1]) if is_hashed else ""
+            digest = (raw.digest or hash_input(source.name)[1]) if raw else ""
             yield source, Batch([], ended=[ReadInput(source.name, source.whole or read, digest)]), 0
 
     def _together(self, sources: Sequence[Input]) -> Batch | None:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 from bpetite._internal.arguments import several
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import read_stdin
-from bpetite._internal.types import Path
+from bpetite._internal.types import Path, Texts
 from bpetite.reading.listing import Found, files, has_wildcards, in_order
 
 STDIN = "-"
@@ -32,7 +32,7 @@ _ONCE = Fraction(1)
 
 
 class Input(NamedTuple):
-    """One file of a corpus, local or not."""
+    """One file of a corpus, local or not, or the documents that are given in place of files."""
 
     name: str
     """Its path or URL; `-` is stdin."""
@@ -65,6 +65,9 @@ class Input(NamedTuple):
     field: str | None = None
     """Its field or column with the text, if the argument named one."""
 
+    documents: Texts | None = None
+    """Its documents, if these are given and no file."""
+
     @property
     def is_part(self) -> bool:
         """Whether it is only a part of a file."""
@@ -78,8 +81,7 @@ class Input(NamedTuple):
     @property
     def is_local(self) -> bool:
         """Whether it is a file on this machine."""
-        name = self.name
-        return name != STDIN and not _is_url(name)
+        return self.documents is None and self.name != STDIN and not _is_url(self.name)
 
     def open(self) -> BinaryIO:
         """Open it for reading."""
@@ -111,7 +113,7 @@ class Input(NamedTuple):
         if self.is_local:
             status = self.status()
             return None if status is None else status.st_size
-        if self.name == STDIN:
+        if self.name == STDIN or self.documents is not None:
             return None
         with naming_remote(self):
             system, path = _fsspec().core.url_to_fs(self.name)

@@ -3,21 +3,19 @@
     parts:  a b c d ...      two threads:  a: a1 a2 a3    in order: a1 a2 a3 b1 b2
                                            b: b1 b2       else:     a1 b1 a2 b2 a3
 
-Each thread works on one part after the other, and puts what it makes into an outbox: that of the part, or one
-for all parts. An outbox has little room, and few parts are begun before their turn, so memory does not depend
-on the amount of work. Of several errors, the first one in the order of the parts is raised: no later part is
-begun, and earlier ones are finished.
+A part is worked on in steps. What a step makes waits until the caller takes it, and only then the next step
+of this part begins; few parts are begun before their turn. So memory does not depend on the amount of work.
+Of several errors, the first one in the order of the parts is raised: no later part is begun, and earlier ones
+are finished.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
-from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from bpetite._engine import thread_count
@@ -26,8 +24,8 @@ from bpetite._internal.integers import integer
 P = TypeVar("P")
 T = TypeVar("T")
 
-_SHARING = 2
-"""The number of threads for each item that may wait in an outbox for all: waiting batches take memory."""
+_MORE = 2
+"""How many more parts than threads are begun: what is made of each may wait, and takes memory."""
 
 _LOOK = 0.1
 """The seconds after which the waiting caller checks that it is still in the process with the threads."""
@@ -49,126 +47,83 @@ def threads_of(num_threads: int | None) -> int:
     return thread_count(None if num_threads is None else integer("num_threads", num_threads, least=1))
 
 
+Steps = Generator[tuple[Sequence[T], bool], None, None]
+"""What each step of a part makes, and whether it is known to be the last one."""
+
+_END: tuple[Sequence[Any], bool] = (), True
+
+
 @dataclass(eq=False)
-class _Part(Generic[P]):
+class _Part(Generic[T]):
     """A part that was begun."""
 
-    outbox: SimpleQueue[Any]
-    """What was made and not taken yet; behind all that was made of a part comes the part itself."""
-    room: threading.Semaphore
-    """For how many items there is room in the outbox."""
-    work: P | None = None
-    error: BaseException | None = None
-    is_done: bool = False
+    steps: Steps[T] | None = None
+    made: Future[tuple[Sequence[T], bool]] = field(default_factory=Future)
+    """What the current step makes."""
 
 
 def in_threads(
     parts: Iterable[P],
-    work: Callable[[P], Iterable[T]],
+    work: Callable[[P], Steps[T]],
     threads: int,
     *,
     in_order: bool = True,
     has_left: threading.Event | None = None,
 ) -> Generator[T, None, None]:
-    """Yield what the parts become. Where the system starts no thread, the caller does the work.
+    """Yield what the parts become.
 
     `has_left` is set when the caller wants no more; long work may look at it.
     """
-    has_left = threading.Event() if has_left is None else has_left
     process = os.getpid()
     remaining = iter(parts)
-    shared: SimpleQueue[Any] = SimpleQueue()
-    shared_room = threading.Semaphore(max(1, threads // _SHARING))
-    given: SimpleQueue[_Part[P] | None] = SimpleQueue()
-    begun: deque[_Part[P]] = deque()
-    started: list[threading.Thread] = []
+    begun: list[_Part[T]] = []
+    failed: BaseException | None = None
+    pool = ThreadPoolExecutor(threads)
 
-    def begin() -> None:
-        """Give the next part to the threads; an error in finding it is raised in its place."""
-        part = _Part[P](shared, shared_room)
-        if in_order:
-            part = _Part[P](SimpleQueue(), threading.Semaphore(1))
+    def begin() -> bool:
+        """Begin the next part, if there is one; an error in finding it is raised in its place."""
+        part = _Part[T]()
         try:
-            part.work = next(remaining)
+            part.steps = work(next(remaining))
+            part.made = pool.submit(next, part.steps, _END)
         except StopIteration:
-            return
+            return False
         except Exception as error:
-            part.error, part.is_done = error, True
-        else:
-            given.put(part)
+            part.made.set_exception(error)
         begun.append(part)
+        return True
 
     try:
-        for _ in range(threads):
-            thread = threading.Thread(target=_work, args=(given, work, has_left), daemon=True)
-            if _started(thread):
-                started.append(thread)
-        if not started:
-            for part in remaining:
-                yield from work(part)
-            return
-        for _ in range(threads + 1):
-            begin()
-        while begun:
-            if begun[0].is_done:
-                error = begun.popleft().error
-                if error is not None:
-                    raise error
+        while True:
+            while failed is None and len(begun) < threads + _MORE and begin():
+                pass
+            if not begun:
+                break
+            part = _ready(begun[:1] if in_order else begun, process)
+            failed = part.made.exception() or failed
+            if part.made.exception() is not None:
+                del begun[begun.index(part) :]
                 continue
-            item = _next(begun[0].outbox, process)
-            if not isinstance(item, _Part):
-                begun[0].room.release()
-                yield item
-                continue
-            item.is_done = True
-            if all(part.error is None for part in begun):
-                begin()
+            made, is_last = part.made.result()
+            if is_last or part.steps is None:
+                begun.remove(part)
+            else:
+                part.made = pool.submit(next, part.steps, _END)
+            yield from made
+        if failed is not None:
+            raise failed
     finally:
         if os.getpid() == process:
-            has_left.set()
-            for _ in started:
-                given.put(None)
-            for thread in started:
-                thread.join()
+            if has_left is not None:
+                has_left.set()
+            pool.shutdown(cancel_futures=True)
 
 
-def _next(outbox: SimpleQueue[Any], process: int) -> Any:
-    """Return the next item, or the part, as soon as there is one."""
+def _ready(parts: Sequence[_Part[T]], process: int) -> _Part[T]:
+    """Return the first of some parts whose step is done, as soon as there is one."""
     while True:
         check_process(process)
-        with contextlib.suppress(Empty):
-            return outbox.get(timeout=_LOOK)
-
-
-def _work(
-    given: SimpleQueue[_Part[P] | None], work: Callable[[P], Iterable[T]], has_left: threading.Event
-) -> None:
-    """Make items of parts, in a thread."""
-    while (part := given.get()) is not None and not has_left.is_set():
-        try:
-            for item in work(part.work) if part.work is not None else ():
-                _put(part, item, has_left)
-                del item
-                if has_left.is_set():
-                    break
-        except BaseException as error:
-            part.error = error
-        part.work = None  # While it waits, its content is forgotten.
-        part.outbox.put(part)
-
-
-def _put(part: _Part[Any], item: Any, has_left: threading.Event) -> None:
-    """Add an item as soon as there is room, or forget it if the caller has left."""
-    while not has_left.is_set():
-        if part.room.acquire(timeout=_LOOK):
-            part.outbox.put(item)
-            return
-
-
-def _started(thread: threading.Thread) -> bool:
-    """Start a thread; False if the system cannot."""
-    try:
-        thread.start()
-    except RuntimeError:
-        return False
-    return True
+        wait([part.made for part in parts], _LOOK, FIRST_COMPLETED)
+        for part in parts:
+            if part.made.done():
+                return part
