@@ -285,7 +285,7 @@ def test_a_defect_says_that_it_is_one(
         raise error
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("bpetite.cli.commands.encode.text_of", broken)
+    monkeypatch.setattr("bpetite.cli.shared.text_of", broken)
     code, printed, told = ran(["encode", "--model", "tok.json"], monkeypatch)
     assert (code, printed) == (1, "")
     assert told.startswith(f"bpetite encode: {type(error).__name__}: ")

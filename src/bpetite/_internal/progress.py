@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def read_stdin() -> BinaryIO:
     """Return stdin; a person at a terminal is told that it is read."""
+    if sys.stdin is None:
+        raise OSError("stdin is closed, and there is nothing to read")
     if sys.stdin.isatty():
         tell("reading from the terminal; Ctrl-D (on Windows, Ctrl-Z and Enter) ends it")
     return sys.stdin.buffer

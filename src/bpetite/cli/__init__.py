@@ -10,7 +10,6 @@ adds its options to a parser, and `run` returns the result.
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import re
 import signal
@@ -19,16 +18,13 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import get_data
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.progress import Shown, tell
-from bpetite.cli.options import add_shared, check_models, check_output
-from bpetite.cli.output import Result, discard, printed, write
+from bpetite.cli.output import discard, printed, write
+from bpetite.cli.shared import Result, add_shared, check_models, check_output
 from bpetite.reading.memory_limit import set_limit
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 GROUPS = {
     "Learn a vocabulary": ("train", "count", "merge-counts", "demo"),
@@ -48,8 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if sys.stdout is None:
         tell("bpetite: stdout is closed, and the result would be lost")
         sys.exit(1)
-    if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput()))
     signal.signal(signal.SIGTERM, _terminated)
     # What pyarrow's own allocator keeps is a quarter of the memory of counting Parquet.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -99,16 +93,6 @@ def _result(name: str, arguments: Sequence[str]) -> bytes:
         warnings.showwarning = lambda message, *_: tell(f"bpetite {name}: {_said(message)}")
         result = options.run(options)
     return printed(result, as_json=options.json, for_people=sys.stdout.isatty())
-
-
-class _ClosedInput(io.RawIOBase):
-    """Replaces a closed stdin: reading from it raises an error."""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer, /) -> NoReturn:
-        raise OSError("stdin is closed, and there is nothing to read")
 
 
 class _Parser(argparse.ArgumentParser):

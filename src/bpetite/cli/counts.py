@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,8 +12,8 @@ from bpetite._internal.arguments import on_command_line, shortened
 from bpetite._internal.integers import counted
 from bpetite._internal.progress import tell
 from bpetite._internal.types import Limits
-from bpetite.cli.options import reading_of
-from bpetite.cli.output import Result, way_note
+from bpetite.cli import shared
+from bpetite.cli.output import way_note
 from bpetite.counts import Counts, memory_bytes
 from bpetite.patterns import PATTERNS
 from bpetite.reading.batches import Batch
@@ -27,14 +26,14 @@ from bpetite.reading.sources import Input, find_inputs, size_of
 from bpetite.training import Training
 
 
-def room_of(options: argparse.Namespace) -> Limits:
+def room_of(options: shared.Options) -> Limits:
     """Return what the memory limit leaves for counting, as options of `Counts.from_files`."""
     return room_within(memory_bytes(options.memory_limit), options.num_threads)
 
 
-def count_inputs(options: argparse.Namespace, training: Training) -> Counts:
+def count_inputs(options: shared.Options, training: Training) -> Counts:
     """Count the documents of `--input`."""
-    counts, reading, room = Counts(**training.counting), reading_of(options), room_of(options)
+    counts, reading, room = Counts(**training.counting), shared.reading_of(options), room_of(options)
     inputs = find_inputs(options.input)
     if not options.quiet:
         notes = way_note(training.pattern_way), _special_note(inputs, reading, training)
@@ -78,14 +77,14 @@ def _special_note(inputs: Sequence[Input], reading: Reading, training: Training)
     )
 
 
-def tell_of_default(options: argparse.Namespace) -> None:
+def tell_of_default(options: shared.Options) -> None:
     """Tell someone who chose no dialect which one to choose."""
     if options.dialect is None and not options.quiet:
         what = "the dialect was bpetite, the default; for a new model, --dialect tiktoken is recommended"
         tell(f"{what}: it keeps documents apart, and its ids are ranks")
 
 
-def load_counts(options: argparse.Namespace, min_count: int = 1) -> Counts:
+def load_counts(options: shared.Options, min_count: int = 1) -> Counts:
     """Load the files of `--counts`, each with its weight, and add them up.
 
     Pretokens rarer than `min_count` are left out while a single file is loaded.
@@ -113,7 +112,7 @@ def _proposing_limit(error: MemoryError) -> MemoryError:
     return MemoryError(f"{what}; a (smaller) --memory-limit keeps more of the counts in temporary files")
 
 
-def summary_of(counts: Counts) -> Result:
+def summary_of(counts: Counts) -> shared.Result:
     """Summarize counts."""
     read = counts._read()
     return {

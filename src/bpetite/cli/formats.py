@@ -16,7 +16,7 @@ from bpetite._internal.arguments import on_command_line
 from bpetite._internal.json import naming
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import tell
-from bpetite.cli.options import add_choice, add_special_tokens, text_argument
+from bpetite.cli.shared import add_choice, add_special_tokens, text_argument
 from bpetite.formats import loading
 from bpetite.formats.loading import ANY_FORMAT
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION

@@ -10,12 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from bpetite._internal.files import write_fully
+from bpetite.cli.shared import Result
 
 if TYPE_CHECKING:
     from bpetite.encoding.display import ShownToken
-
-Result = bytes | list[str] | dict[str, Any] | None
-"""What a command returns: bytes, which are printed as they are, lines, or a value of JSON."""
 
 WAYS = {
     "masks": "masks, hundreds of bytes at a time",

@@ -14,15 +14,14 @@ includes the import (without numpy's); memory is that of the whole process.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bpetite._internal.integers import counted, integer
+from bpetite.cli import shared
 from bpetite.cli.formats import add_model, lacking, read_model
-from bpetite.cli.options import INPUT_HELP, add_inputs, add_reading, documents_of, number
-from bpetite.cli.output import Result, described, table
+from bpetite.cli.output import described, table
 
 if TYPE_CHECKING:
     from bpetite.benchmark.comparison import Benchmark, Row
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
 PROMPT = 400
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
-    add_inputs(command, INPUT_HELP, required=False)  # words behind MODEL are inputs, too
+    shared.add_inputs(command, shared.INPUT_HELP, required=False)  # words behind MODEL are inputs, too
     these = "time these alone (default: all that are installed)"
     command.add_argument("--libraries", nargs="+", action="extend", metavar="NAME", help=these)
     numbers = {
@@ -43,17 +42,18 @@ def declare(command: argparse.ArgumentParser) -> None:
     }
     for flag, (default, what) in numbers.items():
         said = f"{what} (default: {default})"
-        command.add_argument(flag, type=number, default=default, metavar="N", help=said)
-    add_reading(command)
+        command.add_argument(flag, type=shared.number, default=default, metavar="N", help=said)
+    shared.add_reading(command)
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Time the libraries, and return the table."""
     from bpetite.benchmark.comparison import benchmark, chosen  # slow to import
 
     libraries = chosen(options.libraries)
     tokenizer = read_model(options)
-    texts = beginning(documents_of(options), integer("megabytes", options.megabytes, least=1) * 1_000_000)
+    size = integer("megabytes", options.megabytes, least=1) * 1_000_000
+    texts = beginning(shared.documents_of(options), size)
     found = benchmark(
         tokenizer,
         options.models[0],

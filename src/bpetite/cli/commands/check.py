@@ -11,28 +11,25 @@ hold. Other ids are an error, with the first text and place that differ.
 
 from __future__ import annotations
 
-import argparse
-
+from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import INPUT_HELP, add_inputs, add_reading, documents_of
-from bpetite.cli.output import Result
 from bpetite.formats.shared.imported import losses
 from bpetite.formats.shared.peers import compared_with
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
-    add_inputs(command, f"{INPUT_HELP}; they are compared, too", required=False)
-    add_reading(command)
+    shared.add_inputs(command, f"{shared.INPUT_HELP}; they are compared, too", required=False)
+    shared.add_reading(command)
     command.set_defaults(quiet=True, text=None)  # the result includes the notes; no input is needed
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Compare, and return the verdict."""
     tokenizer = read_model(options)
     [path], original = options.models, tokenizer._original
-    texts = documents_of(options) if options.input else ()
+    texts = shared.documents_of(options) if options.input else ()
     found = compared_with(original, tokenizer.vocabulary, tokenizer.encode, path, texts)
     library = found and f"{found.library} {found.version}"
     return {

@@ -13,34 +13,33 @@ languages that put no spaces between words.
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
+from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_models
-from bpetite.cli.options import INPUT_HELP, add_inputs, add_measuring, measuring, text_of
-from bpetite.cli.output import Result, colours_wanted, table
+from bpetite.cli.output import colours_wanted, table
 from bpetite.show.compare import Comparison
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command, "; the others are compared with the first")
     source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="show the tokens of this text (default: stdin)")
-    what = f"count the tokens of {INPUT_HELP}; each argument is a source in the table"
-    add_inputs(source, what, required=False)
-    add_measuring(command)
+    what = f"count the tokens of {shared.INPUT_HELP}; each argument is a source in the table"
+    shared.add_inputs(source, what, required=False)
+    shared.add_measuring(command)
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Return the tokens of a text, or the table."""
     from bpetite import corpus  # slow to import
 
     tokenizers = read_models(options)
     if options.input:
-        rows = corpus.compare(tokenizers, options.input, **measuring(options))
+        rows = corpus.compare(tokenizers, options.input, **shared.measuring(options))
         return {"rows": rows} if options.json else table(_cells(rows), left=[0, 1])
-    text = text_of(options)
+    text = shared.text_of(options)
     shown = {name: tok.show(text, special=options.special) for name, tok in tokenizers.items()}
     compared = Comparison(text, shown)
     if options.json:

@@ -12,7 +12,6 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from typing import Any
@@ -21,12 +20,11 @@ from bpetite._internal.files import created
 from bpetite._internal.json import naming
 from bpetite._internal.names import is_folder_name, last_part
 from bpetite._internal.progress import tell
+from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_shared, check_output, chosen, text_argument
-from bpetite.cli.output import Result
 from bpetite.formats import loading
 from bpetite.formats.shared.imported import Original, losses
-from bpetite.formats.shared.peers import Compared, compared_with
+from bpetite.formats.shared.peers import compared_with
 from bpetite.tokenizer import Tokenizer
 
 _OF_ANY = ("bpetite", "tiktoken", "huggingface", "gpt2")
@@ -45,7 +43,7 @@ _BY_NAME = {
 """The formats of outputs, by their names or endings."""
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add = command.add_argument
     add_model(command)
@@ -63,19 +61,19 @@ def declare(command: argparse.ArgumentParser) -> None:
     )
     add("--to", choices=(*_OF_ANY, *_AS_READ), help=what)
     pads = "a special token that fills up batches, for the tokenizer_config.json"
-    add("--pad-token", type=text_argument, metavar="TEXT", help=pads)
+    add("--pad-token", type=shared.text_argument, metavar="TEXT", help=pads)
     add("--chat-template", metavar="FILE", help="a template (Jinja), for the tokenizer_config.json")
     add("--check", action="store_true", help="compare ids with the libraries of the two formats")
-    add_shared(command, "--force")
+    shared.add_shared(command, "--force")
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Convert, and return what was converted."""
     [source], target = options.models, options.target
     if os.path.isfile(target):
-        check_output(target, force=options.force)
+        shared.check_output(target, force=options.force)
     tokenizer = read_model(options)
-    given = chosen(options, "pad_token", "chat_template")
+    given = shared.chosen(options, "pad_token", "chat_template")
     settings = {name: value for name, value in given.items() if value is not None}
     kind = options.to or _target_format(tokenizer, target, has_settings=bool(settings))
     if kind in _AS_READ and kind != _kind_of(tokenizer):
@@ -87,18 +85,19 @@ def run(options: argparse.Namespace) -> Result:
         option = f"--{next(iter(settings)).replace('_', '-')}"
         raise ValueError(f"{option} is for --to huggingface, and {target} is for {kind}")
     if "chat_template" in settings:
-        settings["chat_template"] = _text_of(options.chat_template)
+        with naming(options.chat_template), open(options.chat_template, encoding="utf-8", newline="") as file:
+            settings["chat_template"] = file.read()
     to_folder = _is_to_folder(tokenizer, target, kind)
     if not to_folder:
-        check_output(target, force=options.force)
+        shared.check_output(target, force=options.force)
     checked = []
     if options.check:
-        checked.append(_compared(tokenizer, tokenizer._original, source))
         with tempfile.TemporaryDirectory() as folder:
             attempt = os.path.join(folder, last_part(target))
             _write(tokenizer, attempt, kind)
             again = loading.load(attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False)
-            checked.append(_compared(tokenizer, again.original, target))
+        for original, path in (tokenizer._original, source), (again.original, target):
+            checked.append(compared_with(original, tokenizer.vocabulary, tokenizer.encode, path))
     _write(tokenizer, target, kind, overwrite=options.force, **settings)
     if not options.quiet:
         for loss in losses(tokenizer.vocabulary, tokenizer._original, kind, to_folder=to_folder):
@@ -143,11 +142,6 @@ def _is_to_folder(tokenizer: Tokenizer, path: str, kind: str) -> bool:
     return kind in (_kind_of(tokenizer), "gpt2", "huggingface") and original.is_written_to_folder(path)
 
 
-def _text_of(path: str) -> str:
-    with naming(path), open(path, encoding="utf-8", newline="") as file:
-        return file.read()
-
-
 def _write(tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool = False, **settings: Any) -> None:
     """Write a tokenizer in a format; in the one that it was read from, as it was."""
     if kind == "bpetite":
@@ -162,7 +156,3 @@ def _write(tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool = Fals
         with created(path):
             vocab, merges = os.path.join(path, "vocab.json"), os.path.join(path, "merges.txt")
             tokenizer.to_gpt2(vocab, merges, overwrite=overwrite)
-
-
-def _compared(tokenizer: Tokenizer, original: Original | None, path: str) -> Compared | None:
-    return compared_with(original, tokenizer.vocabulary, tokenizer.encode, path)

@@ -9,34 +9,24 @@ examples:
 
 from __future__ import annotations
 
-import argparse
-
 from bpetite._internal.integers import counted
+from bpetite.cli import shared
 from bpetite.cli.counts import count_inputs, room_of, summary_of, tell_of_default
-from bpetite.cli.options import (
-    INPUT_HELP,
-    add_inputs,
-    add_output,
-    add_reading,
-    add_rules,
-    add_shared,
-    reading_of,
-)
-from bpetite.cli.output import Result, way_note
+from bpetite.cli.output import way_note
 from bpetite.counts import Counts
 from bpetite.training import Training
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_inputs(command, f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times")
-    add_output(command, "the file to write the counts to")
-    add_rules(command)
-    add_shared(command, "--num-threads", "--memory-limit", "--cluster")
-    add_reading(command)
+    shared.add_inputs(command, f"{shared.INPUT_HELP}; PATH:2.5 counts it 2.5 times")
+    shared.add_output(command, "the file to write the counts to")
+    shared.add_rules(command)
+    shared.add_shared(command, "--num-threads", "--memory-limit", "--cluster")
+    shared.add_reading(command)
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Count, save, and return a summary."""
     training = Training(options.dialect or "bpetite", options.pattern, options.special_token)
     count = count_inputs if options.cluster is None else _count_on_cluster
@@ -47,7 +37,7 @@ def run(options: argparse.Namespace) -> Result:
     return summary_of(counts)
 
 
-def _count_on_cluster(options: argparse.Namespace, training: Training) -> Counts:
+def _count_on_cluster(options: shared.Options, training: Training) -> Counts:
     from bpetite.corpus import cluster
 
     options.progress.note = way_note(training.pattern_way)
@@ -55,7 +45,7 @@ def _count_on_cluster(options: argparse.Namespace, training: Training) -> Counts
         options.input,
         address=options.cluster,
         rules=Counts(**training.counting),
-        reading=reading_of(options),
+        reading=shared.reading_of(options),
         memory_limit=room_of(options)["memory_limit"],
         progress=options.progress,
     )

@@ -7,27 +7,26 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
+from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_sources, measuring
-from bpetite.cli.output import Result, numbers, way_note
+from bpetite.cli.output import numbers, way_note
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
-    add_sources(command, required=False)  # words behind MODEL are inputs, too
+    shared.add_sources(command, required=False)  # words behind MODEL are inputs, too
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Return the table, or the JSON."""
     from bpetite import corpus  # slow to import
 
     tokenizer = read_model(options)
     options.progress.note = way_note(tokenizer.pattern_way)
-    counted = corpus.count_tokens(tokenizer, options.input, **measuring(options))
+    counted = corpus.count_tokens(tokenizer, options.input, **shared.measuring(options))
     rows: dict[str, dict[str, Any]] = {name: {**vars(one)} for name, one in counted.items()}
     if options.json:
         return rows

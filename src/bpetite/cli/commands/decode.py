@@ -11,12 +11,11 @@ import argparse
 import re
 
 from bpetite._internal.progress import read_stdin
+from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import utf8
-from bpetite.cli.output import Result
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
     command.add_argument(
@@ -24,7 +23,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Return the text of the ids."""
     tokenizer = read_model(options)
     ids = _ids_from_stdin() if options.ids is None else options.ids
@@ -40,7 +39,7 @@ def _id(word: str) -> int:
 
 def _ids_from_stdin() -> list[int]:
     """Read ids from stdin: a JSON array, or numbers between white space."""
-    text = utf8("stdin", read_stdin().read()).strip()
+    text = shared.utf8("stdin", read_stdin().read()).strip()
     if text.startswith("[") != text.endswith("]"):
         raise ValueError(f"stdin: the array of ids has no {']' if text.startswith('[') else '['}")
     words = text.removeprefix("[").removesuffix("]").replace(",", " ").split()

@@ -7,13 +7,12 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 import os
 import sysconfig
 import time
 
-from bpetite.cli.options import number
-from bpetite.cli.output import Result, painted
+from bpetite.cli import shared
+from bpetite.cli.output import painted
 from bpetite.tokenizer import Tokenizer
 
 _SAMPLE = '''def tokenize(text: str) -> list[int]:
@@ -22,14 +21,13 @@ _SAMPLE = '''def tokenize(text: str) -> list[int]:
 '''
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    command.add_argument(
-        "--vocab-size", type=number, default=4096, metavar="N", help="tokens to train (default: %(default)s)"
-    )
+    size = "tokens to train (default: %(default)s)"
+    command.add_argument("--vocab-size", type=shared.number, default=4096, metavar="N", help=size)
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Train, and return the result."""
     from bpetite import corpus  # slow to import
 

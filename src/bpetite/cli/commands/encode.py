@@ -10,39 +10,30 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 import json
 
+from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import (
-    INPUT_HELP,
-    add_inputs,
-    add_reading,
-    add_shared,
-    documents_of,
-    reading_of,
-    text_of,
-)
-from bpetite.cli.output import Result, as_line, painted
+from bpetite.cli.output import as_line, painted
 from bpetite.reading.options import Reading
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
     source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="the text itself")
-    add_inputs(source, f"{INPUT_HELP} (default: stdin)", required=False)
-    add_shared(command, "--special")
+    shared.add_inputs(source, f"{shared.INPUT_HELP} (default: stdin)", required=False)
+    shared.add_shared(command, "--special")
     command.add_argument("--show", action="store_true", help="print the tokens themselves, coloured")
-    add_reading(command)
+    shared.add_reading(command)
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Return the ids as compact JSON arrays, or the tokens for display."""
     tokenizer = read_model(options)
-    is_divided = options.input or (options.text is None and reading_of(options) != Reading())
-    texts = documents_of(options) if is_divided else [text_of(options)]
+    is_divided = options.input or (options.text is None and shared.reading_of(options) != Reading())
+    texts = shared.documents_of(options) if is_divided else [shared.text_of(options)]
     if options.show:
         shown = [tokenizer.show(text, special=options.special) for text in texts]
         if options.json:

@@ -7,37 +7,36 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 
+from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_choice, add_output, add_shared, chosen, text_argument
-from bpetite.cli.output import Result, way_note
+from bpetite.cli.output import way_note
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
     add = command.add_argument
     add("--input", required=True, metavar="FILE", help="the Parquet file to read; perhaps a URL")
-    add_output(command, "the Parquet file to write")
-    text = partial(add, type=text_argument)
+    shared.add_output(command, "the Parquet file to write")
+    text = partial(add, type=shared.text_argument)
     text("--column", default="text", metavar="C", help="the column of texts (default: %(default)s)")
     text("--ids-column", default="ids", metavar="C", help="the new column (default: %(default)s)")
-    add_choice(command, "--dtype", ("uint32", "uint16"), "type of the ids (default: %(default)s)")
+    shared.add_choice(command, "--dtype", ("uint32", "uint16"), "type of the ids (default: %(default)s)")
     text("--append-special", metavar="TEXT", help="a special token that ends every row")
     nulls = "a row without a text: an error (the default), a row without ids, or an empty list of ids"
-    add_choice(command, "--nulls", ("error", "keep", "empty"), nulls)
-    add_shared(command, "--special", "--num-threads")
+    shared.add_choice(command, "--nulls", ("error", "keep", "empty"), nulls)
+    shared.add_shared(command, "--special", "--num-threads")
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Write the file, and return the numbers of rows and tokens."""
     from bpetite.corpus import encode_column  # slow to import
 
     tokenizer = read_model(options)
     options.progress.note = way_note(tokenizer.pattern_way)
     names = ("column", "ids_column", "special", "dtype", "append_special", "nulls", "num_threads", "progress")
-    how = chosen(options, *names)
+    how = shared.chosen(options, *names)
     rows, ids = encode_column(tokenizer, options.input, options.output, overwrite=options.force, **how)
     return {"rows": rows, "tokens": ids}

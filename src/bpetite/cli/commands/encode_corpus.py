@@ -11,26 +11,15 @@ a shard in Python:
 
 from __future__ import annotations
 
-import argparse
 import re
 import shlex
 from functools import partial
 
 from bpetite._internal.integers import counted, number_with_unit
 from bpetite._internal.progress import tell
+from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import (
-    INPUT_HELP,
-    SHARED,
-    add_choice,
-    add_inputs,
-    add_reading,
-    add_shared,
-    chosen,
-    reading_of,
-    text_argument,
-)
-from bpetite.cli.output import Result, way_note
+from bpetite.cli.output import way_note
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
 
@@ -38,19 +27,19 @@ _ENDS = r"end_?of_?(text|sentence|document)|^</s>$|<\|?eo[sdt](_id)?\|?>|^\[eos\
 """How special tokens look that end a document."""
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
     add = command.add_argument
-    add_inputs(command, INPUT_HELP, required=False)
+    shared.add_inputs(command, shared.INPUT_HELP, required=False)
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
     again = command.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="continue a stopped run, or start one")
-    again.add_argument("--force", dest="overwrite", **SHARED["--force"])
+    again.add_argument("--force", dest="overwrite", **shared.SHARED["--force"])
     shards = "format of the shards: NumPy, raw ids, or Megatron-LM's .bin and .idx (default: %(default)s)"
-    add_choice(command, "--format", ("npy", "bin", "megatron"), shards)
+    shared.add_choice(command, "--format", ("npy", "bin", "megatron"), shards)
     ids = "type of the ids (default: uint16 if every id fits, else uint32, or int32 for megatron)"
-    add_choice(command, "--dtype", ("auto", "uint16", "uint32", "int32"), ids)
+    shared.add_choice(command, "--dtype", ("auto", "uint16", "uint32", "int32"), ids)
     add(
         "--shard-size",
         default="100M",
@@ -58,7 +47,8 @@ def declare(command: argparse.ArgumentParser) -> None:
         help="start a new shard after the document that reaches this many tokens (default: %(default)s)",
     )
     for flag, does in (("--prepend-special", "begins"), ("--append-special", "ends")):
-        add(flag, type=text_argument, metavar="TEXT", help=f"a special token that {does} every document")
+        what = f"a special token that {does} every document"
+        add(flag, type=shared.text_argument, metavar="TEXT", help=what)
     add(
         "--memory-limit",
         metavar="SIZE",
@@ -66,19 +56,19 @@ def declare(command: argparse.ArgumentParser) -> None:
         "used if it is tight (default: no limit)",
     )
     special = "special tokens in the text: ordinary text (the default), their ids (parse), or an error"
-    add_choice(command, "--special", ("text", "parse", "error"), special)
-    add_shared(command, "--num-threads", "--cluster")
-    add_reading(command)
+    shared.add_choice(command, "--special", ("text", "parse", "error"), special)
+    shared.add_shared(command, "--num-threads", "--cluster")
+    shared.add_reading(command)
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Encode, and return what was written."""
     from bpetite import corpus  # slow to import
 
     layout = corpus.Options(
-        **chosen(options, "format", "dtype", "prepend_special", "append_special", "special"),
+        **shared.chosen(options, "format", "dtype", "prepend_special", "append_special", "special"),
         shard_size=number_with_unit("shard_size", options.shard_size),
-        reading=reading_of(options),
+        reading=shared.reading_of(options),
     )
     tokenizer = read_model(options)
     options.progress.note = way_note(tokenizer.pattern_way)
@@ -87,10 +77,8 @@ def run(options: argparse.Namespace) -> Result:
     ends = [text for text in tokenizer.special_tokens if re.search(_ENDS, text, re.IGNORECASE)]
     is_divided = options.append_special or options.prepend_special or options.special == "parse"
     if not is_divided and ends and not options.quiet:
-        tell(
-            "bpetite encode-corpus: no token stands between documents in the shards; --append-special "
-            f"{shlex.quote(ends[0])} ends each with one"
-        )
+        end = f"--append-special {shlex.quote(ends[0])} ends each with one"
+        tell(f"bpetite encode-corpus: no token stands between documents in the shards; {end}")
     limit = memory_bytes(options.memory_limit)
     if options.cluster is None:
         encode = partial(corpus.encode, num_threads=threads_within(limit, options.num_threads))
@@ -100,7 +88,7 @@ def run(options: argparse.Namespace) -> Result:
         from bpetite.corpus import cluster
 
         encode = partial(cluster.encode, address=options.cluster)
-    how = chosen(options, "resume", "overwrite", "progress")
+    how = shared.chosen(options, "resume", "overwrite", "progress")
     try:
         manifest = encode(tokenizer, options.input, options.output, options=layout, **how)
     except KeyboardInterrupt:
@@ -117,8 +105,6 @@ def run(options: argparse.Namespace) -> Result:
     done = f"{counted(manifest.documents, 'document')}, {counted(manifest.tokens, 'token')}"
     options.progress.complete(f"encoding complete: {done}", written["bytes"])
     if manifest.special_texts and not options.quiet:
-        tell(
-            "bpetite encode-corpus: special tokens in the documents that became ordinary text: "
-            f"{manifest.special_texts:,}; --special parse gives them their ids"
-        )
+        texts = f"{manifest.special_texts:,}; --special parse gives them their ids"
+        tell(f"bpetite encode-corpus: special tokens in the documents that became ordinary text: {texts}")
     return written

@@ -8,23 +8,12 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import asdict
 
 from bpetite._internal.json import naming
 from bpetite._internal.progress import folded
-from bpetite.cli.options import (
-    INPUT_HELP,
-    add_inputs,
-    add_reading,
-    add_rules,
-    add_shared,
-    chosen,
-    reading_of,
-    utf8,
-)
-from bpetite.cli.output import Result
+from bpetite.cli import shared
 from bpetite.counts import Counts
 from bpetite.reading.documents import read_batches
 from bpetite.reading.sources import find_inputs
@@ -33,28 +22,28 @@ from bpetite.show.mistakes import LARGEST_TRIED
 from bpetite.training import Training
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_inputs(command, INPUT_HELP)
+    shared.add_inputs(command, shared.INPUT_HELP)
     command.add_argument(
         "--merges",
         required=True,
         metavar="FILE",
         help="your merges: a merges.txt, or a list of pairs, as JSON or as Python prints it",
     )
-    add_rules(command, dialect="cs336")
-    add_shared(command, "--num-threads")
-    add_reading(command)
+    shared.add_rules(command, dialect="cs336")
+    shared.add_shared(command, "--num-threads")
+    shared.add_reading(command)
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Return the explanation, for people or as JSON."""
     with open(options.merges, "rb") as file:
-        content = utf8(options.merges, file.read())
+        content = shared.utf8(options.merges, file.read())
     with naming(options.merges):
         merges = merges_in(content)
     rules = Training(options.dialect, options.pattern, options.special_token).counting
-    how = {**reading_of(options).to_dict(), **chosen(options, "num_threads", "progress")}
+    how = {**shared.reading_of(options).to_dict(), **shared.chosen(options, "num_threads", "progress")}
     counts = Counts.from_files(options.input, **rules, **how)
     with naming(options.merges):
         found = explain_difference(
@@ -71,11 +60,11 @@ def run(options: argparse.Namespace) -> Result:
     return [folded(told, sys.stdout)]
 
 
-def _texts(options: argparse.Namespace, counts: Counts) -> list[str | bytes]:
+def _texts(options: shared.Options, counts: Counts) -> list[str | bytes]:
     """Read the inputs again, if they are small files without weights: mistakes are tried on them."""
     inputs = find_inputs(options.input)
     again = all(found.size() and found.weight == 1 for found in inputs)
     if not again or counts.bytes > LARGEST_TRIED:
         return []
-    reading = reading_of(options)
+    reading = shared.reading_of(options)
     return [text for found in inputs for batch in read_batches(found, reading) for text in batch.texts]

@@ -10,7 +10,6 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import textwrap
@@ -20,9 +19,9 @@ from typing import Any
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.integers import counted
 from bpetite._internal.names import recorded
+from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import text_argument
-from bpetite.cli.output import WAYS, Result, described, painted, table
+from bpetite.cli.output import WAYS, described, painted, table
 from bpetite.encoding.display import ShownToken, visible
 from bpetite.encoding.explain import Explainer
 from bpetite.patterns import pattern_name
@@ -39,19 +38,19 @@ _LINE = 66
 _LONGER = 5
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
     command.add_argument(
         "--token",
-        type=text_argument,
+        type=shared.text_argument,
         metavar="TOKEN",
         help="show how this token is built: its id, or its text",
     )
     command.set_defaults(quiet=True)  # the result includes the assumptions
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Return information about a tokenizer, or about one token."""
     tokenizer = read_model(options)
     explainer = Explainer(tokenizer.vocabulary)

@@ -7,22 +7,19 @@ examples:
 
 from __future__ import annotations
 
-import argparse
-
+from bpetite.cli import shared
 from bpetite.cli.counts import load_counts, summary_of
-from bpetite.cli.options import add_inputs, add_output, add_shared
-from bpetite.cli.output import Result
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_inputs(command, "files, folders or globs of counts; PATH:2.5 counts it 2.5 times", "--counts")
-    add_output(command, "the file to write the sum to")
-    add_shared(command, "--memory-limit")
+    shared.add_inputs(command, "files, folders or globs of counts; PATH:2.5 counts it 2.5 times", "--counts")
+    shared.add_output(command, "the file to write the sum to")
+    shared.add_shared(command, "--memory-limit")
     command.set_defaults(num_threads=1)
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Add up, save, and return a summary."""
     counts = load_counts(options)
     counts.save(options.output, overwrite=options.force)

@@ -11,7 +11,6 @@ command that made it.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import time
@@ -20,29 +19,29 @@ from datetime import UTC, datetime
 from bpetite._internal.files import write_whole
 from bpetite._internal.integers import counted
 from bpetite._internal.names import recorded
+from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_models
-from bpetite.cli.options import add_output, add_sources, measuring
-from bpetite.cli.output import Result, numbers
+from bpetite.cli.output import numbers
 
 _OF_SOURCE = ("bytes", "characters", "tokens", "bytes_per_token", "characters_per_token", "tokens_per_word")
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command, "; the report is about the first, the others are compared with it")
-    add_sources(command)
-    add_output(command, "the HTML file to write")
+    shared.add_sources(command)
+    shared.add_output(command, "the HTML file to write")
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Measure, write the file, and return the numbers of each source."""
     from bpetite.corpus.statistics import sources_of, tally  # slow to import
     from bpetite.show.viewer.page import document
     from bpetite.show.viewer.report import report
 
     made = _made(options)
-    models = read_models(options)
-    found = report(models, tally([*models.values()], sources_of(options.input), **measuring(options)), made)
+    models, how = read_models(options), shared.measuring(options)
+    found = report(models, tally([*models.values()], sources_of(options.input), **how), made)
     with write_whole(options.output, overwrite=options.force) as file:
         file.write(document(found))
     of_first = [row for row in found["rows"] if row["tokenizer"] == found["name"]]
@@ -60,7 +59,7 @@ def run(options: argparse.Namespace) -> Result:
     return [*measured, f"{counted(found['unused'], 'token')} not used"]
 
 
-def _made(options: argparse.Namespace) -> dict[str, str]:
+def _made(options: shared.Options) -> dict[str, str]:
     """Return the date, the version, and the command without the name of the output, which changes nothing."""
     from importlib.metadata import version  # slow to import
 

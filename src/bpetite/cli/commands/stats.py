@@ -11,11 +11,9 @@ others.
 
 from __future__ import annotations
 
-import argparse
-
+from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import add_sources, measuring
-from bpetite.cli.output import Result, numbers, way_note
+from bpetite.cli.output import numbers, way_note
 
 _SHOWN = {
     "documents": ",",
@@ -29,18 +27,18 @@ _SHOWN = {
 """The numbers that the table shows, and how."""
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
-    add_sources(command, required=False)  # words behind MODEL are inputs, too
+    shared.add_sources(command, required=False)  # words behind MODEL are inputs, too
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Return the table, or the JSON."""
     from bpetite import corpus  # slow to import
 
     tokenizer = read_model(options)
     options.progress.note = way_note(tokenizer.pattern_way)
-    fits = corpus.stats(tokenizer, options.input, **measuring(options))
+    fits = corpus.stats(tokenizer, options.input, **shared.measuring(options))
     rows = {fit.name: fit.to_dict() for fit in fits}
     return rows if options.json else numbers(rows, _SHOWN)

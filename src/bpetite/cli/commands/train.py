@@ -8,41 +8,39 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 import time
 
 from bpetite._persistence import save_vocabulary
+from bpetite.cli import shared
 from bpetite.cli.counts import count_inputs, load_counts, tell_of_default
-from bpetite.cli.options import INPUT_HELP, add_inputs, add_output, add_reading, add_rules, add_shared, number
-from bpetite.cli.output import Result
 from bpetite.counts import memory_bytes
 from bpetite.training import Training, train_vocabulary
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     source = command.add_mutually_exclusive_group(required=True)
-    add_inputs(source, f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times", required=False)
-    add_inputs(source, "files that `bpetite count` made", "--counts", required=False)
-    add_output(command, "the file to write the artifact to")
+    shared.add_inputs(source, f"{shared.INPUT_HELP}; PATH:2.5 counts it 2.5 times", required=False)
+    shared.add_inputs(source, "files that `bpetite count` made", "--counts", required=False)
+    shared.add_output(command, "the file to write the artifact to")
     learned = command.add_argument_group("the vocabulary")
     add, size = learned.add_argument, "the most tokens, such as 32000 or 32k"
-    add("--vocab-size", type=number, required=True, metavar="N", help=size)
-    add_rules(learned, "as in --counts, else ")
-    add("--min-count", type=number, default=1, metavar="N", help="drop pretokens rarer than this")
-    add("--max-token-length", type=number, metavar="N", help="the maximum length of a token in bytes")
+    add("--vocab-size", type=shared.number, required=True, metavar="N", help=size)
+    shared.add_rules(learned, "as in --counts, else ")
+    add("--min-count", type=shared.number, default=1, metavar="N", help="drop pretokens rarer than this")
+    add("--max-token-length", type=shared.number, metavar="N", help="the maximum length of a token in bytes")
     machine = command.add_argument_group("threads and memory")
-    add_shared(machine, "--num-threads", "--memory-limit")
+    shared.add_shared(machine, "--num-threads", "--memory-limit")
     machine.add_argument(
         "--training-memory",
         metavar="SIZE",
         help="stop if merging is expected to need more memory than this, such as 8GB, "
         "and propose a --min-count that fits (default: only warn if the machine has less)",
     )
-    add_reading(command)
+    shared.add_reading(command)
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Train, save, and return a summary."""
     started = time.perf_counter()
     counts = None if options.counts is None else load_counts(options, options.min_count)

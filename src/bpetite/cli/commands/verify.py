@@ -7,26 +7,23 @@ examples:
 
 from __future__ import annotations
 
-import argparse
-
-from bpetite.cli.options import chosen, number
-from bpetite.cli.output import Result
+from bpetite.cli import shared
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add = command.add_argument
     add("folder", metavar="DIR", help="a folder that encode-corpus wrote")
     what = "documents of each shard to decode (default: %(default)s)"
-    add("--samples", type=number, default=16, metavar="N", help=what)
+    add("--samples", type=shared.number, default=16, metavar="N", help=what)
     add("--inputs", action="store_true", help="also check that the inputs have not changed")
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Check, and return what there is."""
     from bpetite import corpus  # slow to import
 
-    manifest = corpus.verify(options.folder, **chosen(options, "samples", "inputs", "progress"))
+    manifest = corpus.verify(options.folder, **shared.chosen(options, "samples", "inputs", "progress"))
     size = sum(shard.bytes for shard in manifest.shards)
     options.progress.complete("verifying complete: all files are unchanged", size)
     return {"shards": len(manifest.shards), "documents": manifest.documents, "tokens": manifest.tokens}

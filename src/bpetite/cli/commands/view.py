@@ -8,25 +8,24 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import webbrowser
 
 from bpetite._internal.progress import tell
+from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_models
-from bpetite.cli.options import number
-from bpetite.cli.output import Result, printed, write
+from bpetite.cli.output import printed, write
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command, "; several are shown side by side")
     add = command.add_argument
-    add("--port", type=number, default=0, metavar="N", help="the port (default: any free port)")
+    add("--port", type=shared.number, default=0, metavar="N", help="the port (default: any free port)")
     add("--no-browser", action="store_true", help="only print the address")
 
 
-def run(options: argparse.Namespace) -> Result:
+def run(options: shared.Options) -> shared.Result:
     """Serve the page until Ctrl-C; the address is the one line on stdout."""
     from bpetite.show.viewer.answers import Model
     from bpetite.show.viewer.server import Viewer

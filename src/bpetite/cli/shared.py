@@ -15,6 +15,11 @@ from bpetite.patterns import PATTERNS
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import STDIN, find_inputs
 
+Parser = argparse.ArgumentParser
+Options = argparse.Namespace
+Result = bytes | list[str] | dict[str, Any] | None
+"""What a command returns: bytes, which are printed as they are, lines, or a value of JSON."""
+
 INPUT_HELP = (
     "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin; "
     "the text of PATH:text=F is in its field or column F"
@@ -56,7 +61,7 @@ def add_shared(command: argparse._ActionsContainer, *flags: str) -> None:
         command.add_argument(flag, **SHARED[flag])
 
 
-def chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+def chosen(options: Options, *names: str) -> dict[str, Any]:
     """Return options as arguments of a function that calls them the same."""
     return {name: getattr(options, name) for name in names}
 
@@ -67,7 +72,7 @@ def add_output(command: argparse.ArgumentParser, what: str) -> None:
     add_shared(command, "--force")
 
 
-def check_models(command: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+def check_models(command: argparse.ArgumentParser, options: Options) -> None:
     """Let words behind the tokenizers be inputs, ids or the output; end the command without what it needs."""
     if "most_models" not in options:
         return
@@ -137,7 +142,7 @@ def add_sources(command: argparse.ArgumentParser, *, required: bool = True) -> N
     add_measuring(command)
 
 
-def add_measuring(command: argparse.ArgumentParser) -> None:
+def add_measuring(command: Parser) -> None:
     """Declare how tokenizers are measured on texts."""
     add_shared(command, "--special", "--num-threads")
     add_reading(command)
@@ -173,7 +178,7 @@ _READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (
 """Fields of `Reading`, with the placeholder of a text or the choices, and the help."""
 
 
-def add_reading(command: argparse.ArgumentParser) -> None:
+def add_reading(command: Parser) -> None:
     """Declare how documents are read; the defaults are those of `Reading`."""
     group = command.add_argument_group("reading of documents")
     for name, values, what in _READING:
@@ -183,17 +188,17 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", default=getattr(Reading, name), help=what, **kind)
 
 
-def reading_of(options: argparse.Namespace) -> Reading:
+def reading_of(options: Options) -> Reading:
     """Return how documents are read."""
     return Reading(**chosen(options, *Reading().to_dict()))
 
 
-def measuring(options: argparse.Namespace) -> dict[str, Any]:
+def measuring(options: Options) -> dict[str, Any]:
     """Return how tokenizers are measured, as keywords of `corpus.stats` and others."""
     return {**chosen(options, "special", "num_threads", "progress"), "reading": reading_of(options)}
 
 
-def documents_of(options: argparse.Namespace) -> Iterator[str]:
+def documents_of(options: Options) -> Iterator[str]:
     """Yield the documents of `--input`, or of stdin."""
     from bpetite.reading.batches import decoded  # slow to import, as is the next
     from bpetite.reading.documents import read_batches
@@ -204,7 +209,7 @@ def documents_of(options: argparse.Namespace) -> Iterator[str]:
             yield from decoded(found.name, batch)
 
 
-def text_of(options: argparse.Namespace) -> str:
+def text_of(options: Options) -> str:
     """Return the text of `--text`, or of stdin."""
     if options.text is None:
         return utf8("stdin", read_stdin().read())
@@ -215,10 +220,9 @@ def text_argument(argument: str) -> str:
     """Return an argument that is a text and no path."""
     content = _bytes_of(argument)
     try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        shown = f"{content[:100]!r}"
-        raise argparse.ArgumentTypeError(f"not valid UTF-8 at byte {error.start}: {shown}") from None
+        return utf8("", content)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}: {content[:100]!r}") from None
 
 
 def _bytes_of(argument: str) -> bytes:
@@ -234,4 +238,4 @@ def utf8(name: str, content: bytes) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: not valid UTF-8 at byte {error.start}") from None
+        raise ValueError(f"{name}: not valid UTF-8 at byte {error.start}".removeprefix(": ")) from None
