@@ -10,7 +10,9 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 from bpetite._constants import Pair
@@ -19,15 +21,14 @@ from bpetite._internal.types import BytesPair
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.printable import from_printable, to_printable
-from bpetite.show.mistakes import LARGEST_TRIED, TIE_RULES, find_mistake, train_merges
+from bpetite.show import mistakes
+from bpetite.show.mistakes import TIE_RULES, Word, best_of_tied, count_pairs, most_frequent, train_merges
 from bpetite.tokenizer import Tokenizer
 from bpetite.training import Training
 from bpetite.vocabulary import Vocabulary
 
 Merge = BytesPair | tuple[str, str] | Pair | Sequence[int] | str
 """A merge in any usual form: a pair of bytes, of strings, of ids, or a line of a `merges.txt`."""
-
-Word = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def explain_difference(
     first_met = corpus if isinstance(corpus, str) else None
     found = _explained(rank, yours[rank], vocabulary, counts, first_met)
     how = {"dialect": dialect, "pattern": pattern, "special_tokens": special_tokens}
-    return replace(found, cause=find_mistake(texts, yours, **how)) if texts else found
+    return replace(found, cause=mistakes.find_mistake(texts, yours, **how)) if texts else found
 
 
 def _keeping(documents: Iterable[str | bytes], kept: list[str | bytes]) -> Iterator[str | bytes]:
@@ -150,7 +151,7 @@ def _keeping(documents: Iterable[str | bytes], kept: list[str | bytes]) -> Itera
     size = 0
     for document in documents:
         size += len(document)
-        if size <= LARGEST_TRIED:
+        if size <= mistakes.LARGEST_TRIED:
             kept.append(document)
         else:
             kept.clear()
@@ -242,15 +243,6 @@ def _words_after(
     return list(zip(map(tuple, ids), pretokens.values(), strict=True))
 
 
-def count_pairs(words: Iterable[tuple[Word, int]]) -> Counter[Pair]:
-    """Count the adjacent pairs of words, each as often as its word occurs."""
-    pair_counts: Counter[Pair] = Counter()
-    for word, count in words:
-        for pair in pairwise(word):
-            pair_counts[pair] += count
-    return pair_counts
-
-
 def _count_pairs_without_overlap(words: Iterable[tuple[Word, int]]) -> Counter[Pair]:
     """Count the pair of `aaa` once, not twice."""
     pair_counts: Counter[Pair] = Counter()
@@ -267,25 +259,17 @@ def _choices(
 ) -> dict[str, Pair]:
     """Return the pairs that other rules, and common mistakes, would choose."""
     ties: dict[str, Callable[[list[Pair]], Pair]] = {
-        TIE_RULES["smallest_ids"]: min,
-        TIE_RULES["largest_bytes"]: lambda pairs: max(pairs, key=spelled.__getitem__),
-        TIE_RULES["smallest_bytes"]: lambda pairs: min(pairs, key=spelled.__getitem__),
+        **{name: partial(best_of_tied, rule=axis, spelled=spelled) for axis, name in TIE_RULES.items()},
         "the greatest pair of ids": max,
-        "the greatest joined bytes": lambda pairs: max(pairs, key=lambda pair: b"".join(spelled[pair])),
+        "the greatest joined bytes": partial(max, key=lambda pair: b"".join(spelled[pair])),
     }
     if in_order:
-        ties["the pair that is met first in the corpus"] = lambda pairs: pairs[0]
+        ties["the pair that is met first in the corpus"] = itemgetter(0)
     choose = ties.pop(rule)
-    highest = _most_frequent(count_pairs(words))
+    highest = most_frequent(count_pairs(words))
     recounted = {
         "if pairs that overlap (aaa) were counted once": _count_pairs_without_overlap(words),
         "if each distinct pretoken were counted once": count_pairs((word, 1) for word, _ in words),
     }
     choices = {f"if a tie went to {name}": other(highest) for name, other in ties.items()}
-    return choices | {how: choose(_most_frequent(recount)) for how, recount in recounted.items()}
-
-
-def _most_frequent(pair_counts: Counter[Pair]) -> list[Pair]:
-    """Return the pairs with the highest count, in the order in which the corpus has them."""
-    highest = max(pair_counts.values())
-    return [pair for pair, count in pair_counts.items() if count == highest]
+    return choices | {how: choose(most_frequent(recount)) for how, recount in recounted.items()}

@@ -16,6 +16,7 @@ from bpetite._internal.types import BytesPair
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.patterns import PATTERNS
+from bpetite.symbols import _merge_pair
 from bpetite.training import Training, train_vocabulary
 from bpetite.vocabulary import Vocabulary
 
@@ -27,6 +28,8 @@ TIE_RULES = {
     "largest_bytes": "the greatest pair of bytes",
     "smallest_bytes": "the smallest pair of bytes",
 }
+
+Word = tuple[int, ...]
 
 _UNCUT = PATTERNS["none"]
 
@@ -73,16 +76,30 @@ def _settings(texts: list[str], how: dict[str, Any]) -> Iterator[tuple[str, Sett
             yield f"{sentence}, and special tokens were left in the text", change(*left)
 
 
-def best_of_tied(tied: Iterable[Pair], rule: str, tokens: Mapping[int, bytes]) -> Pair:
+def count_pairs(words: Iterable[tuple[Word, int]]) -> Counter[Pair]:
+    """Count the adjacent pairs of words, each as often as its word occurs."""
+    pair_counts: Counter[Pair] = Counter()
+    for word, count in words:
+        for pair in pairwise(word):
+            pair_counts[pair] += count
+    return pair_counts
+
+
+def most_frequent(pair_counts: Counter[Pair]) -> list[Pair]:
+    """Return the pairs with the highest count, in the order in which the corpus has them."""
+    highest = max(pair_counts.values())
+    return [pair for pair, count in pair_counts.items() if count == highest]
+
+
+def best_of_tied(tied: Iterable[Pair], rule: str, spelled: Mapping[Pair, BytesPair]) -> Pair:
     """Return the pair to which a rule gives a tie.
 
-    >>> best_of_tied([(97, 98), (98, 97)], "largest_bytes", {97: b"a", 98: b"b"})
+    >>> best_of_tied([(97, 98), (98, 97)], "largest_bytes", {(97, 98): (b"a", b"b"), (98, 97): (b"b", b"a")})
     (98, 97)
     """
     if rule == "smallest_ids":
         return min(tied)
-    choose = max if rule == "largest_bytes" else min
-    return choose(tied, key=lambda pair: (tokens[pair[0]], tokens[pair[1]]))
+    return (max if rule == "largest_bytes" else min)(tied, key=spelled.__getitem__)
 
 
 def _counted(texts: Iterable[str], how: dict[str, Any]) -> Counts:
@@ -97,38 +114,24 @@ def _learn(counts: Counts, merges: int, training: Training) -> Iterator[BytesPai
 
 def _learn_stale(counts: Counts, merges: int, training: Training, *, adds: bool) -> Iterator[BytesPair]:
     """Merge without ever lowering the counts of the pairs beside a merge; perhaps the new ones are added."""
-    rules = training.dialect
-    tokens = rules.base_vocabulary(len(training.special_tokens))
+    rules, specials = training.dialect, len(training.special_tokens)
+    tokens = rules.base_vocabulary(specials)
     id_of = {token: token_id for token_id, token in tokens.items()}
-    words = [([id_of[bytes([byte])] for byte in word], count) for word, count in counts.items()]
-    pair_counts: Counter[Pair] = Counter()
-    for word, count in words:
-        for pair in pairwise(word):
-            pair_counts[pair] += count
-    first = rules.first_merge_id(len(training.special_tokens))
+    words = [(tuple(id_of[bytes([byte])] for byte in word), count) for word, count in counts.items()]
+    pair_counts, first = count_pairs(words), rules.first_merge_id(specials)
     for new_id in range(first, first + merges):
         if not pair_counts:
             return
-        highest = max(pair_counts.values())
-        tied = [pair for pair, count in pair_counts.items() if count == highest]
-        best = best_of_tied(tied, rules.tie_break, tokens)
-        yield tokens[best[0]], tokens[best[1]]
-        tokens[new_id] = tokens[best[0]] + tokens[best[1]]
+        spelled = {pair: (tokens[pair[0]], tokens[pair[1]]) for pair in most_frequent(pair_counts)}
+        best = best_of_tied(spelled, rules.tie_break, spelled)
+        yield spelled[best]
+        tokens[new_id] = b"".join(spelled[best])
         del pair_counts[best]
-        for word, count in words if adds else ():
-            if _merge_in(word, best, new_id):
-                pair_counts.update({pair: count for pair in pairwise(word) if new_id in pair})
-
-
-def _merge_in(word: list[int], best: Pair, new_id: int) -> bool:
-    """Replace a pair in a word, from left to right, and return whether it was there."""
-    before = len(word)
-    place = 0
-    while place + 1 < len(word):
-        if (word[place], word[place + 1]) == best:
-            word[place : place + 2] = [new_id]
-        place += 1
-    return len(word) < before
+        for place, (word, count) in enumerate(words if adds else ()):
+            if best in pairwise(word):
+                words[place] = tuple(_merge_pair(word, best, new_id)), count
+                made = count_pairs([words[place]])
+                pair_counts.update({pair: made[pair] for pair in made if new_id in pair})
 
 
 def _with(texts: list[str], how: dict[str, Any], **changed: Any) -> Setting:

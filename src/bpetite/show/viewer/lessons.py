@@ -18,8 +18,8 @@ from typing import Any
 from bpetite._constants import Pair
 from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
-from bpetite.show.difference import Word, count_pairs, explain_difference, merges_in
-from bpetite.show.mistakes import TIE_RULES, train_merges
+from bpetite.show.difference import explain_difference, merges_in
+from bpetite.show.mistakes import TIE_RULES, Word, count_pairs, train_merges
 from bpetite.show.viewer.page import drawn
 from bpetite.symbols import _merge_pair
 from bpetite.training import Training
