@@ -4,8 +4,6 @@ A library gets no time if its ids are not those of the model's own library, or w
 bpetite's. Each interface of a library runs in processes of its own, which take turns.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

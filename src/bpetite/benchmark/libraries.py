@@ -5,8 +5,6 @@ It runs in a process of its own and imports what it needs there. Special tokens 
 interfaces that say otherwise, and with models of SentencePiece, whose own library does not find them.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

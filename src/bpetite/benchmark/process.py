@@ -7,8 +7,6 @@ else is imported that the library does not need, and the first pass is that of a
 thread is pinned to a processor and measured in processor time; several are measured on the wall.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

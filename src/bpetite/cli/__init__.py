@@ -7,8 +7,6 @@ A command is a module in `commands/`: its docstring is its help (what it does, a
 adds its options to a parser, and `run` returns the result.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

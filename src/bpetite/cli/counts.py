@@ -1,7 +1,5 @@
 """Inputs, or files of counts, and a memory limit → counts; counts → the summary that is printed."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

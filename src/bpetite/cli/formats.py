@@ -3,8 +3,6 @@
 A format that is not given is detected from the content of a file or folder (`formats/loading.py`).
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

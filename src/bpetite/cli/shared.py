@@ -1,7 +1,5 @@
 """The options that several commands share, and the values that they stand for."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 Each trial trains on the same texts with one thing changed; `_CHANGES` lists them, the likeliest first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial

@@ -9,8 +9,6 @@ The result says what the file does not tell, and what of it an artifact cannot
 hold. Other ids are an error, with the first text and place that differ.
 """
 
-from __future__ import annotations
-
 from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
 from bpetite.formats.shared.imported import losses

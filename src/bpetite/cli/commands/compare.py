@@ -11,8 +11,6 @@ letter of English, but two or three for others. Tokens per word say nothing of
 languages that put no spaces between words.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bpetite.cli import shared

@@ -10,8 +10,6 @@ examples:
   bpetite convert model.gguf tokenizer.json
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from typing import Any

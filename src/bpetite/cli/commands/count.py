@@ -7,8 +7,6 @@ examples:
   bpetite count --input data/ --dialect tiktoken --output corpus.counts
 """
 
-from __future__ import annotations
-
 from bpetite._internal.integers import counted
 from bpetite.cli import shared
 from bpetite.cli.counts import count_inputs, room_of, summary_of, tell_of_default

@@ -5,8 +5,6 @@ examples:
   bpetite count-tokens tok.json 'web/*.parquet' --text-column body --json
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bpetite.cli import shared

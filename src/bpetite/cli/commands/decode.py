@@ -5,8 +5,6 @@ examples:
   bpetite encode --model tok.json --text hi | bpetite decode --model tok.json
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 

@@ -5,8 +5,6 @@ examples:
   bpetite demo --vocab-size 8192
 """
 
-from __future__ import annotations
-
 import os
 import sysconfig
 import time

@@ -8,8 +8,6 @@ examples:
   echo hello | bpetite encode --model tok.json
 """
 
-from __future__ import annotations
-
 import json
 
 from bpetite.cli import shared

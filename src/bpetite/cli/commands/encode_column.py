@@ -5,8 +5,6 @@ examples:
   bpetite encode-column t.json --input a.pq --output b --append-special '</s>'
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from bpetite.cli import shared

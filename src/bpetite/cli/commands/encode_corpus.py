@@ -9,8 +9,6 @@ a shard in Python:
   ids = numpy.load("ids/shard-000000.npy", mmap_mode="r")
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from functools import partial

@@ -6,8 +6,6 @@ examples:
   bpetite explain --input a.txt --merges merges.json --special-token '<|x|>'
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 

@@ -8,8 +8,6 @@ examples:
   bpetite inspect cl100k_base.tiktoken --pattern cl100k
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import textwrap

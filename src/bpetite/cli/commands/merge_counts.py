@@ -5,8 +5,6 @@ examples:
   bpetite merge-counts --counts counts/ --output all.counts
 """
 
-from __future__ import annotations
-
 from bpetite.cli import shared
 from bpetite.cli.counts import load_counts, summary_of
 

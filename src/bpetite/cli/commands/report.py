@@ -9,8 +9,6 @@ The page names the date, which SOURCE_DATE_EPOCH sets (in seconds), and the
 command that made it.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import time

@@ -9,8 +9,6 @@ token, as UTF-8 has one byte for a letter of English, but two or three for
 others.
 """
 
-from __future__ import annotations
-
 from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.output import numbers, way_note

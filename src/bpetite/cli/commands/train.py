@@ -6,8 +6,6 @@ examples:
   bpetite train --counts a.counts b.counts --vocab-size 32k --output tok.json
 """
 
-from __future__ import annotations
-
 import time
 
 from bpetite._persistence import save_vocabulary

@@ -5,8 +5,6 @@ examples:
   bpetite verify ids/ --samples 100 --inputs
 """
 
-from __future__ import annotations
-
 from bpetite.cli import shared
 
 

@@ -6,8 +6,6 @@ examples:
   bpetite view tok.json gpt2/
 """
 
-from __future__ import annotations
-
 import contextlib
 import webbrowser
 

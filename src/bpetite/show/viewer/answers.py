@@ -1,7 +1,5 @@
 """Questions of the page in, JSON values out. A token travels as what the page draws of it (`drawn`)."""
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_right

@@ -7,8 +7,6 @@ tied, and the words after the merge:
     merge  l + o → lo                            words   lo w × 5, lo w e r × 2, newest × 6
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest, nsmallest
 from itertools import pairwise

@@ -4,8 +4,6 @@ The document holds its style, its scripts and (in a report) its numbers, so that
 security policy names the hashes of the style and the script: nothing else ever runs.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

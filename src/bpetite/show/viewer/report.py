@@ -1,7 +1,5 @@
 """Tokenizers and what one pass over texts counted in, the numbers out that the page draws as a report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

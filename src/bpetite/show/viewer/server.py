@@ -8,8 +8,6 @@ own content security policy forbids it to load or send anything elsewhere.
     POST /ask   → {"question": "encode", "model": 0, "text": "hello"} → the answer in JSON
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Sequence
