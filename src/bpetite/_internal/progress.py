@@ -83,7 +83,7 @@ class Shown:
         if size is not None:
             elapsed = time.monotonic() - self._started
             what += f", {size / 1e6:,.1f} MB in {elapsed:.1f} s ({size / 1e6 / max(elapsed, 1e-9):,.0f} MB/s)"
-        self._say(what)
+        self.say(what)
 
     def _draw(self, stage: str, done: int, total: int) -> None:
         if self._bars is None:
@@ -105,10 +105,11 @@ class Shown:
 
     def _say_note(self) -> None:
         if self.note is not None:
-            self._say(self.note)
+            self.say(self.note)
             self.note = None
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Write a message to stderr, unless it shall be quiet."""
         if not self._quiet:
             tell(line)
 

@@ -207,14 +207,7 @@ class _Taken:
             for figure in set.intersection(*map(set, taken)):  # not all had time for a later pass
                 value = median(one[figure] for one in taken)
                 best[figure] = min(value, best.get(figure, value))
+        figures: dict[str, Any] = {of: best[of] for of in ("decoding", "loading", "peak") if of in best}
+        figures |= {of: megabytes / best[of] for of in ("first", "later") if of in best}
         prompts = {length: best[name] for length in PROMPTS if (name := f"prompt of {length}") in best}
-        return Row(
-            library.name,
-            version,
-            first=megabytes / best["first"],
-            later=megabytes / best["later"] if "later" in best else None,
-            prompts=prompts,
-            decoding=best["decoding"],
-            loading=best["loading"],
-            peak=best.get("peak"),
-        )
+        return Row(library.name, version, prompts=prompts, **figures)

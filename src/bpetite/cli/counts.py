@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from bpetite._internal.arguments import on_command_line, shortened
 from bpetite._internal.integers import counted
-from bpetite._internal.progress import tell
 from bpetite._internal.types import Limits
 from bpetite.cli import shared
 from bpetite.cli.output import way_note
@@ -77,9 +76,9 @@ def _special_note(inputs: Sequence[Input], reading: Reading, training: Training)
 
 def tell_of_default(options: shared.Options) -> None:
     """Tell someone who chose no dialect which one to choose."""
-    if options.dialect is None and not options.quiet:
+    if options.dialect is None:
         what = "the dialect was bpetite, the default; for a new model, --dialect tiktoken is recommended"
-        tell(f"{what}: it keeps documents apart, and its ids are ranks")
+        options.progress.say(f"{what}: it keeps documents apart, and its ids are ranks")
 
 
 def load_counts(options: shared.Options, min_count: int = 1) -> Counts:

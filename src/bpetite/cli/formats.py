@@ -13,7 +13,6 @@ from typing import Any
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.json import naming
 from bpetite._internal.names import recorded
-from bpetite._internal.progress import tell
 from bpetite.cli.shared import add_choice, add_special_tokens, text_argument
 from bpetite.formats import loading
 from bpetite.formats.loading import ANY_FORMAT
@@ -65,10 +64,9 @@ def read_model(options: argparse.Namespace, path: str | None = None, *, must_agr
     path = options.models[0] if path is None else path
     found = loading.load(path, **lacking(options), must_agree=must_agree)
     tokenizer = Tokenizer._of_file(path, found)
-    if not options.quiet:
-        for assumption in tokenizer.assumptions:
-            if assumption != UNICODE_ASSUMPTION:  # True of every file: `inspect` shows it.
-                tell(f"{path}: note: {on_command_line(assumption)}")
+    for assumption in tokenizer.assumptions:
+        if assumption != UNICODE_ASSUMPTION:  # True of every file: `inspect` shows it.
+            options.progress.say(f"{path}: note: {on_command_line(assumption)}")
     return tokenizer
 
 

@@ -129,6 +129,10 @@ def table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[s
     ]
 
 
+TOKEN_SIZES = dict.fromkeys(("bytes_per_token", "characters_per_token", "tokens_per_word"), ".3f")
+"""The mean sizes of tokens, and how they are shown."""
+
+
 def numbers(rows: Mapping[str, Mapping[str, float]], formats: Mapping[str, str]) -> list[str]:
     """Return a table of named rows, with the numbers that have a format.
 

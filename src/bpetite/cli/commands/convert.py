@@ -17,7 +17,6 @@ from typing import Any
 from bpetite._internal.files import created
 from bpetite._internal.json import naming
 from bpetite._internal.names import is_folder_name, last_part
-from bpetite._internal.progress import tell
 from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
 from bpetite.formats import loading
@@ -97,9 +96,8 @@ def run(options: shared.Options) -> shared.Result:
         for original, path in (tokenizer._original, source), (again.original, target):
             checked.append(compared_with(original, tokenizer.vocabulary, tokenizer.encode, path))
     _write(tokenizer, target, kind, overwrite=options.force, **settings)
-    if not options.quiet:
-        for loss in losses(tokenizer.vocabulary, tokenizer._original, kind, to_folder=to_folder):
-            tell(f"{target}: {loss}")
+    for loss in losses(tokenizer.vocabulary, tokenizer._original, kind, to_folder=to_folder):
+        options.progress.say(f"{target}: {loss}")
     return {
         "from": _kind_of(tokenizer),
         "to": kind,

@@ -16,9 +16,8 @@ from bpetite.cli.formats import add_model, read_model
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
-    command.add_argument(
-        "--ids", action="extend", type=_id, nargs="*", metavar="N", help="ids (default: from stdin)"
-    )
+    ids = "ids (default: from stdin)"
+    command.add_argument("--ids", action="extend", type=_id, nargs="*", metavar="N", help=ids)
 
 
 def run(options: shared.Options) -> shared.Result:

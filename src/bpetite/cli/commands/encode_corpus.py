@@ -14,7 +14,6 @@ import shlex
 from functools import partial
 
 from bpetite._internal.integers import counted, number_with_unit
-from bpetite._internal.progress import tell
 from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.output import way_note
@@ -38,21 +37,15 @@ def declare(command: shared.Parser) -> None:
     shared.add_choice(command, "--format", ("npy", "bin", "megatron"), shards)
     ids = "type of the ids (default: uint16 if every id fits, else uint32, or int32 for megatron)"
     shared.add_choice(command, "--dtype", ("auto", "uint16", "uint32", "int32"), ids)
-    add(
-        "--shard-size",
-        default="100M",
-        metavar="TOKENS",
-        help="start a new shard after the document that reaches this many tokens (default: %(default)s)",
-    )
+    size = "start a new shard after the document that reaches this many tokens (default: %(default)s)"
+    add("--shard-size", default="100M", metavar="TOKENS", help=size)
     for flag, does in (("--prepend-special", "begins"), ("--append-special", "ends")):
         what = f"a special token that {does} every document"
         add(flag, type=shared.text_argument, metavar="TEXT", help=what)
-    add(
-        "--memory-limit",
-        metavar="SIZE",
-        help="the memory that this process may take, such as 1GB, at least about 300MB; fewer threads are "
-        "used if it is tight (default: no limit)",
+    memory = (
+        "the memory that this process may take, such as 1GB, at least about 300MB; fewer threads are used"
     )
+    add("--memory-limit", metavar="SIZE", help=f"{memory} if it is tight (default: no limit)")
     special = "special tokens in the text: ordinary text (the default), their ids (parse), or an error"
     shared.add_choice(command, "--special", ("text", "parse", "error"), special)
     shared.add_shared(command, "--num-threads", "--cluster")
@@ -74,9 +67,9 @@ def run(options: shared.Options) -> shared.Result:
         tokenizer = tokenizer.with_memory(CACHE)
     ends = [text for text in tokenizer.special_tokens if re.search(_ENDS, text, re.IGNORECASE)]
     is_divided = options.append_special or options.prepend_special or options.special == "parse"
-    if not is_divided and ends and not options.quiet:
+    if not is_divided and ends:
         end = f"--append-special {shlex.quote(ends[0])} ends each with one"
-        tell(f"bpetite encode-corpus: no token stands between documents in the shards; {end}")
+        options.progress.say(f"bpetite encode-corpus: no token stands between documents in the shards; {end}")
     limit = memory_bytes(options.memory_limit)
     if options.cluster is None:
         encode = partial(corpus.encode, num_threads=threads_within(limit, options.num_threads))
@@ -102,7 +95,9 @@ def run(options: shared.Options) -> shared.Result:
     }
     done = f"{counted(manifest.documents, 'document')}, {counted(manifest.tokens, 'token')}"
     options.progress.complete(f"encoding complete: {done}", written["bytes"])
-    if manifest.special_texts and not options.quiet:
+    if manifest.special_texts:
         texts = f"{manifest.special_texts:,}; --special parse gives them their ids"
-        tell(f"bpetite encode-corpus: special tokens in the documents that became ordinary text: {texts}")
+        options.progress.say(
+            f"bpetite encode-corpus: special tokens in the documents that became ordinary text: {texts}"
+        )
     return written

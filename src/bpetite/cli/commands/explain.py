@@ -23,12 +23,8 @@ from bpetite.training import Training
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
     shared.add_inputs(command, shared.INPUT_HELP)
-    command.add_argument(
-        "--merges",
-        required=True,
-        metavar="FILE",
-        help="your merges: a merges.txt, or a list of pairs, as JSON or as Python prints it",
-    )
+    merges = "your merges: a merges.txt, or a list of pairs, as JSON or as Python prints it"
+    command.add_argument("--merges", required=True, metavar="FILE", help=merges)
     shared.add_rules(command, dialect="cs336")
     shared.add_shared(command, "--num-threads")
     shared.add_reading(command)
@@ -40,18 +36,12 @@ def run(options: shared.Options) -> shared.Result:
         content = shared.utf8(options.merges, file.read())
     with naming(options.merges):
         merges = merges_in(content)
-    rules = Training(options.dialect, options.pattern, options.special_token).counting
+    rules = shared.chosen(options, "dialect", "pattern") | {"special_tokens": options.special_token}
     how = {**shared.reading_of(options).to_dict(), **shared.chosen(options, "num_threads", "progress")}
-    counts = Counts.from_files(options.input, **rules, **how)
+    counts = Counts.from_files(options.input, **Training(**rules).counting, **how)
+    rules |= {"pattern": counts.pattern, "texts": _texts(options, counts)}
     with naming(options.merges):
-        found = explain_difference(
-            counts,
-            merges,
-            dialect=options.dialect,
-            pattern=counts.pattern,
-            special_tokens=options.special_token,
-            texts=_texts(options, counts),
-        )
+        found = explain_difference(counts, merges, **rules)
     if options.json:
         return None if found is None else asdict(found)
     told = str(found or f"all {len(merges):,} merges are those of the dialect {options.dialect}")

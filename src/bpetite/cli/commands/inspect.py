@@ -39,12 +39,8 @@ _LONGER = 5
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_model(command)
-    command.add_argument(
-        "--token",
-        type=shared.text_argument,
-        metavar="TOKEN",
-        help="show how this token is built: its id, or its text",
-    )
+    built = "show how this token is built: its id, or its text"
+    command.add_argument("--token", type=shared.text_argument, metavar="TOKEN", help=built)
     command.set_defaults(quiet=True)  # the result includes the assumptions
 
 

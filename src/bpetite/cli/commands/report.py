@@ -19,9 +19,7 @@ from bpetite._internal.integers import counted
 from bpetite._internal.names import recorded
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_models
-from bpetite.cli.output import numbers
-
-_OF_SOURCE = ("bytes", "characters", "tokens", "bytes_per_token", "characters_per_token", "tokens_per_word")
+from bpetite.cli.output import TOKEN_SIZES, numbers
 
 
 def declare(command: shared.Parser) -> None:
@@ -44,16 +42,14 @@ def run(options: shared.Options) -> shared.Result:
         file.write(document(found))
     of_first = [row for row in found["rows"] if row["tokenizer"] == found["name"]]
     if options.json:
+        of_source = ("bytes", "characters", "tokens", *TOKEN_SIZES)
         return {
-            "sources": [
-                {"name": row["source"], **{name: row[name] for name in _OF_SOURCE}} for row in of_first
-            ],
+            "sources": [{"name": row["source"], **{of: row[of] for of in of_source}} for row in of_first],
             "unused_tokens": found["unused"],
             "compared": found["rows"] if len(models) > 1 else [],
             "sizes": found["curves"][0][1],
         }
-    shown = {"tokens": ",", "bytes_per_token": ".3f", "characters_per_token": ".3f", "tokens_per_word": ".3f"}
-    measured = numbers({row["source"]: row for row in of_first}, shown)
+    measured = numbers({row["source"]: row for row in of_first}, {"tokens": ",", **TOKEN_SIZES})
     return [*measured, f"{counted(found['unused'], 'token')} not used"]
 
 

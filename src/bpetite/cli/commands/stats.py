@@ -11,17 +11,9 @@ others.
 
 from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.output import numbers, way_note
+from bpetite.cli.output import TOKEN_SIZES, numbers, way_note
 
-_SHOWN = {
-    "documents": ",",
-    "bytes": ",",
-    "tokens": ",",
-    "bytes_per_token": ".3f",
-    "characters_per_token": ".3f",
-    "tokens_per_word": ".3f",
-    "vocabulary_used": ".1%",
-}
+_SHOWN = {"documents": ",", "bytes": ",", "tokens": ",", **TOKEN_SIZES, "vocabulary_used": ".1%"}
 """The numbers that the table shows, and how."""
 
 

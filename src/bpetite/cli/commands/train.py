@@ -29,12 +29,9 @@ def declare(command: shared.Parser) -> None:
     add("--max-token-length", type=shared.number, metavar="N", help="the maximum length of a token in bytes")
     machine = command.add_argument_group("threads and memory")
     shared.add_shared(machine, "--num-threads", "--memory-limit")
-    machine.add_argument(
-        "--training-memory",
-        metavar="SIZE",
-        help="stop if merging is expected to need more memory than this, such as 8GB, "
-        "and propose a --min-count that fits (default: only warn if the machine has less)",
-    )
+    stop = "stop if merging is expected to need more memory than this, such as 8GB, and propose a --min-count"
+    default = "(default: only warn if the machine has less)"
+    machine.add_argument("--training-memory", metavar="SIZE", help=f"{stop} that fits {default}")
     shared.add_reading(command)
 
 

@@ -9,7 +9,6 @@ examples:
 import contextlib
 import webbrowser
 
-from bpetite._internal.progress import tell
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_models
 from bpetite.cli.output import printed, write
@@ -37,8 +36,7 @@ def run(options: shared.Options) -> shared.Result:
         raise OSError(f"port {options.port} cannot be used: {error.strerror}; try another --port") from None
     with viewer:
         write(printed({"url": viewer.url} if options.json else [viewer.url]))
-        if not options.quiet:
-            tell("Served to this machine only; Ctrl-C ends it.")
+        options.progress.say("Served to this machine only; Ctrl-C ends it.")
         if not options.no_browser:
             webbrowser.open(viewer.url)
         with contextlib.suppress(KeyboardInterrupt):
