@@ -86,7 +86,7 @@ def test_a_library_that_cannot_read_the_model_says_why(tmp_path: Path) -> None:
 
 
 def test_a_figure_that_not_all_processes_have_is_left_out(tmp_path: Path) -> None:
-    taken = comparison._Taken(tmp_path, 1, Tokenizer.train(CORPUS, 300), 1)
+    taken = comparison._Taken(tmp_path, Tokenizer.train(CORPUS, 300), 1)
     ours = Library("bpetite", (libraries.bpetite_texts,))
     figures = {"first": 2.0, "decoding": 1.0, "loading": 1.0}
     taken.figures[ours] = {"one": [figures | {"later": 1.0}, figures | {"first": 4.0}], "two": [figures]}

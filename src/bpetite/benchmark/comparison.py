@@ -92,12 +92,12 @@ def benchmark(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "texts").write_bytes(pickle.dumps(list(texts)))
-        kind = prepared(tokenizer, path, lacking, folder)
+        kind = prepared(tokenizer, path, lacking, folder, threads)
         right = [library for named in (OWN.get(kind), OURS) for library in installed if library.name == named]
         order = list(dict.fromkeys([*right[:1], *installed]))
         runs = [(library, interface) for library in order for interface in library.interfaces]
         size = sum(len(text.encode()) for text in texts)
-        taken = _Taken(folder, threads, tokenizer, MOST_SECONDS + size / 1e6)
+        taken = _Taken(folder, tokenizer, MOST_SECONDS + size / 1e6)
         for done, (library, interface) in enumerate(runs * rounds):
             taken.run(library, interface.__name__)
             progress("timing", (done + 1) * size, len(runs) * rounds * size)
@@ -122,11 +122,13 @@ def version_of(library: Library) -> str | None:
     return next((one.version for one in found), None)
 
 
-def prepared(tokenizer: Tokenizer, path: str, lacking: Mapping[str, Any], folder: Path) -> str:
+def prepared(tokenizer: Tokenizer, path: str, lacking: Mapping[str, Any], folder: Path, threads: int) -> str:
     """Write a model for `libraries.Model`, in every format in which it can be written; return its own."""
     original = tokenizer._original
     kind = OURS if original is None else original.kind
     facts = {
+        "folder": str(folder),
+        "threads": threads,
         "path": os.path.abspath(path),
         "kind": kind,
         "lacking": dict(lacking),
@@ -153,9 +155,8 @@ def prepared(tokenizer: Tokenizer, path: str, lacking: Mapping[str, Any], folder
 class _Taken:
     """What the processes of one model took, by library and interface. The ids of the first are right."""
 
-    def __init__(self, folder: Path, threads: int, tokenizer: Tokenizer, most_seconds: float) -> None:
-        self.folder, self.threads, self.tokenizer = folder, threads, tokenizer
-        self.most_seconds = most_seconds
+    def __init__(self, folder: Path, tokenizer: Tokenizer, most_seconds: float) -> None:
+        self.folder, self.tokenizer, self.most_seconds = folder, tokenizer, most_seconds
         self.figures: dict[Library, dict[str, list[dict[str, Any]]]] = {}
         self.reasons: dict[Library, str] = {}
         self.own_library = ""
@@ -163,10 +164,8 @@ class _Taken:
 
     def run(self, library: Library, interface: str) -> None:
         """Run an interface of a library, and compare its ids."""
-        ids = self.folder / "ids"
-        task = {"interface": interface, "path": library.path, "folder": str(self.folder), "ids": str(ids)}
-        arguments = json.dumps(task | {"threads": self.threads})
-        command = [sys.executable, "-m", "bpetite.benchmark.process", arguments]
+        command = [sys.executable, "-m", "bpetite.benchmark.process", str(self.folder), interface]
+        command += [library.path] if library.path else []
         try:
             ended = subprocess.run(command, capture_output=True, check=False, timeout=self.most_seconds)
         except subprocess.TimeoutExpired:
@@ -176,7 +175,7 @@ class _Taken:
             said = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
             self.reasons[library] = said or f"it ended with exit code {ended.returncode}"
             return
-        found = numpy.fromfile(ids, numpy.uint32)
+        found = numpy.fromfile(self.folder / "ids", numpy.uint32)
         if not self.own_library:
             self.own_library, self.right = library.name, found
         if different := self.difference(found):

@@ -1,6 +1,6 @@
 """A library, a model and texts → figures: the process that is started for each.
 
-    python -m bpetite.benchmark.process '{"interface": "bpetite_texts", ...}'
+    python -m bpetite.benchmark.process FOLDER INTERFACE [FOLDER_OF_THE_LIBRARY]
 
 The texts are in memory and numpy, which most libraries need, is imported before the clock starts. Nothing
 else is imported that the library does not need, and the first pass is that of a new process. A single
@@ -34,7 +34,7 @@ DECODED = 500_000
 TURNS = 7
 
 
-def figures(encoder: Encoder, texts: list[str], clock: Callable[[], float], ids: str) -> dict[str, float]:
+def figures(encoder: Encoder, texts: list[str], clock: Callable[[], float], ids: Path) -> dict[str, float]:
     """Return what encoding and decoding takes, in seconds and bytes; write the ids into a file."""
     given = encoder.given(texts)
     found = {}
@@ -101,23 +101,21 @@ def _peak() -> float | None:
 
 def main() -> None:
     """Load one model in one library, measure, and print the figures."""
-    task = json.loads(sys.argv[1])
-    if task["path"]:
-        sys.path.insert(0, task["path"])
-    threads = task["threads"]
+    folder, interface, *places = sys.argv[1:]
+    sys.path[:0] = places
+    model = Model(**json.loads(Path(folder, "facts.json").read_bytes()))
+    threads = model.threads
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     os.environ["RAYON_NUM_THREADS"] = str(threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
-    folder = Path(task["folder"])
-    with open(folder / "texts", "rb") as file:
+    with open(Path(folder, "texts"), "rb") as file:
         texts = pickle.load(file)
-    model = Model(folder=task["folder"], threads=threads, **json.loads((folder / "facts.json").read_bytes()))
-    load = partial(getattr(libraries, task["interface"]), model)
+    load = partial(getattr(libraries, interface), model)
     clock = time.process_time if threads == 1 else time.perf_counter
     try:
         loading, encoder = timed(time.perf_counter, load)
-        found = figures(encoder, texts, clock, task["ids"])
+        found = figures(encoder, texts, clock, Path(folder, "ids"))
     except SystemExit:
         raise
     except BaseException as error:  # also a panic, which is no Exception
