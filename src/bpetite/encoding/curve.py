@@ -8,6 +8,8 @@ uses of each merge that builds it:
                             without its last merge there are 10 tokens more, without the last two 20, ...
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate

@@ -4,6 +4,8 @@
 text.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import pairwise
 

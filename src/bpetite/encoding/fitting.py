@@ -5,6 +5,8 @@ there, so each part is counted once. Between two such places every length is tri
 because a longer text may have fewer tokens ("hell" may be two tokens, and "hello" one).
 """
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence

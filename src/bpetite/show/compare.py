@@ -1,5 +1,7 @@
 """A text and tokenizers in, the tokens of each out, one below the other, to compare."""
 
+from __future__ import annotations
+
 import html
 from collections.abc import Mapping
 from typing import Any

@@ -3,6 +3,8 @@
 The engine trains on the corpus; at the first difference, all pairs are counted again.
 """
 
+from __future__ import annotations
+
 import ast
 import json
 from collections import Counter
