@@ -28,13 +28,8 @@ from bpetite.patterns import pattern_name
 from bpetite.tokenizer import Tokenizer
 
 OURS = "bpetite"
-OWN = {
-    "tiktoken": "tiktoken",
-    "huggingface": "tokenizers",
-    "gpt2": "tokenizers",
-    "sentencepiece": "sentencepiece",
-}
-"""By the format of a model's files: the library whose ids are right."""
+OWN = {"huggingface": "tokenizers", "gpt2": "tokenizers"}
+"""By the format of a model's files: the library whose ids are right, if it has another name."""
 MOST_SECONDS = 60
 """A process that takes longer, and a second more for each megabyte, is ended."""
 TOOK_TOO_LONG = "it took more than"
@@ -93,7 +88,9 @@ def benchmark(
         folder = Path(name)
         (folder / "texts").write_bytes(pickle.dumps(list(texts)))
         kind = prepared(tokenizer, path, lacking, folder, threads)
-        right = [library for named in (OWN.get(kind), OURS) for library in installed if library.name == named]
+        right = [
+            library for named in (OWN.get(kind, kind), OURS) for library in installed if library.name == named
+        ]
         order = list(dict.fromkeys([*right[:1], *installed]))
         runs = [(library, interface) for library in order for interface in library.interfaces]
         size = sum(len(text.encode()) for text in texts)

@@ -13,7 +13,7 @@ from typing import Any
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.json import naming
 from bpetite._internal.names import recorded
-from bpetite.cli.shared import add_choice, add_special_tokens, text_argument
+from bpetite.cli.shared import add_choice, add_special_tokens, chosen, text_argument
 from bpetite.formats import loading
 from bpetite.formats.loading import ANY_FORMAT
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION
@@ -49,11 +49,7 @@ def add_what_files_lack(command: argparse.ArgumentParser) -> None:
 
 def lacking(options: argparse.Namespace) -> dict[str, Any]:
     """Return what is given for files that lack it, as keywords of `Tokenizer.load`."""
-    return {
-        "pattern": options.pattern,
-        "special_tokens": _special_tokens(options),
-        "missing": options.missing,
-    }
+    return {**chosen(options, "pattern", "missing"), "special_tokens": _special_tokens(options)}
 
 
 def read_model(options: argparse.Namespace, path: str | None = None, *, must_agree: bool = True) -> Tokenizer:

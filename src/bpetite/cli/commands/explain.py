@@ -13,7 +13,6 @@ from bpetite._internal.json import naming
 from bpetite._internal.progress import folded
 from bpetite.cli import shared
 from bpetite.counts import Counts
-from bpetite.reading.documents import read_batches
 from bpetite.reading.sources import find_inputs
 from bpetite.show.difference import explain_difference, merges_in
 from bpetite.show.mistakes import LARGEST_TRIED
@@ -48,11 +47,10 @@ def run(options: shared.Options) -> shared.Result:
     return [folded(told, sys.stdout)]
 
 
-def _texts(options: shared.Options, counts: Counts) -> list[str | bytes]:
+def _texts(options: shared.Options, counts: Counts) -> list[str]:
     """Read the inputs again, if they are small files without weights: mistakes are tried on them."""
     inputs = find_inputs(options.input)
     again = all(found.size() and found.weight == 1 for found in inputs)
     if not again or counts.bytes > LARGEST_TRIED:
         return []
-    reading = shared.reading_of(options)
-    return [text for found in inputs for batch in read_batches(found, reading) for text in batch.texts]
+    return list(shared.documents_of(options))

@@ -99,9 +99,8 @@ def _kinds(vocabulary: Vocabulary) -> dict[str, int]:
         "bytes": len(ones),
         "merged": len(set(vocabulary.merge_ids) - ones - set(vocabulary.provisional)),
         "special": len(vocabulary.special_tokens),
-        "only decoded": len(vocabulary.decode_only),
     }
-    return {kind: number for kind, number in kinds.items() if number or kind != "only decoded"}
+    return kinds | ({"only decoded": len(vocabulary.decode_only)} if vocabulary.decode_only else {})
 
 
 def _token(explainer: Explainer, token_id: int) -> dict[str, Any]:
@@ -132,10 +131,10 @@ def _text(facts: dict[str, Any]) -> list[str]:
         ("trained with", _named(facts["trained_with"])),
     ]
     longest = [(str(one["id"]), str(one["length"]), _quoted(one)) for one in facts["longest_tokens"]]
-    merges = [
-        (str(one["rank"]), str(one["made"]["id"]), _pair(one))
-        for one in facts["first_merges"] + facts["last_merges"]
-    ]
+    merges = []
+    for one in facts["first_merges"] + facts["last_merges"]:
+        left, right = _quoted(one["left"], _IN_PAIRS), _quoted(one["right"], _IN_PAIRS)
+        merges.append((str(one["rank"]), str(one["made"]["id"]), f"{left} + {right}"))
     return [
         *described([(f"  {name}", fact) for name, fact in said if fact]),
         *("", "Longest tokens", *table([("id", "bytes", "token"), *longest], left=[2])),
@@ -157,10 +156,6 @@ def _some(values: dict[str, object]) -> str:
 def _quoted(token: dict[str, Any], most: int = _WIDEST) -> str:
     """Quote a token, so that its spaces are visible."""
     return json.dumps(_cut(token["shown"], most), ensure_ascii=False)
-
-
-def _pair(merge: dict[str, Any]) -> str:
-    return f"{_quoted(merge['left'], _IN_PAIRS)} + {_quoted(merge['right'], _IN_PAIRS)}"
 
 
 def _cut(text: str, most: int = _WIDEST, more: str = "") -> str:

@@ -24,9 +24,12 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str,
     """
     name, tokenizer = next(iter(models.items()))
     vocabulary = tokenizer.vocabulary
-    uses = [{i: count for i, count in enumerate(of_ids.tolist()) if count} for of_ids in tallied.uses]
-    by_use = sorted(uses[0].items(), key=lambda item: -item[1])
-    never = [(tokenizer.token_bytes(i), i) for i in unused(tokenizer, uses[0])]
+    uses = {
+        of: {i: count for i, count in enumerate(of_ids.tolist()) if count}
+        for of, of_ids in zip(models, tallied.uses, strict=True)
+    }
+    by_use = sorted(uses[name].items(), key=lambda item: -item[1])
+    never = [(tokenizer.token_bytes(i), i) for i in unused(tokenizer, uses[name])]
     longest = sorted(never, key=lambda token: (-len(token[0]), token[1]))
     return {
         "name": name,
@@ -39,18 +42,14 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str,
         ],
         "rows": rows_of(models, tallied),
         "vocab_sizes": [model.vocab_size for model in models.values()],
-        "curves": [
-            (of_name, _curve(model, of_model, tallied))
-            for (of_name, model), of_model in zip(models.items(), uses, strict=True)
-        ],
+        "curves": [(of, _curve(models[of], used, tallied)) for of, used in uses.items()],
         "frequencies": [
-            (of_name, spread([*enumerate(sorted(of_model.values(), reverse=True), 1)]))
-            for of_name, of_model in zip(models, uses, strict=True)
+            (of, spread([*enumerate(sorted(used.values(), reverse=True), 1)])) for of, used in uses.items()
         ],
-        "lengths": lengths(tokenizer, uses[0]),
+        "lengths": lengths(tokenizer, uses[name]),
         "most_used": [(drawn(tokenizer.token_bytes(i)), i, count) for i, count in by_use[:_MOST_USED_SHOWN]],
         "unused": len(never),
-        "unused_by_rank": unused_by_rank(vocabulary, uses[0]),
+        "unused_by_rank": unused_by_rank(vocabulary, uses[name]),
         "unused_shown": [(drawn(token), i) for token, i in longest[:_UNUSED_SHOWN]],
     }
 
