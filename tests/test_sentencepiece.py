@@ -29,7 +29,7 @@ from bpetite.encoding.explain import Explainer
 from bpetite.formats.sentencepiece import parse, replaced_texts
 from bpetite.formats.shared import peers
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
-from bpetite.formats.shared.pieces import Pieces, vocabulary_of_pieces
+from bpetite.formats.shared.pairs import Pieces, vocabulary_of_pieces
 from bpetite.show.viewer.report import lengths, unused
 from known_characters import is_known
 from test_loading import gguf_file, numbers_field, string_field, strings_field, text_value

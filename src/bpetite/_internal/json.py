@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar, get_origin, get_type_hints
 
@@ -58,13 +58,7 @@ def written(value: object, *, ascii_only: bool = False) -> str:
     >>> written({"y": None, "x": ["é", True, 2]})
     '{"x":["é",true,2],"y":null}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=ascii_only, default=_as_json)
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{value!r:.80} cannot be written as JSON")
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=ascii_only, default=dict)
 
 
 def refuse(path: Path, what: str) -> NoReturn:

@@ -18,10 +18,9 @@ from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats import huggingface_steps as steps
 from bpetite.formats.huggingface_steps import steps_of, types_of
+from bpetite.formats.shared import pairs
 from bpetite.formats.shared.configuration import CONFIGURATION, SPECIAL_TOKENS, roles_in
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, Original, check_merges_bytes
-from bpetite.formats.shared.pairs import check_ids, has_part, packed_merges, vocabulary_of_pairs
-from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.formats.shared.printable import printable_or_text, printed_ids, printed_merges, to_printable
 from bpetite.normalization import Step, normalizing, steps_in
 from bpetite.patterns import PATTERNS
@@ -70,7 +69,9 @@ class _Reader:
         self._document = document
         self._model = _model(document.get("model"))
         self._unknown_text: str | None = self._model.get("unk_token")
-        self._ids = _ids(self._model)
+        self._ids: dict[str, int] = typed(self._model.get("vocab"), dict, "model.vocab")
+        if not isinstance(self._model.get("merges"), bytes):  # otherwise the engine has checked the ids, too
+            pairs.check_ids(self._ids, "model.vocab: ")
         self._added = typed(document.get("added_tokens") or [], list, "added_tokens")
         self._specials, self._not_special = _special_ids(self._added, self._ids)
         self._decoder = steps_of(document.get("decoder"), "decoders")
@@ -109,7 +110,7 @@ class _Reader:
         cuts = not normalization and not any("single_word" in names for names in token_flags.values())
         cut_out = apart & self._ids.keys() if cuts else set()
         never_met = {text for text in cut_out if text.isascii() and " " not in text}
-        vocabulary = vocabulary_of_pairs(
+        vocabulary = pairs.vocabulary_of_pairs(
             {text: token_id for text, token_id in self._ids.items() if text not in apart},
             merges,
             special_tokens=self._specials,
@@ -137,7 +138,7 @@ class _Reader:
         marks, never_met = steps.special_pieces(
             {text: flags.get(text, ()) for text in self._specials}, before["normalization"], has_marks
         )
-        byte_names = BYTE_NAMES if falls_back else {}
+        byte_names = pairs.BYTE_NAMES if falls_back else {}
         byte_ids = {
             byte: self._ids[name]
             for name, byte in byte_names.items()
@@ -147,8 +148,8 @@ class _Reader:
         apart |= byte_names.keys()
         ids = {text: token_id for text, token_id in self._ids.items() if text not in apart}
         merges = self._merges()
-        vocabulary = vocabulary_of_pieces(
-            Pieces(ids, byte_ids, has_marks, self._specials, frozenset(never_met)),
+        vocabulary = pairs.vocabulary_of_pieces(
+            pairs.Pieces(ids, byte_ids, has_marks, self._specials, frozenset(never_met)),
             merges,
             token_flags=flags,
             added_tokens=self._not_special,
@@ -163,14 +164,14 @@ class _Reader:
         merges = self._model.get("merges")
         if isinstance(merges, bytes):
             return merges
-        return packed_merges(typed(merges, list, "model.merges"), "model.merges")
+        return pairs.packed_merges(typed(merges, list, "model.merges"), "model.merges")
 
     def _unknown(self, merges: bytes) -> tuple[int, bool] | None:
         """Return the id of what has no token, and whether it stands once for successive ones."""
         text = self._unknown_text
         if text is None or text not in self._ids:
             return None
-        if has_part(merges, text):
+        if pairs.has_part(merges, text):
             raise ValueError(
                 f"model.unk_token is {text!r:.80}, which is a part of merges: it would be merged"
             )
@@ -234,15 +235,6 @@ def _model(value: object) -> Json:
     if model.get("unk_token") is not None:
         typed(model["unk_token"], str, "model.unk_token")
     return model
-
-
-def _ids(model: Json) -> dict[str, int]:
-    """Return the ids of the model's tokens by spelling."""
-    ids: dict[str, int] = typed(model.get("vocab"), dict, "model.vocab")
-    if isinstance(model.get("merges"), bytes):  # The engine has checked the ids, too.
-        return ids
-    check_ids(ids, "model.vocab: ")
-    return ids
 
 
 def _special_ids(added: list[Any], ids: Mapping[str, int]) -> tuple[dict[str, int], set[str]]:

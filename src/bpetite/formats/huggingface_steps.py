@@ -106,18 +106,13 @@ def expressions_of(step: Json, place: str) -> list[str]:
     if kind == "Punctuation":
         return [_cutting(_PUNCTUATION, str(step.get("behavior", "Isolated")), place, invert=False)]
     if kind == "Split":
-        return [_split(step, place)]
+        expression = _expression(step, place, cuts=step.get("behavior") == "Isolated")
+        return [_cutting(expression, str(step.get("behavior")), place, invert=flag(step, place, "invert"))]
     if kind == "FixedLength" and type(length := step.get("length")) is int and 0 < length < 1000:
         return [rf"[\s\S]{{1,{length}}}"]
     if kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "CharDelimiterSplit"):
         raise ValueError(f"{place}: {kind} drops the text that it splits at; decoding cannot restore it")
     raise ValueError(f"{place}: {kind!r:.80} is not supported; Split, Digits, Punctuation and ByteLevel are")
-
-
-def _split(step: Json, place: str) -> str:
-    behavior = step.get("behavior")
-    expression = _expression(step, place, cuts=behavior == "Isolated")
-    return _cutting(expression, str(behavior), place, invert=flag(step, place, "invert"))
 
 
 def _expression(step: Json, place: str, *, cuts: bool = False) -> str:

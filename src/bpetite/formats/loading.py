@@ -357,9 +357,8 @@ def _of_object(tokenizer: Any) -> Imported:
 
 
 def _of_tiktoken(encoding: Any) -> Imported:
-    ranks: dict[bytes, int] = encoding._mergeable_ranks
-    in_order = sorted(ranks.items(), key=lambda item: item[1])
     with naming(f"tiktoken's {encoding.name}"):
-        arrays = Arrays.of({rank: token for token, rank in in_order})
+        ranks = sorted((rank, token) for token, rank in encoding._mergeable_ranks.items())
+        arrays = Arrays.of(dict(ranks))
         vocabulary = tiktoken.vocabulary_of_ranks(arrays, encoding._pat_str, encoding._special_tokens)
     return Imported(vocabulary)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from bpetite._internal.lazy import numpy as np
 from bpetite.formats.shared.configuration import Configuration, NamedToken
 from bpetite.formats.shared.imported import Imported, of_beside, parsed_unlike
-from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
+from bpetite.formats.shared.pairs import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.normalization import Step, normalizing
 from bpetite.vocabulary import MARK
 
