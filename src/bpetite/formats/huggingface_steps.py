@@ -1,6 +1,8 @@
 """`pre_tokenizer` and `normalizer` of a `tokenizer.json` in, a pattern and a normalization out, and back.
 
-A step that loses text, or cuts it in a way that cannot be reproduced exactly, is refused with the reason.
+A step that loses text, or cuts it in a way that cannot be reproduced exactly, is refused with the reason. Of
+files whose merges begin with characters, the `decoder` is read, too: they replace spaces by U+2581, in a
+normalizer or in `Metaspace`; here, these remain spaces.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The result of reading another library's file: a vocabulary, the assumptions, and the file."""
+"""The result of reading another library's file: a vocabulary, the assumptions, and the file; and what a
+format cannot hold of a tokenizer: an error where ids would change, and a sentence where they would not.
+"""
 
 from __future__ import annotations
 

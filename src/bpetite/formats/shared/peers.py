@@ -54,7 +54,12 @@ def peer_of(original: Original, vocabulary: Vocabulary) -> Peer | None:
     if original.kind == "tekken":
         return Peer("tiktoken", _tekken_encode(original.content, vocabulary), vocabulary.special_tokens)
     if original.kind == "sentencepiece":
-        return _sentencepiece(original.content, vocabulary)
+        import sentencepiece
+
+        model = sentencepiece.SentencePieceProcessor(model_proto=original.content)
+        # It finds pieces that a user defined, but no control symbols.
+        specials = set(vocabulary.special_tokens) - set(vocabulary.added_tokens)
+        return Peer("sentencepiece", model.encode, specials)
     if original.kind not in ("huggingface", "gpt2"):
         return None
     library = tokenizers_library()
@@ -70,24 +75,13 @@ def peer_of(original: Original, vocabulary: Vocabulary) -> Peer | None:
     return Peer("tokenizers", lambda text: peer.encode(text, add_special_tokens=False).ids)
 
 
-def _sentencepiece(content: bytes, vocabulary: Vocabulary) -> Peer:
-    """Load a model into sentencepiece, which finds pieces that a user defined, but no control symbols."""
-    import sentencepiece
-
-    model = sentencepiece.SentencePieceProcessor(model_proto=content)
-    return Peer("sentencepiece", model.encode, set(vocabulary.special_tokens) - set(vocabulary.added_tokens))
-
-
 def _tekken_encode(content: bytes, vocabulary: Vocabulary) -> Encodes:
     """Load ranks into tiktoken, as mistral_common does."""
-    import tiktoken
-
     document = json.loads(content)
     first = document["config"]["default_num_special_tokens"]
     entries = document["vocab"][: document["config"]["default_vocab_size"] - first]
     ranks = {base64.b64decode(entry["token_bytes"]): first + entry["rank"] for entry in entries}
-    how: dict[str, Any] = {"pat_str": vocabulary.pattern, "mergeable_ranks": ranks, "special_tokens": {}}
-    return tiktoken.Encoding("tekken", **how).encode_ordinary
+    return made_encoding("tekken", vocabulary, ranks).encode_ordinary
 
 
 def _tiktoken_encode(content: bytes, vocabulary: Vocabulary) -> Encodes:
