@@ -3,8 +3,6 @@
 Equal vocabularies have equal artifacts, byte for byte.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

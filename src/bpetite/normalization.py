@@ -1,7 +1,5 @@
 """A vocabulary's normalization: a name, or steps with arguments → what the engine takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 

@@ -4,8 +4,6 @@ A pattern is written in the syntax of the `regex` module. Each match, from left 
 the text between two matches, so that no text is lost.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Checks the types of arguments, and words messages that name them, for Python and for the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

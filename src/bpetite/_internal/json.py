@@ -1,7 +1,5 @@
 """Reads and writes JSON objects strictly: duplicate keys, NaN and the like are refused."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

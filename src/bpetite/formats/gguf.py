@@ -4,8 +4,6 @@ Only the metadata is read, not the weights. The file has no pattern, only a name
 the patterns of these names are defined here.
 """
 
-from __future__ import annotations
-
 import mmap
 import struct
 from collections import Counter

@@ -3,8 +3,6 @@
 Both files spell bytes by printable characters (`formats/shared/printable.py`).
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

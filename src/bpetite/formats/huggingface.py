@@ -4,8 +4,6 @@ What can be reproduced exactly is read, anything else refused with its reason. T
 file's tokenizer gives with `add_special_tokens=False`: templates that put tokens around a text are left out.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

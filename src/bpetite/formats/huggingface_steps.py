@@ -5,8 +5,6 @@ files whose merges begin with characters, the `decoder` is read, too: they repla
 normalizer or in `Metaspace`; here, these remain spaces.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress

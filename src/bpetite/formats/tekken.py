@@ -4,8 +4,6 @@ A token's id is its rank plus the number of special tokens, which come first. Th
 the vocabulary has; the surplus is unused.
 """
 
-from __future__ import annotations
-
 import binascii
 from collections.abc import Iterator
 from typing import Any

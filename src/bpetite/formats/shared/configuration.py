@@ -4,8 +4,6 @@
 texts are tokens of their own, as transformers reads them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,6 @@
 """Two encoders in, an error out unless they agree: the texts on which every export is compared with its
 vocabulary."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import TypeAlias

@@ -2,14 +2,12 @@
 format cannot hold of a tokenizer: an error where ids would change, and a sentence where they would not.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.arguments import worded
@@ -65,7 +63,7 @@ class Original:
         own = {_ending(next(iter(self.files)))} | ({".json"} if self.kind == "huggingface" else set())
         return (self.is_folder or self.kind == "huggingface") and _ending(path) not in own
 
-    def with_content(self, content: bytes) -> Original:
+    def with_content(self, content: bytes) -> Self:
         """Return the files of a changed tokenizer: those that configure it stay, other copies go."""
         first, *others = self.files
         kept = {name: self.files[name] for name in others if re.fullmatch(_CONFIGURING, name)}
@@ -119,7 +117,7 @@ class Imported:
             return [*self.said]
         return [*self.said, *lacking_bytes(self.vocabulary), UNICODE_ASSUMPTION]
 
-    def dropping(self) -> Imported:
+    def dropping(self) -> Self:
         """Return a copy that does what its library does with missing bytes."""
         if not lacking_bytes(self.vocabulary) or self.vocabulary.unknown is not None:
             return self  # Nothing is missing, or there is a token for it.
@@ -129,7 +127,7 @@ class Imported:
             )
         return replace(self, vocabulary=replace(self.vocabulary, drops_missing=True))
 
-    def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Imported:
+    def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Self:
         """Return a copy with the files that it was read from."""
         kept = {os.path.basename(path): content for path, content in files.items()}
         return replace(self, original=Original(kind, kept, self.extras))

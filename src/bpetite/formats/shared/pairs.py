@@ -3,8 +3,6 @@
 The engine computes everything: some files list every way to cut each token in two, half a million in all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, groupby, islice

@@ -1,7 +1,5 @@
 """Files in, encoders of their own libraries out, and whether they give the same ids."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Collection, Iterable

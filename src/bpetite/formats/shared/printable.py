@@ -4,8 +4,6 @@
 other 68.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from bpetite._internal.types import BytesPair

@@ -4,8 +4,6 @@ the name of a model in, the file that holds its tokenizer out.
 The hashes of OpenAI's files, and the encodings of its models, are those of tiktoken itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
