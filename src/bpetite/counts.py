@@ -315,22 +315,19 @@ class Counts:
         limit = self._table.memory_limit
         if limit is not None:  # Sorting takes as much again.
             self._leave_memory(limit // 2)
-        with counts_file.write_counts(path, self._file_rules(self._read(), self.total), overwrite) as add:
-            self._table.visit_sorted(add, num_threads=num_threads)
-
-    def _file_rules(self, read: Tally, total: int) -> counts_file.Rules:
-        """Return what a file says of its counts, with so much read and so many pretokens in all."""
-        return counts_file.Rules(
+        rules = counts_file.Rules(
             pattern=self.pattern,
             boundaries=list(self.boundaries),
             unmatched_text=self.unmatched_text,
-            total=total,
+            total=self.total,
             scale=self.scale,
             weights=self.weights,
             dialect={} if self.dialect is None else self.dialect.to_dict(),
             special_tokens=list(self.special_tokens or ()),
-            **vars(read),
+            **vars(self._read()),
         )
+        with counts_file.write_counts(path, rules, overwrite) as add:
+            self._table.visit_sorted(add, num_threads=num_threads)
 
     def _read(self) -> Tally:
         return self.beside + Tally(self._table.documents, self._table.bytes)

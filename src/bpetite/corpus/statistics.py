@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -219,14 +218,16 @@ def _measured(
     progress: Progress | bool | None = None,
 ) -> Iterator[tuple[str, Batch, list[Any]]]:
     """Yield the name of the source of each batch, the batch, and what each tokenizer makes of it."""
-    options = {"special": special, "num_threads": num_threads}
+
+    def make(texts: Sequence[Any]) -> list[Any]:
+        return [measure(tok, texts, special=special, num_threads=num_threads) for tok in tokenizers]
+
     reading = replace(reading or Reading(), cut=cutter_for(tokenizers))
     threads = threads_of(num_threads)
     size, read, documents = sum(map(size_of, sources.values())), 0, 0
     with shown(progress) as report:
         for name, inputs in sources.items():
             for source, batch, more in read_all(inputs, reading, threads):
-                make = partial(_each, tokenizers, measure, options)
                 with naming_invalid(source, batch, reading, make):
                     made = make(batch.texts)
                 yield name, batch, made
@@ -235,15 +236,6 @@ def _measured(
                 if report is not None and (more or batch.texts):
                     report("encoding", read, size)
                     report("documents", documents, 0)
-
-
-def _each(
-    tokenizers: Sequence[Tokenizer],
-    measure: Callable[..., Any],
-    options: dict[str, Any],
-    texts: Sequence[Any],
-) -> list[Any]:
-    return [measure(tokenizer, texts, **options) for tokenizer in tokenizers]
 
 
 class _Sums:

@@ -68,12 +68,10 @@ def room_within(limit: int | None, num_threads: int | None) -> Limits:
 
     A limit that cannot be met is a `ValueError`, which names the smallest one that can.
     """
-    set_limit(limit)
-    if limit is None:
-        return {"memory_limit": None, "num_threads": num_threads}
     least = _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS)
-    room = _left(limit, _BESIDE, least, "counted")
-    threads = _threads(num_threads, room // 2 // _OF_THREAD)
+    room, threads = _divided(limit, num_threads, _BESIDE, least, 2 * _OF_THREAD, "counted")
+    if room is None or threads is None:
+        return {"memory_limit": None, "num_threads": num_threads}
     # The table stays within its part while each thread doubles a shard of it.
     table = (room - threads * _OF_THREAD) * 2 * _SHARDS // (2 * _SHARDS + min(threads, _SHARDS))
     return {"memory_limit": table, "num_threads": threads}
@@ -84,29 +82,28 @@ def threads_within(limit: int | None, num_threads: int | None) -> int | None:
 
     A limit that cannot be met is a `ValueError`, which names the smallest one that can.
     """
-    set_limit(limit)
-    if limit is None:
-        return num_threads
-    room = _left(limit, _BESIDE + _CACHES, _OF_ENCODING, "encoded")
-    return _threads(num_threads, room // _OF_ENCODING)
+    beside = _BESIDE + _CACHES
+    return _divided(limit, num_threads, beside, _OF_ENCODING, _OF_ENCODING, "encoded")[1]
 
 
-def _threads(num_threads: int | None, most: int) -> int:
+def _divided(
+    limit: int | None, num_threads: int | None, beside: int, least: int, of_thread: int, done: str
+) -> tuple[int | None, int | None]:
+    """Set a limit; return what it leaves, which must be some least, and the number of threads."""
     from bpetite.reading.threads import threads_of
 
-    return max(1, min(threads_of(num_threads), most))
-
-
-def _left(limit: int, beside: int, least: int, done: str) -> int:
-    """Return what is left of a limit; refuse one that leaves less than the least."""
+    set_limit(limit)
+    if limit is None:
+        return None, num_threads
     used = _in_use_before()
-    if limit - used - beside < least:
+    room = limit - used - beside
+    if room < least:
         raise ValueError(
             f"a memory limit of {limit:,} bytes is too small: before anything is {done}, this process takes "
             f"{megabytes(used)}MB; the smallest limit that works is "
             f"{megabytes(used + beside + least + _VARIES)}MB"
         )
-    return limit - used - beside
+    return room, max(1, min(threads_of(num_threads), room // of_thread))
 
 
 def _in_use_before() -> int:
