@@ -38,8 +38,8 @@ Fields = dict[int, Any]
 
 
 def may_begin(content: bytes) -> bool:
-    """Whether bytes begin like such a message: with a piece and its text, in most files, or with settings."""
-    return re.match(rb"(?s)\n[^\n].?\n|[\x12\x1a]", content) is not None
+    """Whether bytes begin like such a message: with a piece, in most files, or with settings."""
+    return re.match(rb"(?s)\n[^\n].?[\n\x15\x18]|[\x12\x1a]", content) is not None
 
 
 class Piece(NamedTuple):
