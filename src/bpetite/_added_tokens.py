@@ -14,8 +14,6 @@ A text may have parts, each with what is done with special tokens in it. A speci
 seam is no token, and hides none; all else is found as in a text without seams.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate

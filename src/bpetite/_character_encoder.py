@@ -4,8 +4,6 @@ This is the specification. The engine merges bytes: there, the first merges join
 and the tests check that the result is the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Decoding: from ids to text. This is the specification."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 

@@ -3,8 +3,6 @@
 This is the specification: the engine must give the same ids, and the tests check that it does.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ were added later stay as they are. Python's tables are newer, so those character
 all others Unicode guarantees the same result in every version. Lower case is that of Unicode 17.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 This is the specification. The default pattern is compiled on import, any other pattern at its first use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

@@ -9,8 +9,6 @@
 This is the specification: the engine must give the same result, and the tests check that it does.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ pyarrow takes a column over from its library, checks it, and brings its texts in
 No Python object is made for a row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise

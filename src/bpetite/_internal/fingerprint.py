@@ -1,7 +1,5 @@
 """The fingerprint: a SHA-256 hash of everything that decides ids, written as JSON."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Checks the integers that are passed to public functions, reads sizes such as `2GB`, and writes counts."""
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

@@ -3,8 +3,6 @@
 from bpetite._internal.lazy import numpy as np
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

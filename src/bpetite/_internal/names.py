@@ -5,8 +5,6 @@ becomes a lone surrogate, as in Python itself where the locale is UTF-8, and an 
 JSON.
 """
 
-from __future__ import annotations
-
 import os
 
 

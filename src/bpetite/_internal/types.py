@@ -1,7 +1,5 @@
 """Types that many signatures share."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict

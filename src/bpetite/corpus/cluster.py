@@ -13,8 +13,6 @@ Results wait in the cluster's memory; Ray moves to disk what does not fit. All m
 files under the same names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import logging

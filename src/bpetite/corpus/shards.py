@@ -5,8 +5,6 @@ A shard is a file of ids and a file of the places where documents begin and end.
 its name only when it is complete. `docs/scale.md` specifies all of them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import struct

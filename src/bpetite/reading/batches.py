@@ -1,7 +1,5 @@
 """Documents in, batches of a few megabytes out; what is not text is refused, repaired or left out here."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing

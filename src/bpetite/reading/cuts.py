@@ -5,8 +5,6 @@ tokens, so a document of any size can be read in constant memory. If this cannot
 patterns, there is no such place, and each document is held in memory as a whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from bpetite._engine import safe_cut

@@ -8,8 +8,6 @@ searched for a separator. Plain text with separators and plain JSON lines have s
 groups of Parquet. An input that is compressed or not local is one part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import chain, pairwise

@@ -6,8 +6,6 @@ line, or the text column of a row. Memory is bounded by the largest document, or
 pattern allows documents to be cut (`Reading.cut`).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 

@@ -4,8 +4,6 @@ The engine takes lines that are certainly well-formed; Python's `json.loads` rea
 is wrong with them. A line is held as a whole.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ may wait for ever. Folders and files that begin with a dot are left out of folde
 is written to.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterable, Iterator

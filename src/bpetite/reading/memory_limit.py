@@ -7,8 +7,6 @@ takes a fixed amount beside that, and the table of counts, or the encoder's cach
 that can only be held as a whole, and grows beyond the limit, is refused.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

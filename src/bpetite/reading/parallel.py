@@ -4,8 +4,6 @@ Inputs are divided into parts where their formats allow it; small files are read
 know the number of the line or document for its error; to find it, the input is read once more as a whole.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass

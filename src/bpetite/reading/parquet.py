@@ -3,8 +3,6 @@
 Of a column, a page and a row are in memory as a whole, whatever their size.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """An input in, its bytes out, counted and hashed on the way."""
 
-from __future__ import annotations
-
 import os
 from typing import Any, BinaryIO
 

@@ -1,7 +1,5 @@
 """An input in, its format and compression out, by its name and its first bytes, which must agree."""
 
-from __future__ import annotations
-
 import os
 import re
 from contextlib import closing

@@ -6,8 +6,6 @@ whose names begin with a dot are left out of folders. An argument may end in a w
 `a.jsonl:text=body`; a file with exactly this name takes precedence.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -9,8 +9,6 @@ Of several errors, the first one in the order of the parts is raised: no later p
 are finished.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
