@@ -1,8 +1,8 @@
 //! A deterministic automaton for a pattern: one table lookup per character, without backtracking.
 //!
 //! The pattern is a net of nodes (an NFA). Each state of the automaton is a list of nodes that a match may have
-//! reached, in the order of preference. A `Match` node ends the list: later nodes would be tried only if it failed, and it
-//! cannot fail. So the last place where a list contained a match is the end that a backtracking machine would find.
+//! reached, in the order of preference. A node that leads to a match at once ends the list: later nodes would be tried only
+//! if it failed, and it cannot fail. So the last place where a list contained a match is the end that a backtracking machine would find.
 //! Look-ahead of one character needs no extra step: an entry of the table, for a state and the next character, also
 //! says whether a match ends before that character.
 //!
@@ -157,7 +157,7 @@ impl Automaton {
     /// Whether a match begins wherever another one ends, so that there is never text between two.
     pub fn matches_all_text(&self) -> bool {
         let last = self.alphabet.tells_final_line_feed().then_some(self.alphabet.final_line_feed);
-        (0..self.characters()).chain(last).all(|atom| self.surely_begins(atom))
+        (0..self.alphabet.end).chain(last).all(|atom| self.surely_begins(atom))
     }
 
     /// Whether a match begins at a place, if the character there tells.
@@ -177,11 +177,6 @@ impl Automaton {
         !self.may_fail[usize::from(state)]
     }
 
-    /// The number of atoms that are characters.
-    fn characters(&self) -> u8 {
-        self.alphabet.end
-    }
-
     /// What a cut between two characters does.
     ///
     /// Proof: let `a` and `b` be adjacent. If no state survives both, no match contains both, so none goes on past the cut.
@@ -194,9 +189,9 @@ impl Automaton {
         let tells_final_line_feed = self.alphabet.tells_final_line_feed();
         let may_be_last = |atom: u8| tells_final_line_feed && atom == line_feed;
         let covers = self.matches_all_text();
-        for b in (0..self.characters()).filter(|&b| !may_be_last(b)) {
+        for b in (0..self.alphabet.end).filter(|&b| !may_be_last(b)) {
             self.in_gaps |= Atoms::from(!covers && !self.surely_begins(b)) << b;
-            for a in (0..self.characters()).filter(|&a| !may_be_last(a)) {
+            for a in (0..self.alphabet.end).filter(|&a| !may_be_last(a)) {
                 let ends = (START..self.states as u16).map(|state| self.step(state, a).next).all(|state| {
                     let (to, end) = (self.step(state, b), self.step(state, self.alphabet.end));
                     to.next == DEAD && to.matched == end.matched
@@ -266,37 +261,23 @@ fn may_fail(moves: &[Vec<Move>]) -> Vec<bool> {
 }
 
 impl Net {
-    /// Add to `list` the nodes other than splits that are reachable from a node, in the order of preference, up to a
-    /// match; or past those that are empty, at the start of a match that must not be.
-    fn close(&self, node: usize, is_empty: bool, list: &mut Vec<usize>, seen: &mut [bool]) -> bool {
-        if std::mem::replace(&mut seen[node], true) {
-            return false;
-        }
-        match &self.nodes[node] {
-            NetNode::Split(ways) => ways.iter().any(|&way| self.close(way, is_empty, list, seen)),
-            NetNode::Match if is_empty && !self.is_atomic => false,
-            kind => {
-                list.push(node);
-                matches!(kind, NetNode::Match)
-            }
-        }
-    }
-
-    fn closed(&self, node: usize, is_empty: bool) -> Vec<usize> {
-        let (mut list, mut seen) = (Vec::new(), vec![false; self.nodes.len()]);
-        self.close(node, is_empty, &mut list, &mut seen);
-        list
-    }
-
     /// Build all states and their transitions (the subset construction).
     fn states(&self, atoms: usize) -> Option<Vec<Vec<Move>>> {
         if self.nodes.iter().any(|node| matches!(node, NetNode::Ahead { .. })) {
             return None;
         }
+        // For each node, whether it leads to a match whatever follows: the nodes behind a split have lower numbers, but
+        // for those that consume something.
+        let mut ends: Vec<bool> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            ends.push(match node {
+                NetNode::Split(ways) => ways.iter().any(|way| ends.get(*way) == Some(&true)),
+                node => matches!(node, NetNode::Match),
+            });
+        }
         let mut number: HashMap<Vec<usize>, u16> = HashMap::from([(Vec::new(), DEAD)]);
-        let dead = Move { matched: false, next: DEAD };
-        let mut moves = vec![vec![dead; atoms]];
-        let mut lists: Vec<Vec<usize>> = vec![Vec::new(), self.closed(self.entry, true)];
+        let mut moves = vec![vec![Move { matched: false, next: DEAD }; atoms]];
+        let mut lists = vec![Vec::new(), vec![self.entry]];
         let mut visits = 0;
         while let Some(list) = lists.get(moves.len()).cloned() {
             let at_start = moves.len() == usize::from(START);
@@ -304,12 +285,13 @@ impl Net {
             for atom in 0..atoms {
                 let mut way = NetStep {
                     net: self,
+                    ends: &ends,
                     atom: 1 << atom,
                     at_start,
                     next: Vec::new(),
                     ended: false,
                     taken: vec![false; self.nodes.len()],
-                    looked: vec![false; self.nodes.len()],
+                    seen: vec![false; self.nodes.len()],
                     visits: self.nodes.len() / 16,
                 };
                 let matched = list.iter().any(|&node| way.go(node)) && !at_start;
@@ -336,41 +318,40 @@ impl Net {
 /// One step from a list of nodes at an atom.
 struct NetStep<'a> {
     net: &'a Net,
+    ends: &'a [bool],
     atom: Atoms,
     at_start: bool,
     next: Vec<usize>,
-    /// Whether the next list ends with a match.
+    /// Whether the next list ends with a node that leads to a match.
     ended: bool,
     taken: Vec<bool>,
-    looked: Vec<bool>,
+    seen: Vec<bool>,
     /// The number of nodes that were looked at.
     visits: usize,
 }
 
 impl NetStep<'_> {
-    /// Continue from a node; returns true at a match, which ends the list.
+    /// Continue from a node; returns true at a match, which ends the list, unless it is empty and need not be the end.
     fn go(&mut self, node: usize) -> bool {
         self.visits += 1;
         #[cfg(test)]
         super::tests::count_steps(1);
-        match self.net.nodes[node] {
-            NetNode::Match => true,
+        if std::mem::replace(&mut self.seen[node], true) {
+            return false;
+        }
+        match &self.net.nodes[node] {
+            NetNode::Match => !self.at_start || self.net.is_atomic,
             NetNode::Take(atoms, next) => {
-                if atoms & self.atom != 0 && !self.ended {
-                    let before = self.next.len();
-                    self.ended = self.net.close(next, false, &mut self.next, &mut self.taken);
-                    self.visits += self.next.len() - before;
+                let is_new = atoms & self.atom != 0 && !self.ended;
+                if is_new && !std::mem::replace(&mut self.taken[*next], true) {
+                    self.next.push(*next);
+                    self.ended = self.ends[*next];
                 }
                 false
             }
-            NetNode::Look(atoms, next) => {
-                if atoms & self.atom == 0 || std::mem::replace(&mut self.looked[node], true) {
-                    return false;
-                }
-                self.visits += self.net.nodes.len() / 16;
-                self.net.closed(next, self.at_start).into_iter().any(|node| self.go(node))
-            }
-            NetNode::Split(_) | NetNode::Ahead { .. } => false,
+            NetNode::Look(atoms, next) => atoms & self.atom != 0 && self.go(*next),
+            NetNode::Split(ways) => ways.iter().any(|way| self.go(*way)),
+            NetNode::Ahead { .. } => false,
         }
     }
 }

@@ -19,8 +19,8 @@ pub enum Expression {
         least: u32,
         /// The maximum number; `None` for no limit.
         most: Option<u32>,
-        /// The number that is tried first.
-        greed: Greed,
+        /// Whether the minimum is tried first, then more.
+        lazy: bool,
     },
     /// Look-ahead: `(?=...)`, or `(?!...)` if negated.
     Ahead {
@@ -34,7 +34,7 @@ pub enum Expression {
         /// Whether the place before a final line feed matches, too.
         before_line_feed: bool,
     },
-    /// `(?>...)`: no backtracking into it.
+    /// `(?>...)`, or a repetition such as `*+`: no backtracking into it.
     Atomic(Box<Expression>),
     /// The start of the text. This and the following, only the backtracking machine can run.
     Start,
@@ -105,15 +105,4 @@ impl Expression {
             Self::Set(_) | Self::End { .. } | Self::Start => &[],
         }
     }
-}
-
-/// The number that a repetition tries first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Greed {
-    /// The most, then fewer: `*`.
-    Greedy,
-    /// The fewest, then more: `*?`.
-    Lazy,
-    /// The most, and no other: `*+`.
-    Possessive,
 }

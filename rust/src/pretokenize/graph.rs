@@ -12,7 +12,7 @@
 
 use std::collections::HashMap;
 
-use super::expression::{Expression, Greed};
+use super::expression::Expression;
 use super::set::CharSet;
 
 /// Where the pattern has matched.
@@ -101,11 +101,9 @@ impl Graph {
                 let ways = parts.iter().map(|part| self.add(part, next, last)).collect();
                 self.split(ways)
             }
-            Expression::Repeat { greed: Greed::Possessive, .. } | Expression::Atomic(_) => {
-                self.add_atomic(expression, next, last)
-            }
-            Expression::Repeat { part, least, most, greed } => {
-                self.add_repeat(part, *least, *most, *greed == Greed::Lazy, next)
+            Expression::Atomic(part) => self.add_atomic(part, next, last),
+            Expression::Repeat { part, least, most, lazy } => {
+                self.add_repeat(part, *least, *most, *lazy, next)
             }
             Expression::Ahead { part, negated } => self.add_look(part, 0, *negated, next),
             Expression::Behind { part, length, negated } => self.add_look(part, *length, *negated, next),
@@ -139,42 +137,23 @@ impl Graph {
     }
 
     /// `(?>X)`, and possessively `X{least,most}+`.
-    fn add_atomic(&mut self, expression: &Expression, next: usize, last: bool) -> usize {
-        let mut part = expression;
-        while let Expression::Atomic(inner) = part {
-            part = inner;
-        }
-        let Expression::Repeat { part: repeated, least, most, greed } = part else {
-            return match part {
-                Expression::Set(_) => self.add(part, next, false),
-                _ if last => self.add(part, next, true),
-                _ => {
-                    let part = self.add(part, PART_MATCHED, true);
-                    self.push(Node::Atomic { part, next })
-                }
-            };
-        };
-        let is_lazy = *greed == Greed::Lazy;
-        match &**repeated {
-            _ if last => self.add_repeat(repeated, *least, *most, is_lazy, next),
-            Expression::Set(set) if !is_lazy => self.add_possessive(repeated, set, *least, *most, next),
+    fn add_atomic(&mut self, part: &Expression, next: usize, last: bool) -> usize {
+        match part {
+            Expression::Set(_) | Expression::Atomic(_) => self.add(part, next, last),
+            _ if last => self.add(part, next, true),
+            Expression::Repeat { part, least, most, lazy: false } if matches!(**part, Expression::Set(_)) => {
+                self.add_possessive(part, *least, *most, next)
+            }
             _ => {
-                let part = self.add_repeat(repeated, *least, *most, is_lazy, PART_MATCHED);
+                let part = self.add(part, PART_MATCHED, true);
                 self.push(Node::Atomic { part, next })
             }
         }
     }
 
     /// `X{least,most}+` of a set: either `most` characters, or fewer that are not followed by another one.
-    fn add_possessive(
-        &mut self,
-        part: &Expression,
-        set: &CharSet,
-        least: u32,
-        most: Option<u32>,
-        next: usize,
-    ) -> usize {
-        let another = self.take(set, PART_MATCHED);
+    fn add_possessive(&mut self, part: &Expression, least: u32, most: Option<u32>, next: usize) -> usize {
+        let another = self.add(part, PART_MATCHED, false);
         let ended = self.push(Node::Look { part: another, back: 0, negated: true, next });
         match most {
             None => self.add_repeat(part, least, None, false, ended),

@@ -21,7 +21,7 @@
 //! have labels affects only how often a place is unsure, never the result.
 //!
 //! A gap lasts until a match begins. Whether one begins at a character is usually clear from this character and the next:
-//! the states of gaps ([`GapStates`]) wait for one character more than those of the automaton.
+//! the states of gaps wait for one character more than those of the automaton.
 //!
 //! A match may end at a place and still become longer (`\s*[\r\n]+` after a line end and before blanks). Such a state is
 //! *open*: the piece is assumed to end, places are marked as open while the state is alive, and if it reaches a match
@@ -43,8 +43,9 @@ const MAX_CONFIGS: usize = 64;
 /// If one of this many places is unsure, among all combinations of ASCII characters, the automaton alone is faster.
 const MAX_UNSURE: usize = 10;
 
-/// A set of atoms.
+/// A set of atoms, and one for each label of the character before.
 pub type Set = u32;
+type LabelSets = [Set; Label::ALL.len()];
 
 /// The label of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,52 +106,40 @@ impl Relation {
         self.holds[place] |= holds;
         self.fails[place] |= fails;
     }
-
-    /// Set the next atoms with which it holds; with all others, it must not.
-    fn set(&mut self, place: usize, holds: Set, atoms: u8) {
-        let all = Set::MAX >> (MOST_ATOMS - usize::from(atoms));
-        (self.holds[place], self.fails[place]) = (holds & all, all & !holds);
-    }
 }
 
 fn place(before: u8, at: u8) -> usize {
     usize::from(before) * MOST_ATOMS + usize::from(at)
 }
 
-/// Where characters get a label, or are unsure.
-pub struct LabelRule {
-    /// Whatever the label of the character before is.
-    pub always: Relation,
-    /// If no piece begins at the character before.
-    pub without_beginning: Relation,
-    /// If the character before has this label.
-    pub with: [Relation; Label::ALL.len()],
+/// What a relation tells of the character at its second place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Told {
+    /// It has a label that is marked.
+    Begins,
+    First,
+    Second,
+    /// The automaton must find its label.
+    Unsure,
+    /// It has the label of the character before, which is one of the special ones.
+    StaysFirst,
+    StaysSecond,
+    /// A state becomes open: wherever the place is, and if a piece begins there.
+    Opens,
+    OpensHere,
+    /// A state that is open stays so, or reaches a match.
+    StaysOpen,
+    Contradicted,
 }
 
-impl LabelRule {
-    fn new() -> Self {
-        Self {
-            always: Relation::new(),
-            without_beginning: Relation::new(),
-            with: Label::ALL.map(|_| Relation::new()),
-        }
-    }
-
-    /// Add what follows at a place from each label of its first character: the next atoms with which the rule holds, and
-    /// those with which it must not. A relation without a condition is used if it is right for all labels.
-    fn add(&mut self, place: usize, holds: [Set; Label::ALL.len()], fails: [Set; Label::ALL.len()]) {
-        let union = |sets: &[Set]| sets.iter().fold(0, |all, set| all | set);
-        let (wrong_for_some, wrong_for_others) = (union(&fails), union(&fails[1..]));
-        let without_beginning = wrong_for_some & union(&holds[1..]) & !wrong_for_others;
-        self.always.add(place, union(&holds) & !wrong_for_some, wrong_for_some);
-        self.without_beginning.add(place, without_beginning, wrong_for_others);
-        for label in Label::ALL {
-            let covered = if label == Label::Begins { 0 } else { without_beginning };
-            let (holds, fails) = (holds[label as usize], fails[label as usize]);
-            self.with[label as usize].add(place, holds & wrong_for_some & !covered, fails);
-        }
-    }
+impl Told {
+    pub const COUNT: usize = Self::Contradicted as usize + 1;
+    pub const MARKED: [Self; Label::MARKED.len()] = [Self::Begins, Self::First, Self::Second];
 }
+
+/// What must be so for a relation to tell it: the character before has this label, or no piece begins there, or nothing.
+pub const NO_BEGINNING: usize = Label::ALL.len();
+pub const ALWAYS: usize = NO_BEGINNING + 1;
 
 /// The rules for the labels of characters.
 pub struct LocalRules {
@@ -159,22 +148,8 @@ pub struct LocalRules {
     /// The number of atoms, and those of ASCII and of no character.
     pub atoms: u8,
     pub plain: Set,
-    /// The rules for the labels that are marked.
-    pub marked: [LabelRule; Label::MARKED.len()],
-    /// The rule for characters whose label the automaton must find.
-    pub unsure: LabelRule,
-    pub open: OpenRules,
-}
-
-/// The rules for places where a state is open.
-pub struct OpenRules {
-    /// It becomes open: wherever the place is, and if a piece begins there.
-    pub opens: Relation,
-    pub opens_here: Relation,
-    /// It stays open.
-    pub stays: Relation,
-    /// It reaches a match.
-    pub contradicted: Relation,
+    /// What relations tell, on which conditions.
+    pub relations: BTreeMap<(Told, usize), Relation>,
 }
 
 /// The configuration after a character: the move of the state there at the next character.
@@ -190,14 +165,37 @@ enum Then {
 
 impl LocalRules {
     fn empty(alphabet: &Alphabet) -> Self {
-        let new = Relation::new;
-        Self {
-            pays: false,
-            atoms: alphabet.count as u8,
-            plain: alphabet.plain(),
-            marked: Label::MARKED.map(|_| LabelRule::new()),
-            unsure: LabelRule::new(),
-            open: OpenRules { opens: new(), opens_here: new(), stays: new(), contradicted: new() },
+        let (atoms, plain) = (alphabet.count as u8, alphabet.plain());
+        Self { pays: false, atoms, plain, relations: BTreeMap::new() }
+    }
+
+    fn add(&mut self, told: Told, condition: usize, place: usize, holds: Set, fails: Set) {
+        self.relations.entry((told, condition)).or_insert_with(Relation::new).add(place, holds, fails);
+    }
+
+    /// Add the next atoms with which a relation holds; with all others, it must not.
+    fn set(&mut self, told: Told, place: usize, holds: Set) {
+        let all = Set::MAX >> (MOST_ATOMS - usize::from(self.atoms));
+        self.add(told, ALWAYS, place, holds & all, all & !holds);
+    }
+
+    /// Add what follows at a place from each label of its first character: the next atoms with which something is told, and
+    /// those with which it must not be. A relation without a condition is used if it is right for all labels.
+    fn add_for_labels(&mut self, told: Told, place: usize, holds: LabelSets, fails: LabelSets) {
+        let union = |sets: &[Set]| sets.iter().fold(0, |all, set| all | set);
+        let (wrong_for_some, wrong_for_others) = (union(&fails), union(&fails[1..]));
+        let without_beginning = wrong_for_some & union(&holds[1..]) & !wrong_for_others;
+        self.add(told, ALWAYS, place, union(&holds) & !wrong_for_some, wrong_for_some);
+        self.add(told, NO_BEGINNING, place, without_beginning, wrong_for_others);
+        for label in Label::ALL {
+            let covered = if label == Label::Begins { 0 } else { without_beginning };
+            let holds = holds[label as usize] & wrong_for_some & !covered;
+            let (told, condition) = match (told, label) {
+                (Told::First, Label::First) => (Told::StaysFirst, ALWAYS),
+                (Told::Second, Label::Second) => (Told::StaysSecond, ALWAYS),
+                _ => (told, label as usize),
+            };
+            self.add(told, condition, place, holds, fails[label as usize]);
         }
     }
 
@@ -212,89 +210,52 @@ impl LocalRules {
     /// Whether two characters always tell whether a match begins at the first, so that what is found never turns out wrong
     /// because a match that has begun fails.
     pub fn decide_at_once(automaton: &Automaton) -> bool {
-        let (gaps, atoms) = (GapStates::new(automaton), automaton.alphabet.count as u8);
+        let atoms = automaton.alphabet.count as u8;
         let mut characters = (0..atoms).filter(|at| *at != automaton.alphabet.end);
-        characters.all(|at| (0..atoms).all(|next| gaps.match_begins(at, next).is_some()))
+        characters.all(|at| (0..atoms).all(|next| match_begins(automaton, at, next).is_some()))
     }
 
     /// A rule for the places where a match may begin, if they are few.
     pub fn possible_matches(views: &Views) -> Option<Self> {
         let alphabet = &views.alphabet;
         let mut rules = Self::empty(alphabet);
-        let relation = &mut rules.marked[0].always;
+        let mut begins = [0; MOST_ATOMS];
         for at in 0..alphabet.end {
             let may_begin = |next: u8| Set::from(views.may_begin(at, next)) << next;
             let holds = (0..=alphabet.end).fold(0, |all, next| all | may_begin(next));
-            (0..rules.atoms).for_each(|before| relation.set(place(before, at), holds, rules.atoms));
+            (0..rules.atoms).for_each(|before| rules.set(Told::Begins, place(before, at), holds));
+            begins[usize::from(at)] = holds;
         }
-        let possible = alphabet
-            .ascii
-            .map(|at| alphabet.ascii.iter().filter(|next| relation.holds(0, at) >> **next & 1 != 0).count());
+        let possible = alphabet.ascii.map(|at| {
+            alphabet.ascii.iter().filter(|next| begins[usize::from(at)] >> **next & 1 != 0).count()
+        });
         rules.pays = possible.iter().sum::<usize>() <= alphabet.ascii.len().pow(2) / MAX_UNSURE;
         rules.pays.then_some(rules)
     }
 }
 
-/// The states of gaps, which follow those of the automaton.
-struct GapStates<'a> {
-    automaton: &'a Automaton,
-    /// The state after a character at which no match begins.
-    inside: u16,
-}
-
-impl<'a> GapStates<'a> {
-    fn new(automaton: &'a Automaton) -> Self {
-        Self { automaton, inside: automaton.states as u16 }
-    }
-
-    /// Whether a match begins at the first of two characters, or `None` if this depends on the characters after them.
-    fn match_begins(&self, at: u8, next: u8) -> Option<bool> {
-        let to = self.automaton.step(self.automaton.step(START, at).next, next);
-        match to.matched || self.automaton.surely_matches(to.next) {
-            true => Some(true),
-            false => (to.next == DEAD).then_some(false),
-        }
-    }
-
-    /// The move of a gap at its next character.
-    fn step(&self, at: u8) -> Move {
-        let state = self.automaton.step(START, at).next;
-        if at == self.automaton.alphabet.end || self.automaton.surely_matches(state) {
-            return Move { matched: true, next: DEAD };
-        }
-        let may_begin = if state == DEAD { 0 } else { 1 + u16::from(at) };
-        Move { matched: false, next: self.inside + may_begin }
-    }
-
-    /// The character at which a match may begin, if a state is about one.
-    fn candidate(&self, state: u16) -> Option<u8> {
-        state.checked_sub(self.inside + 1).map(|atom| atom as u8)
-    }
-}
-
-/// The config for each label and two atoms, if the label is used there.
-struct LabelConfigs(Vec<Option<Config>>);
-
-impl LabelConfigs {
-    fn at(&self, label: Label, at: u8, next: u8) -> Option<Config> {
-        self.0[label as usize * MOST_ATOMS * MOST_ATOMS + place(at, next)]
-    }
-
-    fn set(&mut self, label: Label, at: u8, next: u8, config: Config) {
-        self.0[label as usize * MOST_ATOMS * MOST_ATOMS + place(at, next)] = Some(config);
+/// Whether a match begins at the first of two characters, or `None` if this depends on the characters after them.
+fn match_begins(automaton: &Automaton, at: u8, next: u8) -> Option<bool> {
+    let to = automaton.step(automaton.step(START, at).next, next);
+    match to.matched || automaton.surely_matches(to.next) {
+        true => Some(true),
+        false => (to.next == DEAD).then_some(false),
     }
 }
 
 /// The assignment of configs to labels.
 struct Labels<'a> {
     automaton: &'a Automaton,
-    gaps: GapStates<'a>,
+    /// The first of the states of gaps, which follow those of the automaton: after a character at which no match begins. The
+    /// others are about each character at which a match may begin.
+    gap: u16,
     /// The number of atoms.
     atoms: u8,
     /// For each state, whether it may be open: it cannot reach a match at the next character, which does not always tell
     /// whether it will.
     settles: Vec<bool>,
-    configs: LabelConfigs,
+    /// For each label and two atoms, the config, if the label is used there.
+    configs: Vec<Option<Config>>,
 }
 
 impl<'a> Labels<'a> {
@@ -307,18 +268,25 @@ impl<'a> Labels<'a> {
         });
         let settles = settles.collect();
         let atoms = automaton.alphabet.count as u8;
-        let gaps = GapStates::new(automaton);
-        let configs = LabelConfigs(vec![None; Label::ALL.len() * MOST_ATOMS * MOST_ATOMS]);
-        let mut this = Self { automaton, gaps, atoms, settles, configs };
+        let configs = vec![None; Label::ALL.len() * MOST_ATOMS * MOST_ATOMS];
+        let mut this = Self { automaton, gap: automaton.states as u16, atoms, settles, configs };
         for (at, next) in this.pairs() {
-            let begun = match this.gaps.match_begins(at, next) {
-                Some(false) => this.gaps.step(next),
+            let begun = match match_begins(automaton, at, next) {
+                Some(false) => this.gap_step(next),
                 _ => this.settle(automaton.step(automaton.step(START, at).next, next)).0,
             };
-            this.configs.set(Label::Begins, at, next, begun);
+            this.set(Label::Begins, at, next, begun);
         }
         this.choose()?;
         Some(this)
+    }
+
+    fn config(&self, label: Label, at: u8, next: u8) -> Option<Config> {
+        self.configs[label as usize * MOST_ATOMS * MOST_ATOMS + place(at, next)]
+    }
+
+    fn set(&mut self, label: Label, at: u8, next: u8, config: Config) {
+        self.configs[label as usize * MOST_ATOMS * MOST_ATOMS + place(at, next)] = Some(config);
     }
 
     /// Assign labels to the possible configs of each pair of characters: `Usual` to one that goes on and is possible at most
@@ -333,7 +301,7 @@ impl<'a> Labels<'a> {
             let known = known[place(at, next)].iter().copied();
             if let Some(usual) = known.max_by_key(|config| (config.next != DEAD, count.get(config), *config))
             {
-                self.configs.set(Label::Usual, at, next, usual);
+                self.set(Label::Usual, at, next, usual);
             }
         }
         let mut configs: Vec<Config> = count.keys().copied().collect();
@@ -341,18 +309,18 @@ impl<'a> Labels<'a> {
         for config in configs {
             let is_unusual = |&(at, next): &(u8, u8)| {
                 known[place(at, next)].contains(&config)
-                    && self.configs.at(Label::Usual, at, next) != Some(config)
+                    && self.config(Label::Usual, at, next) != Some(config)
             };
             let unusual: Vec<(u8, u8)> = self.pairs().filter(is_unusual).collect();
             let taken = |label: &Label| {
-                unusual.iter().filter(|(at, next)| self.configs.at(*label, *at, *next).is_some()).count()
+                unusual.iter().filter(|(at, next)| self.config(*label, *at, *next).is_some()).count()
             };
             let mut labels = Label::SPECIAL;
             labels.sort_by_key(taken);
             for (at, next) in unusual {
-                let is_free = |label: &&Label| self.configs.at(**label, at, next).is_none();
+                let is_free = |label: &&Label| self.config(**label, at, next).is_none();
                 if let Some(&label) = labels.iter().find(is_free) {
-                    self.configs.set(label, at, next, config);
+                    self.set(label, at, next, config);
                 }
             }
         }
@@ -362,7 +330,7 @@ impl<'a> Labels<'a> {
     /// For each pair of characters, the configs that are possible where no piece begins at the first.
     fn possible(&self) -> Option<Vec<Vec<Config>>> {
         let mut known: Vec<Vec<Config>> = vec![Vec::new(); MOST_ATOMS * MOST_ATOMS];
-        let begins = |(at, next)| Some((at, next, self.configs.at(Label::Begins, at, next)?));
+        let begins = |(at, next)| Some((at, next, self.config(Label::Begins, at, next)?));
         let mut fresh: Vec<(u8, u8, Config)> = self.pairs().filter_map(begins).collect();
         while let Some((_, at, config)) = fresh.pop() {
             for behind in 0..self.atoms {
@@ -382,7 +350,17 @@ impl<'a> Labels<'a> {
 
     /// The move of a state, of the automaton or of a gap, at the next character.
     fn step(&self, state: u16, at: u8) -> Move {
-        if state == self.gaps.inside { self.gaps.step(at) } else { self.automaton.step(state, at) }
+        if state == self.gap { self.gap_step(at) } else { self.automaton.step(state, at) }
+    }
+
+    /// The move of a gap at its next character.
+    fn gap_step(&self, at: u8) -> Move {
+        let state = self.automaton.step(START, at).next;
+        if at == self.automaton.alphabet.end || self.automaton.surely_matches(state) {
+            return Move { matched: true, next: DEAD };
+        }
+        let may_begin = if state == DEAD { 0 } else { 1 + u16::from(at) };
+        Move { matched: false, next: self.gap + may_begin }
     }
 
     /// If the state of a config goes on after a match without reaching another one at once: the config without the state,
@@ -399,10 +377,10 @@ impl<'a> Labels<'a> {
         if config.next == DEAD {
             return (if config.matched { Then::Begins } else { Then::Unsure }, None);
         }
-        if let Some(at) = self.gaps.candidate(config.next) {
-            let then = match self.gaps.match_begins(at, behind) {
+        if let Some(at) = config.next.checked_sub(self.gap + 1) {
+            let then = match match_begins(self.automaton, at as u8, behind) {
                 Some(true) => Then::Begins,
-                Some(false) => Then::GoesOn(self.gaps.step(behind)),
+                Some(false) => Then::GoesOn(self.gap_step(behind)),
                 None => Then::Unsure,
             };
             return (then, None);
@@ -420,12 +398,12 @@ impl<'a> Labels<'a> {
     /// The label of the second of three characters, given the label of the first, unless it is unsure; and the state that
     /// becomes open, if any.
     fn outcome(&self, label: Label, before: u8, at: u8, behind: u8) -> (Option<Label>, Option<u16>) {
-        let Some(config) = self.configs.at(label, before, at) else { return (None, None) };
+        let Some(config) = self.config(label, before, at) else { return (None, None) };
         match self.then(config, behind) {
             (Then::Unsure, _) => (None, None),
             (Then::Begins, open) => (Some(Label::Begins), open),
             (Then::GoesOn(then), open) => {
-                let is = |label: &&Label| self.configs.at(**label, at, behind) == Some(then);
+                let is = |label: &&Label| self.config(**label, at, behind) == Some(then);
                 let label = Label::ALL[1..].iter().find(is).copied();
                 (label, open.filter(|_| label.is_some()))
             }
@@ -443,13 +421,6 @@ impl<'a> Labels<'a> {
         (0..atoms).filter(move |&at| at != end).flat_map(move |at| (0..atoms).map(move |next| (at, next)))
     }
 
-    /// All triples of adjacent atoms; the first two are characters.
-    fn triples(&self) -> impl Iterator<Item = (u8, u8, u8)> + use<> {
-        let (atoms, end) = (self.atoms, self.automaton.alphabet.end);
-        let pairs = self.pairs().filter(move |(before, at)| *before < end && *at != end);
-        pairs.flat_map(move |(before, at)| (0..atoms).map(move |behind| (before, at, behind)))
-    }
-
     /// Derive the rules.
     fn rules(&self) -> LocalRules {
         let alphabet = &self.automaton.alphabet;
@@ -457,16 +428,16 @@ impl<'a> Labels<'a> {
         let characters: Vec<usize> = (0..self.atoms).map(characters).collect();
         // The combinations of three characters, and those of which the second may be unsure.
         let (mut all_combinations, mut unsure_combinations) = (0, 0);
-        let open = OpenStates::new(self);
+        let mut open = OpenStates { found: vec![Vec::new(); MOST_ATOMS * MOST_ATOMS], fresh: Vec::new() };
         let mut rules = LocalRules::empty(alphabet);
         let end = self.automaton.alphabet.end;
-        for (before, at) in self.pairs().filter(|(before, at)| *before < end && *at != end) {
+        let pairs = || self.pairs().filter(|(before, at)| *before < end && *at != end);
+        for (before, at) in pairs() {
             let (place, mut opens) = (place(before, at), 0);
             let (mut found, mut unsure) = ([[0; Label::ALL.len()]; Label::ALL.len()], [0; Label::ALL.len()]);
-            for label in Label::ALL.into_iter().filter(|&label| self.configs.at(label, before, at).is_some())
-            {
+            for label in Label::ALL.into_iter().filter(|&label| self.config(label, before, at).is_some()) {
                 for behind in 0..self.atoms {
-                    let (target, open) = self.outcome(label, before, at, behind);
+                    let (target, opened) = self.outcome(label, before, at, behind);
                     let combinations: usize =
                         [before, at, behind].iter().map(|atom| characters[usize::from(*atom)]).product();
                     all_combinations += combinations;
@@ -477,7 +448,7 @@ impl<'a> Labels<'a> {
                             unsure_combinations += combinations;
                         }
                     }
-                    opens |= Set::from(open.is_some()) << behind;
+                    opens |= open.add(at, behind, opened);
                 }
             }
             let other_than = |target: Option<Label>| {
@@ -485,74 +456,66 @@ impl<'a> Labels<'a> {
                 let others: Vec<_> = others.map(|label| found[label as usize]).collect();
                 std::array::from_fn(|from| others.iter().fold(0, |all, found| all | found[from]))
             };
-            for (rule, target) in rules.marked.iter_mut().zip(Label::MARKED) {
-                rule.add(place, found[target as usize], other_than(Some(target)));
+            for (told, target) in Told::MARKED.into_iter().zip(Label::MARKED) {
+                rules.add_for_labels(told, place, found[target as usize], other_than(Some(target)));
             }
-            rules.unsure.add(place, unsure, other_than(None));
-            rules.open.opens.set(place, opens, self.atoms);
-            rules.open.stays.set(place, open.stays[place], self.atoms);
-            rules.open.contradicted.set(place, open.matches[place], self.atoms);
+            rules.add_for_labels(Told::Unsure, place, unsure, other_than(None));
+            rules.set(Told::Opens, place, opens);
         }
         // A text may begin with any character.
         for at in (0..self.atoms).filter(|at| *at != end) {
-            let opens = |behind: u8| Set::from(self.opened_by_beginning(at, behind).is_some()) << behind;
-            let opens = (0..self.atoms).fold(0, |all, behind| all | opens(behind));
-            (0..=end).for_each(|before| rules.open.opens_here.set(place(before, at), opens, self.atoms));
+            let opens = |behind| open.add(at, behind, self.opened_by_beginning(at, behind));
+            let opens = (0..self.atoms).map(opens).fold(0, |all, opens| all | opens);
+            (0..=end).for_each(|before| rules.set(Told::OpensHere, place(before, at), opens));
+        }
+        let (stays, matches) = open.outcomes(self.automaton, self.atoms);
+        for (before, at) in pairs() {
+            let place = place(before, at);
+            rules.set(Told::StaysOpen, place, stays[place]);
+            rules.set(Told::Contradicted, place, matches[place]);
         }
         rules.pays = unsure_combinations <= all_combinations / MAX_UNSURE;
         rules
     }
 }
 
-/// The states that may be open at a pair of characters: the state after the second one.
+/// The states that may be open at each pair of characters, after the second one; and those of them that are new.
 struct OpenStates {
-    states: Vec<Vec<u16>>,
-    /// The next atoms at which one of them reaches a match, and those at which one stays alive.
-    matches: Vec<Set>,
-    stays: Vec<Set>,
+    found: Vec<Vec<u16>>,
+    fresh: Vec<(u8, u8, u16)>,
 }
 
 impl OpenStates {
-    fn new(labels: &Labels) -> Self {
-        let none = vec![0; MOST_ATOMS * MOST_ATOMS];
-        let states = vec![Vec::new(); MOST_ATOMS * MOST_ATOMS];
-        let mut this = Self { states, matches: none.clone(), stays: none };
-        let mut fresh = Vec::new();
-        for (before, at, behind) in labels.triples() {
-            for label in Label::ALL {
-                if let (_, Some(state)) = labels.outcome(label, before, at, behind) {
-                    this.leave_open((at, behind), state, &mut fresh);
-                }
-            }
+    /// Add a state, if there is one; returns the second atom then.
+    fn add(&mut self, at: u8, next: u8, state: Option<u16>) -> Set {
+        let Some(state) = state else { return 0 };
+        let found = &mut self.found[place(at, next)];
+        if found.len() <= MAX_OPEN && !found.contains(&state) {
+            found.push(state);
+            self.fresh.push((at, next, state));
         }
-        for (at, next) in labels.pairs() {
-            if let Some(state) = labels.opened_by_beginning(at, next) {
-                this.leave_open((at, next), state, &mut fresh);
-            }
-        }
-        while let Some(((before, at), state)) = fresh.pop() {
-            for behind in 0..labels.atoms {
-                let to = labels.automaton.step(state, behind);
-                if to.matched {
-                    this.matches[place(before, at)] |= 1 << behind;
-                } else if to.next != DEAD {
-                    this.stays[place(before, at)] |= 1 << behind;
-                    this.leave_open((at, behind), to.next, &mut fresh);
-                }
-            }
-        }
-        this
+        1 << next
     }
 
-    fn leave_open(&mut self, (at, next): (u8, u8), state: u16, fresh: &mut Vec<((u8, u8), u16)>) {
-        let states = &mut self.states[place(at, next)];
-        if states.len() == MAX_OPEN {
-            // Too many: treat the place as always unsure.
-            self.matches[place(at, next)] = Set::MAX;
-            self.stays[place(at, next)] = Set::MAX;
-        } else if !states.contains(&state) {
-            states.push(state);
-            fresh.push(((at, next), state));
+    /// For each pair, the next atoms at which a state stays open, and those at which one reaches a match. Where there are too
+    /// many states, the place is always unsure.
+    fn outcomes(mut self, automaton: &Automaton, atoms: u8) -> (Vec<Set>, Vec<Set>) {
+        let mut stays = vec![0; MOST_ATOMS * MOST_ATOMS];
+        let mut matches = stays.clone();
+        while let Some((before, at, state)) = self.fresh.pop() {
+            let place = place(before, at);
+            if self.found[place].len() > MAX_OPEN {
+                (stays[place], matches[place]) = (Set::MAX, Set::MAX);
+            }
+            for behind in 0..atoms {
+                let to = automaton.step(state, behind);
+                if to.matched {
+                    matches[place] |= 1 << behind;
+                } else if to.next != DEAD {
+                    stays[place] |= self.add(at, behind, Some(to.next));
+                }
+            }
         }
+        (stays, matches)
     }
 }

@@ -19,18 +19,18 @@
 //! correct. Most labels are rare, and most relations hold nowhere in most windows: both are then left out.
 
 use super::alphabet::MOST_ATOMS;
-use super::local::{Label, LabelRule, LocalRules, Relation, Set};
+use super::local::{ALWAYS, Label, LocalRules, NO_BEGINNING, Set, Told};
 use super::vectors::Vectors;
 use bits::{Bits, extend};
 use reading::Characters;
-use terms::{Eight, Use, eights};
+use terms::{Eight, eights};
 
 mod bits;
 mod joint;
 mod reading;
 mod terms;
 
-pub use joint::{Finder, Joint, JointScan, Needs};
+pub use joint::{Finder, Joint, JointScan};
 
 /// How many words of 64 places stand in the largest window.
 const WORDS: usize = 8;
@@ -69,98 +69,46 @@ pub struct MaskRules {
     wide: Vec<Eight>,
     /// Whether there are at most 16 atoms.
     few_atoms: bool,
-    /// The rules for labels, and for unsure places.
-    marked: [MaskRule; MARKED],
-    unsure: MaskRule,
-    /// For the two labels that are neither usual nor a beginning, the relation under which the next character has the same.
-    stays: [Option<usize>; 2],
-    open: OpenMasks,
-}
-
-/// The relation of a rule without a condition; and those with one, with the number of the mask that the character before must
-/// be in.
-#[derive(Clone)]
-struct MaskRule {
-    always: Option<usize>,
-    links: Vec<(usize, usize)>,
-}
-
-/// The relations for a state that becomes open, that becomes so where a piece begins, stays so, and reaches a match.
-#[derive(Clone)]
-struct OpenMasks {
-    opens: Option<usize>,
-    opens_here: Option<usize>,
-    stays: Option<usize>,
-    contradicted: Option<usize>,
-}
-
-/// The index of the mask of characters at which no piece begins; it follows the masks of the labels.
-const NO_BEGINNING: usize = Label::ALL.len();
-
-/// The relations that hold anywhere; they are numbered.
-struct Numbered(Vec<Relation>);
-
-impl Numbered {
-    fn add(&mut self, relation: &Relation) -> Option<usize> {
-        relation.holds_anywhere().then(|| {
-            self.0.push(relation.clone());
-            self.0.len() - 1
-        })
-    }
-
-    /// Add a rule, but for the relation of a label that stays.
-    fn add_rule(&mut self, rule: &LabelRule, stays: Option<Label>) -> MaskRule {
-        let always = self.add(&rule.always);
-        let labels = Label::ALL.into_iter().filter(|label| Some(*label) != stays);
-        let mut given: Vec<(&Relation, usize)> = vec![(&rule.without_beginning, NO_BEGINNING)];
-        given.extend(labels.map(|label| (&rule.with[label as usize], label as usize)));
-        let link = |(relation, before)| Some((self.add(relation)?, before));
-        MaskRule { always, links: given.into_iter().filter_map(link).collect() }
-    }
+    /// By what is told: the relation without a condition; and those with one, which says what mask the character before must be in.
+    always: [Option<usize>; Told::COUNT],
+    links: [Vec<(usize, usize)>; Told::COUNT],
 }
 
 impl MaskRules {
     /// The masks for some rules, unless they need too many terms.
     pub fn new(rules: &LocalRules) -> Option<Self> {
-        let mut relations = Numbered(Vec::new());
-        let [begins, first, second] = &rules.marked;
-        let marked = [
-            relations.add_rule(begins, None),
-            relations.add_rule(first, Some(Label::First)),
-            relations.add_rule(second, Some(Label::Second)),
-        ];
-        let unsure = relations.add_rule(&rules.unsure, None);
-        let stays = [(first, Label::First), (second, Label::Second)]
-            .map(|(rule, label)| relations.add(&rule.with[label as usize]));
-        let open = OpenMasks {
-            opens: relations.add(&rules.open.opens),
-            opens_here: relations.add(&rules.open.opens_here),
-            stays: relations.add(&rules.open.stays),
-            contradicted: relations.add(&rules.open.contradicted),
-        };
-        let plain = eights(&relations.0, rules.atoms, rules.plain);
-        let wide = eights(&relations.0, rules.atoms, Set::MAX);
+        let (mut relations, mut always, mut links) = (Vec::new(), [None; _], [const { Vec::new() }; _]);
+        for (&(told, condition), relation) in &rules.relations {
+            if !relation.holds_anywhere() {
+                continue;
+            }
+            match condition {
+                ALWAYS => always[told as usize] = Some(relations.len()),
+                _ => links[told as usize].push((relations.len(), condition)),
+            }
+            relations.push(relation);
+        }
+        let plain = eights(&relations, rules.atoms, rules.plain);
+        let wide = eights(&relations, rules.atoms, Set::MAX);
         let is_fast = plain.len() <= MAX_PLAIN_EIGHTS && wide.len() <= MAX_WIDE_EIGHTS;
         let few_atoms = rules.atoms <= FEW_ATOMS as u8;
-        is_fast.then_some(Self {
-            relations: relations.0.len(),
-            plain,
-            wide,
-            few_atoms,
-            marked,
-            unsure,
-            stays,
-            open,
-        })
+        is_fast.then_some(Self { relations: relations.len(), plain, wide, few_atoms, always, links })
+    }
+
+    /// Whether anything is told of this kind.
+    fn tells(&self, told: Told) -> bool {
+        self.always[told as usize].is_some() || !self.links[told as usize].is_empty()
     }
 
     /// Whether a state may be open.
     fn opens(&self) -> bool {
-        self.open.opens.or(self.open.opens_here).is_some()
+        self.tells(Told::Opens) || self.tells(Told::OpensHere)
     }
 
-    fn may_be_unsure(&self) -> bool {
-        self.unsure.always.or(self.open.contradicted).is_some() || !self.unsure.links.is_empty()
+    /// Where something is told without a condition.
+    #[inline(always)]
+    fn always<'r, const N: usize>(&self, relations: &'r Relations<N>, told: Told) -> &'r Bits<N> {
+        relations.places(self.always[told as usize])
     }
 
     /// Find the places where each relation holds. What is behind each place is given: it may be the end of a piece.
@@ -195,8 +143,7 @@ impl MaskRules {
         labels: &mut Labels<N>,
         given: &[Bits<N>; MARKED],
     ) -> [Bits<N>; 2] {
-        let mut always: [Bits<N>; MARKED] =
-            std::array::from_fn(|label| *relations.places(self.marked[label].always));
+        let mut always = Told::MARKED.map(|told| *self.always(relations, told));
         for (places, given) in always.iter_mut().zip(given) {
             vectors.join(places, given, given);
         }
@@ -211,14 +158,14 @@ impl MaskRules {
             }
         }
         let (mut unsure, mut open) = (changed, [0; N]);
-        vectors.join(&mut unsure, relations.places(self.unsure.always), &[!0; N]);
-        labels.follow(vectors, &self.unsure.links, relations, &mut unsure);
+        vectors.join(&mut unsure, self.always(relations, Told::Unsure), &[!0; N]);
+        labels.follow(vectors, &self.links[Told::Unsure as usize], relations, &mut unsure);
         if self.opens() {
-            vectors.join(&mut open, relations.places(self.open.opens_here), &labels.at[0]);
-            vectors.join(&mut open, relations.places(self.open.opens), &[!0; N]);
+            vectors.join(&mut open, self.always(relations, Told::OpensHere), &labels.at[0]);
+            vectors.join(&mut open, self.always(relations, Told::Opens), &[!0; N]);
             if open != [0; N] {
-                open = extend(vectors, &open, relations.places(self.open.stays));
-                let contradicted = relations.places(self.open.contradicted);
+                open = extend(vectors, &open, self.always(relations, Told::StaysOpen));
+                let contradicted = self.always(relations, Told::Contradicted);
                 vectors.join(&mut unsure, contradicted, &vectors.up(&open));
             }
         }
@@ -236,19 +183,19 @@ impl MaskRules {
         relations: &Relations<N>,
     ) -> [Bits<N>; MARKED] {
         let mut next = *always;
-        for (rule, places) in self.marked.iter().zip(&mut next) {
-            labels.follow(vectors, &rule.links, relations, places);
+        for (told, places) in Told::MARKED.into_iter().zip(&mut next) {
+            labels.follow(vectors, &self.links[told as usize], relations, places);
         }
         // After an unsure place, rules may give a character two labels. A beginning takes precedence, because it is right if
         // the automaton confirms it.
         let [begins, first, second] = &mut next;
-        for (special, stays) in [(first, self.stays[0]), (second, self.stays[1])] {
+        for (special, stays) in [(first, Told::StaysFirst), (second, Told::StaysSecond)] {
             if *special == [0; N] {
                 continue;
             }
             vectors.take_away(special, begins);
-            if stays.is_some() {
-                let mut through = *relations.places(stays);
+            if self.tells(stays) {
+                let mut through = *self.always(relations, stays);
                 vectors.take_away(&mut through, begins);
                 *special = extend(vectors, special, &through);
             }
@@ -273,8 +220,8 @@ impl<const N: usize> Relations<N> {
         fulfilled: &mut [[u8; 64]],
     ) {
         for eight in eights {
-            let anywhere = eight.tables.fulfilled::<ATOMS>(vectors, atoms, behind, fulfilled);
-            for &Use { relation, terms } in &eight.uses {
+            let anywhere = eight.fulfilled::<ATOMS>(vectors, atoms, behind, fulfilled);
+            for &(relation, terms) in &eight.uses {
                 let places = &mut self.0[relation % MAX_RELATIONS];
                 // Most relations hold nowhere in most windows; in a short one, to ask takes longer.
                 if N <= 2 || anywhere & terms != 0 {

@@ -21,7 +21,7 @@ use std::slice::Iter;
 use super::Batch;
 use super::automaton::CutEffect;
 use super::compiled::{Compiled, Search, Way};
-use super::masks::{Joint, JointScan, Needs, USUAL_PIECES, WINDOW};
+use super::masks::{Joint, JointScan, USUAL_PIECES, WINDOW};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::Pulse;
@@ -326,9 +326,9 @@ impl<'a> Scanner<'a> {
     fn cut_more(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<()> {
         self.pending.clear();
         self.taken = 0;
-        let (before, mut needs) = (batch.ends().len(), Needs::Help(self.cut_to));
+        let (before, mut help) = (batch.ends().len(), Some(self.cut_to));
         if let (Some(scan), Some(masks)) = (&mut self.scan, self.masks) {
-            needs = scan.fill(batch, pulse)?;
+            help = scan.fill(batch, pulse)?;
             let others = &self.others[masks.count() - 1..];
             if others.is_empty() {
                 self.cut_to = batch.ends().last().map_or(self.cut_to, |end| self.cut_to.max(*end));
@@ -338,7 +338,7 @@ impl<'a> Scanner<'a> {
                 self.cut_by(others, self.cut_to, ends, pulse)?;
             }
         }
-        let Needs::Help(start) = needs else { return Ok(()) };
+        let Some(start) = help else { return Ok(()) };
         let Some(first) = self.first else {
             return self.cut_by(self.others, self.cut_to, vec![self.piece.end], pulse);
         };

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::expression::{Expression, Greed};
+use super::expression::Expression;
 use super::set::CharSet;
 use crate::error::{Error, Result};
 use crate::unicode::lookup::Property;
@@ -40,7 +40,7 @@ pub fn parse(pattern: &str) -> Result<Expression> {
     let expression = parser.choice()?;
     if parser.source.peek().is_some() {
         let place = parser.source.place;
-        return Err(parser.source.refuse(place, "a parenthesis is closed that was not opened"));
+        return parser.source.refuse(place, "a parenthesis is closed that was not opened");
     }
     match steps(&expression) {
         0..=MOST_STEPS => Ok(expression),
@@ -117,7 +117,7 @@ impl Parser<'_> {
                 let Some(part) = parts.pop().filter(|_| repeatable) else {
                     let reason =
                         "there is nothing to repeat, or a repetition is repeated; put it into a group";
-                    return Err(self.source.refuse(place, reason));
+                    return self.source.refuse(place, reason);
                 };
                 parts.push(self.repeat(place, part, limits)?);
                 repeatable = false;
@@ -149,7 +149,7 @@ impl Parser<'_> {
             Some('$') => Expression::End { before_line_feed: true },
             Some('{') => {
                 let reason = r"approximate matching is not supported; write \{ for a brace";
-                return Err(self.source.refuse(place, reason));
+                return self.source.refuse(place, reason);
             }
             Some(sign) => self.literal(sign.into())?,
             None => return Ok(None),
@@ -174,13 +174,11 @@ impl Parser<'_> {
         let number = |digits: &str| match digits.parse::<u32>() {
             _ if digits.is_empty() => Ok(None),
             Ok(number) if u64::from(number) <= MOST_STEPS => Ok(Some(number)),
-            _ => Err(self.source.refuse(place, "it repeats too much")),
+            _ => self.source.refuse(place, "it repeats too much"),
         };
         let (least, most) = (number(least)?.unwrap_or(0), number(most)?);
         if most.is_some_and(|most| most < least) {
-            return Err(self
-                .source
-                .refuse(place, "a repetition has to go from the smaller number to the larger"));
+            return self.source.refuse(place, "a repetition has to go from the smaller number to the larger");
         }
         Ok(Some((least, most)))
     }
@@ -192,26 +190,23 @@ impl Parser<'_> {
         part: Expression,
         (least, most): (u32, Option<u32>),
     ) -> Result<Expression> {
-        let greed = match self.source.peek() {
-            Some('?') => Greed::Lazy,
-            Some('+') => Greed::Possessive,
-            _ => Greed::Greedy,
-        };
-        if greed != Greed::Greedy {
-            self.source.next();
-        }
+        let lazy = self.source.take("?");
+        let possessive = !lazy && self.source.take("+");
         // A part that consumes nothing need not be repeated.
         if part.length() == Some(0) {
             return Ok(if least == 0 { Expression::Sequence(Vec::new()) } else { part });
         }
         if most != Some(1) && part.can_be_empty() {
-            let reason = "a part that may match nothing is repeated, which engines do in different ways";
-            return Err(self.source.refuse(place, reason));
+            return self.source.refuse(
+                place,
+                "a part that may match nothing is repeated, which engines do in different ways",
+            );
         }
         if (least, most) == (1, Some(1)) {
             return Ok(part);
         }
-        Ok(Expression::Repeat { part: Box::new(part), least, most, greed })
+        let repeated = Expression::Repeat { part: Box::new(part), least, most, lazy };
+        Ok(if possessive { Expression::Atomic(Box::new(repeated)) } else { repeated })
     }
 
     /// Parse a group after its opening parenthesis; `None` for flags.
@@ -222,7 +217,7 @@ impl Parser<'_> {
                 return self.flagged(place);
             }
             return match self.source.peek() {
-                Some('*') => Err(self.source.refuse(place, "a verb such as (*FAIL) is not supported")),
+                Some('*') => self.source.refuse(place, "a verb such as (*FAIL) is not supported"),
                 _ => self.enclosed().map(Some),
             };
         };
@@ -245,7 +240,7 @@ impl Parser<'_> {
             None => {
                 let reason =
                     "a look-behind has to match a fixed number of characters, or alternatives that do";
-                Err(self.source.refuse(place, reason))
+                self.source.refuse(place, reason)
             }
         });
         let mut looks = looks.collect::<Result<Vec<_>>>()?;
@@ -261,9 +256,7 @@ impl Parser<'_> {
         let written = self.source.take_while(|sign| sign.is_ascii_alphanumeric() || sign == '-');
         let (on, off) = written.split_once('-').unwrap_or((written, ""));
         if written.ends_with('-') || written.is_empty() && !self.source.rest().starts_with(':') {
-            return Err(self
-                .source
-                .refuse(place, "this kind of group is not supported, or a flag is missing"));
+            return self.source.refuse(place, "this kind of group is not supported, or a flag is missing");
         }
         let outer = self.flags;
         for (letters, value) in [(on, true), (off, false)] {
@@ -274,15 +267,16 @@ impl Parser<'_> {
                     's' => self.flags.dot_all = value,
                     'x' => {
                         let reason = "verbose mode, (?x), is not supported; write the pattern without blanks and comments";
-                        return Err(self.source.refuse(place, reason));
+                        return self.source.refuse(place, reason);
                     }
                     _ => {
-                        let reason = format!("the flag {letter} of (?{written} is not supported");
-                        return Err(self.source.refuse(place, &reason));
+                        return self
+                            .source
+                            .refuse(place, format!("the flag {letter} of (?{written} is not supported"));
                     }
                 }
                 if value && off.contains(letter) {
-                    return Err(self.source.refuse(place, "a flag is turned on and off"));
+                    return self.source.refuse(place, "a flag is turned on and off");
                 }
             }
         }
@@ -298,8 +292,10 @@ impl Parser<'_> {
     /// Parse the content of a group and its closing parenthesis.
     fn enclosed(&mut self) -> Result<Expression> {
         if self.depth == MOST_NESTED {
-            let reason = format!("groups nested deeper than {MOST_NESTED} are not supported");
-            return Err(self.source.refuse(self.source.place, &reason));
+            return self.source.refuse(
+                self.source.place,
+                format!("groups nested deeper than {MOST_NESTED} are not supported"),
+            );
         }
         self.depth += 1;
         let flags = self.flags;
@@ -313,7 +309,7 @@ impl Parser<'_> {
     fn expect(&mut self, expected: &str) -> Result<()> {
         match self.source.take(expected) {
             true => Ok(()),
-            false => Err(self.source.refuse(self.source.place, &format!("{expected} is missing"))),
+            false => self.source.refuse(self.source.place, format!("{expected} is missing")),
         }
     }
 }
@@ -375,14 +371,14 @@ mod tests {
     #[test]
     fn a_pattern_is_its_parts() {
         let repeated =
-            |part, least, most, greed| Expression::Repeat { part: Box::new(part), least, most, greed };
+            |part, least, most, lazy| Expression::Repeat { part: Box::new(part), least, most, lazy };
         let tail = Expression::Ahead {
             part: Box::new(Expression::Sequence(vec![one('d'), one('e')])),
             negated: true,
         };
         let parts = [
-            repeated(set(&[('a', 'b')]), 1, None, Greed::Possessive),
-            repeated(Expression::Sequence(vec![one('c'), tail]), 0, Some(3), Greed::Lazy),
+            Expression::Atomic(Box::new(repeated(set(&[('a', 'b')]), 1, None, false))),
+            repeated(Expression::Sequence(vec![one('c'), tail]), 0, Some(3), true),
             Expression::Sequence(vec![]),
             Expression::End { before_line_feed: true },
         ];

@@ -67,15 +67,6 @@ pub enum Finder {
     Views(Arc<Views>),
 }
 
-impl Finder {
-    fn alphabet(&self) -> &Alphabet {
-        match self {
-            Self::Automaton(automaton) => &automaton.alphabet,
-            Self::Views(views) => &views.alphabet,
-        }
-    }
-}
-
 impl Joint {
     /// A pattern alone.
     pub fn of_one(automaton: &Arc<Automaton>, rules: &MaskRules, is_decided: bool) -> Self {
@@ -92,8 +83,11 @@ impl Joint {
         (2..=found.len()).rev().find_map(|count| {
             let sets = patterns[..count].iter().flat_map(|pattern| &pattern.machine.graph.sets);
             let sets: Vec<CharSet> = sets.collect::<BTreeSet<_>>().into_iter().cloned().collect();
-            let alphabets: Vec<&Alphabet> =
-                found[..count].iter().map(|(finder, _)| finder.alphabet()).collect();
+            let alphabets = found[..count].iter().map(|(finder, _)| match finder {
+                Finder::Automaton(automaton) => &automaton.alphabet,
+                Finder::Views(views) => &views.alphabet,
+            });
+            let alphabets: Vec<&Alphabet> = alphabets.collect();
             let (alphabet, atoms) = Alphabet::joint(&sets, &alphabets, MOST_ATOMS)?;
             let found = found.iter().zip(atoms);
             let steps =
@@ -111,7 +105,8 @@ impl Joint {
     /// Begin to cut a part of a text.
     #[inline]
     pub fn scan<'a>(&'a self, text: &'a str, start: usize) -> JointScan<'a> {
-        JointScan { joint: self, text, base: start, before: [Before::START; MOST], piece: start, done: start }
+        let first = [Label::Begins; MOST];
+        JointScan { joint: self, text, base: start, first, piece: start, done: start }
     }
 }
 
@@ -124,72 +119,53 @@ impl JointStep {
         let mut rules = rules.clone();
         let is_known = matches!(finder, Finder::Automaton(_));
         for Eight { tables, uses, .. } in rules.plain.iter_mut().chain(&mut rules.wide) {
-            for entries in [&mut tables.before, &mut tables.at, &mut tables.behind] {
+            for entries in &mut *tables {
                 *entries = atoms.map(|atom| entries[usize::from(atom)]);
             }
-            let about_first = |part: &&Use| !is_known || Some(part.relation) == rules.open.opens_here;
-            tables.before[usize::from(alphabet.end)] &=
-                uses.iter().filter(about_first).fold(0, |terms, part| terms | part.terms);
+            let is_about_first =
+                |relation: usize| !is_known || Some(relation) == rules.always[Told::OpensHere as usize];
+            let about_first = uses.iter().filter(|(relation, _)| is_about_first(*relation));
+            tables[0][usize::from(alphabet.end)] &= about_first.fold(0, |all, (_, terms)| all | terms);
         }
         rules.few_atoms = alphabet.count <= FEW_ATOMS;
         Self { rules, finder, atoms }
     }
 }
 
-/// What is known about the first character of a window, for one pattern.
-#[derive(Clone, Copy)]
-struct Before {
-    label: Label,
-    /// If the pattern is run in places: how many characters belong to a match that has begun before.
-    in_match: u16,
-}
-
-impl Before {
-    const START: Self = Self { label: Label::Begins, in_match: 0 };
-}
-
 /// Cuts one text.
 pub struct JointScan<'a> {
     joint: &'a Joint,
     text: &'a str,
-    /// The start of the next window, and what each pattern knows of it.
+    /// The start of the next window, and the label of its first character for each pattern.
     base: usize,
-    before: [Before; MOST],
+    first: [Label; MOST],
     /// The start of the last piece of the first pattern, and the place up to which all pieces are done.
     piece: usize,
     done: usize,
 }
 
-/// What a joint scan needs next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
-    /// Room, or nothing if the text is at its end.
-    Room,
-    /// The piece of the first pattern that begins here must be cut step by step.
-    Help(usize),
-}
-
 impl JointScan<'_> {
-    /// Add the next pieces to a batch that is nearly empty.
-    pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<Needs> {
-        while self.base < self.text.len() {
+    /// Add the next pieces to a batch while there is room. Returns where a piece of the first pattern begins that must be cut
+    /// step by step, if one must be.
+    pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<Option<usize>> {
+        while self.base < self.text.len() && batch.room() >= USUAL_PIECES {
             let left = self.text.len() - self.base;
-            let needs = match left {
+            let help = match left {
                 ..=64 => self.joint.instructions.run(Filling::<1> { scan: self, batch, pulse })?,
                 65..=SHORT_REST => self.joint.instructions.run(Filling::<2> { scan: self, batch, pulse })?,
                 _ => self.joint.instructions.run(Filling::<WORDS> { scan: self, batch, pulse })?,
             };
-            if let Some(needs) = needs {
-                return Ok(needs);
+            if help.is_some() {
+                return Ok(help);
             }
         }
-        Ok(Needs::Room)
+        Ok(None)
     }
 
     /// Go on where a piece of the first pattern ends, whose pieces are found.
     pub fn go_on_at(&mut self, end: usize) {
         (self.base, self.piece, self.done) = (end, end, end);
-        self.before = [Before::START; MOST];
+        self.first = [Label::Begins; MOST];
     }
 }
 
@@ -201,20 +177,17 @@ struct Filling<'f, 'a, 'p, const N: usize> {
 }
 
 impl<const N: usize> Job for Filling<'_, '_, '_, N> {
-    type Result = Result<Option<Needs>>;
+    type Result = Result<Option<usize>>;
 
     #[inline(always)]
-    fn run(self, vectors: impl Vectors) -> Result<Option<Needs>> {
+    fn run(self, vectors: impl Vectors) -> Result<Option<usize>> {
         let left = if N == WORDS { SHORT_REST } else { 0 };
-        let mut window = Window::<N>::new(self.scan.joint.steps.len() > 1);
-        while self.scan.text.len() - self.scan.base > left {
+        let mut window = Window::<N>::new();
+        while self.scan.text.len() - self.scan.base > left && self.batch.room() >= USUAL_PIECES {
             self.pulse.beat((self.scan.text.len() - self.scan.base).min(64 * N))?;
-            if self.batch.room() < USUAL_PIECES {
-                return Ok(Some(Needs::Room));
-            }
             self.scan.look(vectors, &mut window);
-            if let Some(needs) = self.scan.push(vectors, &window, self.batch) {
-                return Ok(Some(needs));
+            if let Some(start) = self.scan.push(vectors, &window, self.batch) {
+                return Ok(Some(start));
             }
         }
         Ok(None)
@@ -229,49 +202,36 @@ struct Window<const N: usize> {
     relations: Relations<N>,
     labels: Labels<N>,
     fulfilled: [[u8; 64]; N],
-    characters: Characters<N>,
-    /// If there are several patterns.
-    together: Option<Together<N>>,
+    /// The atoms behind each place: the end of the text where a piece of the pattern before ends.
+    behind: [[u8; 64]; N],
+    /// The labels for each pattern; for one that is run in places, only where pieces begin.
+    found: [[Bits<N>; MARKED]; MOST],
     /// Where the pieces of the patterns so far begin.
     starts: Bits<N>,
     /// The characters after which a state of any pattern may be open.
     open: Bits<N>,
     /// The characters within pieces of patterns that may be unsure.
     within: Bits<N>,
-    /// The first character of which this is not known, and whether that is so whatever the next window says.
+    characters: Characters<N>,
+    /// The first character of which this is not known. It is 0 if a piece must be cut step by step.
     limit: usize,
-    is_unsure: bool,
-}
-
-/// What patterns tell each other.
-struct Together<const N: usize> {
-    /// The atoms behind each place: the end of the text where a piece of the pattern before ends.
-    behind: [[u8; 64]; N],
-    /// The labels for each pattern; for one that is run in places, where matches begin and end.
-    found: [[Bits<N>; MARKED]; MOST],
 }
 
 impl<const N: usize> Window<N> {
-    fn new(are_several: bool) -> Self {
+    fn new() -> Self {
         let labels = Labels { at: [[0; N]; MARKED], before: [[0; N]; 1 + NO_BEGINNING], special: false };
         Self {
             relations: Relations([[0; N]; MAX_RELATIONS]),
             labels,
             fulfilled: [[0; 64]; N],
             characters: Characters::new(),
-            together: are_several
-                .then_some(Together { behind: [[0; 64]; N], found: [[[0; N]; MARKED]; MOST] }),
+            behind: [[0; 64]; N],
+            found: [[[0; N]; MARKED]; MOST],
             starts: [0; N],
             open: [0; N],
             within: [0; N],
             limit: 0,
-            is_unsure: false,
         }
-    }
-
-    /// The labels for a pattern; for one that is run in places, where matches begin and end.
-    fn found(&self, index: usize) -> &[Bits<N>; MARKED] {
-        self.together.as_ref().map_or(&self.labels.at, |together| &together.found[index % MOST])
     }
 
     /// Results after the last place that is not open may still change, and a window begins at such a place.
@@ -317,12 +277,12 @@ impl JointScan<'_> {
         let reader = Reader { text: self.text.as_bytes(), alphabet: &joint.alphabet };
         reader.read(vectors, self.base, &mut window.characters);
         let Characters { count, ends, .. } = window.characters;
-        (window.limit, window.is_unsure) = (count - usize::from(!ends), false);
+        window.limit = count - usize::from(!ends);
         (window.starts, window.open, window.within) = ([0; N], [0; N], [0; N]);
-        for (index, (step, before)) in joint.steps.iter().zip(self.before).enumerate() {
-            let Window { relations, fulfilled, characters, together, starts, .. } = window;
+        for (index, (step, first)) in joint.steps.iter().zip(self.first).enumerate() {
+            let Window { relations, fulfilled, characters, behind: ended, starts, .. } = window;
             let mut behind = &characters.atoms[2..2 + 64 * N];
-            if let (Some(Together { behind: ended, .. }), 1..) = (together, index) {
+            if index > 0 {
                 if index == 1 {
                     ended.as_flattened_mut().copy_from_slice(behind);
                 }
@@ -334,8 +294,8 @@ impl JointScan<'_> {
                 window.limit = window.limit.saturating_sub(1);
             }
             match &step.finder {
-                Finder::Automaton(automaton) => self.label(vectors, index, automaton, before.label, window),
-                Finder::Views(views) => self.run_in_places(index, views, before.in_match.into(), window),
+                Finder::Automaton(automaton) => self.label(vectors, index, automaton, first, window),
+                Finder::Views(views) => self.run_in_places(index, views, window),
             }
         }
         window.limit_to_beginning();
@@ -360,12 +320,10 @@ impl JointScan<'_> {
         if first_from(&unsure, 0).is_some_and(|place| place < window.limit) {
             self.settle(index, automaton, &unsure, &open, window);
         }
-        if let Some(together) = &mut window.together {
-            together.found[index % MOST] = window.labels.at;
-        }
+        window.found[index % MOST] = window.labels.at;
         window.starts = window.labels.at[0];
-        if rules.may_be_unsure() {
-            vectors.join(&mut window.within, &[!0; N], &[!0; N]);
+        if rules.tells(Told::Unsure) || rules.tells(Told::Contradicted) {
+            window.within = [!0; N];
             vectors.take_away(&mut window.within, &window.labels.at[0]);
         }
         if rules.opens() {
@@ -389,13 +347,13 @@ impl JointScan<'_> {
         while let Some(place) = first_from(unsure, settled + 1).filter(|place| *place < window.limit) {
             let sure = last_not_in(open, place).unwrap_or(0).max(settled);
             let Some(mut start) = last_in(&window.labels.at[0], sure + 1) else {
-                (window.limit, window.is_unsure) = (place, true);
+                window.limit = 0;
                 return;
             };
             loop {
                 let end = self.piece_end_within(index, automaton, start, &before, window, &mut left);
                 let Some(end) = end.filter(|_| left > 0) else {
-                    (window.limit, window.is_unsure) = (start, left == 0);
+                    window.limit = if left == 0 { 0 } else { start };
                     return;
                 };
                 let known = end < window.limit && is_in(&window.labels.at[0], end) && !is_in(unsure, end);
@@ -440,22 +398,12 @@ impl JointScan<'_> {
         has_end.then_some(piece_end)
     }
 
-    /// Run a pattern from each place where a match may begin.
+    /// Run a pattern from each place where a match may begin. No window begins within a match.
     #[inline(never)]
-    fn run_in_places<const N: usize>(
-        &self,
-        index: usize,
-        views: &Views,
-        in_match: usize,
-        window: &mut Window<N>,
-    ) {
-        let (before, mut begins, mut ends) = (window.starts, [0; N], [0; N]);
-        let (step, mut viewed, mut from) =
-            (&self.joint.steps[index], Viewed::<ATOMS_OF_WINDOW>::new(), in_match);
-        if in_match > 0 {
-            mark(&mut ends, in_match);
-        }
-        let may_begin = *window.relations.places(step.rules.marked[0].always);
+    fn run_in_places<const N: usize>(&self, index: usize, views: &Views, window: &mut Window<N>) {
+        let (before, mut starts, mut from) = (window.starts, [0; N], 0);
+        let (step, mut viewed) = (&self.joint.steps[index], Viewed::<ATOMS_OF_WINDOW>::new());
+        let may_begin = *step.rules.always(&window.relations, Told::Begins);
         while let Some(place) = first_from(&may_begin, from).filter(|place| *place < window.limit) {
             viewed.go_on(place, window.piece_end(index, &before, place));
             let atoms = &window.characters.atoms;
@@ -464,27 +412,26 @@ impl JointScan<'_> {
                 PartialMatch::GoesOn => window.limit = place,
                 PartialMatch::End(length) => {
                     from = place + length;
-                    mark(&mut begins, place);
-                    mark(&mut ends, from);
+                    mark(&mut starts, place);
+                    mark(&mut starts, from);
+                    (place + 1..from).for_each(|within| mark(&mut window.open, within));
                 }
             }
         }
         for word in 0..N {
-            window.starts[word] |= begins[word] | ends[word];
+            window.starts[word] |= starts[word];
         }
-        if let Some(together) = &mut window.together {
-            together.found[index % MOST] = [begins, ends, [0; N]];
-        }
+        window.found[index % MOST][0] = starts;
     }
 
-    /// Push the pieces of a window and go on to the next one.
+    /// Push the pieces of a window and go on to the next one, unless a piece must be cut step by step: returns its start.
     #[inline(always)]
     fn push<const N: usize>(
         &mut self,
         vectors: impl Vectors,
         window: &Window<N>,
         batch: &mut Batch,
-    ) -> Option<Needs> {
+    ) -> Option<usize> {
         let Characters { leads, wide, .. } = &window.characters;
         let (mut starts, done) = (window.starts, self.done.saturating_sub(self.base));
         clear(&mut starts, window.limit, 64 * N);
@@ -498,45 +445,27 @@ impl JointScan<'_> {
         };
         self.done = self.done.max(end);
         if !had_room || batch.room() == 0 {
-            return Some(Needs::Room);
+            return None;
         }
         if window.is_whole() {
             (self.base, self.done) = (self.text.len(), batch.push_to(self.text.len()));
             return None;
         }
-        self.piece = self.start_of_first(window);
-        let Some(last) = window.limit.checked_sub(1).filter(|last| *last > 0 && !window.is_unsure) else {
-            return Some(Needs::Help(self.piece));
+        if let Some(start) = last_in(&window.found[0][0], window.limit) {
+            self.piece = self.base + window.characters.byte_of(start);
+        }
+        let Some(last) = window.limit.checked_sub(1).filter(|last| *last > 0) else {
+            return Some(self.piece);
         };
         self.base += window.characters.byte_of(last);
         if !self.joint.is_decided && self.base - self.piece >= WINDOW {
-            return Some(Needs::Help(self.piece));
+            return Some(self.piece);
         }
-        for (index, (step, before)) in self.joint.steps.iter().zip(&mut self.before).enumerate() {
-            let found = window.found(index);
-            if let Finder::Automaton(_) = step.finder {
-                let label = Label::MARKED.into_iter().zip(found).find(|(_, places)| is_in(&places[..], last));
-                before.label = label.map_or(Label::Usual, |(label, _)| label);
-            } else {
-                let end_of = |begin: usize| first_from(&found[1], begin + 1).unwrap_or(64 * N) as u16;
-                let end = last_in(&found[0], last + 1).map_or(before.in_match, end_of);
-                before.in_match = end.saturating_sub(last as u16);
-            }
+        for (found, first) in window.found.iter().zip(&mut self.first).take(self.joint.steps.len()) {
+            let label = Label::MARKED.into_iter().zip(found).find(|(_, places)| is_in(&places[..], last));
+            *first = label.map_or(Label::Usual, |(label, _)| label);
         }
         None
-    }
-
-    /// Where the last piece of the first pattern begins, up to the limit of a window.
-    #[inline(always)]
-    fn start_of_first<const N: usize>(&self, window: &Window<N>) -> usize {
-        let [begins, ends, _] = window.found(0);
-        let starts: Bits<N> = match self.joint.steps.first().map(|step| &step.finder) {
-            _ if window.together.is_none() => return self.done,
-            Some(Finder::Views(_)) => std::array::from_fn(|word| begins[word] | ends[word]),
-            _ => *begins,
-        };
-        let start = last_in(&starts, window.limit);
-        start.map_or(self.piece, |place| self.base + window.characters.byte_of(place))
     }
 }
 

@@ -10,18 +10,61 @@ use crate::pretokenize::alphabet::MOST_ATOMS;
 use crate::pretokenize::local::{Relation, Set};
 use crate::pretokenize::vectors::Vectors;
 
-/// Eight terms, one bit each: three neighbouring atoms fulfil a term if the entries of all three have its bit.
-#[derive(Clone, Default)]
-pub struct TermTables {
-    /// For each atom, the terms that allow it before the place.
-    pub before: [u8; MOST_ATOMS],
-    /// For each atom, the terms that allow it at the place.
-    pub at: [u8; MOST_ATOMS],
-    /// For each atom, the terms that allow it after the place.
-    pub behind: [u8; MOST_ATOMS],
+/// Three sets of atoms: for the character before, at and after a place.
+#[derive(Clone, Copy)]
+struct Term {
+    before: Set,
+    at: Set,
+    behind: Set,
 }
 
-impl TermTables {
+/// Up to eight terms, one bit each, and the relations that they are for. Three neighbouring atoms fulfil a term if the entries
+/// of all three have its bit.
+#[derive(Clone, Default)]
+pub struct Eight {
+    /// For each atom, the terms that allow it before, at and after the place.
+    pub tables: [[u8; MOST_ATOMS]; 3],
+    count: usize,
+    /// Relations, and the terms of each: it holds where one of these is fulfilled, too.
+    pub uses: Vec<(usize, u8)>,
+}
+
+/// The terms of all relations, eight by eight, so that those of one relation stand together as far as they can.
+/// What they tell is right among some atoms only.
+pub fn eights(relations: &[&Relation], atoms: u8, among: Set) -> Vec<Eight> {
+    let mut parts: Vec<(usize, Vec<Term>)> = Vec::new();
+    for (number, relation) in relations.iter().enumerate() {
+        let terms = terms(&relation.among(among), atoms);
+        parts.extend(terms.chunks(8).map(|part| (number, part.to_vec())));
+    }
+    parts.sort_by_key(|(_, terms)| Reverse(terms.len()));
+    let mut eights: Vec<Eight> = Vec::new();
+    for (relation, terms) in &parts {
+        let place = eights.iter().position(|eight| eight.count + terms.len() <= 8);
+        let place = place.unwrap_or_else(|| {
+            eights.push(Eight::default());
+            eights.len() - 1
+        });
+        eights[place].add(*relation, terms);
+    }
+    eights
+}
+
+impl Eight {
+    fn add(&mut self, relation: usize, terms: &[Term]) {
+        let mut bits = 0;
+        for term in terms {
+            for (table, set) in self.tables.iter_mut().zip([term.before, term.at, term.behind]) {
+                for (atom, entry) in table.iter_mut().enumerate() {
+                    *entry |= ((set >> atom & 1) as u8) << self.count;
+                }
+            }
+            bits |= 1 << self.count;
+            self.count += 1;
+        }
+        self.uses.push((relation, bits));
+    }
+
     /// Find which terms are fulfilled at the places of some words, and return those that are fulfilled anywhere. The atom at
     /// the first place is the second one; what is behind each place is given, as it may be the end of a piece. Only the first
     /// `ATOMS` entries of the tables are used.
@@ -34,7 +77,7 @@ impl TermTables {
         fulfilled: &mut [[u8; 64]],
     ) -> u8 {
         let [before_table, at_table, behind_table] =
-            [&self.before, &self.at, &self.behind].map(|table| table.as_chunks::<ATOMS>().0[0]);
+            self.tables.each_ref().map(|table| table.as_chunks::<ATOMS>().0[0]);
         let before = atoms.as_chunks().0.iter();
         let at = atoms.get(1..).unwrap_or(&[]).as_chunks().0.iter();
         let places = before.zip(at).zip(behind.as_chunks().0);
@@ -54,67 +97,6 @@ impl TermTables {
     }
 }
 
-/// Three sets of atoms: for the character before, at and after a place.
-#[derive(Clone, Copy)]
-struct Term {
-    before: Set,
-    at: Set,
-    behind: Set,
-}
-
-/// Up to eight terms, and the relations that they are for.
-#[derive(Clone)]
-pub struct Eight {
-    pub tables: TermTables,
-    count: usize,
-    pub uses: Vec<Use>,
-}
-
-/// A relation holds where one of these terms is fulfilled, too.
-#[derive(Clone, Copy)]
-pub struct Use {
-    pub relation: usize,
-    pub terms: u8,
-}
-
-/// The terms of all relations, eight by eight, so that those of one relation stand together as far as they can.
-/// What they tell is right among some atoms only.
-pub fn eights(relations: &[Relation], atoms: u8, among: Set) -> Vec<Eight> {
-    let mut parts: Vec<(usize, Vec<Term>)> = Vec::new();
-    for (number, relation) in relations.iter().enumerate() {
-        let terms = terms(&relation.among(among), atoms);
-        parts.extend(terms.chunks(8).map(|part| (number, part.to_vec())));
-    }
-    parts.sort_by_key(|(_, terms)| Reverse(terms.len()));
-    let mut eights: Vec<Eight> = Vec::new();
-    for (relation, terms) in &parts {
-        let place = eights.iter().position(|eight| eight.count + terms.len() <= 8);
-        let place = place.unwrap_or_else(|| {
-            eights.push(Eight { tables: TermTables::default(), count: 0, uses: Vec::new() });
-            eights.len() - 1
-        });
-        eights[place].add(*relation, terms);
-    }
-    eights
-}
-
-impl Eight {
-    fn add(&mut self, relation: usize, terms: &[Term]) {
-        let mut bits = 0;
-        for term in terms {
-            for atom in 0..MOST_ATOMS {
-                let bit_if = |set: Set| ((set >> atom & 1) as u8) << self.count;
-                self.tables.before[atom] |= bit_if(term.before);
-                self.tables.at[atom] |= bit_if(term.at);
-                self.tables.behind[atom] |= bit_if(term.behind);
-            }
-            bits |= 1 << self.count;
-            self.count += 1;
-        }
-        self.uses.push(Use { relation, terms: bits });
-    }
-}
-
 /// Terms that together cover a relation. A greedy cover: each new term starts from a triple that is not covered yet, is
 /// widened as far as the relation allows, and the widest of four candidates is taken.
 fn terms(relation: &Relation, atoms: u8) -> Vec<Term> {
@@ -127,14 +109,8 @@ fn terms(relation: &Relation, atoms: u8) -> Vec<Term> {
         left.retain(|(.., behind)| *behind != 0);
         let Some(&(before, at, behind)) = left.first() else { return terms };
         let covered = |term: &Term| -> u32 {
-            let within = |before: u8, at: u8| term.before >> before & term.at >> at & 1 != 0;
-            let counts =
-                left.iter().map(
-                    |&(before, at, behind)| {
-                        if within(before, at) { (behind & term.behind).count_ones() } else { 0 }
-                    },
-                );
-            counts.sum()
+            let within = |(before, at, _): &&(u8, u8, Set)| term.before >> before & term.at >> at & 1 != 0;
+            left.iter().filter(within).map(|(.., behind)| (behind & term.behind).count_ones()).sum()
         };
         let all = Set::MAX >> (MOST_ATOMS - usize::from(atoms));
         let allowed = all & !relation.fails(before, at);

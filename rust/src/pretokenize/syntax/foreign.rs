@@ -9,9 +9,11 @@
 //!
 //! What is not written in another way is copied, and the parser of our dialect refuses what it does not know. Classes follow our Unicode version, whatever the version of the other library.
 
+use std::fmt::Display;
+
 use super::source::Source;
 use super::{MOST_BYTES, MOST_NESTED, check_length, parse, refusal};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pretokenize::expression::Expression;
 use crate::pretokenize::on_large_stack;
 use crate::pretokenize::set::CharSet;
@@ -134,13 +136,12 @@ impl Translator<'_> {
                 }
             }
             if self.written.len() > MOST_BYTES {
-                let reason = format!("it takes more than {MOST_BYTES} bytes to write in our syntax");
-                return Err(self.refuse(&reason));
+                return self.refuse(format!("it takes more than {MOST_BYTES} bytes to write in our syntax"));
             }
         }
     }
 
-    fn refuse(&self, reason: &str) -> Error {
+    fn refuse<T>(&self, reason: impl Display) -> Result<T> {
         self.source.refuse(self.begin, reason)
     }
 
@@ -159,7 +160,7 @@ impl Translator<'_> {
                 '-' => value = false,
                 'i' => group.ignores_case = value,
                 'm' => group.in_lines = value,
-                's' if self.is_oniguruma => return Err(self.refuse("the flag s of (?s is not supported")),
+                's' if self.is_oniguruma => return self.refuse("the flag s of (?s is not supported"),
                 _ => {}
             }
         }
@@ -169,9 +170,8 @@ impl Translator<'_> {
         if flags.is_empty() || !self.source.take(")") {
             self.groups.push(group);
         } else if self.begin > 0 {
-            return Err(
-                self.refuse("flags within a group or behind other parts are not supported; write (?i:...)")
-            );
+            return self
+                .refuse("flags within a group or behind other parts are not supported; write (?i:...)");
         } else {
             self.written.push(')');
             self.groups = vec![group];
@@ -191,7 +191,7 @@ impl Translator<'_> {
         }
         let count = self.source.since(self.begin);
         if count == "{,}" {
-            return Err(self.refuse("{,} is not a plain repetition"));
+            return self.refuse("{,} is not a plain repetition");
         }
         if count != "?" {
             self.check_letters(before, 's')?;
@@ -218,7 +218,7 @@ impl Translator<'_> {
             _ => false,
         };
         match joined && self.is_oniguruma && self.group().ignores_case {
-            true => Err(self.refuse("ignoring case here would match text of another length")),
+            true => self.refuse("ignoring case here would match text of another length"),
             false => Ok(()),
         }
     }
@@ -233,9 +233,8 @@ impl Translator<'_> {
         let alike = CharSet::new([(0, 0x48), (0x4A, 0x68), (0x6A, 0x7F)]);
         match [&members, &members.complement()].iter().any(|set| set.difference(&alike).is_empty()) {
             true => Ok(()),
-            false => Err(self.refuse(
-                "case is ignored in i, which has other forms (write [iI]), or in a set beyond ASCII",
-            )),
+            false => self
+                .refuse("case is ignored in i, which has other forms (write [iI]), or in a set beyond ASCII"),
         }
     }
 
@@ -278,7 +277,7 @@ impl Translator<'_> {
         };
         self.source.next();
         if self.source.since(self.begin) == r"\b" && self.source.peek() == Some('{') {
-            return Err(self.refuse(r"\b with a brace is not supported"));
+            return self.refuse(r"\b with a brace is not supported");
         }
         Ok(written)
     }
@@ -295,7 +294,7 @@ impl Translator<'_> {
             'U' if !self.is_oniguruma => 8,
             'a' | 't' | 'n' | 'v' | 'f' | 'r' => return Ok((format!(r"\{letter}"), true)),
             _ if letter.is_alphanumeric() || "<>".contains(letter) => {
-                return Err(self.refuse(&format!(r"\{letter} is not supported")));
+                return self.refuse(format!(r"\{letter} is not supported"));
             }
             _ => return Ok((format!(r"\{letter}"), true)),
         };
@@ -305,7 +304,7 @@ impl Translator<'_> {
         let code_point = self.source.hexadecimal(place, digits, may_have_braces)?;
         match char::from_u32(code_point).filter(|character| character.is_ascii() || !is_byte) {
             Some(character) => Ok((escaped(character), true)),
-            None => Err(self.refuse(&format!("{} is not supported", self.source.since(place)))),
+            None => self.refuse(format!("{} is not supported", self.source.since(place))),
         }
     }
 
@@ -320,7 +319,7 @@ impl Translator<'_> {
         let written = self.source.since(place);
         match found {
             Some(_) => Ok(written.to_owned()),
-            None => Err(self.refuse(&format!("there is no property {written}"))),
+            None => self.refuse(format!("there is no property {written}")),
         }
     }
 }
@@ -330,24 +329,24 @@ impl Translator<'_> {
     /// Parse a set after its opening bracket, with at most so many sets in one another. Operators may stand between sets.
     fn bracketed(&mut self, most_nested: usize) -> Result<String> {
         if most_nested == 0 {
-            return Err(self.refuse(&format!("sets nested deeper than {MOST_NESTED} are not supported")));
+            return self.refuse(format!("sets nested deeper than {MOST_NESTED} are not supported"));
         }
         let negated = self.source.take("^");
         if self.source.rest().starts_with(']') {
-            return Err(self.refuse(r"a set begins with its end; write \] for a bracket"));
+            return self.refuse(r"a set begins with its end; write \] for a bracket");
         }
         let mut set = self.operand(most_nested)?;
         while !self.source.take("]") {
             let operator = self.source.next();
             self.source.next();
             if self.source.rest().starts_with(['&', '-', '~', ']']) {
-                return Err(self.refuse("a set is missing beside its operator"));
+                return self.refuse("a set is missing beside its operator");
             }
             let right = self.operand(most_nested)?;
             set = match operator {
                 Some('&') => format!("(?:(?={set}){right})"),
                 Some('-') => format!("(?:(?!{right}){set})"),
-                _ => return Err(self.refuse("~~ within a set is not supported")),
+                _ => return self.refuse("~~ within a set is not supported"),
             };
         }
         Ok(if negated { complement(&set) } else { set })
@@ -379,10 +378,10 @@ impl Translator<'_> {
     fn item(&mut self, is_first: bool, most_nested: usize) -> Result<String> {
         let rest = self.source.rest();
         if rest.starts_with("[:") {
-            return Err(self.refuse(r"[: within a set is not supported; write a property, \p{...}"));
+            return self.refuse(r"[: within a set is not supported; write a property, \p{...}");
         }
         if rest.starts_with('-') && !is_first && !rest.starts_with("-]") {
-            return Err(self.refuse(r"a hyphen stands between two items of a set; write \-"));
+            return self.refuse(r"a hyphen stands between two items of a set; write \-");
         }
         if self.source.take("[") {
             return self.bracketed(most_nested - 1);
@@ -399,7 +398,7 @@ impl Translator<'_> {
         }
         match self.member()? {
             (last, true) if is_character => Ok(format!("{first}-{last}")),
-            _ => Err(self.refuse("a range begins with a class, or a range ends with a class")),
+            _ => self.refuse("a range begins with a class, or a range ends with a class"),
         }
     }
 
@@ -409,7 +408,7 @@ impl Translator<'_> {
             Some('\\') => self.item_of(),
             Some(sign) if "[]^&|~-".contains(sign) => Ok((format!("\\{sign}"), true)),
             Some(sign) => Ok((sign.to_string(), true)),
-            None => Err(self.refuse("a set is not closed")),
+            None => self.refuse("a set is not closed"),
         }
     }
 }

@@ -36,7 +36,7 @@ impl Parser<'_> {
         self.ranges += ranges;
         match self.ranges {
             0..=MOST_RANGES => Ok(()),
-            _ => Err(self.source.refuse(self.source.place, "it names too many classes")),
+            _ => self.source.refuse(self.source.place, "it names too many classes"),
         }
     }
 
@@ -78,7 +78,7 @@ impl Parser<'_> {
                     self.set(members)?
                 }
             },
-            None => return Err(self.source.refuse(place, "nothing follows the backslash")),
+            None => return self.source.refuse(place, "nothing follows the backslash"),
         })
     }
 
@@ -116,7 +116,7 @@ impl Parser<'_> {
             'f' => 12,
             'r' => 13,
             _ if !letter.is_ascii_alphanumeric() => letter.into(),
-            _ => return Err(self.source.refuse(place, &format!(r"\{letter} is not supported"))),
+            _ => return self.source.refuse(place, format!(r"\{letter} is not supported")),
         }))
     }
 
@@ -129,11 +129,12 @@ impl Parser<'_> {
             };
             Some(Item::Class(property, negated ^ turned ^ absent))
         });
-        found.ok_or_else(|| {
+        let refused = || {
             let end = self.source.whole[place..].find('}').map_or(self.source.place, |at| place + at + 1);
             let name: String = self.source.whole[place..end].chars().take(SHOWN_CHARACTERS).collect();
-            self.source.refuse(place, &format!("there is no property {name}"))
-        })
+            self.source.refuse(place, format!("there is no property {name}"))
+        };
+        found.map_or_else(refused, Ok)
     }
 }
 
@@ -149,8 +150,9 @@ impl Parser<'_> {
         self.source.next();
         let both = |&(property, negated): &(Property, bool)| items.classes.contains(&(property, !negated));
         if negated && items.classes.iter().any(both) {
-            let reason = "a set that excludes both a class and its complement is not supported";
-            return Err(self.source.refuse(place, reason));
+            return self
+                .source
+                .refuse(place, "a set that excludes both a class and its complement is not supported");
         }
         let members = match items.classes[..] {
             [(property, negated)] if items.count == 1 => self.class_alone(property, negated),
@@ -172,7 +174,7 @@ impl Parser<'_> {
         match self.member(opening)? {
             Item::Character(last) if first <= last => self.add_range(first, last, items),
             Item::Character(_) => {
-                Err(self.source.refuse(place, "a range has to go from the smaller character to the larger"))
+                self.source.refuse(place, "a range has to go from the smaller character to the larger")
             }
             class => {
                 self.add_range(first, first, items)?;
@@ -191,7 +193,7 @@ impl Parser<'_> {
         };
         let escaped: String = sign.chars().flat_map(|sign| ['\\', sign]).collect();
         let reason = format!("{sign} within a set, unless escaped ({escaped}): engines read it differently");
-        Err(self.source.refuse(self.source.place, &reason))
+        self.source.refuse(self.source.place, reason)
     }
 
     fn add(&mut self, item: Item, items: &mut SetItems) -> Result<()> {
@@ -223,10 +225,10 @@ impl Parser<'_> {
             Some('\\') => match self.source.next() {
                 Some('b') => Ok(Item::Character(8)),
                 Some(letter) => self.item_of(place, letter),
-                None => Err(self.source.refuse(place, "nothing follows the backslash")),
+                None => self.source.refuse(place, "nothing follows the backslash"),
             },
             Some(sign) => Ok(Item::Character(sign.into())),
-            None => Err(self.source.refuse(opening, "a set is not closed")),
+            None => self.source.refuse(opening, "a set is not closed"),
         }
     }
 }

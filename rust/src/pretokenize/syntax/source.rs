@@ -1,7 +1,9 @@
 //! The characters of a pattern, one after the other, and what all dialects spell alike.
 
+use std::fmt::Display;
+
 use super::refusal;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pretokenize::set::LAST;
 
 /// The part of a pattern that is not yet parsed.
@@ -51,9 +53,9 @@ impl<'s> Source<'s> {
         taken
     }
 
-    pub fn refuse(&self, place: usize, reason: &str) -> Error {
+    pub fn refuse<T>(&self, place: usize, reason: impl Display) -> Result<T> {
         let character = self.whole[..place].chars().count();
-        refusal(self.whole, &format!("{}{reason} (at character {character})", self.reader))
+        Err(refusal(self.whole, &format!("{}{reason} (at character {character})", self.reader)))
     }
 
     /// Parse a code point of so many hexadecimal digits, or of any number in braces.
@@ -67,8 +69,7 @@ impl<'s> Source<'s> {
             if is_braced { self.take("}") } else { written.bytes().all(|digit| digit.is_ascii_hexdigit()) };
         let code_point = u32::from_str_radix(written, 16).ok().filter(|code| is_whole && *code <= LAST);
         let Some(code_point) = code_point else {
-            let reason = format!("{digits} hexadecimal digits of a code point are missing");
-            return Err(self.refuse(place, &reason));
+            return self.refuse(place, format!("{digits} hexadecimal digits of a code point are missing"));
         };
         self.place += if is_braced { 0 } else { digits };
         Ok(code_point)

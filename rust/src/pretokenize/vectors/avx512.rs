@@ -138,17 +138,6 @@ impl Vectors for Avx512 {
     // Fewer than eight words are faster one by one.
 
     #[inline(always)]
-    fn join<const N: usize>(self, bits: &mut [u64; N], more: &[u64; N], among: &[u64; N]) {
-        if N < 8 {
-            return Portable.join(bits, more, among);
-        }
-        let (old, more, among) = (self.words(bits), self.words(more), self.words(among));
-        // SAFETY: this value proves that there are the instructions.
-        let all = unsafe { _mm512_ternarylogic_epi64::<0xF8>(old, more, among) };
-        self.store_words(all, bits);
-    }
-
-    #[inline(always)]
     fn take_away<const N: usize>(self, bits: &mut [u64; N], others: &[u64; N]) {
         if N < 8 {
             return Portable.take_away(bits, others);
