@@ -452,12 +452,12 @@ impl JointScan<'_> {
             return None;
         }
         if let Some(start) = last_in(&window.found[0][0], window.limit) {
-            self.piece = self.base + window.characters.byte_of(start);
+            self.piece = self.base + window.characters.byte_of(vectors, start);
         }
         let Some(last) = window.limit.checked_sub(1).filter(|last| *last > 0) else {
             return Some(self.piece);
         };
-        self.base += window.characters.byte_of(last);
+        self.base += window.characters.byte_of(vectors, last);
         if !self.joint.is_decided && self.base - self.piece >= WINDOW {
             return Some(self.piece);
         }

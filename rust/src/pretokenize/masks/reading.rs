@@ -30,14 +30,15 @@ impl<const N: usize> Characters<N> {
     }
 
     /// The first byte of the character at a place.
-    pub fn byte_of(&self, mut place: usize) -> usize {
+    #[inline(always)]
+    pub fn byte_of(&self, vectors: impl Vectors, mut place: usize) -> usize {
         if !self.wide {
             return place;
         }
         for (word, &leads) in self.leads.as_flattened().iter().enumerate() {
             let count = leads.count_ones() as usize;
             if place < count {
-                return places_in(64 * word, leads).nth(place).unwrap_or(0);
+                return 64 * word + vectors.spread(1 << place, leads).trailing_zeros() as usize;
             }
             place -= count;
         }
