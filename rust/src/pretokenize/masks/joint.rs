@@ -418,8 +418,8 @@ impl JointScan<'_> {
                 }
             }
         }
-        for word in 0..N {
-            window.starts[word] |= starts[word];
+        for (all, new) in window.starts.iter_mut().zip(starts) {
+            *all |= new;
         }
         window.found[index % MOST][0] = starts;
     }
