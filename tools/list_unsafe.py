@@ -26,6 +26,7 @@ TESTS = {
     "memory/": "`cargo test memory`, `tests/test_memory.py`, `tests/test_engine_encode.py`",
     "once.rs": "`cargo test once`, `tests/test_concurrency.py`",
     "tokens.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
+    "finder.rs": "`cargo test finder`, `tests/test_engine_added_tokens.py`, `fuzz/encoding.py`",
     "decode.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
     "py/calls.rs": "`tests/test_concurrency.py`, `tests/test_foreign_code.py`",
     "py/texts.rs": "`tests/test_engine_texts.py`, `tests/test_engine_encode.py`",

@@ -13,6 +13,7 @@ pub mod count;
 pub mod decode;
 pub mod encode;
 pub mod error;
+mod finder;
 pub mod key;
 mod memory;
 pub mod merge;

@@ -5,79 +5,52 @@
 //! search begins. Every decision depends on [`Cutter::context`] bytes on both sides alone, so all workers find the same
 //! cuts.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use std::ops::Range;
 
 use crate::error::{Error, Result};
+use crate::finder::{Finder, Starts};
 use crate::pretokenize::Pattern;
 
 /// Texts that separate documents.
-pub struct Boundaries {
-    finder: AhoCorasick,
-    texts: Vec<Vec<u8>>,
-}
+pub struct Boundaries(Finder);
 
 impl Boundaries {
     /// `None` if there are no texts.
     pub fn new(texts: &[String]) -> Result<Option<Self>> {
-        if texts.is_empty() {
-            return Ok(None);
-        }
         if texts.iter().any(String::is_empty) {
             return Err(Error::Value("boundaries: an empty text cannot be a boundary".into()));
         }
-        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts);
-        let finder = finder.map_err(|reason| Error::Value(format!("boundaries: {reason}")))?;
-        Ok(Some(Self { finder, texts: texts.iter().map(|text| text.as_bytes().to_vec()).collect() }))
+        Ok((!texts.is_empty()).then(|| Self(Finder::new(texts.iter().map(String::as_bytes)))))
+    }
+
+    /// The leftmost-longest boundaries from a place on.
+    fn matches(&self, bytes: &[u8], mut from: usize) -> impl Iterator<Item = Range<usize>> {
+        let mut places = Starts::default();
+        std::iter::from_fn(move || {
+            let (found, _) = self.0.find(bytes, from..bytes.len(), &mut places, |_, _| true)?;
+            from = found.end;
+            Some(found)
+        })
     }
 
     /// The segments of text before, between and after the leftmost-longest boundaries; some may be empty.
     pub fn segments<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut start = 0;
-        let found = self.finder.find_iter(text).map(|found| (found.start(), found.end()));
-        let bounds = found.chain(std::iter::once((text.len(), text.len())));
-        bounds.map(move |(end, next)| &text[std::mem::replace(&mut start, next)..end])
-    }
-
-    fn longest(&self) -> usize {
-        self.texts.iter().map(Vec::len).max().unwrap_or(0)
-    }
-
-    /// Whether a boundary's text, matched or not, starts between `first` and `last` and its range satisfies `is_relevant`.
-    fn any_text(
-        &self,
-        bytes: &[u8],
-        first: usize,
-        last: usize,
-        is_relevant: impl Fn(usize, usize) -> bool,
-    ) -> bool {
-        (first..=last.min(bytes.len())).any(|start| {
-            self.texts
-                .iter()
-                .any(|text| is_relevant(start, start + text.len()) && bytes[start..].starts_with(text))
-        })
-    }
-
-    /// Whether a boundary's text crosses, ends at or starts at this place.
-    fn touches(&self, bytes: &[u8], place: usize) -> bool {
-        self.any_text(bytes, place.saturating_sub(self.longest()), place, |_, end| end >= place)
+        let bounds = self.matches(text.as_bytes(), 0).chain(std::iter::once(text.len()..text.len()));
+        bounds.map(move |found| &text[std::mem::replace(&mut start, found.end)..found.start])
     }
 
     /// The first place at or after `from` where a boundary ends that no other boundary's text overlaps. Such a boundary is
     /// a leftmost-longest match wherever the search begins.
     fn next_end(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        let begin = from.saturating_sub(self.longest());
-        let found = self.finder.find_iter(&bytes[begin..]);
-        let found = found.map(|found| (begin + found.start(), begin + found.end()));
-        let mut isolated = found.filter(|&(start, end)| {
-            if end < from {
-                return false;
-            }
-            let first = start.saturating_sub(self.longest());
-            !self.any_text(bytes, first, end - 1, |other_start, other_end| {
-                other_end > start && (other_start < start || other_end > end)
+        let is_isolated = |found: &Range<usize>| {
+            !(found.start.saturating_sub(self.0.longest)..found.end).any(|other| {
+                let end = self.0.end_at(bytes, other);
+                end.is_some_and(|end| end > found.start && (other < found.start || end > found.end))
             })
-        });
-        isolated.next().map(|(_, end)| end)
+        };
+        let mut found = self.matches(bytes, from.saturating_sub(self.0.longest));
+        found.find(|found| found.end >= from && is_isolated(found)).map(|found| found.end)
     }
 }
 
@@ -105,7 +78,7 @@ impl Cutter<'_> {
     /// The number of bytes on each side that decide on a cut: those of a character, or of the longest boundary and another
     /// that overlaps it.
     pub fn context(self) -> usize {
-        self.boundaries.map_or(0, |boundaries| 2 * boundaries.longest()).max(4)
+        self.boundaries.map_or(0, |boundaries| 2 * boundaries.0.longest).max(4)
     }
 
     /// The first cut at or after `from`.
@@ -114,7 +87,7 @@ impl Cutter<'_> {
             return self.boundaries?.next_end(bytes, from);
         }
         let mut place = self.pattern.safe_cut_of_bytes(bytes, from)?;
-        while self.boundaries.is_some_and(|boundaries| boundaries.touches(bytes, place)) {
+        while self.boundaries.is_some_and(|boundaries| boundaries.0.any_touches(bytes, place, false)) {
             place = self.pattern.safe_cut_of_bytes(bytes, place + 1)?;
         }
         Some(place)

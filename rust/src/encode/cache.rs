@@ -42,7 +42,7 @@ const MOST_WORDS: usize = if cfg!(windows) { 1 << 21 } else { u32::MAX as usize 
 /// The entries of a table are at most this many: their places are counted in bytes, by 32 bits.
 const MOST_ENTRIES: usize = 1 << 27;
 /// The memory of a cache unless another bound is chosen.
-const MEMORY: usize = 128 << 20;
+pub const MEMORY: usize = 128 << 20;
 /// How many entries ahead of the one that is copied the place of another, and its words, are asked for.
 const AHEAD: usize = 16;
 /// How many entries are looked at for a key: a bound on what hostile keys can cost.
@@ -83,12 +83,6 @@ unsafe impl Plain for Entry {}
 pub struct Bound {
     entries: usize,
     words: usize,
-}
-
-impl Default for Bound {
-    fn default() -> Self {
-        Self::of(MEMORY)
-    }
 }
 
 impl Bound {
@@ -211,18 +205,13 @@ impl Arena {
 
     /// Write words, first those of bytes; returns their place, if there is room.
     fn store(&self, bytes: &[u8], words: &[u32]) -> Option<usize> {
-        let spelling = bytes.len().div_ceil(4);
-        let count = spelling + words.len();
+        let count = bytes.len().div_ceil(4) + words.len();
         let place = self.used.0.fetch_add(count, Ordering::Relaxed);
-        let (spelled, rest) = self.words.get(place..place.checked_add(count)?)?.split_at(spelling);
-        let write = |(cell, word): (&UnsafeCell<u32>, u32)| {
+        let cells = self.words.get(place..place.checked_add(count)?)?;
+        for (cell, word) in cells.iter().zip(words_of(bytes).chain(words.iter().copied())) {
             // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry names them yet.
             unsafe { *cell.get() = word };
-        };
-        let (whole, last) = bytes.as_chunks();
-        spelled.iter().zip(whole.iter().map(|word| u32::from_le_bytes(*word))).for_each(write);
-        spelled.iter().skip(whole.len()).zip(words_of(last)).for_each(write);
-        rest.iter().zip(words.iter().copied()).for_each(write);
+        }
         Some(place)
     }
 
@@ -275,7 +264,8 @@ impl Table {
     fn words(&self, key: Key, held: CachedIds, pretoken: &[u8]) -> Option<&[u32]> {
         let &[place, count, ..] = held.ids;
         let length = if key.is_short() { 0 } else { pretoken.len().div_ceil(4) };
-        let is_same = key.is_short() || is_spelled(self.arena.words(place as usize, length), pretoken);
+        let words = self.arena.words(place as usize, length).iter().copied();
+        let is_same = key.is_short() || words.eq(words_of(pretoken));
         is_same.then(|| self.arena.words(place as usize + length, count as usize))
     }
 
@@ -288,18 +278,11 @@ impl Table {
 
     /// Add unused tokens, all of different bytes, to a table that is not shared yet.
     fn add_unused(&self, tokens: &[(u32, &[u8])]) {
-        for some in tokens.chunks(AHEAD) {
-            let mut keys = [(Key::default(), 0); AHEAD];
-            for ((key, place), (_, token)) in keys.iter_mut().zip(some) {
-                *key = Key::of(token, self.hasher.seed);
-                *place = self.place(*key);
-                self.entries().prefetch(*place);
-            }
-            for ((key, place), &(id, _)) in keys.into_iter().zip(some) {
-                let Some(key) = unused(key) else { continue };
-                if let Some(entry) = self.entries().probes(place).find(|entry| entry.is_empty()) {
-                    entry.publish(key, [id, 0, 0, 0], 1);
-                }
+        for &(id, token) in tokens {
+            let key = Key::of(token, self.hasher.seed);
+            let free = self.entries().probes(self.place(key)).find(|entry| entry.is_empty());
+            if let (Some(key), Some(entry)) = (unused(key), free) {
+                entry.publish(key, [id, 0, 0, 0], 1);
             }
         }
     }
@@ -342,7 +325,7 @@ impl Table {
 
     /// Add to the number of used entries.
     #[inline]
-    pub fn taken(&self, entries: usize) {
+    fn taken(&self, entries: usize) {
         if entries > 0 {
             self.used.0.fetch_add(entries, Ordering::Relaxed);
         }
@@ -508,23 +491,18 @@ fn is_free(high: u64) -> bool {
 
 /// Bytes as words, the last one padded with zeros.
 fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
-    bytes.chunks(4).map(|chunk| {
-        let mut word = [0; 4];
-        word[..chunk.len()].copy_from_slice(chunk);
-        u32::from_le_bytes(word)
-    })
+    let (whole, last) = bytes.as_chunks();
+    let mut padded = [0; 4];
+    padded[..last.len()].copy_from_slice(last);
+    whole.iter().copied().chain((!last.is_empty()).then_some(padded)).map(u32::from_le_bytes)
 }
 
-/// Whether the words equal these bytes.
-fn is_spelled(words: &[u32], bytes: &[u8]) -> bool {
-    let (chunks, rest) = bytes.as_chunks();
-    let Some((whole, last)) = words.split_at_checked(chunks.len()) else { return false };
-    let same = chunks.iter().zip(whole).all(|(chunk, word)| u32::from_le_bytes(*chunk) == *word);
-    same && last.iter().copied().eq(words_of(rest))
-}
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// The cache of one vocabulary.
 pub struct Cache {
+    /// A number that no other cache of this process has.
+    pub number: u64,
     bound: Bound,
     table: RwLock<Arc<Table>>,
     being_replaced: AtomicBool,
@@ -536,7 +514,12 @@ impl Cache {
         let size = (PER_TOKEN * tokens).next_power_of_two().clamp(SMALLEST, LARGEST_FIRST);
         let table = Table::new(size.min(bound.entries), bound, Arena::of(bound)?)?;
         table.add_unused(first);
-        Ok(Self { bound, table: RwLock::new(Arc::new(table)), being_replaced: AtomicBool::new(false) })
+        Ok(Self {
+            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
+            bound,
+            table: RwLock::new(Arc::new(table)),
+            being_replaced: AtomicBool::new(false),
+        })
     }
 
     /// The memory that it takes at most.
@@ -549,14 +532,12 @@ impl Cache {
         self.table.try_read().ok().map(|table| Arc::clone(&table))
     }
 
-    /// The table for the next batch: a new one if this one is full.
+    /// The table for the next batch, once this one has learned so many pretokens: a new one if it is full.
     #[inline]
-    pub fn renewed(&self, table: Option<Arc<Table>>) -> Option<Arc<Table>> {
-        match table {
-            Some(table) if !table.is_full() => Some(table),
-            Some(table) => Some(self.replaced(table)),
-            None => self.table(),
-        }
+    pub fn renewed(&self, table: Option<Arc<Table>>, learned: usize) -> Option<Arc<Table>> {
+        let Some(table) = table else { return self.table() };
+        table.taken(learned);
+        Some(if table.is_full() { self.replaced(table) } else { table })
     }
 
     #[cold]
@@ -635,7 +616,7 @@ mod tests {
     #[test]
     fn a_larger_table_has_all_entries_and_learns_others() {
         for size in [SMALLEST, 1 << 16] {
-            let table = table(size, Bound::default());
+            let table = table(size, Bound::of(MEMORY));
             let (first, second) = (1000..1000 + size / 4, 1000 + size / 4..1000 + size);
             let first = learn(&table, first);
             let larger = table.successor().unwrap();
@@ -653,7 +634,7 @@ mod tests {
 
     /// A table with tokens that no text had yet.
     fn with_tokens(size: usize, tokens: &[(u32, &[u8])]) -> Table {
-        let table = table(size, Bound::default());
+        let table = table(size, Bound::of(MEMORY));
         table.add_unused(tokens);
         table
     }
@@ -695,7 +676,7 @@ mod tests {
     fn unused_tokens_take_no_place_from_pretokens() {
         let tokens = tokens_of(100_000..102_000);
         let tokens: Vec<_> = tokens.iter().map(|(id, token)| (*id, &token[..])).collect();
-        let (table, without) = (with_tokens(SMALLEST, &tokens), table(SMALLEST, Bound::default()));
+        let (table, without) = (with_tokens(SMALLEST, &tokens), table(SMALLEST, Bound::of(MEMORY)));
         let numbers = 1000..1000 + SMALLEST / 2;
         assert_eq!(learn(&table, numbers.clone()), learn(&without, numbers.clone()));
         let place_of = |table: &Table, number| {
@@ -715,7 +696,7 @@ mod tests {
 
     #[test]
     fn no_pretoken_is_taken_for_an_unused_token() {
-        let table = table(SMALLEST, Bound::default());
+        let table = table(SMALLEST, Bound::of(MEMORY));
         for last in 0..=255 {
             let pretoken = [&[b'a'; SHORT - 1][..], &[last]].concat();
             let key = key_of(&pretoken);
@@ -739,7 +720,7 @@ mod tests {
         for halves in
             [|number| (0xA076_1D64_78BD_642F, number), |number| (number << 40, 0), |number| (0, number)]
         {
-            let table = table(SMALLEST, Bound::default());
+            let table = table(SMALLEST, Bound::of(MEMORY));
             let kept = (0..SMALLEST as u64 / 2).filter(|&number| {
                 let (low, high) = halves(number);
                 let pretoken = of_halves(low, high);
@@ -821,7 +802,7 @@ mod tests {
                 assert!(knows(&current, 1000));
                 let bytes = size_of_val(&current.entries[..]) + size_of_val(&current.arena.words[..]);
                 largest = largest.max(bytes);
-                let next = cache.renewed(Some(Arc::clone(&current))).unwrap();
+                let next = cache.renewed(Some(Arc::clone(&current)), 0).unwrap();
                 replaced += usize::from(!Arc::ptr_eq(&next, &current));
                 table = Some(next);
             }

@@ -28,40 +28,22 @@ pub struct ChoicePart {
     pub is_open: bool,
 }
 
-/// The choice for a text.
+/// The choice for a text: that of the part within which a token lies; across a seam lies none.
 #[derive(Clone, Copy)]
-pub enum Choice<'p> {
-    Whole(Special),
-    /// That of the part within which a token lies; across a seam lies none. The number is where the text begins in them.
-    Parts(&'p [ChoicePart], usize),
-}
-
-/// The choice for each of several texts.
-#[derive(Clone, Copy)]
-pub enum Choices<'p> {
-    Same(Special),
-    Each(&'p [&'p [ChoicePart]]),
+pub struct Choice<'p> {
+    parts: &'p [ChoicePart],
+    /// Where the text begins in them.
+    begin: usize,
 }
 
 impl From<Special> for Choice<'_> {
     fn from(special: Special) -> Self {
-        Self::Whole(special)
-    }
-}
-
-impl From<Special> for Choices<'_> {
-    fn from(special: Special) -> Self {
-        Self::Same(special)
-    }
-}
-
-impl<'p> Choices<'p> {
-    /// That for the text of a number.
-    pub fn of(self, text: usize) -> Choice<'p> {
-        match self {
-            Self::Same(special) => Choice::Whole(special),
-            Self::Each(parts) => Choice::Parts(parts[text], 0),
+        const fn whole(special: Special) -> [ChoicePart; 1] {
+            [ChoicePart { end: usize::MAX, special: Some(special), is_open: false }]
         }
+        const WHOLE: [&[ChoicePart]; 3] =
+            [&whole(Special::Parse), &whole(Special::Text), &whole(Special::Error)];
+        Self::of(WHOLE[special as usize])
     }
 }
 
@@ -71,41 +53,38 @@ fn part_at(parts: &[ChoicePart], place: usize) -> usize {
 }
 
 impl<'p> Choice<'p> {
+    /// That of all parts of a text.
+    pub fn of(parts: &'p [ChoicePart]) -> Self {
+        Self { parts, begin: 0 }
+    }
+
     /// That for the rest of the text from a place on.
     pub fn behind(self, place: usize) -> Self {
-        match self {
-            Self::Whole(_) => self,
-            Self::Parts(parts, begin) => Self::Parts(parts, begin + place),
-        }
+        Self { begin: self.begin + place, ..self }
+    }
+
+    /// That for every special token, if there are no seams.
+    pub fn of_all(self) -> Option<Special> {
+        if let [part] = self.parts { part.special } else { None }
     }
 
     /// Whether all special tokens near a place are text.
     pub fn is_text(self, near: Range<usize>) -> bool {
-        match self {
-            Self::Whole(special) => special == Special::Text,
-            Self::Parts(parts, begin) => {
-                let (first, last) = (part_at(parts, begin + near.start), part_at(parts, begin + near.end));
-                let near = &parts[first..parts.len().min(last + 1)];
-                near.iter().all(|part| part.special == Some(Special::Text))
-            }
-        }
+        let [first, last] = [near.start, near.end].map(|place| part_at(self.parts, self.begin + place));
+        let near = &self.parts[first..self.parts.len().min(last + 1)];
+        near.iter().all(|part| part.special == Some(Special::Text))
     }
 
     /// Whether places of a normalized text must be known in the given one.
     pub fn needs_places(self) -> bool {
-        !matches!(self, Self::Whole(Special::Parse | Special::Text))
+        !matches!(self.of_all(), Some(Special::Parse | Special::Text))
     }
 
     /// That for a special token; none if it lies across a seam.
     #[inline]
     pub fn within(self, token: Range<usize>) -> Option<Special> {
-        match self {
-            Self::Whole(special) => Some(special),
-            Self::Parts(parts, begin) => {
-                let part = parts.get(part_at(parts, begin + token.start))?;
-                part.special.filter(|_| begin + token.end <= part.end)
-            }
-        }
+        let part = self.parts.get(part_at(self.parts, self.begin + token.start))?;
+        part.special.filter(|_| self.begin + token.end <= part.end)
     }
 
     /// That for what a text was normalized to. A character that stands for some of several parts lies within none.
@@ -119,8 +98,10 @@ impl<'p> Choice<'p> {
     where
         'p: 'r,
     {
-        let Self::Parts(parts, begin) = self else { return Ok(self) };
-        let parts = &parts[part_at(parts, begin)..];
+        if let Some(special) = self.of_all() {
+            return Ok(special.into());
+        }
+        let (parts, begin) = (&self.parts[part_at(self.parts, self.begin)..], self.begin);
         let (mut ends, mut place, mut characters) = (Vec::new(), 0, 0);
         for part in parts {
             let end = text.len().min(part.end - begin);
@@ -146,6 +127,6 @@ impl<'p> Choice<'p> {
             }
             before = Some((first, last));
         }
-        Ok(Choice::Parts(room, 0))
+        Ok(Choice::of(room))
     }
 }

@@ -13,7 +13,6 @@
 
 use std::sync::Arc;
 
-use super::ordinary::Run;
 use super::stages::Stretch;
 use super::{Choice, ChoicePart, Encoder, Special, Unit, Workspace, character_start};
 use crate::error::Result;
@@ -143,13 +142,7 @@ impl Growing {
 
     /// The number of the part in which each id begins.
     pub fn numbers_of_parts(&self, pulse: &mut Pulse) -> Result<Vec<u32>> {
-        self.encoder.numbers_of_parts(
-            &self.text,
-            &self.ids,
-            &self.parts,
-            Choice::Parts(&self.parts, 0),
-            pulse,
-        )
+        self.encoder.numbers_of_parts(&self.text, &self.ids, &self.parts, pulse)
     }
 
     /// Append text, with a choice of its own as a part of its own; returns the number of unchanged ids. After an error
@@ -197,7 +190,7 @@ impl Growing {
             let length: usize = self.ids[known.ids..count].iter().map(length).sum();
             return Ok(character_start(&self.text, known.place + length));
         }
-        let choice = Choice::Parts(&self.parts, 0);
+        let choice = Choice::of(&self.parts);
         let spans = self.encoder.offsets(&self.text, &self.ids, choice, Unit::Bytes, pulse)?;
         Ok(spans[count..].iter().map(|&(start, _)| start).min().unwrap_or(self.text.len()))
     }
@@ -227,57 +220,48 @@ impl Growing {
     /// Make the ids behind the last settled place anew; returns the number of unchanged ids. After an error nothing has
     /// changed but the text.
     fn grow(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
-        let (settled, places, searched) = (self.last_settled(), self.settled.len(), self.searched);
-        let before = self.ids.split_off(settled.ids);
-        if let Err(error) = self.encode_open(workspace, pulse) {
-            self.ids.truncate(settled.ids);
-            self.ids.extend(before);
-            self.settled.truncate(places);
-            self.searched = searched;
-            return Err(error);
-        }
-        let pairs = self.ids[settled.ids..].iter().zip(&before);
-        Ok(settled.ids + pairs.take_while(|(now, before)| now == before).count())
-    }
-
-    /// Encode the open text: what can be settled, and the rest.
-    fn encode_open(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
         let mut open = self.last_settled();
+        let (first, mut ids, mut settled) = (open.ids, Vec::new(), Vec::new());
         pulse.beat(self.text.len() - self.searched)?;
-        let (from, choice) = (self.searched.max(open.place), Choice::Parts(&self.parts, 0));
+        let (from, choice) = (self.searched.max(open.place), Choice::of(&self.parts));
         if let Some(place) = self.encoder.settled_place(&self.text, from, choice) {
-            self.encode(open, place, workspace, pulse)?;
-            open = Settled { place, ids: self.ids.len(), at: Beginning::Within };
-            memory::push(&mut self.settled, open)?;
+            self.encode(open, place, &mut ids, workspace, pulse)?;
+            open = Settled { place, ids: first + ids.len(), at: Beginning::Within };
+            settled.push(open);
         }
-        if let Some(token) = self.encode(open, self.text.len(), workspace, pulse)? {
-            memory::push(&mut self.settled, token)?;
-        }
+        settled.extend(self.encode(open, self.text.len(), &mut ids, workspace, pulse)?);
+        memory::reserve(&mut self.ids, ids.len())?;
+        memory::extend(&mut self.settled, &settled)?;
+        let same = self.ids[first..].iter().zip(&ids).take_while(|(before, now)| before == now).count();
+        self.ids.truncate(first);
+        self.ids.append(&mut ids);
         self.searched = self.encoder.searched(&self.text).max(self.last_settled().place);
-        Ok(())
+        Ok(first + same)
     }
 
-    /// Add the ids of a part of the text. Returns the last place behind an added token in it, if that is settled.
+    /// Add the ids of a part of the text to those behind the last settled place. Returns the last place behind an added token
+    /// in it, if that is settled.
     fn encode(
-        &mut self,
+        &self,
         begin: Settled,
         end: usize,
+        ids: &mut Vec<u32>,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<Option<Settled>> {
-        let Self { encoder, text, parts, ids, .. } = self;
-        let Encoder { stages, model } = &**encoder;
-        let (last, mut settled) = (stages.last_sure_token(text), None);
+        let Self { encoder, text, parts, .. } = self;
+        let (first, last, mut settled) =
+            (self.last_settled().ids, encoder.stages.last_sure_token(text), None);
         let stretch = Stretch { text, range: begin.place..end, at: begin.at };
-        stages.sections(stretch, Choice::Parts(parts, 0), false, pulse, &mut |section, pulse| {
+        encoder.stages.sections(stretch, Choice::of(parts), false, pulse, &mut |section, pulse| {
             let Some(id) = section.id else {
-                return model.encode_ordinary(section.text, ids, &mut Run { workspace, pulse });
+                return encoder.encode_ordinary(section.text, ids, workspace, pulse);
             };
             memory::push(ids, id)?;
             let start = section.given + section.before.len();
             if last.is_some_and(|last| start <= last) {
                 let place = start + section.text.len();
-                settled = Some(Settled { place, ids: ids.len(), at: Beginning::Segment });
+                settled = Some(Settled { place, ids: first + ids.len(), at: Beginning::Segment });
             }
             Ok(())
         })?;
@@ -314,7 +298,8 @@ mod tests {
         let definition = Definition {
             tokens: &tokens,
             merges: &[[97, 97, 256], [256, 256, 257], [32, 32, 258], [0xE6, 0x97, 259]],
-            ..Definition::of(pattern)
+            pattern,
+            ..Definition::default()
         };
         let encoder = Encoder::new(&definition, Stages::new(added.into(), &steps).unwrap()).unwrap();
         Growing::new(Arc::new(encoder), special)

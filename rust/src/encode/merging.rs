@@ -19,6 +19,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::mem;
 
+use super::NO_ID;
 use super::merges::{BytePair, Merge, Merges, RANK_BITS};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -27,7 +28,6 @@ use crate::watch::Pulse;
 
 /// The longest pretoken that is merged with an array of ranks; a rank and a position fit 32 bits.
 pub const SHORT: usize = 1 << (32 - RANK_BITS);
-const NO_PAIR: u32 = u32::MAX;
 /// The number of bytes that are merged between two beats of the pulse.
 const BEAT: usize = 1 << 16;
 /// The number of heap steps between two beats of the pulse.
@@ -36,16 +36,16 @@ const HEAP_STEPS: usize = 1 << 16;
 /// How many times as wide the next window is if two windows share no token, or tokens are nearly as long as windows.
 const WIDER: usize = 64;
 
-/// From this size on, memory for a pretoken is checked first: per byte a node, an id, and a place on a heap that may
+/// From this size on, memory for a pretoken is checked first: per byte a token, an id, and a place on a heap that may
 /// have just doubled.
 const LARGE: usize = 1 << 16;
-const BYTES_PER_BYTE: usize = size_of::<LinkedToken>() + size_of::<u32>() + 2 * size_of::<u64>();
+const BYTES_PER_BYTE: usize = size_of::<PlacedToken>() + size_of::<u32>() + 2 * size_of::<u64>();
 
 /// Memory that is reused from one pretoken to the next.
 pub struct Scratch {
     short: Box<[ShortPretoken; 1]>,
     heap: BinaryHeap<Reverse<u64>>,
-    nodes: Vec<LinkedToken>,
+    placed: Vec<PlacedToken>,
     window: Vec<u32>,
 }
 
@@ -56,7 +56,7 @@ impl Scratch {
         Ok(Self {
             short: memory::boxed_array(empty)?,
             heap: BinaryHeap::new(),
-            nodes: Vec::new(),
+            placed: Vec::new(),
             window: Vec::new(),
         })
     }
@@ -64,22 +64,17 @@ impl Scratch {
     /// The size of the memory for long pretokens in bytes.
     pub fn grown(&self) -> usize {
         size_of::<u64>() * self.heap.capacity()
-            + size_of::<LinkedToken>() * self.nodes.capacity()
+            + size_of::<PlacedToken>() * self.placed.capacity()
             + size_of::<u32>() * self.window.capacity()
     }
 }
 
-/// A token in a doubly linked list over the bytes of a pretoken.
+/// A token at the place of its first byte, and where the one before it begins.
 #[derive(Clone, Copy)]
-struct LinkedToken {
+struct PlacedToken {
     id: u32,
     previous: u32,
-    next: u32,
-    /// The rank of the pair made of this token and the next, if there is such a merge.
-    rank: u32,
 }
-
-const END: u32 = u32::MAX;
 
 /// What a thread merges pretokens with.
 pub struct Merger<'a, 'p> {
@@ -173,23 +168,53 @@ impl Merger<'_, '_> {
 
     /// Append the ids of any number of bytes below 4 GiB.
     pub fn merge_with_heap(&mut self, bytes: &[u8], ids: &mut Vec<u32>) -> Result<()> {
-        let mut tokens = LongPretoken::new(self.merges, bytes, self.scratch)?;
+        let length = u32::try_from(bytes.len())
+            .map_err(|_| Error::Value(format!("a pretoken of {} bytes is too long", bytes.len())))?;
+        let (merges, tokens, Scratch { heap, placed, .. }) = (self.merges, self.tokens, &mut *self.scratch);
+        let after = |placed: &[PlacedToken], place: usize| place + length_of(placed[place].id, tokens);
+        // The merge of the token at a place and the next one.
+        let merge_at = |placed: &[PlacedToken], place: usize| {
+            let next = placed.get(after(placed, place));
+            next.map_or(Merge::NONE, |next| merges.pairs.get(placed[place].id, next.id))
+        };
+        let offer = |heap: &mut BinaryHeap<_>, placed: &[PlacedToken], place: usize| {
+            let merge = merge_at(placed, place);
+            if merge != Merge::NONE {
+                heap.push(Reverse(u64::from(merge.rank()) << 32 | place as u64));
+            }
+        };
+        placed.clear();
+        let single = |(place, &byte): (u32, &u8)| (merges.base(byte), place.wrapping_sub(1));
+        placed.extend((0..length).zip(bytes).map(single).map(|(id, previous)| PlacedToken { id, previous }));
+        heap.clear();
+        (0..bytes.len()).for_each(|place| offer(heap, placed, place));
         let mut steps = 0;
-        while let Some(Reverse(entry)) = tokens.heap.pop() {
+        while let Some(Reverse(entry)) = heap.pop() {
             steps += 1;
             if steps % HEAP_STEPS == 0 {
                 self.pulse.check()?;
             }
-            let (rank, place) = ((entry >> 32) as u32, entry as u32);
+            let (rank, place) = ((entry >> 32) as u32, entry as u32 as usize);
+            let merge = merge_at(placed, place);
             // An outdated entry is recognised by its rank.
-            if tokens.nodes[place as usize].rank == rank {
-                tokens.apply(place);
+            if merge == Merge::NONE || merge.rank() != rank {
+                continue;
+            }
+            let absorbed = after(placed, place);
+            placed[absorbed].id = NO_ID;
+            placed[place].id = merge.id();
+            if let Some(next) = placed.get_mut(place + length_of(merge.id(), tokens)) {
+                next.previous = place as u32;
+            }
+            offer(heap, placed, place);
+            if place > 0 {
+                offer(heap, placed, placed[place].previous as usize);
             }
         }
-        let mut place = if bytes.is_empty() { END } else { 0 };
-        while place != END {
-            ids.push(tokens.nodes[place as usize].id);
-            place = tokens.nodes[place as usize].next;
+        let mut place = 0;
+        while place < placed.len() {
+            ids.push(placed[place].id);
+            place = after(placed, place);
         }
         Ok(())
     }
@@ -340,61 +365,6 @@ impl ShortPretoken {
         while starts != 0 {
             ids.push(self.ids[starts.trailing_zeros() as usize]);
             starts &= starts - 1;
-        }
-    }
-}
-
-/// The tokens of a long pretoken in a linked list, and their merges in a heap.
-struct LongPretoken<'a> {
-    merges: &'a Merges,
-    nodes: &'a mut Vec<LinkedToken>,
-    heap: &'a mut BinaryHeap<Reverse<u64>>,
-}
-
-impl<'a> LongPretoken<'a> {
-    fn new(merges: &'a Merges, bytes: &[u8], scratch: &'a mut Scratch) -> Result<Self> {
-        let length = u32::try_from(bytes.len())
-            .map_err(|_| Error::Value(format!("a pretoken of {} bytes is too long", bytes.len())))?;
-        scratch.nodes.clear();
-        scratch.nodes.extend((0..length).zip(bytes).map(|(place, &byte)| LinkedToken {
-            id: merges.base(byte),
-            previous: place.wrapping_sub(1),
-            next: if place + 1 < length { place + 1 } else { END },
-            rank: NO_PAIR,
-        }));
-        scratch.heap.clear();
-        let mut tokens = Self { merges, nodes: &mut scratch.nodes, heap: &mut scratch.heap };
-        (0..length).for_each(|place| tokens.look_up(place));
-        Ok(tokens)
-    }
-
-    /// Merge the token at `place` with the next one.
-    fn apply(&mut self, place: u32) {
-        let node = self.nodes[place as usize];
-        let absorbed = self.nodes[node.next as usize];
-        let merge = self.merges.pairs.get(node.id, absorbed.id);
-        self.nodes[node.next as usize].rank = NO_PAIR;
-        self.nodes[place as usize].id = merge.id();
-        self.nodes[place as usize].next = absorbed.next;
-        if absorbed.next != END {
-            self.nodes[absorbed.next as usize].previous = place;
-        }
-        self.look_up(place);
-        if node.previous != END {
-            self.look_up(node.previous);
-        }
-    }
-
-    fn look_up(&mut self, place: u32) {
-        let node = self.nodes[place as usize];
-        let merge = match node.next {
-            END => Merge::NONE,
-            next => self.merges.pairs.get(node.id, self.nodes[next as usize].id),
-        };
-        self.nodes[place as usize].rank = NO_PAIR;
-        if merge != Merge::NONE {
-            self.nodes[place as usize].rank = merge.rank();
-            self.heap.push(Reverse(u64::from(merge.rank()) << 32 | u64::from(place)));
         }
     }
 }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::memory::reserve;
+use crate::memory::push;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 mod added;
 mod cache;
-mod candidates;
 mod choice;
 mod growing;
 mod merges;
@@ -23,10 +22,10 @@ mod stages;
 mod whole;
 
 pub use added::AddedToken;
-pub use choice::{Choice, ChoicePart, Choices, Special};
+use cache::{Bound, Cache, MEMORY};
+pub use choice::{Choice, ChoicePart, Special};
 pub use growing::{EncodeStream, Growing};
 pub use model::{Definition, Model, Unknown, ranks};
-use ordinary::Run;
 pub use ordinary::Workspace;
 pub use parallel::Encoded;
 pub use parts::TextSource;
@@ -38,20 +37,14 @@ use stages::{Section, Stretch};
 const NO_ID: u32 = u32::MAX;
 
 /// Everything from a text to its ids. It never changes, and any number of threads may use it at once.
+#[derive(Clone)]
 pub struct Encoder {
     pub stages: Arc<Stages>,
     pub model: Arc<Model>,
+    pub cache: Arc<Cache>,
 }
 
-/// The destination of ids.
-pub trait Sink {
-    /// Append the ids of the next part of the text.
-    fn put(&mut self, ids: &[u32]);
-    /// Guarantee room for this many ids.
-    fn make_room(&mut self, ids: usize) -> Result<()>;
-}
-
-/// An integer type for storing ids.
+/// An integer type for storing ids; the empty one only counts them.
 pub trait Id: Copy + Default + Send + Sync + 'static {
     /// The largest id that fits.
     const LARGEST: u32;
@@ -75,83 +68,69 @@ impl Id for u16 {
     }
 }
 
-impl<T: Id> Sink for Vec<T> {
+impl Id for () {
+    const LARGEST: u32 = u32::MAX;
     #[inline]
-    fn put(&mut self, ids: &[u32]) {
-        self.extend(ids.iter().map(|&id| T::from_id(id)));
-    }
-
-    #[inline]
-    fn make_room(&mut self, ids: usize) -> Result<()> {
-        reserve(self, ids)
-    }
+    fn from_id(_: u32) {}
 }
 
-/// Counts ids without storing them.
-#[derive(Default)]
-pub struct Count(pub usize);
-
-impl Sink for Count {
-    #[inline]
-    fn put(&mut self, ids: &[u32]) {
-        self.0 += ids.len();
-    }
-
-    fn make_room(&mut self, _: usize) -> Result<()> {
-        Ok(())
-    }
+/// Append ids for which there is room.
+#[inline]
+fn put<T: Id>(ids: &mut Vec<T>, more: &[u32]) {
+    ids.extend(more.iter().map(|&id| T::from_id(id)));
 }
 
 impl Encoder {
     /// Check the definition and build the tables.
     pub fn new(definition: &Definition, stages: Stages) -> Result<Self> {
-        Ok(Self { stages: Arc::new(stages), model: Arc::new(Model::new(definition)?) })
+        let model = Model::new(definition)?;
+        Ok(Self {
+            stages: Arc::new(stages),
+            cache: Arc::new(model.cache(Bound::of(MEMORY))?),
+            model: Arc::new(model),
+        })
     }
 
     /// The same model behind other stages.
     pub fn with_stages(&self, stages: Stages) -> Self {
-        Self { stages: Arc::new(stages), model: Arc::clone(&self.model) }
+        Self { stages: Arc::new(stages), ..self.clone() }
     }
 
     /// The same with a cache of its own, which takes this much memory at most.
     pub fn with_memory(&self, memory: usize) -> Result<Self> {
-        Ok(Self { stages: Arc::clone(&self.stages), model: Arc::new(self.model.with_memory(memory)?) })
+        Ok(Self { cache: Arc::new(self.model.cache(Bound::of(memory))?), ..self.clone() })
     }
 
     /// The bytes of every token.
     pub fn tokens(&self) -> &TokenBytes {
-        self.model.tokens()
+        &self.model.tokens
     }
 
     /// Encode one text on this thread.
     #[inline]
-    pub fn encode(
+    pub fn encode<T: Id>(
         &self,
         text: &str,
         choice: Choice,
-        sink: &mut impl Sink,
+        ids: &mut Vec<T>,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        self.encode_stretch(Stretch::whole(text), choice, sink, workspace, pulse)
+        self.encode_stretch(Stretch::whole(text), choice, ids, workspace, pulse)
     }
 
     #[inline]
-    fn encode_stretch(
+    fn encode_stretch<T: Id>(
         &self,
         stretch: Stretch,
         choice: Choice,
-        sink: &mut impl Sink,
+        ids: &mut Vec<T>,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
         self.stages.sections(stretch, choice, false, pulse, &mut |section, pulse| match section.id {
-            None => self.model.encode_ordinary(section.text, sink, &mut Run { workspace, pulse }),
-            Some(id) => {
-                sink.make_room(1)?;
-                sink.put(&[id]);
-                Ok(())
-            }
+            None => self.encode_ordinary(section.text, ids, workspace, pulse),
+            Some(id) => push(ids, T::from_id(id)),
         })
     }
 }

@@ -1,10 +1,8 @@
 //! A vocabulary without its added tokens: what makes ids of ordinary text.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::ops::{Deref, RangeInclusive};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cache::{Bound, Cache};
 use super::merges::Merges;
@@ -17,6 +15,7 @@ use crate::token_numbers::Keyed;
 use crate::tokens::TokenBytes;
 
 /// Everything that decides the ids of a text.
+#[derive(Default)]
 pub struct Definition<'a> {
     /// The regular expression whose matches are pretokens.
     pub pattern: &'a str,
@@ -37,24 +36,6 @@ pub struct Definition<'a> {
     /// The ids, after all others, of tokens that exist only to be merged further: one that is left is replaced by the
     /// ids of its bytes. With `unknown` they are parts of characters, and what is left of a character is unknown.
     pub provisional: &'a [u32],
-}
-
-#[cfg(test)]
-impl<'a> Definition<'a> {
-    /// A definition without any token.
-    pub fn of(pattern: &'a str) -> Self {
-        Self {
-            pattern,
-            tokens: &[],
-            unknown: None,
-            decode_only: &[],
-            merges: &[],
-            equal_ranks: &[],
-            added_tokens: &[],
-            whole_pretoken_first: false,
-            provisional: &[],
-        }
-    }
 }
 
 /// What stands for bytes without a token.
@@ -87,27 +68,17 @@ impl Unknown {
     }
 }
 
-/// Encodes ordinary text. It never changes, and any number of threads may use it at once.
+/// What decides the ids of ordinary text. It never changes, and any number of threads may use it at once.
 pub struct Model {
-    tables: Arc<Tables>,
-    pub(super) cache: Cache,
-    /// A number that is unique among the caches of this process.
-    pub(super) number: u64,
-}
-
-/// What models with the same vocabulary share.
-pub struct Tables {
     pub(super) pattern: Arc<Pattern>,
     pub(super) merges: Merges,
     pub(super) tokens: TokenBytes,
     /// Tokens that replace a whole pretoken though merging would not make them of it.
     pub(super) replacing: Replacing,
-    /// For each byte that they end with, a bit for each length that they have, the last one for longer ones.
-    pub(super) replacing_lengths: Box<[u64; 256]>,
     /// Tokens that a new cache holds.
     first: Vec<u32>,
     tokens_merged: usize,
-    pub(super) largest_id: u32,
+    pub largest_id: u32,
     /// Whether some bytes of UTF-8 have no token.
     pub(super) lacks_bytes: bool,
     pub(super) unknown: Option<Unknown>,
@@ -115,20 +86,8 @@ pub struct Tables {
     pub(super) provisional: HashMap<u32, Box<[u32]>>,
 }
 
-impl Deref for Model {
-    type Target = Tables;
-
-    #[inline(always)]
-    fn deref(&self) -> &Tables {
-        &self.tables
-    }
-}
-
 /// Tokens by their bytes.
 type Replacing = HashMap<Box<[u8]>, u32, Keyed>;
-
-/// The number of the next cache.
-static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// The maximum memory of a token and of a merge in the tables, besides the bytes of long tokens.
 const BYTES_PER_TOKEN: usize = 256;
@@ -171,46 +130,24 @@ impl Model {
         let first =
             |(id, token): &(u32, &[u8])| is_first(*id) && is_merged(id) && !replacing.contains_key(*token);
         let first = definition.tokens.iter().filter(|token| first(token)).map(|&(id, _)| id).collect();
-        let tables = Tables {
+        Ok(Self {
             pattern: Pattern::new(definition.pattern)?,
             largest_id,
             lacks_bytes,
             unknown: definition.unknown,
             provisional,
-            replacing_lengths: lengths_by_end(replacing.keys())?,
             replacing,
             first,
             tokens_merged: definition.tokens.len(),
             merges,
             tokens,
-        };
-        Self::of(Arc::new(tables), Bound::default())
+        })
     }
 
-    fn of(tables: Arc<Tables>, bound: Bound) -> Result<Self> {
-        let first = tables.first.iter().filter_map(|&id| Some((id, tables.tokens.get(id)?)));
-        let cache = Cache::new(&first.collect::<Vec<_>>(), tables.tokens_merged, bound)?;
-        Ok(Self { cache, number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), tables })
-    }
-
-    /// The same with a cache of its own, which takes this much memory at most.
-    pub fn with_memory(&self, memory: usize) -> Result<Self> {
-        Self::of(Arc::clone(&self.tables), Bound::of(memory))
-    }
-
-    /// The memory that its cache takes at most.
-    pub fn memory(&self) -> usize {
-        self.cache.memory()
-    }
-
-    /// The bytes of every token.
-    pub fn tokens(&self) -> &TokenBytes {
-        &self.tokens
-    }
-
-    /// The largest id of a token.
-    pub fn largest_id(&self) -> u32 {
-        self.largest_id
+    /// A new cache, which takes no more than a bound.
+    pub fn cache(&self, bound: Bound) -> Result<Cache> {
+        let first = self.first.iter().filter_map(|&id| Some((id, self.tokens.get(id)?)));
+        Cache::new(&first.collect::<Vec<_>>(), self.tokens_merged, bound)
     }
 
     /// Fail unless every id fits the integer type.
@@ -223,16 +160,6 @@ impl Model {
             "the vocabulary has ids up to {}, which do not fit uint{bits}",
             self.largest_id
         )))
-    }
-
-    /// The part of a pretoken that is merged.
-    pub(super) fn merged_part<'p>(&self, pretoken: &'p [u8]) -> Cow<'p, [u8]> {
-        match self.unknown {
-            Some(Unknown::Dropped) => {
-                pretoken.iter().copied().filter(|&byte| self.merges.base(byte) != NO_ID).collect()
-            }
-            _ => Cow::Borrowed(pretoken),
-        }
     }
 
     /// Fail if the tokens of a text may have other bytes than the text with the spaces that the pattern inserts.
@@ -309,38 +236,14 @@ pub(super) fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
     Err(Error::Value(format!("{text:?} has a byte for which this vocabulary has no token")))
 }
 
-/// For each byte that some tokens end with, a bit for each length that they have.
-fn lengths_by_end<'a>(tokens: impl Iterator<Item = &'a Box<[u8]>>) -> Result<Box<[u64; 256]>> {
-    let mut lengths = boxed_array(|| 0)?;
-    for token in tokens {
-        if let Some(&last) = token.last() {
-            lengths[usize::from(last)] |= length_bit(token);
-        }
-    }
-    Ok(lengths)
-}
-
-/// The bit for the length of a token.
-pub(super) fn length_bit(token: &[u8]) -> u64 {
-    1 << token.len().min(u64::BITS as usize - 1)
-}
-
 /// The tokens that replace a pretoken of their bytes though merging does not make them; for equal bytes the smallest id.
 fn replacing_tokens(definition: &Definition, is_merged: impl Fn(&u32) -> bool) -> Replacing {
-    let mut replacing = HashMap::with_hasher(Keyed::random());
-    if !definition.whole_pretoken_first {
-        return replacing;
+    let (mut smallest, mut replacing) = (HashMap::new(), HashMap::with_hasher(Keyed::random()));
+    for &(id, token) in definition.tokens.iter().filter(|_| definition.whole_pretoken_first) {
+        let known = smallest.entry(token).or_insert(id);
+        *known = id.min(*known);
     }
-    for (id, token) in definition.tokens.iter().filter(|(id, _)| !is_merged(id)) {
-        let smallest = replacing.entry(Box::from(*token)).or_insert(*id);
-        *smallest = (*smallest).min(*id);
-    }
-    if !replacing.is_empty() {
-        for (id, token) in definition.tokens.iter().filter(|(id, _)| is_merged(id)) {
-            if let Some(smallest) = replacing.get_mut(*token) {
-                *smallest = (*smallest).min(*id);
-            }
-        }
-    }
+    let others = smallest.into_iter().filter(|(_, id)| !is_merged(id));
+    replacing.extend(others.map(|(token, id)| (Box::from(token), id)));
     replacing
 }

@@ -3,34 +3,36 @@
 //! A block of pretokens is gone through twice. First each one's key is made and the entry it falls into is fetched;
 //! then, with the entries on their way or there, the ids are copied out.
 
+use std::borrow::Cow;
+use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use super::cache::{INLINE, LONGEST, Table};
 use super::merging::{Merger, Scratch};
-use super::model::{Model, check_known, length_bit};
-use super::{NO_ID, Sink};
+use super::model::check_known;
+use super::{Encoder, Id, Model, NO_ID, Unknown, put};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
-use crate::memory::{boxed_array, expect};
+use crate::memory::{boxed_array, expect, reserve};
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
 
 /// Memory that a thread reuses from text to text, all on the heap, because a thread's stack may be small.
 pub struct Workspace {
-    batch: Box<[Batch; 1]>,
-    buffers: BlockBuffers,
-    /// The table of the encoder with this number, kept for the next text: getting it writes to shared memory.
+    pub(super) batch: Box<[Batch; 1]>,
+    pub(super) buffers: BlockBuffers,
+    /// The table of the cache with this number, kept for the next text: getting it writes to shared memory.
     table: Option<(u64, Arc<Table>)>,
-    /// The same after its release. From here it is got by one change of shared memory, from the encoder by three.
+    /// The same after its release. From here it is got by one change of shared memory, from the cache by three.
     released: (u64, Weak<Table>),
 }
 
 /// The memory for a block.
-struct BlockBuffers {
+pub(super) struct BlockBuffers {
     lookups: Lookups,
     staged: StagedIds,
-    misses: Misses,
+    pub(super) misses: Misses,
 }
 
 impl BlockBuffers {
@@ -63,11 +65,11 @@ impl Workspace {
         }
     }
 
-    /// Release the encoder's table.
+    /// Release the table.
     pub fn release(&mut self) {
-        let Some((encoder, table)) = self.table.take() else { return };
+        let Some((cache, table)) = self.table.take() else { return };
         if self.released.1.as_ptr() != Arc::as_ptr(&table) {
-            self.released = (encoder, Arc::downgrade(&table));
+            self.released = (cache, Arc::downgrade(&table));
         }
     }
 
@@ -76,12 +78,6 @@ impl Workspace {
         let Misses { ids, scratch, .. } = &self.buffers.misses;
         size_of::<u32>() * ids.capacity() + scratch.grown()
     }
-}
-
-/// What a thread encodes with: its memory, and the pulse of its call.
-pub struct Run<'a, 'p> {
-    pub workspace: &'a mut Workspace,
-    pub pulse: &'a mut Pulse<'p>,
 }
 
 /// Merges pretokens that are not in the cache.
@@ -96,7 +92,7 @@ pub(super) struct Misses {
 }
 
 impl Misses {
-    pub(super) fn new() -> Result<Self> {
+    fn new() -> Result<Self> {
         Ok(Self { ids: Vec::new(), scratch: Scratch::new()?, learned: 0, blocks: 0 })
     }
 }
@@ -114,13 +110,13 @@ const MARKED: usize = 4;
 const STAGED: usize = BLOCK * 16;
 
 impl StagedIds {
-    fn put(&mut self, ids: &[u32], sink: &mut impl Sink) {
+    fn put(&mut self, ids: &[u32], to: &mut Vec<impl Id>) {
         if let Some(room) = self.ids.get_mut(self.length..self.length + ids.len()) {
             room.copy_from_slice(ids);
             self.length += ids.len();
         } else {
-            self.flush(sink);
-            sink.put(ids);
+            self.flush(to);
+            put(to, ids);
         }
     }
 
@@ -158,23 +154,29 @@ impl StagedIds {
         index
     }
 
-    fn flush(&mut self, sink: &mut impl Sink) {
-        sink.put(&self.ids[..self.length]);
+    fn flush(&mut self, to: &mut Vec<impl Id>) {
+        put(to, &self.ids[..self.length]);
         self.length = 0;
     }
 }
 
-impl Model {
+impl Encoder {
     /// Encode text for the model.
-    pub(super) fn encode_ordinary(&self, text: &str, sink: &mut impl Sink, run: &mut Run) -> Result<()> {
-        let Run { workspace: Workspace { batch, buffers, table: held, released }, pulse } = run;
-        let [batch] = &mut **batch;
+    pub(super) fn encode_ordinary<T: Id>(
+        &self,
+        text: &str,
+        ids: &mut Vec<T>,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let Workspace { batch: batches, buffers, table: held, released } = workspace;
+        let [batch] = &mut **batches;
         buffers.clear();
-        let text = self.pattern.prepare(text, pulse)?;
-        let mut scanner = self.pattern.scan(&text);
+        let text = self.model.pattern.prepare(text, pulse)?;
+        let mut scanner = self.model.pattern.scan(&text);
         let mut table = match held.take() {
-            Some((encoder, table)) if encoder == self.number => Some(table),
-            _ if released.0 == self.number => released.1.upgrade(),
+            Some((number, table)) if number == self.cache.number => Some(table),
+            _ if released.0 == self.cache.number => released.1.upgrade(),
             _ => None,
         };
         table = table.or_else(|| self.cache.table());
@@ -182,26 +184,23 @@ impl Model {
         while start < text.text().len() && scanner.fill(batch, pulse)? > 0 {
             let batch_start = start;
             // No text has more ids than bytes.
-            sink.make_room(scanner.position() - batch_start)?;
+            reserve(ids, scanner.position() - batch_start)?;
             for ends in batch.ends().chunks(BLOCK) {
                 let block = Block { text: text.text().as_bytes(), start, ends };
                 if let Some(table) = &table {
-                    self.encode_block(&block, table, sink, buffers, pulse)?;
+                    self.encode_block(&block, table, ids, buffers, pulse)?;
                 } else {
                     for index in 0..ends.len() {
-                        self.merge(block.pretoken(index), &mut buffers.misses, pulse)?;
-                        sink.put(&buffers.misses.ids);
+                        self.model.merge(block.pretoken(index), &mut buffers.misses, pulse)?;
+                        put(ids, &buffers.misses.ids);
                     }
                 }
                 start = block.end();
             }
-            if let Some(table) = &table {
-                table.taken(std::mem::take(&mut buffers.misses.learned));
-            }
             pulse.beat(start - batch_start)?;
-            table = self.cache.renewed(table);
+            table = self.cache.renewed(table, mem::take(&mut buffers.misses.learned));
         }
-        *held = table.map(|table| (self.number, table));
+        *held = table.map(|table| (self.cache.number, table));
         Ok(())
     }
 
@@ -211,7 +210,7 @@ impl Model {
         &self,
         block: &Block,
         table: &Table,
-        sink: &mut impl Sink,
+        to: &mut Vec<impl Id>,
         buffers: &mut BlockBuffers,
         pulse: &mut Pulse,
     ) -> Result<()> {
@@ -224,9 +223,9 @@ impl Model {
         }
         let copied = staged.copy(lookups, block, 0..length, table);
         if copied < length {
-            self.encode_rest(block, copied, table, sink, buffers, pulse)?;
+            self.encode_rest(block, copied, table, to, buffers, pulse)?;
         }
-        buffers.staged.flush(sink);
+        buffers.staged.flush(to);
         Ok(())
     }
 
@@ -238,7 +237,7 @@ impl Model {
         block: &Block,
         mut next: usize,
         table: &Table,
-        sink: &mut impl Sink,
+        to: &mut Vec<impl Id>,
         buffers: &mut BlockBuffers,
         pulse: &mut Pulse,
     ) -> Result<()> {
@@ -248,24 +247,26 @@ impl Model {
             let (pretoken, key, place) = (block.pretoken(next), lookups.keys[next], lookups.places[next]);
             if staged.length + LONGEST + INLINE > STAGED {
                 // Perhaps only room was missing.
-                staged.flush(sink);
+                staged.flush(to);
             } else if let Some(ids) = table.find_unused(key, place) {
                 misses.learned += 1;
-                staged.put(ids, sink);
+                staged.put(ids, to);
                 next += 1;
             } else {
-                self.merge(pretoken, misses, pulse)?;
+                self.model.merge(pretoken, misses, pulse)?;
                 if pretoken.len() <= LONGEST {
                     misses.learned += usize::from(table.insert(key, place, pretoken, &misses.ids));
                 }
-                staged.put(&misses.ids, sink);
+                staged.put(&misses.ids, to);
                 next += 1;
             }
             next = staged.copy(lookups, block, next..length, table);
         }
         Ok(())
     }
+}
 
+impl Model {
     /// Compute the ids of a pretoken without the cache.
     #[inline(never)]
     fn merge(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
@@ -284,29 +285,28 @@ impl Model {
     /// Merge a pretoken to tokens, some of which may be provisional, and bytes without a token.
     pub(super) fn merge_tokens(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
         misses.ids.clear();
-        if let Some(id) = self.replacing(pretoken) {
+        if let Some(&id) = self.replacing.get(pretoken) {
             misses.ids.push(id);
             return Ok(());
         }
         if pretoken.len() > LONGEST {
             expect(&mut misses.ids, pretoken.len());
         }
-        let (part, scratch) = (&self.merged_part(pretoken), &mut misses.scratch);
+        let known = || pretoken.iter().copied().filter(|&byte| self.merges.base(byte) != NO_ID).collect();
+        let part = match self.unknown {
+            Some(Unknown::Dropped) => Cow::Owned(known()),
+            _ => Cow::Borrowed(pretoken),
+        };
+        let scratch = &mut misses.scratch;
         let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse };
-        merger.merge(part, &mut misses.ids)
-    }
-
-    /// The token that replaces a pretoken.
-    pub(super) fn replacing(&self, pretoken: &[u8]) -> Option<u32> {
-        let lengths = self.replacing_lengths[usize::from(*pretoken.last()?)];
-        if lengths & length_bit(pretoken) == 0 { None } else { self.replacing.get(pretoken).copied() }
+        merger.merge(&part, &mut misses.ids)
     }
 
     /// Replace provisional tokens by the ids of their bytes.
     fn take_apart(&self, ids: &mut Vec<u32>) {
         if ids.iter().any(|&id| id > self.largest_id && id != NO_ID) {
             let apart = |id| self.provisional.get(&id).map_or(vec![id], |bytes| bytes.to_vec());
-            *ids = std::mem::take(ids).into_iter().flat_map(apart).collect();
+            *ids = mem::take(ids).into_iter().flat_map(apart).collect();
         }
     }
 }

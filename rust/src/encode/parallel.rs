@@ -14,17 +14,17 @@
 //! under the lock, and no page is touched for the first time.
 
 use std::collections::BTreeMap;
-use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::{iter, mem};
 
 use super::parts::{TextPart, TextSource};
 use super::stages::Stretch;
-use super::{Choices, Count, Encoder, Id, Workspace};
+use super::{Choice, Encoder, Id, Workspace};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Watch};
-use crate::workers::{Queue, Team, Worker, lead, lock, thread_count};
+use crate::workers::{Queue, Team, lead, lock, thread_count};
 
 /// The memory of a text besides its ids: a part, its end (twice while that vector grows), and an offset.
 const BYTES_PER_TEXT: usize = size_of::<TextPart>() + 5 * size_of::<usize>();
@@ -47,38 +47,31 @@ pub struct Encoded<T: Id> {
 /// Successive parts of texts, which one thread encodes.
 type Job<'t> = Vec<TextPart<'t>>;
 
-/// How the work of a call is divided.
-#[derive(Clone, Copy)]
-struct Division {
-    threads: usize,
-    /// The approximate size of a job in bytes.
-    job: usize,
-}
-
-impl Division {
-    fn of(bytes: usize, threads: Option<usize>) -> Self {
-        // The number of processors is only queried if it matters, because the query is slow.
-        let threads = if bytes < 2 * FOR_THREAD { 1 } else { thread_count(threads, bytes / FOR_THREAD) };
-        let job = (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1);
-        // One thread has one job.
-        Self { threads, job: if threads == 1 { usize::MAX / 2 } else { job } }
-    }
+/// The number of threads for so many bytes of text, and the approximate size of a job in bytes.
+fn division(bytes: usize, threads: Option<usize>) -> (usize, usize) {
+    // The number of processors is only queried if it matters, because the query is slow.
+    let threads = if bytes < 2 * FOR_THREAD { 1 } else { thread_count(threads, bytes / FOR_THREAD) };
+    let job = (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1);
+    // One thread has one job.
+    (threads, if threads == 1 { usize::MAX / 2 } else { job })
 }
 
 impl Encoder {
-    /// Encode texts into one array of ids. The error is that of the first bad text, on any number of threads.
+    /// Encode texts into one array of ids, each with the choice of its number; the last one is that for all others. The error is
+    /// that of the first bad text, on any number of threads.
     pub fn encode_all<'t, T: Id>(
         &self,
         texts: impl TextSource<'t>,
-        choices: Choices,
+        choices: &[Choice],
         threads: Option<usize>,
         watch: &mut dyn Watch,
     ) -> Result<Encoded<T>> {
         self.model.check_fits::<T>()?;
         memory::ensure(texts.number() * BYTES_PER_TEXT)?;
-        let division = Division::of(texts.bytes(), threads);
-        let (mut ids, offsets) = (Vec::new(), zeros(texts.number() + 1));
-        if division.threads > 1 {
+        let (threads, size) = division(texts.bytes(), threads);
+        let mut ids = Vec::new();
+        let offsets: Vec<_> = iter::repeat_with(AtomicU64::default).take(texts.number() + 1).collect();
+        if threads > 1 {
             memory::expect(&mut ids, texts.most_ids());
         }
         let row = SharedRow::new(&mut ids, &offsets);
@@ -92,60 +85,25 @@ impl Encoder {
                 }
                 memory::reserve(&mut done.ends, job.len())?;
                 for (text, part) in job {
-                    self.encode_stretch(part, choices.of(text), &mut done.ids, &mut workspace, pulse)?;
+                    let choice = choices[text.min(choices.len() - 1)];
+                    self.encode_stretch(part, choice, &mut done.ids, &mut workspace, pulse)?;
                     done.ends.push((text, done.ids.len()));
                 }
                 row.put(number, done, &mut free);
                 Ok(())
             })
         };
-        self.run(&texts, division, &worker, watch)?;
-        row.finish()?;
-        ids.shrink_to_fit();
-        Ok(Encoded { ids, offsets: offsets.into_iter().map(AtomicU64::into_inner).collect() })
-    }
-
-    /// Count the ids of each text.
-    pub fn count_all<'t>(
-        &self,
-        texts: impl TextSource<'t>,
-        choices: Choices,
-        threads: Option<usize>,
-        watch: &mut dyn Watch,
-    ) -> Result<Vec<u64>> {
-        memory::ensure(texts.number() * BYTES_PER_TEXT)?;
-        let (division, counts) = (Division::of(texts.bytes(), threads), zeros(texts.number()));
-        let worker = || {
-            let (counts, mut workspace) = (&counts, Workspace::new()?);
-            Ok(move |_, job: Job<'t>, pulse: &mut Pulse| {
-                job.into_iter().try_for_each(|(text, part)| {
-                    let mut count = Count::default();
-                    self.encode_stretch(part, choices.of(text), &mut count, &mut workspace, pulse)?;
-                    counts[text].fetch_add(count.0 as u64, Ordering::Relaxed);
-                    Ok(())
-                })
-            })
-        };
-        self.run(&texts, division, &worker, watch)?;
-        Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
-    }
-
-    /// Make jobs of texts, and process them on this thread and others.
-    fn run<'t, W: Worker<Job<'t>>>(
-        &self,
-        texts: &impl TextSource<'t>,
-        division: Division,
-        worker: &(dyn Fn() -> Result<W> + Sync),
-        watch: &mut dyn Watch,
-    ) -> Result<()> {
         let queue = Queue::default();
-        lead(&queue, worker, &mut Pulse::of(watch), |team, pulse| {
-            team.start(division.threads - 1, pulse);
-            let made = self.make_jobs(texts, division.job, &queue, team, pulse);
+        lead(&queue, &worker, &mut Pulse::of(watch), |team, pulse| {
+            team.start(threads - 1, pulse);
+            let made = self.make_jobs(&texts, size, &queue, team, pulse);
             team.check().and(made)?;
             queue.close();
             texts.aside(|| team.finish(pulse))
-        })
+        })?;
+        row.finish()?;
+        ids.shrink_to_fit();
+        Ok(Encoded { ids, offsets: offsets.into_iter().map(AtomicU64::into_inner).collect() })
     }
 
     /// Get all texts, up to the first bad one, and make jobs of about a size of them.
@@ -195,10 +153,6 @@ impl Encoder {
         }
         Ok(())
     }
-}
-
-fn zeros(number: usize) -> Vec<AtomicU64> {
-    std::iter::repeat_with(AtomicU64::default).take(number).collect()
 }
 
 /// The result of a job: its ids, and for each part the number of its text, and of ids up to its end.
@@ -328,7 +282,7 @@ mod tests {
         ]);
         let [e, acute] = [0, 1].map(|place| u32::from("é".as_bytes()[place]));
         let merges = [[97, 98, 256], [256, 256, 257], [32, 256, 258], [e, acute, 259], [32, 32, 260]];
-        let definition = Definition { tokens: &tokens, merges: &merges, ..Definition::of(pattern) };
+        let definition = Definition { tokens: &tokens, merges: &merges, pattern, ..Definition::default() };
         let special = AddedToken { is_special: true, ..AddedToken::new("<s>".to_owned(), 261) };
         let added = AddedToken::new("ab<s>".to_owned(), 262);
         let taking = AddedToken { lstrip: true, rstrip: true, ..AddedToken::new("!".to_owned(), 263) };
@@ -368,17 +322,16 @@ mod tests {
                 for special in [Special::Parse, Special::Text] {
                     let encode = |threads| {
                         encoder
-                            .encode_all::<u32>(&texts[..], special.into(), Some(threads), &mut Unwatched)
+                            .encode_all::<u32>(&texts[..], &[special.into()], Some(threads), &mut Unwatched)
                             .unwrap()
                     };
                     let (whole, cut) = (encode(1), encode(3));
                     assert_eq!(*cut.ids, *whole.ids, "{texts:?}");
                     assert_eq!(cut.offsets, whole.offsets, "{texts:?}");
-                    let counts =
-                        encoder.count_all(&texts[..], special.into(), Some(3), &mut Unwatched).unwrap();
-                    let numbers: Vec<u64> =
-                        whole.offsets.windows(2).map(|bounds| bounds[1] - bounds[0]).collect();
-                    assert_eq!(counts, numbers);
+                    let counts = encoder
+                        .encode_all::<()>(&texts[..], &[special.into()], Some(3), &mut Unwatched)
+                        .unwrap();
+                    assert_eq!(counts.offsets, whole.offsets);
                 }
             }
         }
@@ -430,9 +383,11 @@ mod tests {
                 let texts = &Checked { texts: &texts, bad: &bad };
                 let found = [
                     encoder
-                        .encode_all::<u32>(texts, Special::Error.into(), Some(threads), &mut Unwatched)
+                        .encode_all::<u32>(texts, &[Special::Error.into()], Some(threads), &mut Unwatched)
                         .err(),
-                    encoder.count_all(texts, Special::Error.into(), Some(threads), &mut Unwatched).err(),
+                    encoder
+                        .encode_all::<()>(texts, &[Special::Error.into()], Some(threads), &mut Unwatched)
+                        .err(),
                 ];
                 for error in found {
                     let error = error.map(|error| error.to_string());
@@ -473,7 +428,7 @@ mod tests {
         let texts = Panics(&["ab"; 1000]);
         for threads in THREADS {
             let call =
-                || encoder.encode_all::<u32>(&texts, Special::Text.into(), Some(threads), &mut Unwatched);
+                || encoder.encode_all::<u32>(&texts, &[Special::Text.into()], Some(threads), &mut Unwatched);
             assert!(catch_unwind(AssertUnwindSafe(call)).is_err());
         }
     }

@@ -11,12 +11,10 @@
 use std::ops::Range;
 use std::slice::Iter;
 
-use super::ordinary::Misses;
-use super::{Choice, ChoicePart, Encoder, Model, NO_ID, Section, Special, Stretch, Unknown};
+use super::{Choice, ChoicePart, Encoder, Model, NO_ID, Section, Special, Stretch, Unknown, Workspace};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::pretokenize::{Batch, Prepared, pretokenize};
-use crate::tokens::TokenBytes;
+use crate::pretokenize::{Prepared, pretokenize};
 use crate::watch::Pulse;
 
 /// The unit of offsets.
@@ -38,29 +36,11 @@ pub enum Trim {
 /// Where something begins, and where it ends.
 pub type Span = (usize, usize);
 
-/// The start and end of every token in the text that the ids encode.
-///
-/// In bytes, spans are adjacent and cover the text. In characters, a token that has a part of a character spans all of
-/// it: from the character of the token's first byte to that of its last byte. So tokens that share a character overlap.
-fn tiled(ids: &[u32], text: &str, tokens: &TokenBytes, unit: Unit, pulse: &mut Pulse) -> Result<Vec<Span>> {
-    let mut spans = Vec::new();
-    memory::reserve(&mut spans, ids.len())?;
-    let mut characters = (unit == Unit::Characters && !text.is_ascii()).then(|| CountedCharacters::of(text));
-    let mut end = 0;
-    for &id in ids {
-        let start = end;
-        end += tokens.length(id).unwrap_or(0);
-        pulse.beat(end - start)?;
-        spans.push(characters.as_mut().map_or((start, end), |characters| characters.place(start, end)));
-    }
-    Ok(spans)
-}
-
 impl Encoder {
     /// Whether the tokens of a text have the bytes of the text.
     pub fn tiles_text(&self) -> bool {
         self.stages.is_plain()
-            && !self.stages.later.takes_white_space()
+            && !self.stages.later.strips
             && !self.model.pattern.puts_spaces()
             && self.model.check_tiles_text().is_ok()
     }
@@ -75,7 +55,7 @@ impl Encoder {
         pulse: &mut Pulse,
     ) -> Result<Vec<Span>> {
         if self.tiles_text() {
-            return tiled(ids, text, self.tokens(), unit, pulse);
+            return self.model.tiled(ids, text, unit, pulse);
         }
         let mut places = self.places(text, ids, choice, Trim::No, pulse)?;
         if unit == Unit::Bytes && !text.is_ascii() {
@@ -96,21 +76,12 @@ impl Encoder {
         text: &str,
         ids: &[u32],
         parts: &[ChoicePart],
-        choice: Choice,
         pulse: &mut Pulse,
     ) -> Result<Vec<u32>> {
-        let spans = self.offsets(text, ids, choice, Unit::Bytes, pulse)?;
-        // Places need not be in order, but nearly are.
-        let mut part = 0;
-        memory::gathered(spans.iter().map(|&(start, _)| {
-            while part > 0 && start < parts[part - 1].end {
-                part -= 1;
-            }
-            while parts.get(part).is_some_and(|part| part.end <= start) {
-                part += 1;
-            }
-            part as u32
-        }))
+        let spans = self.offsets(text, ids, Choice::of(parts), Unit::Bytes, pulse)?;
+        memory::gathered(
+            spans.iter().map(|&(start, _)| parts.partition_point(|part| part.end <= start) as u32),
+        )
     }
 
     /// Where each token of a text stands, in characters. A token with part of a character stands where the whole of
@@ -127,7 +98,7 @@ impl Encoder {
         memory::reserve(&mut places, ids.len())?;
         memory::reserve(&mut spans, ids.len())?;
         let mut given = CountedCharacters::of(text);
-        let again = |unknown| Ok(MergeAgain { unknown, batch: Box::default(), misses: Misses::new()? });
+        let again = |unknown| Ok((unknown, Workspace::new()?));
         let mut again = self.model.unknown.map(again).transpose()?;
         // Of the normalized text in which a section stands: where it was given, and how much of it was gone through.
         let (mut from, mut bytes, mut skipped) = (0, 0, 0);
@@ -149,8 +120,8 @@ impl Encoder {
             let spaced = (written != section.text).then(|| places_of_characters(section.text, written));
             let put = usize::from(section.has_put);
             let mut written = CountedCharacters::of(written);
-            for (&id, span) in own.iter().zip(&spans) {
-                let (mut start, mut end) = written.place(span.start, span.end);
+            for (&id, &(start, end)) in own.iter().zip(&spans) {
+                let (mut start, mut end) = written.place(start, end);
                 if let Some(spaced) = &spaced {
                     (start, end) = (spaced[start], spaced[end - 1] + 1);
                 }
@@ -186,30 +157,52 @@ impl Encoder {
 }
 
 impl Model {
+    /// The start and end of every token in the text that the ids encode.
+    ///
+    /// In bytes, spans are adjacent and cover the text. In characters, a token that has a part of a character spans all of
+    /// it: from the character of the token's first byte to that of its last byte. So tokens that share a character overlap.
+    fn tiled(&self, ids: &[u32], text: &str, unit: Unit, pulse: &mut Pulse) -> Result<Vec<Span>> {
+        let (mut spans, mut characters) = (Vec::new(), CountedCharacters::of(text));
+        memory::reserve(&mut spans, ids.len())?;
+        self.add_spans(text, &mut ids.iter(), &mut spans, pulse)?;
+        if unit == Unit::Characters {
+            spans.iter_mut().for_each(|span| *span = characters.place(span.0, span.1));
+        }
+        Ok(spans)
+    }
+
     /// Find where the tokens of a section stand in the text that the model had; the first of some ids are theirs.
     fn find_spans(
         &self,
         section: &Section,
         prepared: &Prepared,
         ids: &[u32],
-        spans: &mut Vec<Range<usize>>,
-        again: &mut Option<MergeAgain>,
+        spans: &mut Vec<Span>,
+        again: &mut Option<(Unknown, Workspace)>,
         pulse: &mut Pulse,
     ) -> Result<()> {
         let (text, mut ids) = (prepared.text(), ids.iter());
         spans.clear();
         if section.id.is_some() {
-            spans.extend(ids.next().map(|_| 0..text.len()));
+            spans.extend(ids.next().map(|_| (0, text.len())));
             return Ok(());
         }
-        let Some(MergeAgain { unknown, batch, misses }) = again else {
+        let Some((unknown, Workspace { batch: batches, buffers, .. })) = again else {
             return self.add_spans(text, &mut ids, spans, pulse);
         };
+        let [batch] = &mut **batches;
         let (mut scanner, mut start) = (self.pattern.scan(prepared), 0);
         while scanner.fill(batch, pulse)? > 0 {
             for &end in batch.ends() {
-                self.merge_tokens(&text.as_bytes()[start..end], misses, pulse)?;
-                self.add_merged_spans(text.as_bytes(), start..end, *unknown, &misses.ids, &mut ids, spans)?;
+                self.merge_tokens(&text.as_bytes()[start..end], &mut buffers.misses, pulse)?;
+                self.add_merged_spans(
+                    text.as_bytes(),
+                    start..end,
+                    *unknown,
+                    &buffers.misses.ids,
+                    &mut ids,
+                    spans,
+                )?;
                 start = end;
             }
         }
@@ -221,7 +214,7 @@ impl Model {
         &self,
         text: &str,
         ids: &mut Iter<u32>,
-        spans: &mut Vec<Range<usize>>,
+        spans: &mut Vec<Span>,
         pulse: &mut Pulse,
     ) -> Result<()> {
         let mut end = 0;
@@ -230,7 +223,7 @@ impl Model {
             let start = end;
             end += length.ok_or_else(other_text)?;
             pulse.beat(end - start)?;
-            spans.push(start..end);
+            spans.push((start, end));
         }
         if end == text.len() { Ok(()) } else { Err(other_text()) }
     }
@@ -244,23 +237,22 @@ impl Model {
         unknown: Unknown,
         tokens: &[u32],
         ids: &mut Iter<u32>,
-        spans: &mut Vec<Range<usize>>,
+        spans: &mut Vec<Span>,
     ) -> Result<()> {
         // A token that replaces a pretoken has all of its bytes, also those without a token of their own.
-        let has_all = unknown.id().is_some() || self.replacing(&text[pretoken.clone()]).is_some();
+        let has_all = unknown.id().is_some() || self.replacing.contains_key(&text[pretoken.clone()]);
         let is_merged = |&place: &usize| has_all || self.merges.base(text[place]) != NO_ID;
         let merged: Vec<usize> = pretoken.filter(is_merged).collect();
         let (mut end, mut was_unknown) = (0, false);
         for &token in tokens {
             let start = end;
             end += self.tokens.length(token).unwrap_or(1);
-            let span = merged[start]..merged[end - 1] + 1;
+            let span = (merged[start], merged[end - 1] + 1);
             let is_part = self.provisional.contains_key(&token);
             let is_unknown = is_part || token == NO_ID;
-            let goes_on =
-                matches!(unknown, Unknown::Joined(_)) || is_part && is_continuation(text[span.start]);
+            let goes_on = matches!(unknown, Unknown::Joined(_)) || is_part && is_continuation(text[span.0]);
             match spans.last_mut().filter(|_| goes_on && was_unknown && is_unknown) {
-                Some(before) => before.end = span.end,
+                Some(before) => before.1 = span.1,
                 None if ids.next().copied() == if is_unknown { unknown.id() } else { Some(token) } => {
                     spans.push(span)
                 }
@@ -270,13 +262,6 @@ impl Model {
         }
         Ok(())
     }
-}
-
-/// What pretokens are merged with again where tokens may stand for unknown bytes.
-struct MergeAgain {
-    unknown: Unknown,
-    batch: Box<Batch>,
-    misses: Misses,
 }
 
 #[cold]
@@ -384,7 +369,7 @@ mod tests {
     #[test]
     fn a_call_that_must_stop_does() {
         let tokens: Vec<(u32, &[u8])> = vec![(0, b"a"), (1, b" ")];
-        let definition = Definition { tokens: &tokens, ..Definition::of(r"\S+|\s+") };
+        let definition = Definition { tokens: &tokens, pattern: r"\S+|\s+", ..Definition::default() };
         let encoder = Encoder::new(&definition, Stages::none());
         let (encoder, text, ids) = (encoder.unwrap(), "a ".repeat(1 << 18), [0, 1].repeat(1 << 18));
         let stopped = |work: &dyn Fn(&mut Pulse) -> bool| {
@@ -392,7 +377,7 @@ mod tests {
             work(&mut Pulse::until(&stop))
         };
         let (special, unit) = (Special::Text.into(), Unit::Characters);
-        assert!(stopped(&|pulse| tiled(&ids, &text, encoder.tokens(), unit, pulse).is_err()));
+        assert!(stopped(&|pulse| encoder.model.tiled(&ids, &text, unit, pulse).is_err()));
         assert!(stopped(&|pulse| { encoder.places(&text, &ids, special, Trim::No, pulse).is_err() }));
     }
 
@@ -400,10 +385,11 @@ mod tests {
     fn a_token_with_part_of_a_character_spans_all_of_it() {
         let given: Vec<(u32, &[u8])> =
             vec![(0, b"a\xC3"), (1, b"\xA9"), (2, b"b"), (3, b"\xE4\xB8"), (4, b"\xADc")];
-        let tokens = TokenBytes::new(given.into_iter()).unwrap();
+        let model =
+            Model::new(&Definition { tokens: &given, pattern: r"\S+|\s+", ..Definition::default() }).unwrap();
         let in_unit = |unit| {
             let watch = &mut Unwatched;
-            tiled(&[0, 1, 2, 3, 4], "aéb中c", &tokens, unit, &mut Pulse::of(watch)).unwrap()
+            model.tiled(&[0, 1, 2, 3, 4], "aéb中c", unit, &mut Pulse::of(watch)).unwrap()
         };
         assert_eq!(in_unit(Unit::Characters), [(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)]);
         assert_eq!(in_unit(Unit::Bytes), [(0, 2), (2, 3), (3, 4), (4, 6), (6, 8)]);

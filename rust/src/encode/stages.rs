@@ -7,7 +7,6 @@
 //!
 //! Each stage may be empty: an ordinary vocabulary has only later tokens, and its text goes through unchanged.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -148,19 +147,18 @@ impl Stages {
         let Stretch { text, range, at } = stretch;
         let (given, part, mut own) = (range.start, &text[range.clone()], choice.behind(range.start));
         let mut room = Vec::new();
-        let (mut normalized, mut alignment) = (Cow::Borrowed(part), None);
-        if self.normalizer.is_identity() {
-        } else if are_placed || self.later.any_special() && choice.needs_places() {
-            let (written, places) = self.normalizer.aligned(part, at, pulse)?;
-            if let Cow::Owned(_) = written {
-                own = own.normalized(part, &written, &places, &mut room)?;
-                (normalized, alignment) = (written, Some(places));
-            }
+        let needs_places = are_placed || !self.later.is_empty() && choice.needs_places();
+        let written = if needs_places {
+            self.normalizer.written::<true>(part, at, pulse)?
         } else {
-            normalized = self.normalizer.normalize(part, at, pulse)?;
+            self.normalizer.written::<false>(part, at, pulse)?
+        };
+        let normalized = written.as_ref().map_or(part, |written| &written.text);
+        let alignment = written.as_ref().filter(|_| needs_places).map(|written| &written.alignment);
+        if let Some(alignment) = alignment {
+            own = own.normalized(part, normalized, alignment, &mut room)?;
         }
-        let (normalized, alignment) = (&*normalized, alignment.as_ref());
-        let puts_space = self.space_first && at == Beginning::Text && needs_space(normalized);
+        let puts_space = self.space_first && at == Beginning::Text && !normalized.starts_with(' ');
         let found = self.later.stretches(normalized, 0..normalized.len(), own, &mut |range, id| {
             let (text, before) = (&normalized[range.clone()], &normalized[..range.start]);
             let mut section = Section { text, id, has_put: false, before, given, alignment };
@@ -216,7 +214,7 @@ impl Stages {
         let (left, right) = text.split_at(place);
         let (before, mut behind) = (left.chars().next_back(), right.chars());
         // What follows white space that a token has taken is the beginning of a segment.
-        if self.first.takes_white_space() && before.is_some_and(char::is_whitespace) {
+        if self.first.strips && before.is_some_and(char::is_whitespace) {
             return false;
         }
         let keeps = |character: char| self.normalizer.keeps(character);
@@ -251,9 +249,4 @@ impl Stages {
         seam.extend(next);
         place > 0 && pattern.safe_cut(&seam, place) == Some(place)
     }
-}
-
-/// Whether a space is put before the text that a text begins with.
-fn needs_space(text: &str) -> bool {
-    !text.starts_with(' ')
 }

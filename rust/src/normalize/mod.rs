@@ -16,8 +16,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use output::Alignment;
-use output::Written;
+pub use output::{Alignment, Written};
 use step::NormalizerStep;
 
 /// Where a text that is to be normalized begins.
@@ -54,19 +53,8 @@ impl Normalizer {
         Ok(self.written::<false>(text, at, pulse)?.map_or(Cow::Borrowed(text), |out| Cow::Owned(out.text)))
     }
 
-    /// Normalize a text, and say where each character stands in it.
-    pub fn aligned<'t>(
-        &self,
-        text: &'t str,
-        at: Beginning,
-        pulse: &mut Pulse,
-    ) -> Result<(Cow<'t, str>, Alignment)> {
-        let same = (Cow::Borrowed(text), Alignment::default());
-        Ok(self.written::<true>(text, at, pulse)?.map_or(same, |out| (Cow::Owned(out.text), out.alignment)))
-    }
-
-    /// What is written for a text, if anything changes.
-    fn written<const ALIGNS: bool>(
+    /// What a text becomes, if anything changes; with the place of each character if it `ALIGNS`.
+    pub fn written<const ALIGNS: bool>(
         &self,
         text: &str,
         at: Beginning,

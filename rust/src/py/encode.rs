@@ -23,8 +23,7 @@ use super::vocabulary::{merge_rows, tokens_of};
 use super::workspace::with_workspace;
 use super::{PyWatch, items};
 use crate::encode::{
-    self, AddedToken, Choice, ChoicePart, Choices, Count, Definition, Encoded, Id, Special, Stages, Trim,
-    Unit, Unknown,
+    self, AddedToken, Choice, Definition, Encoded, Id, Special, Stages, Trim, Unit, Unknown,
 };
 use crate::memory;
 use crate::watch::{Pulse, Unwatched, Watch};
@@ -98,7 +97,7 @@ impl PyEncoder {
         let stages = Stages::new(flagged(&added_tokens), &normalization)?;
         let encoder = py.detach(|| encode::Encoder::new(&definition, stages))?;
         memory::ensure_spare()?;
-        let integers = Arc::new(Integers::up_to(encoder.model.largest_id()));
+        let integers = Arc::new(Integers::up_to(encoder.model.largest_id));
         Ok(Self { integers, encoder: Arc::new(encoder), drops: drops_space })
     }
 
@@ -113,7 +112,7 @@ impl PyEncoder {
 
     #[getter]
     fn memory(&self) -> usize {
-        self.encoder.model.memory()
+        self.encoder.cache.memory()
     }
 
     #[pyo3(signature = (text, special=Special::Parse, num_threads=Threads(None)))]
@@ -126,7 +125,7 @@ impl PyEncoder {
     ) -> PyResult<Bound<'py, PyList>> {
         let (py, text) = (text.py(), text.to_str()?);
         if text.len() >= SHORT {
-            return self.integers.list(py, &self.of_texts(py, &[text], special.into(), num_threads)?.ids);
+            return self.integers.list(py, &self.of_texts(py, &[text], &[special.into()], num_threads)?.ids);
         }
         // Not by `with_ids`: its closure, which is called in two places, would be a function of its own.
         with_workspace(|workspace, ids| {
@@ -147,10 +146,10 @@ impl PyEncoder {
         if text.len() >= SHORT {
             return Ok(match dtype {
                 Width::Bits16 => {
-                    arrays(py, self.of_texts::<u16>(py, &[text], special.into(), num_threads)?).0
+                    arrays(py, self.of_texts::<u16>(py, &[text], &[special.into()], num_threads)?).0
                 }
                 Width::Bits32 => {
-                    arrays(py, self.of_texts::<u32>(py, &[text], special.into(), num_threads)?).0
+                    arrays(py, self.of_texts::<u32>(py, &[text], &[special.into()], num_threads)?).0
                 }
             });
         }
@@ -203,8 +202,7 @@ impl PyEncoder {
 
     fn encode_parts<'py>(&self, parts: &Bound<'py, PyAny>) -> PyResult<IdsAndParts<'py>> {
         let (py, joined) = (parts.py(), JoinedParts::new(parts, "")?);
-        let choices: &[&[ChoicePart]] = &[&joined.parts];
-        self.with_ids(py, &joined.text, Choices::Each(choices), Threads(None), |ids| {
+        self.with_ids(py, &joined.text, Choice::of(&joined.parts), Threads(None), |ids| {
             self.with_parts(py, &joined, ids)
         })
     }
@@ -221,8 +219,8 @@ impl PyEncoder {
             memory::push(&mut joined, parts)?;
         }
         let texts: Vec<&str> = memory::gathered(joined.iter().map(|joined| &*joined.text))?;
-        let choices: Vec<&[ChoicePart]> = memory::gathered(joined.iter().map(|joined| &*joined.parts))?;
-        let encoded = self.of_texts(py, &texts, Choices::Each(&choices), num_threads)?;
+        let choices: Vec<Choice> = memory::gathered(joined.iter().map(|joined| Choice::of(&joined.parts)))?;
+        let encoded = self.of_texts(py, &texts, &choices, num_threads)?;
         memory::ensure(2 * self.integers.bytes_of_lists(encoded.offsets.len(), encoded.ids.len()))?;
         joined.iter().zip(each(&encoded)).map(|(joined, ids)| self.with_parts(py, joined, ids)).collect()
     }
@@ -263,19 +261,17 @@ impl PyEncoder {
     }
 
     #[pyo3(signature = (text, special=Special::Parse, num_threads=Threads(None)))]
-    fn count(&self, text: OneText<'_, '_>, special: Special, num_threads: Threads) -> PyResult<u64> {
+    fn count(&self, text: OneText<'_, '_>, special: Special, num_threads: Threads) -> PyResult<usize> {
         let (py, text) = (text.py(), text.to_str()?);
         if text.len() < SHORT {
             return with_workspace(|workspace, _| {
-                let (mut count, mut unwatched) = (Count::default(), Unwatched);
+                let (mut ids, mut unwatched) = (Vec::<()>::new(), Unwatched);
                 let pulse = &mut Pulse::of(&mut unwatched);
-                self.encoder.encode(text, special.into(), &mut count, workspace, pulse)?;
-                Ok(count.0 as u64)
+                self.encoder.encode(text, special.into(), &mut ids, workspace, pulse)?;
+                Ok(ids.len())
             });
         }
-        let watch = &mut PyWatch::default();
-        let count = || self.encoder.count_all(&[text][..], special.into(), num_threads.0, watch);
-        Ok(py.detach(count)?.into_iter().sum())
+        Ok(self.of_texts::<()>(py, &[text], &[special.into()], num_threads)?.ids.len())
     }
 
     #[pyo3(signature = (texts, special=Special::Parse, num_threads=Threads(None)))]
@@ -284,11 +280,10 @@ impl PyEncoder {
         texts: &Bound<'_, PyAny>,
         special: Special,
         num_threads: Threads,
-    ) -> PyResult<Vec<u64>> {
-        let watch = &mut PyWatch::default();
-        let counts = self.encoder.count_all(&Texts::new(texts)?, special.into(), num_threads.0, watch)?;
-        memory::ensure(counts.len() * BYTES_PER_COUNT)?;
-        Ok(counts)
+    ) -> PyResult<Vec<usize>> {
+        let encoded = self.of_many::<()>(texts, special, num_threads, None, &mut PyWatch::default())?;
+        memory::ensure(encoded.offsets.len() * BYTES_PER_COUNT)?;
+        Ok(each(&encoded).map(<[()]>::len).collect())
     }
 
     #[pyo3(signature = (special=Special::Parse))]
@@ -347,15 +342,15 @@ impl PyEncoder {
         &self,
         py: Python<'_>,
         text: &str,
-        choices: Choices,
+        choice: Choice,
         threads: Threads,
         call: impl FnOnce(&[u32]) -> PyResult<R>,
     ) -> PyResult<R> {
         if text.len() >= SHORT {
-            return call(&self.of_texts::<u32>(py, &[text], choices, threads)?.ids);
+            return call(&self.of_texts::<u32>(py, &[text], &[choice], threads)?.ids);
         }
         with_workspace(|workspace, ids| {
-            self.encoder.encode(text, choices.of(0), ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+            self.encoder.encode(text, choice, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
             call(ids)
         })
     }
@@ -364,7 +359,7 @@ impl PyEncoder {
         &self,
         py: Python<'_>,
         texts: &[&str],
-        choices: Choices,
+        choices: &[Choice],
         threads: Threads,
     ) -> PyResult<Encoded<T>> {
         let watch = &mut PyWatch::default();
@@ -381,7 +376,8 @@ impl PyEncoder {
         watch: &mut dyn Watch,
     ) -> PyResult<Encoded<T>> {
         let append = append.map(|id| self.known_id(id)).transpose()?;
-        let mut encoded = self.encoder.encode_all(&Texts::new(texts)?, special.into(), threads.0, watch)?;
+        let mut encoded =
+            self.encoder.encode_all(&Texts::new(texts)?, &[special.into()], threads.0, watch)?;
         if let Some(id) = append {
             memory::reserve(&mut encoded.ids, encoded.offsets.len())?;
             texts.py().detach(|| append_to_each(&mut encoded, T::from_id(id)));
@@ -403,8 +399,7 @@ impl PyEncoder {
         ids: &[u32],
     ) -> PyResult<IdsAndParts<'py>> {
         let JoinedParts { text, parts } = joined;
-        let choice = Choice::Parts(parts, 0);
-        let numbers = |pulse: &mut Pulse| self.encoder.numbers_of_parts(text, ids, parts, choice, pulse);
+        let numbers = |pulse: &mut Pulse| self.encoder.numbers_of_parts(text, ids, parts, pulse);
         let numbers = watched(py, text.len(), numbers)?;
         Ok((self.integers.list(py, ids)?, self.integers.list(py, &numbers)?))
     }

@@ -8,7 +8,7 @@ use pyo3::types::PyString;
 use super::PyWatch;
 use super::texts::OneText;
 use crate::error::Result;
-use crate::normalize::{Beginning, Normalizer};
+use crate::normalize::{Alignment, Beginning, Normalizer};
 use crate::watch::Pulse;
 
 /// Normalizes texts.
@@ -47,9 +47,13 @@ impl PyNormalizer {
     ) -> PyResult<(String, Vec<(usize, usize)>)> {
         let (given, at, watch) = (text.to_str()?, beginning(at)?, &mut PyWatch::default());
         let aligned = py.detach(|| -> Result<_> {
-            let (normalized, alignment) = self.0.aligned(given, at, &mut Pulse::of(watch))?;
-            let places = (0..normalized.chars().count()).map(|place| alignment.place(place, place + 1));
-            Ok((normalized.into_owned(), crate::memory::gathered(places)?))
+            let written = self.0.written::<true>(given, at, &mut Pulse::of(watch))?;
+            let (text, alignment) = written.map_or((given.to_owned(), Alignment::default()), |written| {
+                (written.text, written.alignment)
+            });
+            let places = (0..text.chars().count()).map(|place| alignment.place(place, place + 1));
+            let places = crate::memory::gathered(places)?;
+            Ok((text, places))
         })?;
         Ok(aligned)
     }

@@ -12,17 +12,18 @@ use std::iter::zip;
 use std::ops::Range;
 
 /// Byte strings that are looked for all at once.
-pub struct Candidates {
+pub struct Finder {
     /// In order, with their numbers.
     strings: Vec<(Box<[u8]>, usize)>,
     /// First two bytes, and which of the strings begin with them: one look tells that a text begins with none.
     groups: Vec<(u16, Range<usize>)>,
     begins: Begins,
     shortest: usize,
-    longest: usize,
+    /// The length of the longest string; 0 where there is none.
+    pub longest: usize,
 }
 
-impl Candidates {
+impl Finder {
     /// From distinct strings, none of them empty.
     pub fn new<'t>(texts: impl Iterator<Item = &'t [u8]>) -> Self {
         let mut strings: Vec<(Box<[u8]>, usize)> = texts.map(Box::from).zip(0..).collect();
@@ -38,11 +39,6 @@ impl Candidates {
         let groups =
             strings.chunk_by(|one, next| first_two(&one.0) == first_two(&next.0)).map(group).collect();
         Self { strings, groups, begins, shortest, longest }
-    }
-
-    /// The length of the longest string; 0 where there is none.
-    pub fn longest(&self) -> usize {
-        self.longest
     }
 
     /// The first string that begins within a range and may lie where it does: where it is, and its number. The range begins
@@ -73,12 +69,16 @@ impl Candidates {
         }
     }
 
+    /// Where the longest string that begins at a place ends.
+    pub fn end_at(&self, text: &[u8], start: usize) -> Option<usize> {
+        self.longest_at(&text[start..], |_, _| true).map(|(length, _)| start + length)
+    }
+
     /// Whether any string lies across a place or touches it; in an open text, whether one might if more follows.
     pub fn any_touches(&self, text: &[u8], place: usize, is_open: bool) -> bool {
         let touches = |start: usize| {
-            let rest = &text[start..];
-            self.longest_at(rest, |_, _| true).is_some_and(|(length, _)| start + length >= place)
-                || is_open && self.may_complete(rest)
+            self.end_at(text, start).is_some_and(|end| end >= place)
+                || is_open && self.may_complete(&text[start..])
         };
         (place.saturating_sub(self.longest)..=place).any(touches)
     }
@@ -280,10 +280,10 @@ mod tests {
 
     /// The places of all strings, the longest at each, and no place twice.
     fn found(strings: &[&[u8]], text: &[u8], range: Range<usize>) -> Vec<(Range<usize>, usize)> {
-        let (candidates, mut places) = (Candidates::new(strings.iter().copied()), Starts::default());
+        let (finder, mut places) = (Finder::new(strings.iter().copied()), Starts::default());
         let mut next = range.start;
         std::iter::from_fn(|| {
-            let found = candidates.find(text, next..range.end, &mut places, |_, _| true)?;
+            let found = finder.find(text, next..range.end, &mut places, |_, _| true)?;
             next = found.0.start + 1;
             Some(found)
         })
@@ -324,11 +324,9 @@ mod tests {
 
     #[test]
     fn a_string_that_may_not_lie_gives_way_to_a_shorter_one() {
-        let candidates = Candidates::new([&b"ab"[..], b"abc", b"abcd"].into_iter());
+        let finder = Finder::new([&b"ab"[..], b"abc", b"abcd"].into_iter());
         let find = |most| {
-            candidates
-                .find(b"-abcd", 0..5, &mut Starts::default(), |at, _| at.len() <= most)
-                .map(|found| found.0)
+            finder.find(b"-abcd", 0..5, &mut Starts::default(), |at, _| at.len() <= most).map(|found| found.0)
         };
         assert_eq!([1, 2, 3, 4].map(find), [None, Some(1..3), Some(1..4), Some(1..5)]);
     }
