@@ -43,7 +43,7 @@ impl From<Special> for Choice<'_> {
         }
         const WHOLE: [&[ChoicePart]; 3] =
             [&whole(Special::Parse), &whole(Special::Text), &whole(Special::Error)];
-        Self::of(WHOLE[special as usize])
+        Self { parts: WHOLE[special as usize], begin: 0 }
     }
 }
 
@@ -53,8 +53,11 @@ fn part_at(parts: &[ChoicePart], place: usize) -> usize {
 }
 
 impl<'p> Choice<'p> {
-    /// That of all parts of a text.
+    /// That of all parts of a text; a single one is all of it, also of what it is normalized to.
     pub fn of(parts: &'p [ChoicePart]) -> Self {
+        if let [ChoicePart { special: Some(special), .. }] = parts {
+            return (*special).into();
+        }
         Self { parts, begin: 0 }
     }
 
