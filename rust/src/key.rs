@@ -49,27 +49,15 @@ fn key_of_bytes(bytes: [u8; 16], length: usize) -> Key {
 }
 
 impl Key {
-    /// The key of the pretoken `text[start..end]`, which is at most `LONGEST` bytes long.
-    #[inline(always)]
-    pub fn new(text: &[u8], start: usize, end: usize) -> Self {
-        let length = end - start;
-        match text.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
-            Some(bytes) => key_of_bytes(*bytes, length),
-            // Fewer than 16 bytes of text are left.
-            None => {
-                let mut bytes = [0; 16];
-                bytes[..length].copy_from_slice(&text[start..end]);
-                key_of_bytes(bytes, length)
-            }
-        }
-    }
-
     /// The key of a pretoken; for one of more than `LONGEST` bytes, its hash and its length.
     pub fn of(pretoken: &[u8], seed: HashSeed) -> Self {
-        match pretoken.len() {
-            length @ ..=LONGEST => Self::new(pretoken, 0, length),
-            length => Self { low: seed.hash_bytes(pretoken), high: length as u64 },
+        let length = pretoken.len();
+        if length > LONGEST {
+            return Self { low: seed.hash_bytes(pretoken), high: length as u64 };
         }
+        let mut bytes = [0; 16];
+        bytes[..length].copy_from_slice(pretoken);
+        key_of_bytes(bytes, length)
     }
 
     /// Whether the key is the pretoken itself.
@@ -190,20 +178,18 @@ mod tests {
 
     #[test]
     fn a_key_is_the_pretoken_and_its_length() {
-        let text = b"abcdefghijklmnopqrstuvwxyz";
-        for start in 0..text.len() {
-            for end in start + 1..=(start + LONGEST).min(text.len()) {
-                let key = Key::new(text, start, end);
-                assert_eq!(&key.bytes()[..key.length()], &text[start..end]);
-                assert_eq!(key, Key::new(&text[start..end], 0, end - start));
-            }
+        let text = b"abcdefghijklmno";
+        for length in 1..=LONGEST {
+            let key = Key::of(&text[..length], HashSeed::of_process());
+            assert!(key.is_short());
+            assert_eq!(&key.bytes()[..key.length()], &text[..length]);
         }
     }
 
     #[test]
     fn keys_of_zeros_differ_by_their_length() {
         let seed = HashSeed::of_process();
-        assert_ne!(Key::new(b"\0", 0, 1), Key::new(b"\0\0", 0, 2));
+        assert_ne!(Key::of(b"\0", seed), Key::of(b"\0\0", seed));
         assert_ne!(seed.hash_bytes(&[0; 16]), seed.hash_bytes(&[0; 17]));
     }
 

@@ -3,13 +3,12 @@
 //! Keys are made for a whole block of pretokens before the first is looked up, so that the entries they fall into are on
 //! their way into the processor's cache.
 
-use super::instructions::{KeyHasher, KeyInstructions, KeyOperations, PortableKeys};
-use super::{HashSeed, Key, LONGEST};
+use super::instructions::KeyHasher;
+#[cfg(target_arch = "x86_64")]
+use super::instructions::aes;
+use super::{HashSeed, Key, LONGEST, key_of_bytes};
 use crate::error::Result;
 use crate::memory::boxed_array;
-
-#[cfg(target_arch = "x86_64")]
-use super::instructions::AesKeys;
 
 /// The number of pretokens in a block. Twice as many are slower: keys and entries then leave the first-level cache.
 pub const BLOCK: usize = 256;
@@ -62,11 +61,11 @@ impl Lookups {
 
     /// Make the keys of a block, and begin to fetch what the table holds for them.
     pub fn prepare(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
-        match hasher.instructions {
-            KeyInstructions::Portable => self.prepare_portable(block, hasher, table),
+        match &hasher.rounds {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: this machine was found to have the instructions.
-            KeyInstructions::Aes => unsafe { self.prepare_aes(block, hasher, table) },
+            Some(rounds) => unsafe { self.prepare_aes(block, hasher, rounds, table) },
+            _ => self.prepare_portable(block, hasher, table),
         }
     }
 
@@ -74,26 +73,27 @@ impl Lookups {
 
     #[inline(never)]
     fn prepare_portable(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
-        // SAFETY: any machine has these instructions.
-        unsafe { self.prepare_with::<PortableKeys>(block, hasher, table) }
+        self.prepare_with(block, hasher, table, |bytes, length, key| {
+            *key = key_of_bytes(*bytes, length);
+            hasher.seed.hash(*key)
+        });
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(never)]
     #[target_feature(enable = "aes,avx")]
-    fn prepare_aes(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
-        // SAFETY: this function is only entered where there are the instructions that it enables.
-        unsafe { self.prepare_with::<AesKeys>(block, hasher, table) }
+    fn prepare_aes(&mut self, block: &Block, hasher: &KeyHasher, rounds: &[u128; 4], table: impl KeyTable) {
+        self.prepare_with(block, hasher, table, |bytes, length, key| aes::make(rounds, bytes, length, key));
     }
 
-    /// # Safety
-    /// The machine must have the instructions of these operations.
+    /// `make` writes the key of some bytes, and returns its hash.
     #[inline(always)]
-    unsafe fn prepare_with<O: KeyOperations>(
+    fn prepare_with(
         &mut self,
         block: &Block,
         hasher: &KeyHasher,
         table: impl KeyTable,
+        make: impl Fn(&[u8; LOADED], usize, &mut Key) -> u64,
     ) {
         // Pretokens that begin before this place have `LOADED` bytes of text from there on.
         let loadable = (block.text.len() + 1).saturating_sub(LOADED);
@@ -103,11 +103,10 @@ impl Lookups {
             let length = end.wrapping_sub(start);
             let hash = if length <= LONGEST && start < loadable {
                 // SAFETY: `LOADED` bytes from `start` on lie within the text, as `start` is before `loadable`. Bytes may be read
-                // at any address. The caller vouches for the instructions.
-                unsafe { O::make(hasher, &*block.text.as_ptr().add(start).cast(), length, key) }
+                // at any address.
+                make(unsafe { &*block.text.as_ptr().add(start).cast() }, length, key)
             } else if length <= LONGEST {
-                // SAFETY: the caller vouches for the instructions.
-                unsafe { O::make(hasher, &last_bytes(block.text, start), length, key) }
+                make(&last_bytes(block.text, start), length, key)
             } else {
                 *key = long_key(&block.text[start..end], hasher.seed);
                 hasher.hash(*key)
@@ -156,8 +155,7 @@ mod tests {
     fn keys_are_those_of_the_pretokens() {
         let text: Vec<u8> = (0..200).collect();
         let seed = HashSeed::of_process();
-        for instructions in KeyInstructions::all() {
-            let hasher = KeyHasher::with(seed, instructions);
+        for hasher in KeyHasher::all() {
             for length in 0..text.len() {
                 for (start, step) in [(0, 1), (0, 3), (1, 7), (2, 15), (0, 16), (5, 40)] {
                     let ends: Vec<usize> = (start + step..=length).step_by(step).take(BLOCK).collect();

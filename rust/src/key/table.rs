@@ -57,11 +57,6 @@ impl<S: TableSlot> HashTable<S> {
         size_of_val(&self.slots[..])
     }
 
-    /// Make room for another entry.
-    pub fn make_room(&mut self) -> Result<()> {
-        if self.growth().is_some() { self.grow(Content::LateZeros) } else { Ok(()) }
-    }
-
     /// The bytes that growing takes, if the table must grow before the next entry.
     pub fn growth(&self) -> Option<usize> {
         (self.len * MAX_LOAD.1 >= self.slots.len() * MAX_LOAD.0).then(|| self.memory())
@@ -88,16 +83,10 @@ impl<S: TableSlot> HashTable<S> {
         prefetch(&self.slots, self.home(slot));
     }
 
-    /// The entry for which `is_same` holds, among those with the hash of `slot`.
+    /// The entry for which `is_same` holds, among those with the hash of `slot`, to change it, except for what its hash and
+    /// `is_free` depend on.
     #[inline(always)]
-    pub fn find(&self, slot: &S, is_same: impl Fn(&S) -> bool) -> Option<&S> {
-        let place = search(&self.slots, self.home(slot), S::is_free, is_same)?;
-        Some(&self.slots[place]).filter(|slot| !slot.is_free())
-    }
-
-    /// The same to change it, except for what its hash and `is_free` depend on.
-    #[inline(always)]
-    pub fn find_mut(&mut self, slot: &S, is_same: impl Fn(&S) -> bool) -> Option<&mut S> {
+    pub fn find(&mut self, slot: &S, is_same: impl Fn(&S) -> bool) -> Option<&mut S> {
         let place = search(&self.slots, self.home(slot), S::is_free, is_same)?;
         Some(&mut self.slots[place]).filter(|slot| !slot.is_free())
     }
