@@ -9,27 +9,15 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 use crate::memory;
 
-/// The stages of a long call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Text to counts; measured in bytes.
-    Counting,
-    /// Counts to merges; measured in merges.
-    Merging,
-    /// Text to ids; not measured.
-    Encoding,
-}
+/// A stage of a long call: its name, as callers know it.
+pub type Stage = &'static str;
 
-impl Stage {
-    /// The stage's name, as callers know it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Counting => "counting",
-            Self::Merging => "merging",
-            Self::Encoding => "encoding",
-        }
-    }
-}
+/// Text to counts; measured in bytes.
+pub const COUNTING: Stage = "counting";
+/// Counts to merges; measured in merges.
+pub const MERGING: Stage = "merging";
+/// Text to ids; not measured.
+pub const ENCODING: Stage = "encoding";
 
 /// Receives the reports of a long call, several times a second and always in the calling thread. An error that it
 /// returns ends the call and is passed on.
@@ -88,7 +76,7 @@ enum Beats<'a> {
 impl<'a> Pulse<'a> {
     /// The pulse of the calling thread when it encodes.
     pub fn of(watch: &'a mut dyn Watch) -> Self {
-        Self::of_stage(watch, Stage::Encoding, 0)
+        Self::of_stage(watch, ENCODING, 0)
     }
 
     /// The pulse of the calling thread in a stage of so many units (0 if unknown).
@@ -98,7 +86,7 @@ impl<'a> Pulse<'a> {
 
     /// The pulse of a thread that `stop` ends.
     pub fn until(stop: &'a AtomicBool) -> Self {
-        Self::new(Beats::Stop(stop), Stage::Encoding, 0)
+        Self::new(Beats::Stop(stop), ENCODING, 0)
     }
 
     fn new(beats_for: Beats<'a>, stage: Stage, units: u64) -> Self {
@@ -145,7 +133,7 @@ impl<'a> Pulse<'a> {
     /// Report now.
     pub fn report(&mut self) -> Result<()> {
         let Beats::Watch(watch) = &mut self.beats_for else { return Ok(()) };
-        if self.stage == Stage::Merging {
+        if self.stage == MERGING {
             // Tables that grow with the vocabulary grow slowly and without a check of their own.
             memory::ensure_spare()?;
         }

@@ -51,9 +51,8 @@ struct Items<T> {
     next: usize,
     /// Whether no more items are taken.
     closed: bool,
-    /// The number of threads, and of those that wait for an item.
+    /// The number of threads.
     threads: usize,
-    idle: usize,
 }
 
 /// The work of one thread.
@@ -74,7 +73,7 @@ impl<T, F: FnMut(usize, T, &mut Pulse) -> Result<()>> Worker<T> for F {
 
 impl<T> Default for Queue<T> {
     fn default() -> Self {
-        let items = Items { waiting: VecDeque::new(), next: 0, closed: false, threads: 0, idle: 0 };
+        let items = Items { waiting: VecDeque::new(), next: 0, closed: false, threads: 0 };
         let stop = AtomicBool::new(false);
         Self { items: Mutex::new(items), changed: Condvar::new(), failure: Mutex::default(), stop }
     }
@@ -87,10 +86,8 @@ impl<T> Queue<T> {
         if !items.closed {
             items.waiting.extend(new);
         }
-        if items.idle > 0 {
-            drop(items);
-            self.changed.notify_all();
-        }
+        drop(items);
+        self.changed.notify_all();
     }
 
     /// Take no more items.
@@ -160,9 +157,7 @@ impl<T> Queue<T> {
             if items.closed || !waits {
                 return None;
             }
-            items.idle += 1;
             items = self.changed.wait(items).unwrap_or_else(PoisonError::into_inner);
-            items.idle -= 1;
         }
     }
 

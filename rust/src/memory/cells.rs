@@ -1,6 +1,6 @@
-//! Slices for large tables that several threads read and write.
+//! Slices for large tables that several threads read and write, and vectors of values that are reached in no order.
 //!
-//! Large slices are allocated in large pages where the system offers them: fewer page faults, and fewer TLB misses.
+//! Large ones are allocated in large pages where the system offers them: fewer page faults, and fewer TLB misses.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -37,11 +37,13 @@ unsafe impl Plain for u16 {}
 // SAFETY: any byte is one.
 unsafe impl Plain for u8 {}
 
-/// A slice whose values change only through interior mutability.
+/// A vector of values, whose slice several threads may share. It never becomes shorter, and what lies behind its values are
+/// zeros.
 pub struct Cells<T> {
     /// Kept beside the storage, so that no access has to ask which kind it is: 0.95 to 1.0 of the time of merging.
     start: NonNull<T>,
     length: usize,
+    capacity: usize,
     _storage: Option<Storage>,
 }
 
@@ -74,7 +76,59 @@ impl<T: Plain> Cells<T> {
     pub fn new(length: usize, content: Content) -> Result<Self> {
         let bytes = length.checked_mul(size_of::<T>()).ok_or_else(|| missing(usize::MAX))?;
         let (start, storage) = Storage::new(bytes, content)?;
-        Ok(Self { start: start.cast(), length, _storage: Some(storage) })
+        Ok(Self { start: start.cast(), length, capacity: length, _storage: Some(storage) })
+    }
+}
+
+/// The least capacity of a vector that grows.
+const FEW: usize = 64;
+
+impl<T: Plain + Copy> Cells<T> {
+    /// No values yet, and room for so many. Room that is never used takes addresses, but no memory.
+    pub fn with_capacity(values: usize) -> Result<Self> {
+        Ok(Self { length: 0, ..Self::new(values, Content::LateZeros)? })
+    }
+
+    /// Makes room for `more` values.
+    #[inline(always)]
+    pub fn reserve(&mut self, more: usize) -> Result<()> {
+        if self.capacity - self.length >= more { Ok(()) } else { self.grow(more) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize) -> Result<()> {
+        let capacity = self.length.saturating_add(more).max(2 * self.capacity).max(FEW);
+        let mut larger = Self::new(capacity, Content::LateZeros)?;
+        larger.length = self.length;
+        larger.copy_from_slice(self);
+        *self = larger;
+        Ok(())
+    }
+
+    /// Appends a value.
+    #[inline(always)]
+    pub fn push(&mut self, value: T) -> Result<()> {
+        self.reserve(1)?;
+        self.length += 1;
+        let last = self.length - 1;
+        self[last] = value;
+        Ok(())
+    }
+
+    /// Appends values.
+    pub fn extend(&mut self, values: &[T]) -> Result<()> {
+        let start = self.length;
+        self.lengthen(start + values.len())?;
+        self[start..].copy_from_slice(values);
+        Ok(())
+    }
+
+    /// Makes it at least `length` values long. The new ones are zeros.
+    pub fn lengthen(&mut self, length: usize) -> Result<()> {
+        self.reserve(length.saturating_sub(self.length))?;
+        self.length = self.length.max(length);
+        Ok(())
     }
 }
 
@@ -128,7 +182,7 @@ impl<T: Plain> DerefMut for Cells<T> {
 impl<T> Default for Cells<T> {
     /// No cells.
     fn default() -> Self {
-        Self { start: NonNull::dangling(), length: 0, _storage: None }
+        Self { start: NonNull::dangling(), length: 0, capacity: 0, _storage: None }
     }
 }
 
@@ -141,5 +195,21 @@ mod tests {
         for length in [usize::MAX, usize::MAX / 8 + 1, usize::MAX / 8, isize::MAX as usize / 8] {
             assert!(Cells::<u64>::new(length, Content::LateZeros).is_err(), "{length}");
         }
+    }
+
+    #[test]
+    fn cells_grow_like_a_vector_beyond_the_size_of_a_large_page() {
+        let mut cells = Cells::<u32>::with_capacity(3).unwrap();
+        for value in 0..1 << 20 {
+            cells.push(value).unwrap();
+        }
+        cells.extend(&[7, 8]).unwrap();
+        cells.lengthen(1).unwrap();
+        assert_eq!(cells.len(), (1 << 20) + 2);
+        assert!(cells[..1 << 20].iter().copied().eq(0..1 << 20));
+        cells[1] = 9;
+        assert_eq!((cells[1], cells[1 << 20..].to_vec()), (9, vec![7, 8]));
+        cells.lengthen((1 << 20) + 5).unwrap();
+        assert_eq!(cells.len(), (1 << 20) + 5);
     }
 }

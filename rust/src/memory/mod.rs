@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 pub mod cells;
 #[cfg(target_os = "linux")]
 pub mod pages;
-pub mod rows;
 
 /// The bytes that must stay free for allocations that are not checked. The allocator gets a block of this size directly
 /// from the system and returns it at once, so trying it changes nothing.
@@ -132,15 +131,8 @@ pub fn append(text: &mut String, more: &str) -> Result<()> {
 }
 /// A vector of `length` equal values. (Zeros are not written: the system provides zeroed pages.)
 pub fn filled<T: Clone>(value: T, length: usize) -> Result<Vec<T>> {
-    let bytes = length.saturating_mul(size_of::<T>());
-    if bytes >= SMALL {
-        try_allocate(bytes)?;
-        return Ok(vec![value; length]);
-    }
-    let mut values = Vec::new();
-    reserve(&mut values, length)?;
-    values.resize(length, value);
-    Ok(values)
+    ensure(length.saturating_mul(size_of::<T>()))?;
+    Ok(vec![value; length])
 }
 
 /// Collect all values of an iterator.
