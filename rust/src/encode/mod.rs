@@ -25,6 +25,8 @@ pub use added::AddedToken;
 use cache::{Bound, Cache, MEMORY};
 pub use choice::{Choice, ChoicePart, Special};
 pub use growing::{EncodeStream, Growing};
+pub use merges::Merges;
+pub use merging::{Merger, Scratch};
 pub use model::{Definition, Model, Unknown, ranks};
 pub use ordinary::Workspace;
 pub use parallel::Encoded;

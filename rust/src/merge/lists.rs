@@ -9,8 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 
 use crate::error::{Error, Result};
-use crate::memory::cells::Plain;
-use crate::memory::rows::Rows;
+use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
 
 /// The place of a list.
@@ -33,12 +32,10 @@ impl Extent {
 /// All lists, by their numbers.
 #[derive(Default)]
 pub struct Lists {
-    lists: Rows<Extent>,
-    positions: Rows<u32>,
+    lists: Cells<Extent>,
+    positions: Cells<u32>,
     /// Free extents: those of class n have at least 2^n places.
     free: Box<[Vec<Extent>; 32]>,
-    /// Bit n is set if there are extents of class n.
-    classes: u32,
     /// With more places, pairs are counted again.
     limit: usize,
     /// The number of places when unused lists were last dropped.
@@ -56,9 +53,9 @@ impl Lists {
     /// No lists, and room for so many of so many positions in all, to which `growth` may be added before a recount.
     pub fn with_room(lists: usize, positions: usize, growth: usize) -> Result<Self> {
         Ok(Self {
-            lists: Rows::with_capacity(lists + lists / 2)?,
+            lists: Cells::with_capacity(lists + lists / 2)?,
             // Addresses are kept free for what will be added.
-            positions: Rows::with_capacity(positions + growth)?,
+            positions: Cells::with_capacity(positions + growth)?,
             limit: (positions + growth + MIN_GROWTH).min(MAX_PLACES),
             noted: positions,
             ..Self::default()
@@ -141,18 +138,8 @@ impl Lists {
 
     /// The start of an extent of so many arbitrary positions.
     fn allocate(&mut self, len: u32) -> Result<u32> {
-        let class = len.max(1).next_power_of_two().ilog2();
-        // The smallest class that has an extent; shifting by 32, where there is no class, would not be defined.
-        let larger = self.classes & u32::MAX.checked_shl(class).unwrap_or(0);
-        if larger == 0 {
-            return self.extend(len);
-        }
-        let class = larger.trailing_zeros();
-        let extents = &mut self.free[class as usize];
-        let extent = extents.pop().unwrap_or_default();
-        if extents.is_empty() {
-            self.classes &= !(1 << class);
-        }
+        let class = len.max(1).next_power_of_two().ilog2() as usize;
+        let Some(extent) = self.free[class..].iter_mut().find_map(Vec::pop) else { return self.extend(len) };
         self.free(Extent { start: extent.start + len, len: extent.len - len });
         Ok(extent.start)
     }
@@ -169,22 +156,20 @@ impl Lists {
 
     pub fn free(&mut self, extent: Extent) {
         if extent.len >= SHORTEST {
-            let class = extent.len.ilog2();
-            self.free[class as usize].push(extent);
-            self.classes |= 1 << class;
+            self.free[extent.len.ilog2() as usize].push(extent);
         }
     }
 
     /// Moves all lists to new memory without gaps, and gives back the old.
     pub fn compact(&mut self) -> Result<()> {
         let sum: usize = self.lists.iter().map(|extent| extent.len as usize).sum();
-        let mut positions = Rows::with_capacity(2 * sum)?;
+        let mut positions = Cells::with_capacity(2 * sum)?;
         for extent in self.lists.iter_mut() {
             let start = positions.len() as u32;
             positions.extend(&self.positions[extent.range()])?;
             extent.start = start;
         }
-        (self.positions, self.free, self.classes) = (positions, Default::default(), 0);
+        (self.positions, self.free) = (positions, Default::default());
         self.note_size();
         Ok(())
     }

@@ -34,7 +34,6 @@
 
 mod lists;
 mod pairs;
-mod prior;
 mod queue;
 mod recount;
 mod replacing;

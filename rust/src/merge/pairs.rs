@@ -4,7 +4,7 @@ use super::tokens::Code;
 use crate::error::{Error, Result};
 use crate::key::HashSeed;
 use crate::key::table::{HashTable, TableSlot};
-use crate::memory::cells::Plain;
+use crate::memory::cells::{Content, Plain};
 
 /// A followed pair: its key (no pair has key 0), its count, and the number of its list.
 #[derive(Clone, Copy, Default)]
@@ -52,19 +52,16 @@ impl PairTable {
     }
 
     #[inline(always)]
-    pub fn pair(&self, key: u64) -> Option<&Followed> {
+    pub fn pair(&mut self, key: u64) -> Option<&mut Followed> {
         self.find(&Followed { key, ..Followed::default() }, |pair| pair.key == key)
-    }
-
-    #[inline(always)]
-    pub fn pair_mut(&mut self, key: u64) -> Option<&mut Followed> {
-        self.find_mut(&Followed { key, ..Followed::default() }, |pair| pair.key == key)
     }
 
     /// The entry of a pair, and whether it is new: then it is `pair` itself.
     #[inline(always)]
     pub fn add(&mut self, pair: Followed) -> Result<(&mut Followed, bool)> {
-        self.make_room()?;
+        if self.growth().is_some() {
+            self.grow(Content::LateZeros)?;
+        }
         self.insert(pair, |known| known.key == pair.key)
     }
 }

@@ -109,7 +109,7 @@ impl PairQueue {
 
     /// Removes and returns the best pair. Pairs of the bucket that is reached whose count has fallen are moved to their
     /// bucket, or dropped if their count is below `threshold`.
-    pub fn pop(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) -> Option<Followed> {
+    pub fn pop(&mut self, tokens: &Tokens, pairs: &mut PairTable, threshold: u64) -> Option<Followed> {
         while self.sorted.is_empty() {
             if self.buckets[self.floor].is_empty() {
                 self.floor = self.floor.checked_sub(1)?;
@@ -131,7 +131,7 @@ impl PairQueue {
     }
 
     /// Moves the best pairs of the bucket that is reached to `sorted`.
-    fn sort_some(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) {
+    fn sort_some(&mut self, tokens: &Tokens, pairs: &mut PairTable, threshold: u64) {
         match self.rule {
             // A rule that is known here needs no branch for each comparison.
             TieBreak::SmallestIds => self.sort_some_by(pairs, threshold, |a, b| b.cmp(&a)),
@@ -141,7 +141,7 @@ impl PairQueue {
 
     fn sort_some_by(
         &mut self,
-        pairs: &PairTable,
+        pairs: &mut PairTable,
         threshold: u64,
         worst_first: impl Fn(u64, u64) -> Ordering,
     ) {

@@ -24,14 +24,12 @@ use crate::error::Result;
 use crate::key::HashSeed;
 use crate::memory;
 use crate::memory::cells::{Cells, Content, Plain};
-use crate::memory::rows::Rows;
 use crate::watch::Pulse;
 use crate::workers;
 
 /// The input of a recount.
 pub struct Plan<'a> {
     pub tokens: &'a Tokens,
-    pub spans: &'a [u32],
     pub rules: &'a Rules,
     pub tuning: &'a Tuning,
     /// The preferred threshold; `None` to derive it from `slack`, or its variants for few pairs and frequent words.
@@ -137,7 +135,7 @@ fn directly<S: SlotWidth>(
     let sections = slots.sections(threads);
     let mut counted = workers::each(threads, sections.clone(), pulse, |section, pulse| {
         let mut counters = Cells::<Counter>::new(codes * codes, Content::LateZeros)?;
-        slots.each_pair(section, plan.spans, pulse, |pair| {
+        slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
             let counter = &mut counters[place_of(pair.key)];
             counter.occurrences += 1;
             add(&mut counter.count, pair.count)
@@ -177,7 +175,7 @@ fn directly<S: SlotWidth>(
     }
     let positions = recount.lists.shared();
     workers::each(threads, sections.into_iter().zip(counted), pulse, |(section, mut counters), pulse| {
-        slots.each_pair(section, plan.spans, pulse, |pair| {
+        slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
             let counter = &mut counters[place_of(pair.key)];
             if counter.count > 0 {
                 positions[counter.occurrences as usize].store(pair.at, Ordering::Relaxed);
@@ -194,15 +192,14 @@ fn by_sorting<S: SlotWidth>(
     plan: &Plan<'_>,
     pulse: &mut Pulse<'_>,
 ) -> Result<Option<Recount>> {
-    let (occurrences, total) = slots.compact(plan.spans, pulse)?;
+    let (occurrences, total) = slots.compact(plan.tokens.spans(), pulse)?;
     let mut least = plan.threshold(total, occurrences).max(1);
     let threads = plan.tuning.threads;
     let of = occurrences.div_ceil(plan.tuning.sorted).max(1).next_multiple_of(threads);
     loop {
         let slots = &*slots;
         let parts = workers::each(threads, 0..of, pulse, |nth, pulse| {
-            let room = occurrences / of * 2;
-            sorted(slots, plan, Range { nth, of, room }, pulse)
+            sorted(slots, plan, (nth, of), occurrences / of * 2, pulse)
                 .and_then(|sorted| count(sorted, slots, plan, least, pulse))
         })?;
         let highest = parts.iter().map(|part| part.highest).max().unwrap_or(0);
@@ -259,30 +256,23 @@ impl Occurrence {
     }
 }
 
-/// One of `of` equal ranges of hashes, with room for so many occurrences to begin with.
-#[derive(Clone, Copy)]
-struct Range {
-    nth: usize,
-    of: usize,
-    room: usize,
-}
-
 /// The range, of `of` equal ones, that a pair's hash belongs to.
 fn range_of(seed: HashSeed, key: u64, of: usize) -> usize {
     (((seed.hash_number(key) >> 32) * of as u64) >> 32) as usize
 }
 
-/// The occurrences whose pairs' hashes are in a range: by a counting sort of narrow ranges, then by pair and position within
-/// each.
+/// The occurrences whose pairs' hashes are in one of some equal ranges, about as many as there is room for: by a counting sort
+/// of narrow ranges, then by pair and position within each.
 fn sorted<S: SlotWidth>(
     slots: &Slots<S>,
     plan: &Plan<'_>,
-    Range { nth, of, room }: Range,
+    (nth, of): (usize, usize),
+    room: usize,
     pulse: &mut Pulse<'_>,
 ) -> Result<Cells<Occurrence>> {
     let seed = HashSeed::of_process();
-    let mut found = Rows::with_capacity(room)?;
-    slots.each_pair(1..slots.len(), plan.spans, pulse, |pair| {
+    let mut found = Cells::with_capacity(room)?;
+    slots.each_pair(1..slots.len(), plan.tokens.spans(), pulse, |pair| {
         let is_own = range_of(seed, pair.key, of) == nth && plan.allows(pair.key);
         if is_own { found.push(Occurrence::of(&pair)) } else { Ok(()) }
     })?;
@@ -313,7 +303,7 @@ fn sorted<S: SlotWidth>(
 struct Part {
     /// Those that are frequent enough, and their positions.
     found: Vec<Found>,
-    positions: Rows<u32>,
+    positions: Cells<u32>,
     /// The highest count of all.
     highest: u64,
     /// How many have each count; those above the last one are added to it.
@@ -330,7 +320,7 @@ fn count<S: SlotWidth>(
 ) -> Result<Part> {
     let most = plan.max_threshold.min(MOST_TOLD_APART);
     let by_count = memory::filled(0, most as usize + 1)?;
-    let mut part = Part { found: Vec::new(), positions: Rows::default(), highest: 0, by_count };
+    let mut part = Part { found: Vec::new(), positions: Cells::default(), highest: 0, by_count };
     let mut group = Group::default();
     for occurrences in sorted.chunk_by(|one, next| one.key() == next.key()) {
         pulse.beat(occurrences.len())?;

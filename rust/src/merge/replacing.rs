@@ -10,8 +10,7 @@ use super::slots::{Group, SlotWidth, Slots, replace};
 use super::tokens::Code;
 use crate::error::Result;
 use crate::memory;
-use crate::memory::cells::Plain;
-use crate::memory::rows::Rows;
+use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
 
 /// A pair to be merged.
@@ -66,7 +65,7 @@ unsafe impl Plain for Neighbour {}
 /// the merge did.
 #[derive(Default)]
 pub struct Neighbours {
-    of_codes: Rows<Neighbour>,
+    of_codes: Cells<Neighbour>,
     /// The codes of those that there are, and room for more.
     touched: Vec<Code>,
     used: usize,
@@ -162,7 +161,7 @@ impl Replaced {
     pub fn with_capacity(codes: usize) -> Result<Self> {
         let mut new = Self::default();
         for side in &mut new.sides {
-            side.of_codes = Rows::with_capacity(codes.next_power_of_two())?;
+            side.of_codes = Cells::with_capacity(codes.next_power_of_two())?;
         }
         Ok(new)
     }

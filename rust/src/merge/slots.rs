@@ -12,7 +12,8 @@
 //! Words of equal count form a group, so a position leads to its word's count. Each share of the words has its own
 //! stretch of the array and its own groups.
 //!
-//! Slots have 16 bits while all codes fit, then 32. Both widths use the same memory, so they are widened in place.
+//! Slots have 16 bits while all codes fit, then 32. Both widths use the same memory, which has addresses for the wider one, so
+//! they are widened in place.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -24,22 +25,18 @@ use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
 use super::{Share, Words};
 use crate::error::Result;
 use crate::memory;
-use crate::memory::cells::{Cells, Content};
+use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::prefetch;
 use crate::token_numbers::Keyed;
 use crate::watch::Pulse;
 use crate::workers;
 
 /// The integer type of a slot.
-pub trait SlotWidth: Copy + Eq + Send + Sync {
+pub trait SlotWidth: Copy + Eq + Plain + Send + Sync {
     /// Whether codes may be too large for it.
     const IS_NARROW: bool;
     fn of(code: Code) -> Self;
     fn code(self) -> Code;
-    /// Views memory as slots.
-    fn slots(memory: &[u32]) -> &[Self];
-    /// Views memory as mutable slots.
-    fn slots_mut(memory: &mut [u32]) -> &mut [Self];
 }
 
 impl SlotWidth for u16 {
@@ -50,14 +47,6 @@ impl SlotWidth for u16 {
     fn code(self) -> Code {
         Code::from(self)
     }
-    fn slots(memory: &[u32]) -> &[Self] {
-        // SAFETY: each u32 is two u16 in the same place, of which all bits are valid, and aligned for them.
-        unsafe { std::slice::from_raw_parts(memory.as_ptr().cast(), 2 * memory.len()) }
-    }
-    fn slots_mut(memory: &mut [u32]) -> &mut [Self] {
-        // SAFETY: as in `slots`; whatever is written is valid as u32 too, and the borrow is as exclusive.
-        unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), 2 * memory.len()) }
-    }
 }
 
 impl SlotWidth for u32 {
@@ -67,12 +56,6 @@ impl SlotWidth for u32 {
     }
     fn code(self) -> Code {
         self
-    }
-    fn slots(memory: &[u32]) -> &[Self] {
-        memory
-    }
-    fn slots_mut(memory: &mut [u32]) -> &mut [Self] {
-        memory
     }
 }
 
@@ -143,13 +126,11 @@ impl Layout {
 
 /// All words with at least one pair.
 pub struct Slots<S> {
+    /// As many numbers as there were slots, of which narrow ones use the first half.
     memory: Cells<u32>,
     len: usize,
     width: PhantomData<S>,
-    /// The first slot of each group, and after them the end of the last group.
-    starts: Vec<u32>,
-    /// The count of each group.
-    counts: Vec<u64>,
+    groups: Vec<Group>,
     /// For every block of slots, the group of its first slot.
     of_block: Vec<u32>,
 }
@@ -188,27 +169,24 @@ pub fn replace<S: SlotWidth>(pair: &mut [S], middle: usize, joined: Code) {
 const BLOCK: u32 = 6;
 
 impl<S: SlotWidth> Slots<S> {
-    /// Writes the words, one thread per share; `may_widen` keeps addresses free for `widened`.
+    /// Writes the words, one thread per share.
     pub fn fill<W: Words>(
         layouts: &[Layout],
         words: &W,
         spans: &[u32],
-        may_widen: bool,
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
         const { assert!(BOUNDARY == 0, "fresh memory is zeroed") };
-        let (mut starts, mut counts, mut end) = (Vec::new(), Vec::new(), 1);
+        let (mut groups, mut start) = (Vec::new(), 1);
         for &(count, slots) in layouts.iter().flat_map(|layout| &layout.groups) {
-            memory::push(&mut starts, end)?;
-            memory::push(&mut counts, count)?;
-            end += slots as u32;
+            let end = start + slots as u32;
+            memory::push(&mut groups, Group { start, end, count })?;
+            start = end;
         }
-        starts.push(end);
-        let len = end as usize;
-        let bytes = len * if may_widen { size_of::<u32>() } else { size_of::<S>() };
-        let memory = Cells::new(bytes.div_ceil(size_of::<u32>()), Content::LateZeros)?;
+        let len = start as usize;
+        let memory = Cells::new(len, Content::LateZeros)?;
         let of_block = memory::filled(0, len.div_ceil(1 << BLOCK))?;
-        let mut filled = Self { memory, len, width: PhantomData, starts, counts, of_block };
+        let mut filled = Self { memory, len, width: PhantomData, groups, of_block };
         filled.index();
         let (mut rest, mut work) = (&mut filled.all_mut()[1..], Vec::new());
         for layout in layouts {
@@ -227,7 +205,7 @@ impl<S: SlotWidth> Slots<S> {
         self.of_block.truncate(self.len.div_ceil(1 << BLOCK));
         let mut group = 0;
         for (block, of_block) in self.of_block.iter_mut().enumerate() {
-            while group + 1 < self.counts.len() && self.starts[group + 1] as usize <= block << BLOCK {
+            while group + 1 < self.groups.len() && self.groups[group].end as usize <= block << BLOCK {
                 group += 1;
             }
             *of_block = group as u32;
@@ -235,11 +213,15 @@ impl<S: SlotWidth> Slots<S> {
     }
 
     fn all(&self) -> &[S] {
-        &S::slots(&self.memory)[..self.len]
+        const { assert!(size_of::<S>() <= size_of::<u32>()) };
+        // SAFETY: the memory, which begins at a multiple of 64, has four bytes for each slot, which has two or four; any bytes
+        // are valid.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.len) }
     }
 
     fn all_mut(&mut self) -> &mut [S] {
-        &mut S::slots_mut(&mut self.memory)[..self.len]
+        // SAFETY: as in `all`; whatever is written is valid as u32, too, and the borrow is as exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.as_mut_ptr().cast(), self.len) }
     }
 
     /// The number of slots.
@@ -248,18 +230,13 @@ impl<S: SlotWidth> Slots<S> {
     }
 
     /// The same in wide slots. Positions do not change.
-    pub fn widened(mut self) -> Result<Slots<u32>> {
-        if self.memory.len() < self.len {
-            let mut larger = Cells::new(self.len, Content::LateZeros)?;
-            larger[..self.memory.len()].copy_from_slice(&self.memory);
-            self.memory = larger;
-        }
+    pub fn widened(mut self) -> Slots<u32> {
         // A wide slot covers no narrow one that comes before it.
         for at in (0..self.len).rev() {
-            self.memory[at] = S::slots(&self.memory)[at].code();
+            self.memory[at] = self.code(at);
         }
-        let Self { memory, len, starts, counts, of_block, .. } = self;
-        Ok(Slots { memory, len, width: PhantomData, starts, counts, of_block })
+        let Self { memory, len, groups, of_block, .. } = self;
+        Slots { memory, len, width: PhantomData, groups, of_block }
     }
 
     pub fn code(&self, at: usize) -> Code {
@@ -290,23 +267,10 @@ impl<S: SlotWidth> Slots<S> {
     /// The group of words at a position.
     pub fn group(&self, at: usize) -> Group {
         let mut group = self.of_block[at >> BLOCK] as usize;
-        while self.starts[group + 1] as usize <= at {
+        while self.groups[group].end as usize <= at {
             group += 1;
         }
-        Group { start: self.starts[group], end: self.starts[group + 1], count: self.counts[group] }
-    }
-
-    /// The slots as `of` mutable sections of whole words, each word with the boundary after it.
-    pub fn split(&mut self, of: usize) -> Vec<&mut [S]> {
-        let sections = self.sections(of);
-        let mut rest = &mut self.all_mut()[1..];
-        let mut split = Vec::new();
-        for section in sections {
-            let (slots, others) = rest.split_at_mut(section.len());
-            split.push(slots);
-            rest = others;
-        }
-        split
+        self.groups[group]
     }
 
     /// Divides the slots into `of` sections of whole words, of about the same length.
@@ -346,10 +310,10 @@ impl<S: SlotWidth> Slots<S> {
         pulse: &mut Pulse<'_>,
         mut each: impl FnMut(PairAt) -> Result<()>,
     ) -> Result<()> {
-        let first = self.starts.partition_point(|&start| start as usize <= section.start) - 1;
-        for (group, &count) in self.counts.iter().enumerate().skip(first) {
-            let mut at = section.start.max(self.starts[group] as usize);
-            let end = section.end.min(self.starts[group + 1] as usize);
+        let first = self.groups.partition_point(|group| group.end as usize <= section.start);
+        for &Group { start, end, count } in &self.groups[first..] {
+            let mut at = section.start.max(start as usize);
+            let end = section.end.min(end as usize);
             if at >= section.end {
                 break;
             }
@@ -371,10 +335,10 @@ impl<S: SlotWidth> Slots<S> {
     /// the sum of their words' counts.
     pub fn compact(&mut self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<(usize, u64)> {
         let (mut at, mut to, mut pairs, mut total) = (1, 1, 0, 0u64);
-        for group in 0..self.counts.len() {
-            let (end, before) = (self.starts[group + 1] as usize, pairs);
-            self.starts[group] = to as u32;
-            while at < end {
+        for nth in 0..self.groups.len() {
+            let (Group { end, count, .. }, before) = (self.groups[nth], pairs);
+            self.groups[nth].start = to as u32;
+            while at < end as usize {
                 let (begin, mut tokens) = (at, 0);
                 while self.code(at) != BOUNDARY {
                     at += spans[self.code(at) as usize] as usize;
@@ -388,10 +352,8 @@ impl<S: SlotWidth> Slots<S> {
                     pairs += tokens - 1;
                 }
             }
-            total = total.saturating_add(self.counts[group].saturating_mul((pairs - before) as u64));
-        }
-        if let Some(end) = self.starts.last_mut() {
-            *end = to as u32;
+            self.groups[nth].end = to as u32;
+            total = total.saturating_add(count.saturating_mul((pairs - before) as u64));
         }
         self.len = to;
         self.index();
@@ -411,11 +373,11 @@ mod tests {
             let symbols: Vec<u32> = (65_300..65_534).cycle().take(len).collect();
             let words = SymbolWords { words: std::slice::from_ref(&symbols), counts: &[1] };
             let (spans, share) = (vec![1; 1 << 16], Share { nth: 0, of: 1 });
-            let (mut watch, may_widen) = (Unwatched, len % 2 == 0);
+            let mut watch = Unwatched;
             let mut pulse = Pulse::of(&mut watch);
             let layout = Layout::measure(&words, share, &spans, &mut pulse).unwrap();
-            let slots = Slots::<u16>::fill(&[layout], &words, &spans, may_widen, &mut pulse).unwrap();
-            let wide = slots.widened().unwrap();
+            let slots = Slots::<u16>::fill(&[layout], &words, &spans, &mut pulse).unwrap();
+            let wide = slots.widened();
             assert!(wide.all()[1..=len].iter().copied().eq(symbols.iter().map(|symbol| symbol + FIRST)));
             assert_eq!((wide.len(), wide.code(0), wide.code(len + 1)), (len + 2, BOUNDARY, BOUNDARY));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::prior::Prior;
+use super::replacing::{Replaced, Task};
 use super::slots::{Layout, Slots};
 use super::tokens::{BOUNDARY, FIRST, HOLE, Tokens};
 use super::trainer::Training;
@@ -115,17 +115,9 @@ fn rules(tie_break: TieBreak, shared_tokens: bool) -> Rules {
 }
 
 /// The oracle.
-fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[MergeRow]) -> Vec<MergeRow> {
+fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) -> Vec<MergeRow> {
     let mut tokens: Vec<Vec<u8>> = symbols.iter().map(|symbol| symbol.to_vec()).collect();
-    for &[left, right, result] in prior {
-        if result as usize == tokens.len() {
-            tokens.push([&tokens[left as usize][..], &tokens[right as usize]].concat());
-        }
-    }
     let mut words = corpus.clone();
-    for (word, _) in &mut words {
-        encode(word, prior);
-    }
     let base = tokens.len();
     let mut merges: Vec<MergeRow> = Vec::new();
     while rules.max_merges.is_none_or(|most| (merges.len() as u64) < most)
@@ -181,46 +173,28 @@ fn replace(word: &mut Vec<u32>, pair: (u32, u32), result: u32) {
     *word = replaced;
 }
 
-/// Lowest rank first, leftmost among equals.
-fn encode(word: &mut Vec<u32>, merges: &[MergeRow]) {
-    let rank = |pair: &[u32]| merges.iter().position(|merge| merge[..2] == *pair);
-    while let Some((rank, at)) =
-        word.windows(2).enumerate().filter_map(|(at, pair)| Some((rank(pair)?, at))).min()
-    {
-        word[at] = merges[rank][2];
-        word.remove(at + 1);
-    }
-}
-
-fn train_engine(
-    symbols: &[&[u8]],
-    corpus: &Corpus,
-    rules: &Rules,
-    prior: &[MergeRow],
-    tuning: Tuning,
-) -> Result<Vec<MergeRow>> {
+fn train_engine(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, tuning: Tuning) -> Result<Vec<MergeRow>> {
     let (words, counts): (Vec<Vec<u32>>, Vec<u64>) = corpus.iter().cloned().unzip();
     let words = SymbolWords { words: &words, counts: &counts };
-    Training::new(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)?
-        .train(&mut Unwatched)
+    Training::new(symbols.iter().copied(), &words, rules, tuning, &mut Unwatched)?.train(&mut Unwatched)
 }
 
-fn check(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[MergeRow]) {
-    check_at(&TUNINGS, symbols, corpus, rules, prior);
+fn check(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) {
+    check_at(&TUNINGS, symbols, corpus, rules);
 }
 
-fn check_at(tunings: &[Tuning], symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[MergeRow]) {
-    let expected = train_afresh(symbols, corpus, rules, prior);
+fn check_at(tunings: &[Tuning], symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) {
+    let expected = train_afresh(symbols, corpus, rules);
     for &tuning in tunings {
-        let merges = train_engine(symbols, corpus, rules, prior, tuning).unwrap();
-        assert_eq!(merges, expected, "{symbols:?} {corpus:?} {rules:?} {prior:?} {tuning:?}");
+        let merges = train_engine(symbols, corpus, rules, tuning).unwrap();
+        assert_eq!(merges, expected, "{symbols:?} {corpus:?} {rules:?} {tuning:?}");
     }
 }
 
 fn check_all_rules(symbols: &[&[u8]], corpus: &Corpus) {
     for tie in TIES {
         for shared in [false, true] {
-            check(symbols, corpus, &rules(tie, shared), &[]);
+            check(symbols, corpus, &rules(tie, shared));
         }
     }
 }
@@ -286,7 +260,7 @@ fn threads_do_not_change_what_is_learned() {
     for _ in 0..60 {
         let corpus = dice.corpus(4, 40, 14, 5);
         for shared in [false, true] {
-            check_at(&THREADED, &ABCD, &corpus, &rules(TieBreak::SmallestIds, shared), &[]);
+            check_at(&THREADED, &ABCD, &corpus, &rules(TieBreak::SmallestIds, shared));
         }
     }
 }
@@ -322,7 +296,7 @@ fn bounds_on_merges_tokens_and_lengths_hold() {
                 1 => rules.max_merges = Some(dice.below(8)),
                 _ => rules.max_token_length = Some(dice.below(5)),
             }
-            check(&ABCD[..3], &corpus, &rules, &[]);
+            check(&ABCD[..3], &corpus, &rules);
         }
     }
 }
@@ -341,36 +315,9 @@ fn pairs_far_rarer_than_the_next_threshold_are_still_merged() {
     for tie in TIES {
         let rules = Rules { max_merges: Some(8), ..rules(tie, true) };
         for threads in 1..4 {
-            check_at(&[Tuning { threads, ..tuning }], &ABCD, &corpus, &rules, &[]);
+            check_at(&[Tuning { threads, ..tuning }], &ABCD, &corpus, &rules);
         }
     }
-}
-
-#[test]
-fn training_goes_on_after_prior_merges() {
-    let mut dice = Dice(5);
-    for _ in 0..600 {
-        let (earlier, later) = (dice.corpus(3, 8, 10, 3), dice.corpus(3, 10, 12, 3));
-        for tie in TIES {
-            for shared in [false, true] {
-                let mut bounded = rules(tie, shared);
-                bounded.max_merges = Some(dice.below(9));
-                let prior = train_afresh(&ABCD[..3], &earlier, &bounded, &[]);
-                check(&ABCD[..3], &later, &rules(tie, shared), &prior);
-            }
-        }
-    }
-}
-
-#[test]
-fn prior_merges_that_make_no_sense_are_refused() {
-    let refused = |prior: &[MergeRow]| {
-        train_engine(&AB, &vec![], &rules(TieBreak::SmallestIds, true), prior, DEFAULT).is_err()
-    };
-    assert!(!refused(&[[0, 1, 2], [2, 0, 3], [1, 0, 4], [0, 4, 3]]));
-    assert!(refused(&[[0, 2, 2]]), "a merge cannot use its own result");
-    assert!(refused(&[[0, 1, 3]]), "a number was left out");
-    assert!(refused(&[[0, 1, 2], [2, 0, 3], [1, 0, 4], [0, 4, 5]]), "the token is there already");
 }
 
 #[test]
@@ -378,41 +325,45 @@ fn the_example_of_the_header_is_true() {
     let (bar, hole, a, b, c) = (BOUNDARY, HOLE, FIRST, FIRST + 1, FIRST + 2);
     let (ab, abab) = (FIRST + 3, FIRST + 4);
     let words = SymbolWords { words: &[vec![0, 1, 0, 1], vec![2, 0, 1]], counts: &[5, 2] };
-    let slots_after = |merges: &[MergeRow]| {
+    let slots_after = |merges: &[(u32, u32)]| {
         let mut tokens = Tokens::new(ABCD[..3].iter().copied(), false, false).unwrap();
-        let prior = Prior::new(merges, &mut tokens).unwrap();
         let mut watch = Unwatched;
         let mut pulse = Pulse::of(&mut watch);
         let share = Share { nth: 0, of: 1 };
-        let layout = Layout::measure(&words, share, &tokens.spans(), &mut pulse).unwrap();
-        let mut slots = Slots::<u32>::fill(&[layout], &words, &tokens.spans(), true, &mut pulse).unwrap();
-        prior.apply(&mut slots, &tokens.spans(), 1, &mut pulse).unwrap();
+        let layout = Layout::measure(&words, share, tokens.spans(), &mut pulse).unwrap();
+        let mut slots = Slots::<u32>::fill(&[layout], &words, tokens.spans(), &mut pulse).unwrap();
+        let mut replaced = Replaced::default();
+        for (&(left, right), positions) in merges.iter().zip([&[1, 3, 7][..], &[1]]) {
+            let (joined, _) = tokens.join(left, right).unwrap();
+            let [left_span, span] = [left, joined].map(|code| tokens.span(code));
+            let task = Task { left, right, joined, left_span, span };
+            replaced.replace_all(&mut slots, positions, task, tokens.len()).unwrap();
+        }
         (0..10).map(|at| slots.code(at)).collect::<Vec<_>>()
     };
-    let merges = [[0, 1, 3], [3, 3, 4]];
+    let merges = [(a, b), (ab, ab)];
     assert_eq!(slots_after(&[]), [bar, a, b, a, b, bar, c, a, b, bar]);
     assert_eq!(slots_after(&merges[..1]), [bar, ab, ab, ab, ab, bar, c, ab, ab, bar]);
     assert_eq!(slots_after(&merges), [bar, abab, ab, hole, abab, bar, c, ab, ab, bar]);
     let rules = rules(TieBreak::SmallestIds, false);
     let corpus = vec![(vec![0, 1, 0, 1], 5), (vec![2, 0, 1], 2)];
-    let trained = train_engine(&ABCD[..3], &corpus, &rules, &[], DEFAULT).unwrap();
-    assert_eq!(trained[..2], merges);
+    let trained = train_engine(&ABCD[..3], &corpus, &rules, DEFAULT).unwrap();
+    assert_eq!(trained[..2], [[0, 1, 3], [3, 3, 4]]);
 }
 
 #[test]
 fn an_empty_symbol_is_refused_where_tokens_are_shared() {
     let symbols: [&[u8]; 2] = [b"", b"a"];
     let corpus = vec![(vec![0, 1, 1], 1)];
-    check(&symbols, &corpus, &rules(TieBreak::SmallestBytes, false), &[]);
+    check(&symbols, &corpus, &rules(TieBreak::SmallestBytes, false));
     let shared = rules(TieBreak::SmallestBytes, true);
-    assert!(train_engine(&symbols, &corpus, &shared, &[], DEFAULT).is_err());
+    assert!(train_engine(&symbols, &corpus, &shared, DEFAULT).is_err());
 }
 
 #[test]
 fn a_count_that_does_not_fit_64_bits_is_an_error() {
     let half = 1 << 63;
-    let train =
-        |corpus: Corpus| train_engine(&AB, &corpus, &rules(TieBreak::SmallestIds, false), &[], DEFAULT);
+    let train = |corpus: Corpus| train_engine(&AB, &corpus, &rules(TieBreak::SmallestIds, false), DEFAULT);
     assert!(matches!(train(vec![(vec![0, 1], half), (vec![0, 1, 1], half)]), Err(Error::Overflow(_))));
     assert!(matches!(train(vec![(vec![0, 0, 0], half)]), Err(Error::Overflow(_))));
     assert_eq!(train(vec![(vec![0, 1], half), (vec![1, 0], half)]).unwrap(), [[0, 1, 2], [1, 0, 3]]);
@@ -427,7 +378,6 @@ fn one_giant_word_is_trained_in_near_linear_time() {
         &ABCD,
         &vec![(vec![0; 1 << 20], 1), (random, 1)],
         &rules(TieBreak::SmallestIds, false),
-        &[],
         DEFAULT,
     )
     .unwrap();
@@ -446,7 +396,7 @@ fn a_watcher_stops_training() {
     let words = SymbolWords { words: &[vec![0; 4]], counts: &[1] };
     let all = rules(TieBreak::SmallestIds, false);
     let mut watch = Impatient(HashMap::new());
-    let stopped = Training::new(AB.into_iter(), &words, &all, &[], DEFAULT, &mut watch)
+    let stopped = Training::new(AB.into_iter(), &words, &all, DEFAULT, &mut watch)
         .and_then(|training| training.train(&mut watch));
     assert!(matches!(stopped, Err(Error::Value(message)) if message == "enough"));
 }

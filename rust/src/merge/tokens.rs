@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use crate::error::{Error, Result};
 use crate::key::HashSeed;
 use crate::memory;
-use crate::memory::cells::Plain;
-use crate::memory::rows::Rows;
+use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
 use crate::token_numbers::Keyed;
 
@@ -24,7 +23,9 @@ pub const FIRST: Code = 2;
 
 /// All tokens, indexed by code.
 pub struct Tokens {
-    tokens: Rows<Token>,
+    tokens: Cells<Token>,
+    /// How many slots each of them takes.
+    spans: Cells<u32>,
     /// The bytes of all tokens, concatenated, or of none.
     bytes: Vec<u8>,
     keeps_bytes: bool,
@@ -33,19 +34,17 @@ pub struct Tokens {
     seed: HashSeed,
 }
 
-/// A token: half a cache line.
+/// A token.
 #[derive(Clone, Copy, Default)]
 struct Token {
     /// In bytes.
     length: u64,
-    /// In slots.
-    span: u32,
     /// If its bytes are stored: their start, and the first eight as a number of the same order (padded with zeros).
     start: usize,
     prefix: u64,
 }
 
-// SAFETY: it consists of integers and padding, for which any bytes are valid.
+// SAFETY: it consists of integers, for which any bytes are valid.
 unsafe impl Plain for Token {}
 
 impl Tokens {
@@ -57,7 +56,8 @@ impl Tokens {
         shares: bool,
     ) -> Result<Self> {
         let mut tokens = Self {
-            tokens: Rows::default(),
+            tokens: Cells::default(),
+            spans: Cells::default(),
             bytes: Vec::new(),
             keeps_bytes: keeps_bytes || shares,
             shared: shares.then(|| HashMap::with_hasher(Keyed::random())),
@@ -91,6 +91,7 @@ impl Tokens {
 
     /// Makes room for more tokens, so that they need not be moved.
     pub fn make_room(&mut self, more: usize) -> Result<()> {
+        self.spans.reserve(more)?;
         self.tokens.reserve(more)
     }
 
@@ -106,12 +107,12 @@ impl Tokens {
 
     /// The number of slots of the token.
     pub fn span(&self, code: Code) -> u32 {
-        self.tokens[code as usize].span
+        self.spans[code as usize]
     }
 
     /// The spans of all tokens.
-    pub fn spans(&self) -> Vec<u32> {
-        self.tokens.iter().map(|token| token.span).collect()
+    pub fn spans(&self) -> &[u32] {
+        &self.spans
     }
 
     /// The token's bytes, which must be stored, and before them their prefix.
@@ -134,7 +135,7 @@ impl Tokens {
             self.bytes.truncate(start);
             return Ok((known, false));
         }
-        let span = u64::from(first.span) + u64::from(second.span);
+        let span = u64::from(self.span(left)) + u64::from(self.span(right));
         let code = self.push(first.length.saturating_add(second.length), span, start)?;
         self.share(code);
         Ok((code, true))
@@ -157,7 +158,8 @@ impl Tokens {
         let span = u32::try_from(span).map_err(|_| too_many())?;
         let mut first = [0; 8];
         first.iter_mut().zip(&self.bytes[start..]).for_each(|(first, &byte)| *first = byte);
-        self.tokens.push(Token { length, span, start, prefix: u64::from_be_bytes(first) })?;
+        self.tokens.push(Token { length, start, prefix: u64::from_be_bytes(first) })?;
+        self.spans.push(span)?;
         Ok(code)
     }
 

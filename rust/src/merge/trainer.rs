@@ -6,7 +6,6 @@
 
 use super::lists::Lists;
 use super::pairs::{Followed, PairTable, UNLISTED, add, codes_of, key_of};
-use super::prior::Prior;
 use super::queue::{PairQueue, TieBreak};
 use super::recount::{Plan, Recount};
 use super::replacing::{Replaced, SIDES, Side, Task};
@@ -19,7 +18,7 @@ use super::tuning::{
 use super::{MergeRow, Rules, Share, Words};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::watch::{Pulse, Stage, Watch};
+use crate::watch::{MERGING, Pulse, Watch};
 use crate::workers;
 
 /// A training whose words are all taken over: it needs nothing else to learn merges.
@@ -41,7 +40,6 @@ impl<'r> Training<'r> {
         symbols: impl Iterator<Item = &'a [u8]> + Clone,
         words: &W,
         rules: &'r Rules,
-        prior: &[MergeRow],
         tuning: Tuning,
         watch: &mut dyn Watch,
     ) -> Result<Self> {
@@ -49,12 +47,10 @@ impl<'r> Training<'r> {
         pulse.report()?;
         let keeps_bytes = rules.tie_break != TieBreak::SmallestIds;
         let mut tokens = Tokens::new(symbols, keeps_bytes, rules.shared_tokens)?;
-        let prior = Prior::new(prior, &mut tokens)?;
         let of = tuning.threads;
         let shares = (0..of).map(|nth| Share { nth, of });
-        let spans = tokens.spans();
         let layouts = workers::each(of, shares, &mut pulse, |share, pulse| {
-            Layout::measure(words, share, &spans, pulse)
+            Layout::measure(words, share, tokens.spans(), pulse)
         })?;
         let slots: u64 = layouts.iter().map(Layout::slots).sum();
         if slots > MAX_SLOTS {
@@ -65,7 +61,6 @@ impl<'r> Training<'r> {
         let most_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
         // Slots become wide when so few pairs are left that their lists take less than before.
         let is_narrow = tokens.len() < tuning.narrow_codes;
-        let may_widen = tokens.len() as u64 + most_tokens >= tuning.narrow_codes as u64;
         let slot = if is_narrow { size_of::<u16>() } else { size_of::<u32>() };
         let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
         pulse.expect(expected)?;
@@ -75,15 +70,14 @@ impl<'r> Training<'r> {
         let expected_tokens = most_tokens.min(MAX_EXPECTED_TOKENS) as usize;
         tokens.make_room(expected_tokens)?;
         let slots = if is_narrow {
-            AnySlots::Narrow(filled(&layouts, words, &spans, may_widen, &prior, of, &mut pulse)?)
+            AnySlots::Narrow(Slots::fill(&layouts, words, tokens.spans(), &mut pulse)?)
         } else {
-            AnySlots::Wide(filled(&layouts, words, &spans, may_widen, &prior, of, &mut pulse)?)
+            AnySlots::Wide(Slots::fill(&layouts, words, tokens.spans(), &mut pulse)?)
         };
         let trainer = Box::new(Trainer {
             rules,
             tuning,
             base_tokens,
-            spans,
             merges: Vec::new(),
             tokens,
             threshold: u64::MAX,
@@ -107,7 +101,7 @@ impl<'r> Training<'r> {
                     // The memory of lists that nobody needs is given back first.
                     trainer.drop_lists();
                     trainer.lists.compact()?;
-                    Some(slots.widened()?)
+                    Some(slots.widened())
                 }
             },
         };
@@ -119,29 +113,12 @@ impl<'r> Training<'r> {
     }
 }
 
-/// The words in slots, with the prior merges applied.
-fn filled<W: Words, S: SlotWidth>(
-    layouts: &[Layout],
-    words: &W,
-    spans: &[u32],
-    may_widen: bool,
-    prior: &Prior,
-    threads: usize,
-    pulse: &mut Pulse<'_>,
-) -> Result<Slots<S>> {
-    let mut slots = Slots::fill(layouts, words, spans, may_widen, pulse)?;
-    prior.apply(&mut slots, spans, threads, pulse)?;
-    Ok(slots)
-}
-
 /// All that is known of a training, except the words.
 struct Trainer<'r> {
     rules: &'r Rules,
     tuning: Tuning,
     tokens: Tokens,
     base_tokens: usize,
-    /// The span of every token.
-    spans: Vec<u32>,
     merges: Vec<MergeRow>,
     /// A pair that is not in `pairs` has a lower count; before the first count, the largest number.
     threshold: u64,
@@ -160,14 +137,14 @@ impl Trainer<'_> {
             if S::IS_NARROW && self.tokens.len() >= self.tuning.narrow_codes {
                 return Ok(false);
             }
-            let Some(best) = self.queue.pop(&self.tokens, &self.pairs, self.threshold) else {
+            let Some(best) = self.queue.pop(&self.tokens, &mut self.pairs, self.threshold) else {
                 if self.threshold == 1 || !self.recount(true, slots, pulse)? {
                     break;
                 }
                 continue;
             };
             self.look_ahead(slots);
-            let Some(pair) = self.pairs.pair_mut(best.key) else { continue };
+            let Some(pair) = self.pairs.pair(best.key) else { continue };
             if pair.count < self.threshold {
                 continue;
             }
@@ -203,7 +180,7 @@ impl Trainer<'_> {
         }
         if let Some(pair) = self.queue.ahead(1) {
             let (left, right) = codes_of(pair.key);
-            let [left_span, right_span] = [left, right].map(|code| self.spans[code as usize] as usize);
+            let [left_span, right_span] = [left, right].map(|code| self.tokens.span(code) as usize);
             for at in self.first_positions(pair.list) {
                 let Some(around) = slots.around(at as usize, left_span + right_span) else { continue };
                 if around[1] == S::of(left) && around[1 + left_span] == S::of(right) {
@@ -235,14 +212,11 @@ impl Trainer<'_> {
     ) -> Result<()> {
         let (joined, is_new) = self.tokens.join(left, right)?;
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
-        if is_new {
-            self.spans.push(span);
-        }
         let task = Task { left, right, joined, left_span, span };
         let positions = self.replace(task, list, slots)?;
         self.prefetch_neighbours(task);
         self.update(task, is_new)?;
-        self.replaced.list_positions(&self.spans, self.lists.shared());
+        self.replaced.list_positions(self.tokens.spans(), self.lists.shared());
         memory::push(&mut self.merges, [left - FIRST, right - FIRST, joined - FIRST])?;
         pulse.finished = self.merges.len() as u64;
         pulse.beat(positions + 1)?;
@@ -257,7 +231,7 @@ impl Trainer<'_> {
 
     /// Replaces a pair in the words; returns an upper bound of the positions of its list.
     fn replace<S: SlotWidth>(&mut self, task: Task, list: u32, slots: &mut Slots<S>) -> Result<usize> {
-        let (extent, codes) = (self.lists.take(list), self.spans.len());
+        let (extent, codes) = (self.lists.take(list), self.tokens.len());
         let positions = self.lists.at(extent);
         // Positions that were added after a list was made are at its end, but adjacent occurrences must be replaced
         // from left to right.
@@ -325,7 +299,7 @@ impl Trainer<'_> {
         let old = side.old_pair(neighbour, &task);
         if weight > 0
             && old != key_of(task.left, task.right)
-            && let Some(pair) = self.pairs.pair_mut(old)
+            && let Some(pair) = self.pairs.pair(old)
         {
             pair.count -= weight;
         }
@@ -388,7 +362,6 @@ impl Trainer<'_> {
         };
         let plan = Plan {
             tokens: &self.tokens,
-            spans: &self.spans,
             rules: self.rules,
             tuning: &self.tuning,
             threshold,
@@ -408,5 +381,5 @@ impl Trainer<'_> {
 }
 
 fn pulse_of<'w>(watch: &'w mut dyn Watch, rules: &Rules) -> Pulse<'w> {
-    Pulse::of_stage(watch, Stage::Merging, rules.remaining(0, 0).unwrap_or(0))
+    Pulse::of_stage(watch, MERGING, rules.remaining(0, 0).unwrap_or(0))
 }

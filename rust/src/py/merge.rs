@@ -10,9 +10,12 @@ use super::arguments::Threads;
 use super::count::PyCountTable;
 use super::vocabulary::{bytes_of, merge_rows};
 use crate::count::CountTable;
+use crate::encode::{Merger, Merges, Scratch, ranks};
 use crate::error::Result;
 use crate::memory;
-use crate::merge::{Rules, Share, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
+use crate::merge::{MergeRow, Rules, Share, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
+use crate::tokens::TokenBytes;
+use crate::watch::{Pulse, Unwatched};
 use crate::workers::thread_count;
 
 /// Learns merges from words that are sequences of symbol numbers.
@@ -41,7 +44,7 @@ pub fn train_symbol_merges<'py>(
     let merges = py.detach(|| {
         let (mut watch, tuning) = (PyWatch::default(), Tuning::with_threads(1));
         let symbols = symbols.iter().map(|symbol| &symbol[..]);
-        Training::new(symbols, &words, &rules, &[], tuning, &mut watch)?.train(&mut watch)
+        Training::new(symbols, &words, &rules, tuning, &mut watch)?.train(&mut watch)
     })?;
     bytes_of(py, merges.as_flattened())
 }
@@ -104,7 +107,12 @@ pub fn train_merges<'py>(
         let words = Pretokens { table, min_count, symbol_of };
         py.detach(|| {
             let tuning = Tuning::for_words(table.distinct()?, threads);
-            Training::new(base.chunks(1), &words, &rules, prior, tuning, &mut watch)
+            if prior.is_empty() {
+                return Training::new(base.chunks(1), &words, &rules, tuning, &mut watch);
+            }
+            let symbols = symbols_after(base, prior)?;
+            let words = MergedPretokens::new(words, &symbols, prior)?;
+            Training::new(symbols.iter().map(|symbol| &symbol[..]), &words, &rules, tuning, &mut watch)
         })?
     };
     // Counts that another thread is using are kept; emptying them would only save memory.
@@ -132,6 +140,58 @@ impl Words for Pretokens<'_> {
     fn visit(&self, share: Share, each: &mut Visit<'_, u8>) -> Result<()> {
         self.table.visit_part(share.nth, share.of, self.min_count, each)
     }
+}
+
+/// Frequent pretokens as words whose symbols are tokens: merges are applied to each as an encoder does it.
+struct MergedPretokens<'a> {
+    pretokens: Pretokens<'a>,
+    merges: Merges,
+    tokens: TokenBytes,
+}
+
+impl<'a> MergedPretokens<'a> {
+    fn new(pretokens: Pretokens<'a>, symbols: &[Vec<u8>], merges: &[MergeRow]) -> Result<Self> {
+        let tokens = TokenBytes::new((0..).zip(symbols).map(|(symbol, bytes)| (symbol, &bytes[..])))?;
+        let mut base = Box::new([0; 256]);
+        base.copy_from_slice(pretokens.symbol_of);
+        let merges = Merges::new(base, merges, &ranks(merges.len(), &[])?, &tokens)?;
+        Ok(Self { pretokens, merges, tokens })
+    }
+}
+
+impl Words for MergedPretokens<'_> {
+    type Unit = u32;
+
+    fn symbol(&self, unit: u32) -> u32 {
+        unit
+    }
+
+    fn visit(&self, share: Share, each: &mut Visit<'_, u32>) -> Result<()> {
+        let (mut scratch, mut ids, mut watch) = (Scratch::new()?, Vec::new(), Unwatched);
+        let (scratch, pulse) = (&mut scratch, &mut Pulse::of(&mut watch));
+        let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse };
+        self.pretokens.visit(share, &mut |pretoken, count| {
+            ids.clear();
+            merger.merge(pretoken, &mut ids)?;
+            each(&ids, count)
+        })
+    }
+}
+
+/// What a merge takes in tables, besides the bytes of its symbol.
+const BYTES_PER_MERGE: usize = 256;
+
+/// The bytes of the base symbols, and then of those that merges make.
+fn symbols_after(base: &[u8], merges: &[MergeRow]) -> Result<Vec<Vec<u8>>> {
+    memory::ensure(merges.len() * BYTES_PER_MERGE)?;
+    let mut symbols: Vec<Vec<u8>> = base.iter().map(|&byte| vec![byte]).collect();
+    for &[left, right, made] in merges {
+        if made as usize == symbols.len() {
+            let parts = [left, right].map(|part| symbols.get(part as usize).map_or(&[][..], |part| part));
+            symbols.push(parts.concat());
+        }
+    }
+    Ok(symbols)
 }
 
 fn symbols_of_bytes(base: &[u8]) -> PyResult<Vec<u32>> {
