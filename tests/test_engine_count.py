@@ -25,10 +25,8 @@ from interrupts import interrupts, stops_after_interrupt
 GPT2 = PATTERNS["gpt2"]
 
 
-def counted(
-    table: _engine.CountTable, min_count: int = 1, num_threads: int | None = None
-) -> dict[bytes, int]:
-    pretokens, ends, counts = table.sorted(min_count, num_threads=num_threads)
+def counted(table: _engine.CountTable, num_threads: int | None = None) -> dict[bytes, int]:
+    pretokens, ends, counts = table.sorted(num_threads=num_threads)
     starts = [0, *ends.tolist()][:-1]
     listed = [pretokens[start:end] for start, end in zip(starts, ends.tolist(), strict=True)]
     assert listed == sorted(set(listed))
@@ -115,6 +113,12 @@ def test_tables_add_up() -> None:
     one.merge(other)
     assert counted(one) == expected(["a b", "b b", "c"])
     assert (one.total, one.documents, one.bytes) == (5, 3, 7)
+    one.merge(other, 2)
+    assert counted(one) == expected(["a b", *["b b", "c"] * 3])
+    assert (one.total, one.documents, one.bytes) == (11, 5, 11)
+    for times in (2**63, 2**64, 2**100):
+        with pytest.raises(OverflowError, match="does not fit 64 bits"):
+            count(["b"]).merge(one, times)
 
 
 def test_counts_made_elsewhere_can_be_added() -> None:
@@ -147,11 +151,6 @@ def test_a_count_past_64_bits_is_an_error_and_no_wrap() -> None:
     assert counted(table) == {b"a": 2**64 - 1}
     with pytest.raises(OverflowError, match="64 bits"):
         table.add_counts(b"a", np.array([1], np.uint64), np.array([1], np.uint64))
-
-
-def test_rare_pretokens_can_be_left_out() -> None:
-    assert counted(count(["a a b"]), min_count=2) == {}
-    assert counted(count([" a a b"]), min_count=2) == {b" a": 2}
 
 
 def test_a_file_that_is_not_utf8_is_an_error_with_its_name_and_offset(tmp_path: Path) -> None:
@@ -259,8 +258,7 @@ def test_any_number_of_threads_gives_the_same_counts() -> None:
         assert counted(table) == expected(documents)
 
 
-@pytest.mark.parametrize("min_count", [1, 2])
-def test_any_number_of_threads_sorts_the_same(min_count: int) -> None:
+def test_any_number_of_threads_sorts_the_same() -> None:
     number = 250_000
     texts = [b"%x" % i for i in range(number)]
     texts += [b"the same beginning %d" % i for i in range(0, number, 5)]
@@ -270,9 +268,9 @@ def test_any_number_of_threads_sorts_the_same(min_count: int) -> None:
     table = _engine.CountTable(GPT2)
     ends = np.cumsum([len(text) for text in texts], dtype=np.uint64)
     table.add_counts(b"".join(texts), ends, np.array(counts, np.uint64))
-    wanted = {text: count for text, count in zip(texts, counts, strict=True) if count >= min_count}
+    wanted = dict(zip(texts, counts, strict=True))
     for num_threads in (1, 2, 3, 7, 10**30):
-        assert counted(table, min_count, num_threads) == wanted
+        assert counted(table, num_threads) == wanted
 
 
 def test_an_empty_boundary_is_an_error() -> None:

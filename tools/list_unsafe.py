@@ -15,7 +15,6 @@ PAGE = PROJECT / "docs" / "unsafe.md"
 TESTS = {
     "encode/": "`cargo test encode`, `tests/test_engine_encode.py`, `fuzz/encoding.py`",
     "py/columns.rs": "`tests/test_columns.py`",
-    "helpers.rs": "`cargo test helpers`, `cargo test merge`",
     "merge/": "`cargo test merge`, `tests/test_engine_training.py`, `fuzz/training.py`",
     "count/": "`cargo test count`, `tests/test_engine_count.py`, `fuzz/scanning.py`",
     "read/": "`cargo test json_lines`, `tests/test_json_lines.py`, `fuzz/loading.py`",
@@ -24,7 +23,6 @@ TESTS = {
     "workers.rs": "`cargo test workers`, `tests/test_foreign_code.py`",
     "pretokenize/": "`cargo test pretokenize`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
     "memory/": "`cargo test memory`, `tests/test_memory.py`, `tests/test_engine_encode.py`",
-    "once.rs": "`cargo test once`, `tests/test_concurrency.py`",
     "tokens.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
     "finder.rs": "`cargo test finder`, `tests/test_engine_added_tokens.py`, `fuzz/encoding.py`",
     "decode.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",

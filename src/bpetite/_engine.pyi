@@ -229,8 +229,8 @@ class CountTable:
     def add_counts(self, pretokens: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
         """Add pretokens (joined bytes and the end of each) and their counts."""
 
-    def merge(self, other: CountTable) -> None:
-        """Add another table."""
+    def merge(self, other: CountTable, times: int = 1) -> None:
+        """Add the counts of another table so many times, but its documents and bytes once."""
 
     def settle(self) -> None:
         """Prepare for several readings: if anything is in temporary files, move the rest there, too."""
@@ -239,7 +239,7 @@ class CountTable:
         """Move all counts to temporary files if there is a limit and they take more than `most` bytes."""
 
     def sorted(
-        self, min_count: int = 1, *, num_threads: int | None = ...
+        self, *, num_threads: int | None = ...
     ) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
         """Return the joined pretokens in the order of bytes, the end of each, and the counts."""
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import groupby, pairwise
 from math import lcm
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Self, Unpack
 
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
@@ -32,9 +32,6 @@ from bpetite.reading.cuts import cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
 from bpetite.vocabulary import listed_special_tokens
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def memory_bytes(size: int | str | None, name: str = "memory_limit") -> int | None:
@@ -250,17 +247,7 @@ class Counts:
 
     def _accumulate(self, other: Counts, factor: int) -> None:
         """Add the counts of another value `factor` times, but its documents and bytes once."""
-        if factor == 1:
-            self._table.merge(other._table)
-        else:
-
-            def add(joined: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
-                if len(counts) and int(np.max(counts)) * factor >= 2**64:
-                    raise OverflowError(f"a count times {factor} does not fit 64 bits")
-                self._table.add_counts(joined, ends, counts * np.uint64(factor))
-
-            other._table.visit_sorted(add)
-            self.beside += Tally(other._table.documents, other._table.bytes)
+        self._table.merge(other._table, factor)
         self.beside += other.beside
 
     def limit_memory(self, size: int | str | None) -> None:

@@ -70,11 +70,6 @@ impl Cutter<'_> {
         self.pattern.can_cut() || self.boundaries.is_some()
     }
 
-    /// Whether the text after a cut continues the document before it.
-    pub fn cuts_inside_documents(self) -> bool {
-        self.pattern.can_cut()
-    }
-
     /// The number of bytes on each side that decide on a cut: those of a character, or of the longest boundary and another
     /// that overlaps it.
     pub fn context(self) -> usize {

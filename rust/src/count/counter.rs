@@ -4,12 +4,10 @@
 //! which stays in the processor's cache. Each slot holds one pretoken; one that is replaced by another is collected in
 //! a buffer per shard, so that a shard is locked once for many additions.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::boundary::Cutter;
 use super::buffers::{ShardBuffers, SharedShards};
 use super::shard::CountSlot;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;
 use crate::memory::boxed_array;
@@ -29,7 +27,6 @@ pub struct Counter<'a, 's> {
     lookups: Lookups,
     front: Box<[CountSlot; FRONT_SLOTS]>,
     buffers: ShardBuffers<'a, 's>,
-    stopped: &'a AtomicBool,
     counted: Amount,
 }
 
@@ -66,12 +63,7 @@ impl Amount {
 }
 
 impl<'a, 's> Counter<'a, 's> {
-    pub fn new(
-        cutter: Cutter<'a>,
-        count_unmatched: bool,
-        shards: &'a SharedShards<'s>,
-        stopped: &'a AtomicBool,
-    ) -> Result<Self> {
+    pub fn new(cutter: Cutter<'a>, count_unmatched: bool, shards: &'a SharedShards<'s>) -> Result<Self> {
         let hasher = KeyHasher::of_process();
         let buffers = ShardBuffers::new(shards)?;
         Ok(Self {
@@ -82,42 +74,38 @@ impl<'a, 's> Counter<'a, 's> {
             lookups: Lookups::new()?,
             front: boxed_array(CountSlot::default)?,
             buffers,
-            stopped,
             counted: Amount::default(),
         })
     }
 
     /// Count a part of a corpus: one document, or several with boundaries between them. `continues` tells that the first
     /// document began in an earlier part.
-    pub fn count(&mut self, text: &str, continues: bool) -> Result<()> {
+    pub fn count(&mut self, text: &str, continues: bool, pulse: &mut Pulse) -> Result<()> {
         self.counted.bytes += text.len() as u64;
-        let counted = match self.cutter.boundaries {
-            None => self.count_segment(text, continues),
+        match self.cutter.boundaries {
+            None => self.count_segment(text, continues, pulse),
             Some(boundaries) => {
                 let mut continues = continues;
                 boundaries.segments(text).try_for_each(|segment| {
-                    self.count_segment(segment, std::mem::replace(&mut continues, false))
+                    self.count_segment(segment, std::mem::replace(&mut continues, false), pulse)
                 })
             }
-        };
-        // The call ends with another error.
-        if let Err(Error::Stopped) = counted { Ok(()) } else { counted }
+        }
     }
 
-    fn count_segment(&mut self, text: &str, continues: bool) -> Result<()> {
+    fn count_segment(&mut self, text: &str, continues: bool, pulse: &mut Pulse) -> Result<()> {
         self.counted.documents += u64::from(!text.is_empty() && !continues);
-        let mut pulse = Pulse::until(self.stopped);
-        let text = self.cutter.pattern.prepare(text, &mut pulse)?;
+        let text = self.cutter.pattern.prepare(text, pulse)?;
         let mut scanner = self.cutter.pattern.scan(&text);
         let mut batch = Batch::default();
         let mut start = 0;
-        while scanner.fill(&mut batch, &mut pulse)? > 0 && !self.stopped.load(Ordering::Relaxed) {
+        while scanner.fill(&mut batch, pulse)? > 0 {
             let matches = if self.count_unmatched {
                 None
             } else {
                 let starts = std::iter::once(start).chain(batch.ends().iter().copied());
                 let starts = starts.take(batch.ends().len());
-                Some(starts.map(|start| scanner.is_match(start, &mut pulse)).collect::<Result<Vec<bool>>>()?)
+                Some(starts.map(|start| scanner.is_match(start, pulse)).collect::<Result<Vec<bool>>>()?)
             };
             start = self.count_batch(text.text().as_bytes(), start, &batch, matches.as_deref())?;
         }
@@ -137,29 +125,19 @@ impl<'a, 's> Counter<'a, 's> {
             let block = Block { text, start, ends };
             start = block.end();
             self.lookups.prepare(&block, &self.hasher, FrontSlots(&self.front));
-            if let Some(matches) = matches {
-                self.count_matches(&block, |index| matches[number * BLOCK + index])?;
-            } else {
-                self.count_all(&block)?;
-            }
+            self.count_block(&block, matches.map(|matches| &matches[number * BLOCK..]))?;
         }
         Ok(start)
     }
 
-    /// Count all pretokens of a block, whose keys are made. A function of its own, so that the loop has all registers.
+    /// Count the pretokens of a block, whose keys are made. A function of its own, so that the loop has all registers.
     #[inline(never)]
-    fn count_all(&mut self, block: &Block) -> Result<()> {
-        self.count_matches(block, |_| true)
-    }
-
-    /// Count the pretokens of a block that are matches of the pattern.
-    #[inline(always)]
-    fn count_matches(&mut self, block: &Block, is_match: impl Fn(usize) -> bool) -> Result<()> {
+    fn count_block(&mut self, block: &Block, matches: Option<&[bool]>) -> Result<()> {
         let (front, buffers) = (&mut *self.front, &mut self.buffers);
         let (keys, places) = (&*self.lookups.keys, &*self.lookups.places);
         let mut counted = 0;
         for index in 0..block.ends.len().min(BLOCK) {
-            if !is_match(index) {
+            if matches.is_some_and(|matches| !matches[index]) {
                 continue;
             }
             counted += 1;

@@ -57,27 +57,16 @@ pub trait Documents: Send + Sync {
 /// The documents of one call.
 pub struct Feed<'a, D> {
     cutter: Cutter<'a>,
-    pub queue: Queue<Part<D>>,
-    counted: Mutex<Counted<D>>,
+    queue: Queue<Part<D>>,
+    counted: Mutex<Amount>,
 }
 
-/// What was counted so far.
-struct Counted<D> {
-    amount: Amount,
-    /// Batches whose parts are all counted.
-    batches: Vec<D>,
-    /// The size of the other batches in bytes.
-    waiting: usize,
-}
-
-struct Batch<D> {
-    documents: D,
-    size: usize,
-}
+/// A batch and its size in bytes. Once it has no other owner, all its parts are counted.
+type Offered<D> = (Arc<D>, usize);
 
 /// A unit of work: several small documents of a batch, or a chunk of a large one.
 pub struct Part<D> {
-    batch: Arc<Batch<D>>,
+    batch: Arc<D>,
     documents: Range<usize>,
     /// The chunk's nominal place in the only document.
     chunk: Option<Range<usize>>,
@@ -85,8 +74,7 @@ pub struct Part<D> {
 
 impl<'a, D: Documents> Feed<'a, D> {
     pub fn new(cutter: Cutter<'a>) -> Self {
-        let counted = Counted { amount: Amount::default(), batches: Vec::new(), waiting: 0 };
-        Self { cutter, queue: Queue::default(), counted: Mutex::new(counted) }
+        Self { cutter, queue: Queue::default(), counted: Mutex::default() }
     }
 
     /// Count all batches of `next` on up to so many threads, each with a counter; `next` receives the batches that were
@@ -103,8 +91,9 @@ impl<'a, D: Documents> Feed<'a, D> {
     ) -> Result<Amount> {
         memory::ensure_spare()?;
         let worker = || Ok(PartWorker { feed: self, counter: counter()?, buffer: Vec::new() });
+        let mut batches = Vec::new();
         workers::lead(&self.queue, &worker, pulse, |team, pulse| {
-            let offered = self.offer_all(threads, team, pulse, next);
+            let offered = self.offer_all(&mut batches, threads, team, pulse, next);
             team.check()?;
             if matches!(offered, Err(Error::Caller { interrupts: true, .. })) {
                 return offered;
@@ -118,61 +107,47 @@ impl<'a, D: Documents> Feed<'a, D> {
         })?;
         self.update(pulse);
         pulse.report()?;
-        Ok(lock(&self.counted).amount)
+        Ok(*lock(&self.counted))
     }
 
     fn offer_all<W: Worker<Part<D>>>(
         &self,
+        batches: &mut Vec<Offered<D>>,
         threads: usize,
         team: &Team<Part<D>, W>,
         pulse: &mut Pulse,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
-        let (mut batches, mut size) = (0, 0);
+        let (mut is_first, mut size) = (true, 0);
         let most_waiting = LEAST_WAITING.max(threads.saturating_mul(WAITING_PARTS * PART));
         loop {
-            let counted = std::mem::take(&mut lock(&self.counted).batches);
-            let documents = next(counted);
+            let counted = batches.extract_if(.., |(batch, _)| Arc::strong_count(batch) == 1);
+            let documents = next(counted.filter_map(|(batch, _)| Arc::into_inner(batch)).collect());
             team.check()?;
             let Some(documents) = documents? else { return Ok(()) };
-            size += self.offer(documents);
-            batches += 1;
-            if batches > 1 || size >= SMALL {
+            let count = documents.count();
+            let bytes: usize = (0..count).map(|index| documents.length(index) + DOCUMENT_OVERHEAD).sum();
+            size += bytes;
+            let batch = Arc::new(documents);
+            self.queue.push(parts(&batch, self.cutter.can_cut()));
+            batches.push((batch, bytes));
+            if !is_first || size >= SMALL {
                 // No more threads than parts that wait. If the system refuses even one, this thread does the work.
                 team.start(threads.min(team.started() + self.queue.not_begun()), pulse);
                 if team.started() == 0 {
                     team.work(pulse)?;
                 }
             }
+            is_first = false;
             self.report(pulse)?;
-            let is_over = |is_closed| is_closed || lock(&self.counted).waiting < most_waiting;
+            let waiting = || batches.iter().filter(|(batch, _)| Arc::strong_count(batch) > 1);
+            let is_over =
+                |is_closed| is_closed || waiting().map(|(_, bytes)| bytes).sum::<usize>() < most_waiting;
             team.wait(pulse, is_over, |pulse| self.report(pulse))?;
             if self.queue.is_closed() {
                 return Ok(());
             }
         }
-    }
-
-    /// Offer the parts of a batch; returns its size in bytes.
-    fn offer(&self, documents: D) -> usize {
-        let bytes: usize = (0..documents.count()).map(|index| documents.length(index)).sum();
-        let size = bytes + documents.count() * DOCUMENT_OVERHEAD;
-        lock(&self.counted).waiting += size;
-        let batch = Arc::new(Batch { documents, size });
-        let parts = parts(&batch, self.cutter.can_cut());
-        self.queue.push(parts);
-        self.close(batch);
-        size
-    }
-
-    /// Give up a reference to a batch. With the last one, it is counted.
-    fn close(&self, batch: Arc<Batch<D>>) {
-        let Some(Batch { documents, size }) = Arc::into_inner(batch) else { return };
-        let mut counted = lock(&self.counted);
-        counted.waiting -= size;
-        counted.batches.push(documents);
-        drop(counted);
-        self.queue.notify();
     }
 
     /// Report the progress, if the last report is not too recent.
@@ -183,19 +158,19 @@ impl<'a, D: Documents> Feed<'a, D> {
 
     /// Pass the progress to the pulse.
     fn update(&self, pulse: &mut Pulse) {
-        let Amount { bytes, documents, .. } = lock(&self.counted).amount;
+        let Amount { bytes, documents, .. } = *lock(&self.counted);
         pulse.finished = bytes;
         pulse.finished_documents = documents;
     }
 }
 
 /// Divide the documents of a batch into parts.
-fn parts<D: Documents>(batch: &Arc<Batch<D>>, can_cut: bool) -> Vec<Part<D>> {
+fn parts<D: Documents>(batch: &Arc<D>, can_cut: bool) -> Vec<Part<D>> {
     let (mut parts, mut first, mut size) = (Vec::new(), 0, 0);
     let part = |documents, chunk| Part { batch: batch.clone(), documents, chunk };
-    let count = batch.documents.count();
+    let count = batch.count();
     for index in 0..count {
-        let length = batch.documents.length(index);
+        let length = batch.length(index);
         let is_divided = length > PART && can_cut;
         size += length;
         let end = if is_divided { index } else { index + 1 };
@@ -222,15 +197,14 @@ struct PartWorker<'f, 'a, 's, D> {
 }
 
 impl<D: Documents> Worker<Part<D>> for PartWorker<'_, '_, '_, D> {
-    fn work(&mut self, _: usize, part: Part<D>, _: &mut Pulse) -> Result<()> {
-        let documents = &part.batch.documents;
-        let counted = part.documents.clone().try_for_each(|index| match &part.chunk {
-            None => self.count_chunk(documents, index, &(0..documents.length(index))),
-            Some(chunk) => self.count_chunk(documents, index, chunk),
-        });
-        self.feed.close(part.batch);
-        counted?;
-        lock(&self.feed.counted).amount.add(&self.counter.take_amount());
+    fn work(&mut self, _: usize, part: Part<D>, pulse: &mut Pulse) -> Result<()> {
+        let Part { batch, mut documents, chunk } = part;
+        documents.try_for_each(|index| match &chunk {
+            None => self.count_chunk(&batch, index, &(0..batch.length(index)), pulse),
+            Some(chunk) => self.count_chunk(&batch, index, chunk, pulse),
+        })?;
+        drop(batch);
+        lock(&self.feed.counted).add(&self.counter.take_amount());
         self.feed.queue.notify();
         Ok(())
     }
@@ -243,7 +217,13 @@ impl<D: Documents> Worker<Part<D>> for PartWorker<'_, '_, '_, D> {
 impl<D: Documents> PartWorker<'_, '_, '_, D> {
     /// Count a chunk: from the first cut at or after its nominal start to the first one at or after its nominal end. Both
     /// neighbours find the same cut, so every byte is in exactly one chunk.
-    fn count_chunk(&mut self, documents: &D, index: usize, chunk: &Range<usize>) -> Result<()> {
+    fn count_chunk(
+        &mut self,
+        documents: &D,
+        index: usize,
+        chunk: &Range<usize>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         let (cutter, length) = (self.feed.cutter, documents.length(index));
         let context = cutter.context();
         let (begin, mut ahead) = (chunk.start.saturating_sub(context), context.max(AHEAD));
@@ -268,6 +248,7 @@ impl<D: Documents> PartWorker<'_, '_, '_, D> {
             let offset = (start + bad.valid_up_to()) as u64;
             Error::NotUtf8 { input: documents.name(index), offset }
         })?;
-        self.counter.count(text, start > 0 && cutter.cuts_inside_documents())
+        // Where the pattern allows no cut, it is behind a boundary.
+        self.counter.count(text, start > 0 && cutter.pattern.can_cut(), pulse)
     }
 }

@@ -25,13 +25,13 @@ use buffers::ShardBuffers;
 use counter::Counter;
 use feed::Feed;
 use files::Files;
-use shard::{SHARDS, Shard, SortedEntries};
-use sorted::Merged;
+use shard::{SHARDS, Shard};
+use sorted::{Merged, overflow};
 use spill::sources;
 
 use crate::error::{Error, Result};
 use crate::pretokenize::Pattern;
-use crate::watch::{Pulse, Stage, Watch};
+use crate::watch::{COUNTING, Pulse, Watch};
 use crate::workers::{each, thread_count};
 
 pub use feed::Documents;
@@ -91,7 +91,7 @@ impl CountTable {
     /// Count files. After an error the table is incomplete and must not be used.
     pub fn add_files(&mut self, paths: &[PathBuf], limits: Limits, watch: &mut dyn Watch) -> Result<()> {
         let files = Files::new(paths)?;
-        let mut pulse = Pulse::of_stage(watch, Stage::Counting, files.size());
+        let mut pulse = Pulse::of_stage(watch, COUNTING, files.size());
         pulse.report()?;
         let mut files = Some(files);
         self.add(limits, &mut pulse, &mut |_| Ok(files.take()))
@@ -104,7 +104,7 @@ impl CountTable {
         watch: &mut dyn Watch,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
-        self.add(limits, &mut Pulse::of_stage(watch, Stage::Counting, 0), next)
+        self.add(limits, &mut Pulse::of_stage(watch, COUNTING, 0), next)
     }
 
     /// Count batches into the shards, on threads that each have a counter.
@@ -121,7 +121,7 @@ impl CountTable {
         }
         let cutter = Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() };
         let (feed, shards) = (Feed::new(cutter), self.shards.each_mut().map(Mutex::new));
-        let counter = || Counter::new(cutter, self.count_unmatched, &shards, &feed.queue.stop);
+        let counter = || Counter::new(cutter, self.count_unmatched, &shards);
         let amount = feed.count(thread_count(limits.threads, usize::MAX), counter, pulse, next)?;
         self.total += u128::from(amount.pretokens);
         self.documents += amount.documents;
@@ -168,13 +168,16 @@ impl CountTable {
         buffers.finish()
     }
 
-    /// Add the counts of another table.
-    pub fn merge(&mut self, other: &Self) -> Result<()> {
+    /// Add the counts of another table so many times, but its documents and bytes once.
+    pub fn merge(&mut self, other: &Self, times: u128) -> Result<()> {
         let shards = self.shards.each_mut().map(Mutex::new);
         let mut buffers = ShardBuffers::new(&shards)?;
-        other.visit(1, &mut |pretoken, count| buffers.add(pretoken, count))?;
+        other.visit(1, &mut |pretoken, count| {
+            let count = u64::try_from(times.saturating_mul(count.into()));
+            buffers.add(pretoken, count.map_err(|_| overflow(pretoken))?)
+        })?;
         buffers.finish()?;
-        self.total += other.total;
+        self.total += other.total * times;
         self.documents += other.documents;
         self.bytes += other.bytes;
         Ok(())
@@ -193,32 +196,29 @@ impl CountTable {
         min_count: u64,
         visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
-        let mut shards = self.shards.iter().skip(nth).step_by(of);
-        shards.try_for_each(|shard| shard.visit(&mut frequent(min_count, visitor)))
+        let mut frequent =
+            |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
+        self.shards.iter().skip(nth).step_by(of).try_for_each(|shard| shard.visit(&mut frequent))
     }
 
-    /// Visit the pretokens with a count of at least `min_count`, in the order of their bytes.
+    /// Visit the pretokens in the order of their bytes.
     pub fn visit_sorted(
         &self,
-        min_count: u64,
         threads: Option<usize>,
         pulse: &mut Pulse<'_>,
         visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
         let runs: Vec<_> = self.shards.iter().flat_map(|shard| shard.spill.runs()).collect();
-        // Runs of one pretoken may be added to reach the count.
-        let least = if runs.is_empty() { min_count } else { 1 };
         let threads = thread_count(threads, SHARDS);
-        let sorted = each(threads, self.shards.iter(), pulse, |shard, _| shard.sorted(least))?;
-        let in_memory = sorted.into_iter().flatten().map(SortedEntries::source);
-        let all = sources(&runs)?.into_iter().chain(in_memory);
-        Merged::of(all)?.visit(&mut frequent(min_count, visitor))
+        let sorted = each(threads, self.shards.iter(), pulse, |shard, _| shard.sorted())?;
+        let all = sources(&runs)?.into_iter().chain(sorted.into_iter().flatten());
+        Merged::of(all)?.visit(visitor)
     }
 
-    /// The pretokens with a count of at least `min_count`, sorted.
-    pub fn sorted(&self, min_count: u64, threads: Option<usize>, pulse: &mut Pulse<'_>) -> Result<CountRows> {
+    /// All pretokens, sorted.
+    pub fn sorted(&self, threads: Option<usize>, pulse: &mut Pulse<'_>) -> Result<CountRows> {
         let mut sorted = CountRows::default();
-        self.visit_sorted(min_count, threads, pulse, &mut |pretoken, count| sorted.push(pretoken, count))?;
+        self.visit_sorted(threads, pulse, &mut |pretoken, count| sorted.push(pretoken, count))?;
         Ok(sorted)
     }
 
@@ -229,14 +229,6 @@ impl CountTable {
         }
         self.shards.iter_mut().try_for_each(Shard::spill)
     }
-}
-
-/// A visitor of pretokens with a count of at least `min_count`.
-fn frequent(
-    min_count: u64,
-    visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
-) -> impl FnMut(&[u8], u64) -> Result<()> {
-    move |pretoken, count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl TableSlot for CountSlot {
 const PREFIX: usize = size_of::<u64>();
 
 /// The pretoken of an entry of a table, in the arena or, if it is short, in `room`.
-pub fn pretoken_of<'a>(key: Key, arena: &'a [u8], room: &'a mut [u8; 16]) -> &'a [u8] {
+fn pretoken_of<'a>(key: Key, arena: &'a [u8], room: &'a mut [u8; 16]) -> &'a [u8] {
     if key.is_short() {
         *room = key.bytes();
         return &room[..key.length()];
@@ -65,22 +65,15 @@ fn add_checked(entry: &mut CountSlot, count: u64, arena: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Entries of a table in the order of their pretokens.
-pub struct SortedEntries<'a> {
-    pub entries: Vec<CountSlot>,
-    pub arena: &'a [u8],
-}
-
-impl<'a> SortedEntries<'a> {
-    pub fn source(self) -> Source<'a> {
-        let mut entries = self.entries.into_iter();
-        Box::new(move |pretoken| {
-            let Some(entry) = entries.next() else { return Ok(None) };
-            pretoken.clear();
-            memory::extend(pretoken, pretoken_of(entry.key, self.arena, &mut [0; 16]))?;
-            Ok(Some(entry.count))
-        })
-    }
+/// The pretokens of sorted entries, and their counts.
+fn source(entries: Vec<CountSlot>, arena: &[u8]) -> Source<'_> {
+    let mut entries = entries.into_iter();
+    Box::new(move |pretoken| {
+        let Some(entry) = entries.next() else { return Ok(None) };
+        pretoken.clear();
+        memory::extend(pretoken, pretoken_of(entry.key, arena, &mut [0; 16]))?;
+        Ok(Some(entry.count))
+    })
 }
 
 /// The counts of pretokens whose hashes begin with the same [`SHARD_BITS`] bits.
@@ -205,7 +198,7 @@ impl Shard {
         }
         let mut full = take(self);
         (self.spill, self.budget) = (take(&mut full.spill), full.budget);
-        self.spill.write(Merged::of(full.sorted(1)?.map(SortedEntries::source))?)
+        self.spill.write(Merged::of(full.sorted()?)?)
     }
 
     /// If anything was spilled, spill the rest: otherwise each reading would write it.
@@ -213,25 +206,24 @@ impl Shard {
         if self.spill.is_empty() { Ok(()) } else { self.spill() }
     }
 
-    /// The entries in memory with a count of at least `min_count`: the short ones and the long ones, both sorted.
-    pub fn sorted(&self, min_count: u64) -> Result<[SortedEntries<'_>; 2]> {
-        let (frequent, arena) = (|entry: &&CountSlot| entry.count >= min_count, &self.arena);
+    /// The entries in memory: the short ones and the long ones, both sorted.
+    pub fn sorted(&self) -> Result<[Source<'_>; 2]> {
+        let arena = &self.arena;
         let some = |is_short: bool| {
-            let entries = self.table.iter().filter(frequent).filter(|entry| entry.key.is_short() == is_short);
+            let entries = self.table.iter().filter(|entry| entry.key.is_short() == is_short);
             memory::gathered(entries.copied())
         };
         let (mut short, mut long) = (some(true)?, some(false)?);
         short.sort_unstable_by_key(|entry| (entry.key.low.swap_bytes(), entry.key.high.swap_bytes()));
         memory::ensure(size_of::<(&[u8], usize)>() * long.len())?;
         long.sort_by_cached_key(|entry| long_at(entry.key, arena));
-        Ok([short, long].map(|entries| SortedEntries { entries, arena }))
+        Ok([short, long].map(|entries| source(entries, arena)))
     }
 
     /// Visit every pretoken and its count: sorted by bytes if anything was spilled, else in no particular order.
     pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         if !self.spill.is_empty() {
-            let in_memory = self.sorted(1)?.map(SortedEntries::source);
-            let all = sources(&self.spill.runs())?.into_iter().chain(in_memory);
+            let all = sources(&self.spill.runs())?.into_iter().chain(self.sorted()?);
             return Merged::of(all)?.visit(visitor);
         }
         let mut entries = self.table.iter();

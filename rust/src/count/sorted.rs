@@ -24,7 +24,7 @@ impl CountRows {
 }
 
 /// A sorted source: changes a pretoken into the next one and returns its count; `None` at the end.
-pub type Source<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<Option<u64>> + 'a>;
+pub type Source<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<Option<u64>> + Send + 'a>;
 
 /// The pretokens of several sources, sorted, each once.
 pub struct Merged<'a> {
@@ -90,7 +90,6 @@ pub fn overflow(pretoken: &[u8]) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::shard::SortedEntries;
     use super::super::tests::shard_of_entries;
     use super::*;
     use crate::key::LONGEST;
@@ -112,8 +111,8 @@ mod tests {
             seen.push((pretoken.to_vec(), count));
             Ok(())
         };
-        let sorted = [shard.sorted(1).unwrap(), more.sorted(1).unwrap()];
-        Merged::of(sorted.into_iter().flatten().map(SortedEntries::source)).unwrap().visit(&mut see).unwrap();
+        let sorted = [shard.sorted().unwrap(), more.sorted().unwrap()];
+        Merged::of(sorted.into_iter().flatten()).unwrap().visit(&mut see).unwrap();
         all.sort();
         let counted = |text: String| (text.clone().into_bytes(), if text.len() <= LONGEST { 2 } else { 1 });
         assert_eq!(seen, all.into_iter().map(counted).collect::<Vec<_>>());

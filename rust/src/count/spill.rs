@@ -6,6 +6,7 @@
 //! A run never changes, and all reads and writes name their position in the file, so a forked process can read the runs
 //! that it shares with its parent. It writes its own runs to a file of its own.
 
+use std::env::temp_dir;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Take, Write};
@@ -14,7 +15,7 @@ use std::mem::take;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 #[cfg(windows)]
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::sorted::{Merged, Source};
@@ -91,9 +92,19 @@ struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    fn new() -> Result<Self> {
-        let folder = std::env::temp_dir();
-        match without_name(&folder) {
+    /// Create it under a name that nobody can guess and which is removed at once or, on Windows, when it is closed.
+    fn new(folder: PathBuf) -> Result<Self> {
+        let path = folder.join(format!("bpetite-{:016x}", RandomState::new().hash_one(0)));
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        options.mode(0o600);
+        #[cfg(windows)]
+        options.custom_flags(0x0400_0000); // FILE_FLAG_DELETE_ON_CLOSE
+        let opened = options.open(&path);
+        #[cfg(not(windows))]
+        let opened = opened.and_then(|file| std::fs::remove_file(&path).map(|()| file));
+        match opened {
             Ok(file) => Ok(Self { file, folder, process: std::process::id() }),
             Err(source) => Err(Error::Io { path: folder, source }),
         }
@@ -102,22 +113,6 @@ impl TemporaryFile {
     fn error(&self, source: io::Error) -> Error {
         Error::Io { path: self.folder.clone(), source }
     }
-}
-
-/// Create a file that only this user can read, under a name that nobody can guess and which is removed at once or, on
-/// Windows, when it is closed.
-fn without_name(folder: &Path) -> io::Result<File> {
-    let path = folder.join(format!("bpetite-{:016x}", RandomState::new().hash_one(0)));
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    options.mode(0o600);
-    #[cfg(windows)]
-    options.custom_flags(0x0400_0000); // FILE_FLAG_DELETE_ON_CLOSE
-    let file = options.open(&path)?;
-    #[cfg(not(windows))]
-    std::fs::remove_file(&path)?;
-    Ok(file)
 }
 
 impl Spill {
@@ -152,7 +147,7 @@ impl Spill {
         let Generation { runs, end } = &mut self.generations[number];
         let start = match end.take_if(|end| end.file.process == std::process::id()) {
             Some(place) => place,
-            None => Place { file: Arc::new(TemporaryFile::new()?), at: 0 },
+            None => Place { file: Arc::new(TemporaryFile::new(temp_dir())?), at: 0 },
         };
         let mut run =
             RunWriter { writer: BufWriter::with_capacity(WRITTEN, start.clone()), last: Vec::new() };
@@ -255,13 +250,12 @@ fn read_number(reader: &mut impl Read) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::shard::SortedEntries;
     use super::super::tests::shard_of_entries;
     use super::*;
 
     impl Spill {
         fn write_entries(&mut self, entries: &[(&[u8], u64)]) -> Result<()> {
-            self.write(Merged::of(shard_of_entries(entries).sorted(1)?.map(SortedEntries::source))?)
+            self.write(Merged::of(shard_of_entries(entries).sorted()?)?)
         }
     }
 
@@ -326,7 +320,7 @@ mod tests {
             spill.write_entries(&[(pretoken, 1)]).unwrap();
             // As if another process had opened it.
             let generation = &mut spill.generations[0];
-            let other = TemporaryFile { process: writer, ..TemporaryFile::new().unwrap() };
+            let other = TemporaryFile { process: writer, ..TemporaryFile::new(temp_dir()).unwrap() };
             generation.end = Some(Place { file: Arc::new(other), at: 1000 });
         }
         assert_eq!(all(&spill), [(b"a".to_vec(), 1), (b"b".to_vec(), 1)]);
@@ -336,10 +330,9 @@ mod tests {
     #[test]
     fn temporary_files_have_no_name_and_are_for_this_user_alone() {
         use std::os::unix::fs::MetadataExt;
-        let folder = std::env::temp_dir();
-        let found = without_name(&folder).unwrap().metadata().unwrap();
+        let found = TemporaryFile::new(temp_dir()).unwrap().file.metadata().unwrap();
         assert_eq!((found.mode() & 0o777, found.nlink()), (0o600, 0));
-        assert!(without_name(Path::new("no such folder")).is_err());
+        assert!(TemporaryFile::new("no such folder".into()).is_err());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::shard::CountSlot;
 use super::*;
 use crate::key::{HashSeed, Key};
 use crate::pretokenize::{Batch, pretokenize};
-use crate::watch::Unwatched;
+use crate::watch::{Stage, Unwatched};
 
 const GPT2: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 const PATTERNS: [&str; 4] = [GPT2, r"\S+|\s+", r"(?s:.+)", r"\w+"];
@@ -40,7 +40,7 @@ fn counted(table: &CountTable) -> Counts {
         Ok(())
     };
     table.visit(1, &mut insert).unwrap();
-    let sorted = table.sorted(1, None, &mut Pulse::of(&mut Unwatched)).unwrap();
+    let sorted = table.sorted(None, &mut Pulse::of(&mut Unwatched)).unwrap();
     let mut entries = counts.iter();
     let mut start = 0;
     for (&end, count) in sorted.ends.iter().zip(&sorted.counts) {
@@ -276,8 +276,8 @@ fn tables_add_up_and_quickly() {
         table
     };
     let mut sum = CountTable::new(r"\S+|\s+", &[], true).unwrap();
-    sum.merge(&count(&words[..150_000])).unwrap();
-    sum.merge(&count(&words[100_000..])).unwrap();
+    sum.merge(&count(&words[..150_000]), 1).unwrap();
+    sum.merge(&count(&words[100_000..]), 1).unwrap();
     let mut both = words[..150_000].to_vec();
     both.extend_from_slice(&words[100_000..]);
     assert_eq!(counted(&sum), counted(&count(&both)));
@@ -299,10 +299,10 @@ fn counts_over_the_memory_limit_are_spilled_and_merged_back() {
         assert_eq!(counted(&table), expected, "limit {limit}");
         assert_eq!(table.distinct().unwrap(), expected.len());
         let mut sum = count(&documents[..4000], Some(limit));
-        sum.merge(&count(&documents[4000..6000], None)).unwrap();
+        sum.merge(&count(&documents[4000..6000], None), 1).unwrap();
         let mut last = count(&[], None);
-        last.merge(&count(&documents[6000..], Some(limit))).unwrap();
-        sum.merge(&last).unwrap();
+        last.merge(&count(&documents[6000..], Some(limit)), 1).unwrap();
+        sum.merge(&last, 1).unwrap();
         assert_eq!(counted(&sum), expected, "limit {limit}");
     }
 }

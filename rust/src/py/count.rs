@@ -104,9 +104,10 @@ impl PyCountTable {
         Ok(py.detach(|| self.table.add_counts(pretokens, ends, counts))?)
     }
 
-    fn merge(&mut self, py: Python<'_>, other: PyRef<'_, Self>) -> PyResult<()> {
+    #[pyo3(signature = (other, times=1))]
+    fn merge(&mut self, py: Python<'_>, other: PyRef<'_, Self>, times: u128) -> PyResult<()> {
         let other = &other.table;
-        Ok(py.detach(|| self.table.merge(other))?)
+        Ok(py.detach(|| self.table.merge(other, times))?)
     }
 
     fn settle(&mut self, py: Python<'_>) -> PyResult<()> {
@@ -117,15 +118,10 @@ impl PyCountTable {
         Ok(py.detach(|| self.table.spill(most))?)
     }
 
-    #[pyo3(signature = (min_count=1, *, num_threads=Threads(None)))]
-    fn sorted(
-        &self,
-        py: Python<'_>,
-        min_count: u64,
-        num_threads: Threads,
-    ) -> PyResult<(Py<PyBytes>, Array, Array)> {
+    #[pyo3(signature = (*, num_threads=Threads(None)))]
+    fn sorted(&self, py: Python<'_>, num_threads: Threads) -> PyResult<(Py<PyBytes>, Array, Array)> {
         let mut watch = PyWatch::default();
-        let sorted = py.detach(|| self.table.sorted(min_count, num_threads.0, &mut Pulse::of(&mut watch)))?;
+        let sorted = py.detach(|| self.table.sorted(num_threads.0, &mut Pulse::of(&mut watch)))?;
         memory::ensure(sorted.pretokens.len())?;
         let pretokens = PyBytes::new(py, &sorted.pretokens).unbind();
         Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
@@ -138,7 +134,7 @@ impl PyCountTable {
         let visitor = visitor.clone().unbind();
         let mut rows = CountRows::default();
         py.detach(|| {
-            self.table.visit_sorted(1, num_threads.0, &mut Pulse::of(&mut watch), &mut |pretoken, count| {
+            self.table.visit_sorted(num_threads.0, &mut Pulse::of(&mut watch), &mut |pretoken, count| {
                 rows.push(pretoken, count)?;
                 if rows.ends.len() < ROWS && rows.pretokens.len() < BATCH_BYTES {
                     return Ok(());

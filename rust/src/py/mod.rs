@@ -112,7 +112,7 @@ impl Watch for PyWatch<'_> {
         calls::attach(|py| {
             py.check_signals()?;
             if let Some(progress) = self.progress {
-                calls::call(progress.bind(py), &(stage.name(), done, total).into_pyobject(py)?)?;
+                calls::call(progress.bind(py), &(stage, done, total).into_pyobject(py)?)?;
             }
             Ok(())
         })
