@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import _decoder
+from bpetite.encoding.decoding import DecodeStream
 from encoders import CORPUS, encoder_of, trained, trained_encoder
 
 ids_lists = st.lists(st.sampled_from(sorted(trained().vocab)))
@@ -66,7 +67,7 @@ def test_ids_may_come_in_any_iterable() -> None:
 @pytest.mark.parametrize("unknown", [601, 2**31, 2**32 - 1, 2**32, 2**80, -1])
 def test_an_unknown_id_is_a_key_error_that_names_it(unknown: int) -> None:
     encoder = trained_encoder()
-    for call in (encoder.decode, encoder.decode_bytes, lambda ids: encoder.decode_stream().push(ids)):
+    for call in (encoder.decode, encoder.decode_bytes, lambda ids: DecodeStream(encoder).push(ids)):
         with pytest.raises(KeyError) as raised:
             call([104, unknown])
         assert raised.value.args == (unknown,)
@@ -109,7 +110,7 @@ def test_a_long_row_decodes_to_the_text() -> None:
 @given(text=st.text())
 def test_a_stream_gives_every_character_as_soon_as_it_is_complete(text: str) -> None:
     encoder = trained_encoder()
-    stream = encoder.decode_stream()
+    stream = DecodeStream(encoder)
     reference = codecs.getincrementaldecoder("utf-8")()
     for id_ in encoder.encode(text):
         assert stream.push(id_) == reference.decode(encoder.token_bytes(id_))
@@ -118,18 +119,18 @@ def test_a_stream_gives_every_character_as_soon_as_it_is_complete(text: str) -> 
 
 def test_a_stream_that_ends_inside_a_character_is_refused_or_replaced() -> None:
     encoder = trained_encoder()
-    stream = encoder.decode_stream()
+    stream = DecodeStream(encoder)
     assert stream.push([0xE5, 0xA4]) == ""
     with pytest.raises(UnicodeDecodeError):
         stream.finish()
     assert stream.push(list("天".encode())) == "天"
-    mending = encoder.decode_stream("replace")
+    mending = DecodeStream(encoder, "replace")
     assert mending.push([0xE5, 0xA4]) == ""
     assert mending.push(0x41) == "\ufffdA"
     assert mending.push(np.array([0xE5])) == ""
     assert mending.finish() == "\ufffd"
     with pytest.raises(LookupError, match="nonsense"):
-        encoder.decode_stream("nonsense")
+        DecodeStream(encoder, "nonsense")
 
 
 def test_tokens_longer_than_a_record_decode() -> None:

@@ -52,12 +52,17 @@ def merge_word(word: list[str], pair: Pair) -> list[str]:
     return merged
 
 
+def packed(word: Sequence[int]) -> bytes:
+    """The bytes of an array of symbol numbers."""
+    return np.array(word, np.uint32).tobytes()
+
+
 def engine_strings(corpus: Sequence[Sequence[str]], num_merges: int) -> list[Pair]:
     symbols = sorted({symbol for word in corpus for symbol in word})
     number = {symbol: at for at, symbol in enumerate(symbols)}
     merges = _engine.train_symbol_merges(
         [symbol.encode() for symbol in symbols],
-        [[number[symbol] for symbol in word] for word in corpus],
+        [packed([number[symbol] for symbol in word]) for word in corpus],
         [1] * len(corpus),
         tie_break="smallest_bytes",
         shared_tokens=True,
@@ -122,7 +127,7 @@ def test_merges_of_strings_are_those_of_a_fresh_recount(corpus: list[list[str]],
 def test_merges_are_rows_of_left_right_and_result() -> None:
     merges = _engine.train_symbol_merges(
         [b"a", b"b", b"c"],
-        [[0, 1, 2, 0, 1]],
+        [packed([0, 1, 2, 0, 1])],
         [1],
         tie_break="smallest_bytes",
         shared_tokens=True,
@@ -134,7 +139,12 @@ def test_merges_are_rows_of_left_right_and_result() -> None:
 @pytest.mark.parametrize("words", [[], [[]], [[0], [0]]])
 def test_no_pair_gives_no_merge(words: list[list[int]]) -> None:
     merges = _engine.train_symbol_merges(
-        [b"a"], words, [1] * len(words), tie_break="smallest_ids", shared_tokens=False, max_merges=None
+        [b"a"],
+        [*map(packed, words)],
+        [1] * len(words),
+        tie_break="smallest_ids",
+        shared_tokens=False,
+        max_merges=None,
     )
     assert merges == b""
 
@@ -143,7 +153,7 @@ def test_a_pair_count_past_64_bits_is_an_overflow_error() -> None:
     with pytest.raises(OverflowError, match="64 bits"):
         _engine.train_symbol_merges(
             [b"a", b"b"],
-            [[0, 1], [0, 1]],
+            [packed([0, 1])] * 2,
             [2**63, 2**63],
             tie_break="smallest_ids",
             shared_tokens=False,
@@ -165,7 +175,7 @@ def test_arguments_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         _engine.train_symbol_merges(
-            symbols, words, counts, tie_break=tie_break, shared_tokens=True, max_merges=None
+            symbols, [*map(packed, words)], counts, tie_break=tie_break, shared_tokens=True, max_merges=None
         )
 
 

@@ -25,16 +25,11 @@ class LeavesAll:
     """Replaces `FieldTexts`: it takes nothing, so that Python reads every line."""
 
     def __init__(self, field: bytes) -> None:
-        self._rest = b""
         self._texts: list[str] = []
 
     def take_lines(self, block: bytes, start: int) -> tuple[int, int, bytes | None]:
         line, newline, _ = block[start:].partition(b"\n")
-        self._rest += line
-        left = self._rest if newline else None
-        if newline:
-            self._rest = b""
-        return start + len(line) + len(newline), len(newline), left
+        return (start + len(line) + 1, 1, line) if newline else (start, 0, None)
 
     def append(self, text: str) -> None:
         text.encode()
@@ -42,10 +37,6 @@ class LeavesAll:
 
     def __len__(self) -> int:
         return len(self._texts)
-
-    @property
-    def rest_size(self) -> int:
-        return len(self._rest)
 
     @property
     def size(self) -> int:

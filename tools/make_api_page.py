@@ -49,13 +49,14 @@ PLACES: list[tuple[str, str, Any]] = [
 ]
 """The headings of the page: the title, the import path, and the module."""
 
-STUB = PAGE.parent.parent / "src" / "bpetite" / "_engine.pyi"
+PACKAGE = PAGE.parent.parent / "src" / "bpetite"
 RETURNED = {
     node.name: node
-    for node in ast.parse(STUB.read_text("utf-8")).body
+    for place in ("encoding/decoding.py", "_engine.pyi")
+    for node in ast.parse((PACKAGE / place).read_text("utf-8")).body
     if isinstance(node, ast.ClassDef) and node.name in ("DecodeStream", "GrowingEncoding")
 }
-"""Classes of the engine that methods return."""
+"""Classes that methods return."""
 
 KINDS = (property, staticmethod, classmethod)
 WITHOUT_METHODS = {"Documents"}

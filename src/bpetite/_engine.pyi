@@ -1,6 +1,6 @@
 """The interface of the Rust engine (`rust/src/`), in the order in which data flows. Private to `bpetite`."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence, Set, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from os import PathLike
 from typing import Any, Literal, final, overload
 
@@ -12,7 +12,6 @@ from bpetite._internal.types import Column, DType, Ids, Progress, Special, Texts
 __all__ = [
     "UNICODE_VERSION",
     "CountTable",
-    "DecodeStream",
     "EncodeStream",
     "Encoder",
     "FieldTexts",
@@ -80,14 +79,14 @@ class Normalizer:
     """
 
     def __new__(cls, steps: Sequence[Sequence[str]]) -> Normalizer: ...
-    def __call__(self, text: str, at: Literal["text", "segment", "within"] = "text") -> str:
+    def __call__(self, text: str, at: Literal["text", "segment", "within"] = ...) -> str:
         """Normalize a text; the same object is returned if nothing changes.
 
         `at` says where it begins: as the whole text does, behind a token, or in the middle of a segment.
         """
 
     def aligned(
-        self, text: str, at: Literal["text", "segment", "within"] = "text"
+        self, text: str, at: Literal["text", "segment", "within"] = ...
     ) -> tuple[str, list[tuple[int, int]]]:
         """Normalize a text, and return also the place of each character in it."""
 
@@ -137,10 +136,10 @@ class FieldTexts(Sized):
 
     def __new__(cls, field: bytes) -> FieldTexts: ...
     def take_lines(self, block: bytes, start: int) -> tuple[int, int, bytes | None]:
-        """Add the lines of a block from `start` on; an incomplete last line continues in the next block.
+        """Add the whole lines of a block from `start` on.
 
         Returns where it stopped, the number of lines up to there, and the last of them if it is not certainly
-        well-formed.
+        well-formed; without such a line, what is behind is an incomplete line.
         """
 
     def append(self, text: str) -> None:
@@ -150,10 +149,6 @@ class FieldTexts(Sized):
     @property
     def size(self) -> int:
         """The memory that the texts and their places take."""
-
-    @property
-    def rest_size(self) -> int:
-        """The number of bytes of an incomplete line."""
 
     def take(self) -> TextColumn:
         """Return the texts so far and start anew."""
@@ -293,14 +288,17 @@ def train_merges(
 
 def train_symbol_merges(
     symbols: Sequence[bytes],
-    words: Sequence[Sequence[int]],
+    words: Sequence[bytes],
     counts: Sequence[int],
     *,
     tie_break: str,
     shared_tokens: bool,
     max_merges: int | None,
 ) -> bytes:
-    """Learn merges from words of symbol numbers; return rows of left, right and result symbol as bytes."""
+    """Learn merges from words of symbol numbers, each the bytes of an array (32 bits).
+
+    Returns rows of left, right and result symbol as bytes.
+    """
 
 # Vocabularies: merges ↔ tokens ------------------------------------------------------------------------
 
@@ -519,9 +517,6 @@ class Encoder:
     def decode_bytes(self, ids: Ids) -> bytes:
         """Return the joined bytes of ids."""
 
-    def decode_stream(self, errors: str = "strict", skipped: Set[int] = ...) -> DecodeStream:
-        """Begin a text whose ids arrive one by one, or a few at a time; the skipped ones are left out."""
-
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes of a token, which may be a special token."""
 
@@ -540,25 +535,16 @@ class FramedEncoder:
     """Encodes texts, each with the same special tokens around it, to encodings like those of `tokenizers`."""
 
     def __new__(
-        cls,
-        encoder: Encoder,
-        special: Special,
-        trim: Literal["no", "yes", "keep first"] | None,
-        before: Sequence[tuple[int, int]],
-        after: Sequence[tuple[int, int]],
-        type_id: int,
-        truncation: tuple[int, bool] | None,
-        padding: tuple[tuple[int, int], bool, int | None, int | None] | None,
-        refused: int | None,
-        make: Callable[[str, int], object],
+        cls, encoder: Encoder, frame: Mapping[str, object], make: Callable[[str, int], object]
     ) -> FramedEncoder:
-        """`before` and `after` are ids with their types, and `type_id` is the type of all tokens of a text.
+        """`make` makes the real encoding of a text, padded to a length. The frame has these items:
 
-        `trim` is that of `Encoder.places`; with None, tokens have no places. `truncation` is how many of a
-        text's own tokens are kept, and whether the last ones are. `padding` is the token and
-        its type, whether it is put before the others, the length (None for the longest of a batch) and of
-        what the length is a multiple. A text with the id `refused` is a `ValueError`. `make` makes the real
-        encoding of a text, padded to a length.
+        - `special`, as for all encoding; `trim`, that of `Encoder.places`, or None if tokens have no places;
+        - `before` and `after`: ids with their types, and `type_id`: the type of all tokens of a text;
+        - `truncation`: how many of a text's own tokens are kept, and whether the last ones are, or None;
+        - `padding`: the token and its type, whether it is put before the others, the length (None for the
+          longest of a batch) and of what the length is a multiple, or None;
+        - `refused`: an id; a text that has it is a `ValueError`.
         """
 
     def encode(self, text: str) -> FramedEncoding:
@@ -632,19 +618,6 @@ class GrowingEncoding:
     def __deepcopy__(self, memo: object, /) -> GrowingEncoding: ...
     def __len__(self) -> int:
         """Return how many ids there are."""
-
-@final
-class DecodeStream:
-    """Takes ids and returns their text; the bytes of an incomplete character wait for the next ids."""
-
-    def push(self, ids: int | Ids) -> str:
-        """Add one id or several, and return the text that is now complete."""
-
-    def finish(self) -> str:
-        """Return the rest; an incomplete character is handled as `errors` says. A new text may then begin."""
-
-    def __copy__(self) -> DecodeStream: ...
-    def __deepcopy__(self, memo: object, /) -> DecodeStream: ...
 
 # Memory -----------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ pairs is merged, and equal strings are one token.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -29,7 +30,7 @@ def train_bpe(corpus: list[list[str]], num_merges: int) -> list[tuple[str, str]]
     number = {symbol: place for place, symbol in enumerate(symbols)}
     rows = train_symbol_merges(
         [symbol.encode("utf-8", "surrogatepass") for symbol in symbols],
-        [[number[symbol] for symbol in word] for word in words],
+        [array("I", [number[symbol] for symbol in word]).tobytes() for word in words],
         list(words.values()),
         tie_break="smallest_bytes",
         shared_tokens=True,

@@ -15,7 +15,7 @@ from sys import modules
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bpetite._constants import Pair
-from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pattern_way
+from bpetite._engine import Encoder, GrowingEncoding, pattern_way
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal import columns
@@ -29,6 +29,7 @@ from bpetite._internal.types import Column, DType, Ids, Nulls, Path, Progress, S
 from bpetite._persistence import artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
+from bpetite.encoding.decoding import DecodeStream
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_of
 from bpetite.encoding.fitting import Chunk, Fitting, Side, any_of
@@ -606,7 +607,8 @@ class Tokenizer:
         >>> stream.push(256), stream.push(0xC3), stream.push([0xA9]), stream.finish()
         ('ab', '', 'é', '')
         """
-        stream = self._encoder.decode_stream(errors, self._special_ids() if skip_special else set())
+        skipped = self._special_ids() if skip_special else set()
+        stream = DecodeStream(self._made_encoder(), errors, skipped, self._vocabulary.drops_space)
         stream.push(prompt)
         return stream
 

@@ -110,13 +110,13 @@ pub trait Words: Sync {
 }
 
 /// Words made of symbol numbers.
-pub struct SymbolWords<'a> {
-    pub words: &'a [Vec<u32>],
+pub struct SymbolWords<'a, Word> {
+    pub words: &'a [Word],
     /// The count of each word.
     pub counts: &'a [u64],
 }
 
-impl Words for SymbolWords<'_> {
+impl<Word: AsRef<[u32]> + Sync> Words for SymbolWords<'_, Word> {
     type Unit = u32;
 
     fn symbol(&self, unit: u32) -> u32 {
@@ -125,6 +125,6 @@ impl Words for SymbolWords<'_> {
 
     fn visit(&self, share: Share, each: &mut Visit<'_, u32>) -> Result<()> {
         let mut words = self.words.iter().zip(self.counts).skip(share.nth).step_by(share.of);
-        words.try_for_each(|(word, &count)| each(word, count))
+        words.try_for_each(|(word, &count)| each(word.as_ref(), count))
     }
 }

@@ -7,9 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyString};
 
 use super::decode::Drops;
+use super::pretokenize::Syntax;
 use crate::encode::{Special, Trim, Unit};
 use crate::error::{Error, Result};
 use crate::merge::TieBreak;
+use crate::normalize::Beginning;
+use crate::pretokenize::Dialect;
 
 /// The type of the ids in an array.
 #[derive(Clone, Copy)]
@@ -41,6 +44,10 @@ words! {
     Unit, "unit": "characters" => Self::Characters, "bytes" => Self::Bytes;
     Trim, "trim": "no" => Self::No, "yes" => Self::Yes, "keep first" => Self::KeepFirst;
     Drops, "drops_space": "" => Self::Nothing, "one" => Self::One, "all" => Self::OfFirst;
+    Beginning, "at": "text" => Self::Text, "segment" => Self::Segment, "within" => Self::Within;
+    Syntax, "syntax": "bpetite" => Self::Ours, "rust" => Self::Read(Dialect::Rust),
+        "oniguruma" => Self::Read(Dialect::Oniguruma { cuts: false }),
+        "oniguruma cuts" => Self::Read(Dialect::Oniguruma { cuts: true });
     TieBreak, "tie_break": "smallest_ids" => Self::SmallestIds, "largest_bytes" => Self::LargestBytes,
         "smallest_bytes" => Self::SmallestBytes;
 }

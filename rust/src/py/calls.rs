@@ -9,15 +9,14 @@ use std::hint::black_box;
 use std::mem;
 use std::ptr;
 
+use pyo3::exceptions::PyStopIteration;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyTuple};
+use pyo3::types::PyTuple;
 
-/// The functions as PyO3 declares them, and as they are: they may unwind.
+/// The function as PyO3 declares it, and as it is: it may unwind.
 type PlainCall = unsafe extern "C" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
 type Call = unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
-type PlainNext = unsafe extern "C" fn(*mut PyObject) -> *mut PyObject;
-type Next = unsafe extern "C-unwind" fn(*mut PyObject) -> *mut PyObject;
 
 /// Do work with the GIL, in a thread that had it and has perhaps released it.
 #[expect(clippy::disallowed_methods)]
@@ -44,18 +43,11 @@ pub fn call<'py>(
     unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
 }
 
-/// The next value of an iterator.
-pub fn next<'py>(iterator: &Bound<'py, PyIterator>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let plain: PlainNext = black_box(ffi::PyIter_Next);
-    // SAFETY: both are the same function; the new type adds that it may unwind.
-    let next = unsafe { mem::transmute::<PlainNext, Next>(plain) };
-    // SAFETY: this is an iterator, which is borrowed for the call; the GIL is held.
-    let value = returning(|| unsafe { next(iterator.as_ptr()) });
-    // SAFETY: the value is a new reference, or null at the end or after an error.
-    let value = unsafe { Bound::from_owned_ptr_or_opt(iterator.py(), value) };
-    match PyErr::take(iterator.py()) {
-        Some(error) if value.is_none() => Err(error),
-        _ => Ok(value),
+/// The next value of an iterator, of which this is the method `__next__`.
+pub fn next<'py>(method: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match call(method, &PyTuple::empty(method.py())) {
+        Err(error) if error.is_instance_of::<PyStopIteration>(method.py()) => Ok(None),
+        value => value.map(Some),
     }
 }
 

@@ -133,11 +133,8 @@ impl TextColumn {
 
     fn read(object: &Bound<'_, PyAny>, nulls: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
         let reader = object.py().import("bpetite._internal.columns")?.getattr("buffers_in")?;
-        let read = match nulls {
-            Some(nulls) => reader.call1((object, nulls)),
-            None => reader.call1((object,)),
-        }?;
-        let Some((parts, left_out)) = read.extract::<Option<Buffers>>()? else { return Ok(None) };
+        let read = reader.call1((object, nulls))?.extract::<Option<Buffers>>()?;
+        let Some((parts, left_out)) = read else { return Ok(None) };
         let (mut places, mut kept) = (Vec::new(), Vec::new());
         for (offsets, content) in parts {
             let (offsets, bytes) = (offsets.as_slice()?, content.as_slice()?);

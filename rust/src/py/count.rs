@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyString};
+use pyo3::types::{PyBytes, PyString};
 
 use super::arguments::{Threads, bytes_of};
 use super::columns::TextColumn;
@@ -80,7 +80,8 @@ impl PyCountTable {
         }
         let limits = Limits { threads: num_threads.0, memory: memory_limit };
         let mut watch = PyWatch { documents: on_documents.as_ref(), ..PyWatch::of(progress.as_ref()) };
-        let mut batching = Batching { documents: documents.try_iter()?.unbind(), column: None, number: 0 };
+        let next = documents.try_iter()?.getattr("__next__")?.unbind();
+        let mut batching = Batching { next, column: None, number: 0 };
         let mut next = |counted: Vec<NumberedTexts>| {
             calls::attach(|py| {
                 // References must be dropped while the GIL is held.
@@ -209,7 +210,8 @@ impl Documents for NumberedTexts {
 
 /// Collects the documents of an iterable into batches; a column among them is a batch of its own.
 struct Batching {
-    documents: Py<PyIterator>,
+    /// The method of an iterator.
+    next: Py<PyAny>,
     /// A column that comes after the batch that was collected last.
     column: Option<Py<TextColumn>>,
     /// The number of the next document.
@@ -220,9 +222,9 @@ impl Batching {
     /// Collect documents until they are large or many enough, the time is over, or none is left.
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<NumberedTexts>> {
         let (mut collected, mut size, began) = (Vec::new(), 0, Instant::now());
-        let documents = self.documents.bind(py);
+        let next = self.next.bind(py);
         while self.column.is_none() && size < BATCH_BYTES && collected.len() < BATCH_DOCUMENTS {
-            let Some(document) = calls::next(documents)? else { break };
+            let Some(document) = calls::next(next)? else { break };
             if let Ok(column) = document.cast::<TextColumn>() {
                 self.column = Some(column.clone().unbind());
                 break;

@@ -4,7 +4,6 @@
 //! column or a number. One that is alone and short is encoded at once, with Python's lock held and in memory of this
 //! thread (`with_ids`); all others on threads, without the lock.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -17,7 +16,7 @@ use super::arguments::{Threads, Width};
 use super::columns::decoded_lists;
 use super::decode::{Drops, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
-use super::streams::{DecodeStream, GrowingEncoding, PyEncodeStream};
+use super::streams::{GrowingEncoding, PyEncodeStream};
 use super::texts::{JoinedParts, OneText, Texts};
 use super::vocabulary::{merge_rows, tokens_of};
 use super::workspace::with_workspace;
@@ -317,11 +316,6 @@ impl PyEncoder {
         let work = |pulse: &mut Pulse| decoded_lists(tokens, ids, ends, self.drops, pulse);
         let (content, text_ends) = watched(py, usize::MAX, work)?;
         Ok((content.into_pyarray(py).into_any(), text_ends.into_pyarray(py)))
-    }
-
-    #[pyo3(signature = (errors="strict", skipped=HashSet::new()))]
-    fn decode_stream(&self, py: Python<'_>, errors: &str, skipped: HashSet<u32>) -> PyResult<DecodeStream> {
-        DecodeStream::new(py, Arc::clone(&self.encoder), errors, self.drops, skipped)
     }
 
     fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {

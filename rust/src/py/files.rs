@@ -15,13 +15,15 @@ pub struct PyGunzip {
     /// The current block, and the number of its bytes already read; an empty block marks the end of the input.
     block: Option<PyBackedBytes>,
     taken: usize,
+    /// What is unpacked and not returned yet.
+    unpacked: Vec<u8>,
 }
 
 #[pymethods]
 impl PyGunzip {
     #[new]
     fn new() -> Self {
-        Self { gunzip: gunzip::Gunzip::default(), block: None, taken: 0 }
+        Self { gunzip: gunzip::Gunzip::default(), block: None, taken: 0, unpacked: Vec::new() }
     }
 
     fn take_block(&mut self, block: PyBackedBytes) {
@@ -30,17 +32,18 @@ impl PyGunzip {
 
     fn read<'py>(&mut self, py: Python<'py>, size: usize) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let Some(block) = &self.block else { return Ok(None) };
-        self.taken += py.detach(|| self.gunzip.take_block(&block[self.taken..], size))?;
-        let unpacked = self.gunzip.unpacked();
-        if unpacked.len() < size {
+        let room = size.saturating_sub(self.unpacked.len());
+        memory::reserve(&mut self.unpacked, room)?;
+        self.taken += py.detach(|| self.gunzip.take_block(&block[self.taken..], &mut self.unpacked))?;
+        if self.unpacked.len() < size {
             if !block.is_empty() {
                 return Ok(None);
             }
             self.gunzip.check_end()?;
         }
-        memory::ensure(unpacked.len())?;
-        let read = PyBytes::new(py, unpacked);
-        self.gunzip.clear();
+        memory::ensure(self.unpacked.len())?;
+        let read = PyBytes::new(py, &self.unpacked);
+        self.unpacked.clear();
         Ok(Some(read))
     }
 }

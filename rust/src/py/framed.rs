@@ -35,6 +35,15 @@ const BYTES_PER_ENCODING: usize = 160;
 #[pyclass(module = "bpetite._engine", frozen)]
 pub struct FramedEncoder {
     encoder: Py<PyEncoder>,
+    frame: Frame,
+    /// Makes the real encoding of a text that has been filled up to a length.
+    make: Py<PyAny>,
+}
+
+/// How texts are encoded, and what stands around them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Frame {
     special: Special,
     /// None if only ids are wanted, and no places of tokens.
     trim: Option<Trim>,
@@ -46,8 +55,6 @@ pub struct FramedEncoder {
     padding: Option<Padding>,
     /// The id of unknown bytes, if a text with some is not for this encoder.
     refused: Option<u32>,
-    /// Makes the real encoding of a text that has been filled up to a length.
-    make: Py<PyAny>,
 }
 
 /// The id and the type of a token.
@@ -64,20 +71,8 @@ struct Padding(Token, bool, Option<usize>, Option<usize>);
 #[pymethods]
 impl FramedEncoder {
     #[new]
-    #[allow(clippy::too_many_arguments)] // One for each part of what stands around a text.
-    fn new(
-        encoder: Py<PyEncoder>,
-        special: Special,
-        trim: Option<Trim>,
-        before: Vec<Token>,
-        after: Vec<Token>,
-        type_id: u32,
-        truncation: Option<Truncation>,
-        padding: Option<Padding>,
-        refused: Option<u32>,
-        make: Py<PyAny>,
-    ) -> Self {
-        Self { encoder, special, trim, before, after, type_id, truncation, padding, refused, make }
+    fn new(encoder: Py<PyEncoder>, frame: Frame, make: Py<PyAny>) -> Self {
+        Self { encoder, frame, make }
     }
 
     fn encode(slf: &Bound<'_, Self>, text: OneText<'_, '_>) -> PyResult<FramedEncoding> {
@@ -85,11 +80,11 @@ impl FramedEncoder {
         let mut encoding = framed.encoder.get().with_ids(
             slf.py(),
             text.to_str()?,
-            framed.special.into(),
+            framed.frame.special.into(),
             Threads(None),
             |own| FramedEncoding::new(slf, &text, own),
         )?;
-        encoding.length = encoding.length.max(framed.filled(encoding.length));
+        encoding.length = encoding.length.max(framed.frame.filled(encoding.length));
         Ok(encoding)
     }
 
@@ -103,15 +98,15 @@ impl FramedEncoder {
         // The encodings refer to these texts, which nobody else can change.
         let texts = texts.to_tuple()?;
         let encoded =
-            framed.encoder.get().of_many::<u32>(&texts, framed.special, num_threads, None, watch)?;
+            framed.encoder.get().of_many::<u32>(&texts, framed.frame.special, num_threads, None, watch)?;
         memory::ensure(texts.len() * BYTES_PER_ENCODING + size_of_val(&encoded.ids[..]))?;
         let mut encodings = Vec::new();
         for (text, own) in texts.iter().zip(each(&encoded)) {
             encodings.push(FramedEncoding::new(slf, &text.cast_into::<PyString>()?, own)?);
         }
-        if framed.padding.is_some() {
+        if framed.frame.padding.is_some() {
             let longest = encodings.iter().map(|encoding| encoding.length).max().unwrap_or(0);
-            let length = framed.filled(longest);
+            let length = framed.frame.filled(longest);
             encodings.iter_mut().for_each(|encoding| encoding.length = encoding.length.max(length));
         }
         PyList::new(slf.py(), encodings)
@@ -122,7 +117,7 @@ impl FramedEncoder {
     }
 }
 
-impl FramedEncoder {
+impl Frame {
     /// The tokens of a text that are kept.
     fn kept(&self, count: usize) -> Range<usize> {
         match self.truncation {
@@ -169,7 +164,7 @@ impl FramedEncoding {
             return real.bind(py).getattr(intern!(py, "ids"));
         }
         let own = self.own[self.kept.clone()].iter().copied();
-        self.list(py, self.row(|token| token.0, own, self.of.get().pad().0))
+        self.list(py, self.row(|token| token.0, own, self.of.get().frame.pad().0))
     }
 
     #[getter]
@@ -179,9 +174,9 @@ impl FramedEncoding {
         }
         let (of, text) = (self.of.get(), self.text.to_str(py)?);
         let PyEncoder { encoder, integers, .. } = of.encoder.get();
-        let mut places = match of.trim {
+        let mut places = match of.frame.trim {
             Some(trim) => watched(py, text.len(), |pulse| {
-                encoder.places(text, &self.own, of.special.into(), trim, pulse)
+                encoder.places(text, &self.own, of.frame.special.into(), trim, pulse)
             })?,
             None => vec![(0, 0); self.own.len()],
         };
@@ -202,7 +197,7 @@ impl FramedEncoding {
 
     /// Types and masks, and whatever only the real encoding has.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let of = self.of.get();
+        let of = &self.of.get().frame;
         let (around, own, pad): (fn(Token) -> u32, u32, u32) = match (name, self.real.get(py)) {
             ("type_ids", None) => (|token| token.1, of.type_id, of.pad().1),
             ("attention_mask", None) => (|_| 1, 1, 0),
@@ -224,19 +219,19 @@ impl FramedEncoding {
 
 impl FramedEncoding {
     fn new(of: &Bound<'_, FramedEncoder>, text: &Bound<'_, PyString>, own: &[u32]) -> PyResult<Self> {
-        let framed = of.get();
-        if framed.refused.is_some_and(|id| own.contains(&id)) {
+        let frame = &of.get().frame;
+        if frame.refused.is_some_and(|id| own.contains(&id)) {
             return Err(PyValueError::new_err("a token stands for unknown bytes"));
         }
-        let kept = framed.kept(own.len());
-        let length = framed.before.len() + kept.len() + framed.after.len();
+        let kept = frame.kept(own.len());
+        let length = frame.before.len() + kept.len() + frame.after.len();
         let (of, text) = (of.clone().unbind(), text.clone().unbind());
         Ok(Self { of, text, own: own.into(), kept, length, real: PyOnceLock::new() })
     }
 
     /// Something about each token: about those around the text, its own, and those that fill it up.
     fn row<T: Copy>(&self, around: impl Fn(Token) -> T, own: impl Iterator<Item = T>, pad: T) -> Vec<T> {
-        let of = self.of.get();
+        let of = &self.of.get().frame;
         let pads = self.length - of.before.len() - self.kept.len() - of.after.len();
         let (left, right) = if of.pads_left() { (pads, 0) } else { (0, pads) };
         let mut row = Vec::with_capacity(self.length);

@@ -94,8 +94,8 @@ impl PyFieldTexts {
         start: usize,
     ) -> PyResult<PassedTuple<'py>> {
         let lines = block.get(start..).unwrap_or_default();
-        let passed = py.detach(|| self.0.take_block(lines))?;
-        let left = passed.left.map(|line| PyBytes::new(py, &line));
+        let passed = py.detach(|| self.0.take_lines(lines))?;
+        let left = passed.left.map(|line| PyBytes::new(py, line));
         Ok((start + passed.bytes, passed.lines, left))
     }
 
@@ -112,11 +112,6 @@ impl PyFieldTexts {
     #[getter]
     fn size(&self) -> usize {
         self.0.bytes.len() + size_of_val(&self.0.places[..])
-    }
-
-    #[getter]
-    fn rest_size(&self) -> usize {
-        self.0.rest_length()
     }
 
     /// Hand out the texts so far.

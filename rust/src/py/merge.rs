@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use super::PyWatch;
 use super::arguments::Threads;
 use super::count::PyCountTable;
-use super::vocabulary::{bytes_of, merge_rows};
+use super::vocabulary::{bytes_of, merge_rows, numbers};
 use crate::count::CountTable;
 use crate::encode::{Merger, Merges, Scratch, ranks};
 use crate::error::Result;
@@ -18,25 +18,25 @@ use crate::tokens::TokenBytes;
 use crate::watch::{Pulse, Unwatched};
 use crate::workers::thread_count;
 
-/// Learns merges from words that are sequences of symbol numbers.
+/// Learns merges from words that are sequences of symbol numbers, each the bytes of an array.
 #[pyfunction]
 #[pyo3(signature = (symbols, words, counts, *, tie_break, shared_tokens, max_merges))]
 pub fn train_symbol_merges<'py>(
     py: Python<'py>,
     symbols: Vec<PyBackedBytes>,
-    words: &Bound<'_, PyAny>,
+    words: Vec<PyBackedBytes>,
     counts: Vec<u64>,
     tie_break: TieBreak,
     shared_tokens: bool,
     max_merges: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let rules = Rules { tie_break, shared_tokens, max_tokens: None, max_merges, max_token_length: None };
-    let words = numbers_of(words)?;
+    let words = words.iter().map(|word| numbers::<u32>("words", word)).collect::<PyResult<Vec<_>>>()?;
     if words.len() != counts.len() {
         let message = format!("counts: {} counts for {} words", counts.len(), words.len());
         return Err(PyValueError::new_err(message));
     }
-    if let Some(symbol) = words.iter().flatten().find(|symbol| **symbol as usize >= symbols.len()) {
+    if let Some(symbol) = words.iter().copied().flatten().find(|symbol| **symbol as usize >= symbols.len()) {
         let message = format!("words: {symbol} is not the number of one of the {} symbols", symbols.len());
         return Err(PyValueError::new_err(message));
     }
@@ -47,31 +47,6 @@ pub fn train_symbol_merges<'py>(
         Training::new(symbols, &words, &rules, tuning, &mut watch)?.train(&mut watch)
     })?;
     bytes_of(py, merges.as_flattened())
-}
-
-/// What a row takes besides its numbers, as so many numbers.
-const ROW: usize = 16;
-
-/// After so many numbers in small rows, it is checked that there is memory left.
-const MANY: usize = 1 << 16;
-
-/// Rows of numbers, for which memory is asked.
-fn numbers_of(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u32>>> {
-    memory::ensure_spare()?;
-    let (mut found, mut unchecked) = (Vec::new(), 0);
-    for row in rows.try_iter()? {
-        let mut numbers = Vec::new();
-        for number in row?.try_iter()? {
-            memory::push(&mut numbers, number?.extract()?)?;
-        }
-        unchecked += ROW + numbers.len();
-        memory::push(&mut found, numbers)?;
-        if unchecked > MANY {
-            memory::ensure_spare()?;
-            unchecked = 0;
-        }
-    }
-    Ok(found)
 }
 
 /// Learns merges from counts, for base tokens in the order of their ids.

@@ -7,6 +7,7 @@ use pyo3::exceptions::{
 };
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::error::{Error, Result};
 use crate::portable;
@@ -49,7 +50,7 @@ mod _engine {
         normalize::PyNormalizer,
         pretokenize::{covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern},
         resources::{thread_count, trim_memory},
-        streams::{DecodeStream, GrowingEncoding, PyEncodeStream},
+        streams::{GrowingEncoding, PyEncodeStream},
         text_pairs::{cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},
         texts::is_utf8,
         vocabulary::{base64_lines, complete_tokens, recover_merges},
@@ -109,30 +110,31 @@ impl<'a> PyWatch<'a> {
 
 impl Watch for PyWatch<'_> {
     fn report(&mut self, stage: Stage, done: u64, total: u64) -> Result<()> {
-        calls::attach(|py| {
-            py.check_signals()?;
-            if let Some(progress) = self.progress {
-                calls::call(progress.bind(py), &(stage, done, total).into_pyobject(py)?)?;
-            }
-            Ok(())
-        })
-        .map_err(raised)
+        call_with(self.progress, (stage, done, total))
     }
 
     fn documents(&mut self, so_far: u64) -> Result<()> {
-        call_with(self.documents, so_far)
+        call_with(self.documents, (so_far,))
     }
 
     fn expect(&mut self, bytes: u64) -> Result<()> {
-        call_with(self.expect, bytes)
+        call_with(self.expect, (bytes,))
     }
 }
 
-/// Calls a Python function with a number, if there is one, from work that has released the GIL.
-fn call_with(function: Option<&Py<PyAny>>, number: u64) -> Result<()> {
-    let Some(function) = function else { return Ok(()) };
-    calls::attach(|py| calls::call(function.bind(py), &(number,).into_pyobject(py)?).map(drop))
-        .map_err(raised)
+/// Checks for signals, and calls a Python function, if there is one, from work that has released the GIL.
+fn call_with(
+    function: Option<&Py<PyAny>>,
+    arguments: impl for<'py> IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+) -> Result<()> {
+    calls::attach(|py| {
+        py.check_signals()?;
+        if let Some(function) = function {
+            calls::call(function.bind(py), &arguments.into_pyobject(py)?)?;
+        }
+        Ok(())
+    })
+    .map_err(raised)
 }
 
 /// Wraps a Python exception for its way through the engine.

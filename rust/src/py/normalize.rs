@@ -23,14 +23,14 @@ impl PyNormalizer {
     }
 
     /// Normalize a text; the same object is returned if nothing changes.
-    #[pyo3(signature = (text, at = "text"))]
+    #[pyo3(signature = (text, at=Beginning::Text))]
     fn __call__<'py>(
         &self,
         py: Python<'py>,
         text: OneText<'_, 'py>,
-        at: &str,
+        at: Beginning,
     ) -> PyResult<Bound<'py, PyString>> {
-        let (given, at, watch) = (text.to_str()?, beginning(at)?, &mut PyWatch::default());
+        let (given, watch) = (text.to_str()?, &mut PyWatch::default());
         Ok(match py.detach(|| self.0.normalize(given, at, &mut Pulse::of(watch)))? {
             Cow::Borrowed(_) => (*text).clone(),
             Cow::Owned(normalized) => PyString::new(py, &normalized),
@@ -38,14 +38,14 @@ impl PyNormalizer {
     }
 
     /// Normalize a text, and return also the place of each character in it.
-    #[pyo3(signature = (text, at = "text"))]
+    #[pyo3(signature = (text, at=Beginning::Text))]
     fn aligned(
         &self,
         py: Python<'_>,
         text: OneText<'_, '_>,
-        at: &str,
+        at: Beginning,
     ) -> PyResult<(String, Vec<(usize, usize)>)> {
-        let (given, at, watch) = (text.to_str()?, beginning(at)?, &mut PyWatch::default());
+        let (given, watch) = (text.to_str()?, &mut PyWatch::default());
         let aligned = py.detach(|| -> Result<_> {
             let written = self.0.written::<true>(given, at, &mut Pulse::of(watch))?;
             let (text, alignment) = written.map_or((given.to_owned(), Alignment::default()), |written| {
@@ -66,14 +66,5 @@ impl PyNormalizer {
     /// Whether a character starts, and becomes itself when what follows starts.
     fn keeps(&self, character: char) -> bool {
         self.0.keeps(character)
-    }
-}
-
-fn beginning(name: &str) -> Result<Beginning> {
-    match name {
-        "text" => Ok(Beginning::Text),
-        "segment" => Ok(Beginning::Segment),
-        "within" => Ok(Beginning::Within),
-        _ => Err(crate::error::Error::Value(format!("at: must be text, segment or within, not {name:?}"))),
     }
 }

@@ -27,19 +27,19 @@ pub fn pretokenize<'py>(
     Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
 }
 
+/// How a pattern is spelled.
+#[derive(Clone, Copy)]
+pub enum Syntax {
+    Ours,
+    Read(scan::Dialect),
+}
+
 /// Translate a pattern to our syntax, with the meaning that it has in `tiktoken` ("rust") or `tokenizers` ("oniguruma").
 #[pyfunction]
-pub fn read_pattern(pattern: &str, syntax: &str) -> PyResult<String> {
+pub fn read_pattern(pattern: &str, syntax: Syntax) -> PyResult<String> {
     Ok(match syntax {
-        "bpetite" => scan::Pattern::new(pattern).map(|_| pattern.to_owned())?,
-        "rust" => scan::read(pattern, scan::Dialect::Rust)?,
-        "oniguruma" => scan::read(pattern, scan::Dialect::Oniguruma { cuts: false })?,
-        "oniguruma cuts" => scan::read(pattern, scan::Dialect::Oniguruma { cuts: true })?,
-        _ => {
-            let reason =
-                format!("syntax: must be bpetite, rust, oniguruma or oniguruma cuts, not {syntax:?}");
-            return Err(Error::Value(reason).into());
-        }
+        Syntax::Ours => scan::Pattern::new(pattern).map(|_| pattern.to_owned())?,
+        Syntax::Read(dialect) => scan::read(pattern, dialect)?,
     })
 }
 

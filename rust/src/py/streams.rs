@@ -1,18 +1,15 @@
-//! The Python classes `EncodeStream`, `GrowingEncoding` and `DecodeStream`: texts and ids that arrive piece by piece.
-
-use std::collections::HashSet;
-use std::sync::Arc;
+//! The Python classes `EncodeStream` and `GrowingEncoding`: texts that arrive piece by piece.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+use pyo3::types::{PyList, PyString};
 
-use super::arguments::{is_integer, natural};
-use super::decode::{Drops, joined, watched};
-use super::ids::{id_from, ids_from, list};
+use super::arguments::natural;
+use super::decode::watched;
+use super::ids::list;
 use super::texts::OneText;
 use super::workspace::with_workspace;
-use crate::encode::{self, Encoder, Special, Workspace};
+use crate::encode::{self, Special, Workspace};
 use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
@@ -120,76 +117,4 @@ fn working<T: Send>(
     work: impl FnOnce(&mut Workspace, &mut Pulse) -> Result<T> + Send,
 ) -> PyResult<T> {
     watched(py, bytes, |pulse| with_workspace(|workspace, _| work(workspace, pulse)))
-}
-
-/// Decodes ids as they arrive; the bytes of an incomplete character wait for the next ids.
-#[pyclass(module = "bpetite._engine")]
-pub struct DecodeStream {
-    encoder: Arc<Encoder>,
-    /// `codecs.getincrementaldecoder("utf-8")(errors)`
-    decoder: Py<PyAny>,
-    drops: Drops,
-    /// The ids that are left out.
-    skipped: HashSet<u32>,
-    /// Whether nothing was decoded yet.
-    is_first: bool,
-}
-
-#[pymethods]
-impl DecodeStream {
-    /// Decode one id or several, and return the text that is complete.
-    fn push<'py>(&mut self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // A scalar of an array library may have a length that cannot be asked for.
-        let is_one = ids.is_instance_of::<PyInt>() || ids.len().is_err() && is_integer(ids)?;
-        let mut given = if is_one { vec![id_from(ids)?] } else { ids_from(ids)? };
-        given.retain(|id| !self.skipped.contains(id));
-        let drops = if self.is_first { self.drops } else { Drops::Nothing };
-        let had_bytes = given.iter().any(|&id| self.encoder.tokens().length(id) != Some(0));
-        let bytes = joined(ids.py(), self.encoder.tokens(), &given, drops)?;
-        self.is_first &= match drops {
-            Drops::One => !had_bytes,
-            _ => given.is_empty(),
-        };
-        self.decode(&PyBytes::new(ids.py(), &bytes), false)
-    }
-
-    /// Return the rest; the error handler decides about an incomplete character. A new text may then begin.
-    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = self.decode(&PyBytes::new(py, b""), true);
-        self.decoder.call_method0(py, "reset")?;
-        self.is_first = true;
-        text
-    }
-
-    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
-        let decoder = self.decoder.bind(py);
-        let errors: String = decoder.getattr("errors")?.extract()?;
-        let mut copy = Self::new(py, Arc::clone(&self.encoder), &errors, self.drops, self.skipped.clone())?;
-        copy.is_first = self.is_first;
-        copy.decoder.call_method1(py, "setstate", (decoder.call_method0("getstate")?,))?;
-        Ok(copy)
-    }
-
-    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.__copy__(py)
-    }
-}
-
-impl DecodeStream {
-    pub fn new(
-        py: Python<'_>,
-        encoder: Arc<Encoder>,
-        errors: &str,
-        drops: Drops,
-        skipped: HashSet<u32>,
-    ) -> PyResult<Self> {
-        let codecs = py.import("codecs")?;
-        codecs.call_method1("lookup_error", (errors,))?;
-        let decoder = codecs.call_method1("getincrementaldecoder", ("utf-8",))?.call1((errors,))?;
-        Ok(Self { encoder, decoder: decoder.unbind(), drops, skipped, is_first: true })
-    }
-
-    fn decode<'py>(&self, bytes: &Bound<'py, PyBytes>, last: bool) -> PyResult<Bound<'py, PyAny>> {
-        self.decoder.bind(bytes.py()).call_method1("decode", (bytes, last))
-    }
 }

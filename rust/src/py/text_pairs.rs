@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use super::PyWatch;
@@ -53,8 +54,9 @@ pub fn read_printed<'py>(
     py: Python<'py>,
     ids: &Bound<'py, PyDict>,
 ) -> PyResult<(TokenArrays<'py>, Vec<u32>)> {
-    let texts = texts_of(ids, true)?;
-    let (tokens, others) = printable::read_printed(texts_and_ids(&texts)?.into_iter());
+    let mut texts = texts_of(ids)?;
+    texts.sort_by_key(|&(id, _)| id);
+    let (tokens, others) = printable::read_printed(texts.iter().map(|(id, text)| (*id, &**text)));
     Ok((token_arrays(py, &tokens)?, others))
 }
 
@@ -69,24 +71,17 @@ pub fn read_pieces<'py>(
     first_free: u32,
     has_marks: bool,
 ) -> PyResult<Pieces<'py>> {
-    let texts = texts_of(ids, false)?;
-    let read = pieces::read_pieces(texts_and_ids(&texts)?.into_iter(), &byte_ids, first_free, has_marks)?;
+    let texts = texts_of(ids)?;
+    let texts = texts.iter().map(|(id, text)| (*id, &**text));
+    let read = pieces::read_pieces(texts, &byte_ids, first_free, has_marks)?;
     Ok((token_arrays(py, &read.tokens)?, bytes_of(py, read.characters.as_flattened())?, read.others))
 }
 
-/// Tokens with their ids, in the given order or in that of the ids.
-fn texts_of<'py>(ids: &Bound<'py, PyDict>, sorted: bool) -> PyResult<Vec<(u32, Bound<'py, PyString>)>> {
+/// Tokens with their ids.
+fn texts_of(ids: &Bound<'_, PyDict>) -> PyResult<Vec<(u32, PyBackedStr)>> {
     memory::ensure(ids.len() * BYTES_PER_TEXT)?;
-    let texts = ids.iter().map(|(text, id)| Ok((id.extract()?, text.cast_into()?)));
-    let mut texts = texts.collect::<PyResult<Vec<_>>>()?;
-    if sorted {
-        texts.sort_by_key(|&(id, _)| id);
-    }
-    Ok(texts)
-}
-
-fn texts_and_ids<'a>(texts: &'a [(u32, Bound<'_, PyString>)]) -> PyResult<Vec<(u32, &'a str)>> {
-    let texts = texts.iter().map(|(id, text)| Ok((*id, text.to_str()?))).collect::<PyResult<Vec<_>>>()?;
+    let texts = ids.iter().map(|(text, id)| Ok((id.extract()?, text.extract()?)));
+    let texts = texts.collect::<PyResult<Vec<(u32, PyBackedStr)>>>()?;
     memory::ensure(3 * texts.iter().map(|(_, text)| text.len()).sum::<usize>())?;
     Ok(texts)
 }
@@ -103,12 +98,11 @@ pub fn listed_merges<'py>(
     pairs: &[u8],
     keeps_last: bool,
     only_decoded: HashSet<u32>,
-    cut_out: Vec<String>,
+    cut_out: Vec<PyBackedStr>,
 ) -> PyResult<Listed<'py>> {
-    let texts = texts_of(ids, false)?;
-    let texts = texts_and_ids(&texts)?;
-    let apart = cut_out.iter().map(String::as_str);
-    let tokens: Vec<&[u8]> = texts.iter().map(|&(_, text)| text).chain(apart).map(str::as_bytes).collect();
+    let texts = texts_of(ids)?;
+    let tokens = texts.iter().map(|(_, text)| text).chain(&cut_out).map(|text| text.as_bytes());
+    let tokens: Vec<&[u8]> = tokens.collect();
     let use_of = |token: u32| match texts.get(token as usize) {
         None => TokenUse::CutOut,
         Some((id, _)) if only_decoded.contains(id) => TokenUse::OnlyDecoded,

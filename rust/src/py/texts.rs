@@ -116,14 +116,6 @@ impl<'py> Texts<'py> {
         }
         Ok(Self::Each(texts.py(), each))
     }
-
-    /// The same texts for threads without the GIL.
-    pub fn held(self) -> PyResult<Py<TextColumn>> {
-        match self {
-            Self::Each(py, texts) => Py::new(py, TextColumn::held(texts)?),
-            Self::Column(column) => Ok(column.unbind()),
-        }
-    }
 }
 
 /// Making UTF-8 of a `str` that is not ASCII needs the GIL; Python keeps it for the next use.

@@ -52,7 +52,7 @@ impl Cutter<'_> {
         line.byte(b'{')?;
         line.items(b'}', |line| {
             let mut key = Vec::new();
-            push_text(line, &mut key)?;
+            line.string_onto(&mut key)?;
             line.byte(b':')?;
             let is_here =
                 |(place, _): &(&str, _)| place.strip_prefix(inside).map(str::as_bytes) == Some(&key);
@@ -77,7 +77,7 @@ fn ids(line: &mut Line<'_>) -> Option<LongList> {
     let (mut texts, mut ends, mut ids) = (Vec::new(), Vec::new(), Vec::new());
     line.byte(b'{')?;
     line.items(b'}', |line| {
-        push_text(line, &mut texts)?;
+        line.string_onto(&mut texts)?;
         ends.push(texts.len());
         line.byte(b':')?;
         ids.push(number(line)?);
@@ -113,25 +113,17 @@ fn pairs(line: &mut Line<'_>) -> Option<LongList> {
 fn push_pair(line: &mut Line<'_>, pairs: &mut Vec<u8>) -> Option<()> {
     let start = pairs.len();
     if line.next()? == b'"' {
-        push_text(line, pairs)?;
+        line.string_onto(pairs)?;
         pairs[start..].iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = WITHIN);
         return Some(());
     }
     line.byte(b'[')?;
     line.items(b']', |line| {
-        push_text(line, pairs)?;
+        line.string_onto(pairs)?;
         pairs.push(WITHIN);
         Some(())
     })?;
     (pairs.len() > start).then(|| pairs.truncate(pairs.len() - 1))
-}
-
-fn push_text(line: &mut Line<'_>, text: &mut Vec<u8>) -> Option<()> {
-    line.next();
-    line.string(|piece| {
-        text.extend_from_slice(piece?);
-        Some(())
-    })
 }
 
 /// The id that stands here.

@@ -25,36 +25,21 @@ pub struct FieldTexts {
     field: Vec<u8>,
     pub bytes: Vec<u8>,
     pub places: Vec<Range<usize>>,
-    /// The beginning of an incomplete line.
-    rest: Vec<u8>,
 }
 
 /// The part of a block that was read.
 #[derive(Debug, Default, PartialEq)]
-pub struct LinesRead {
+pub struct LinesRead<'a> {
     pub bytes: usize,
     pub lines: usize,
     /// The last of these lines, if it is left to Python.
-    pub left: Option<Vec<u8>>,
+    pub left: Option<&'a [u8]>,
 }
 
 impl FieldTexts {
     /// `field` is UTF-8; other bytes match no field.
     pub fn new(field: Vec<u8>) -> Self {
-        Self { field, bytes: Vec::new(), places: Vec::new(), rest: Vec::new() }
-    }
-
-    /// Take the texts of lines, up to a line that is left to Python. Lines of only white space have no text. The beginning of
-    /// an incomplete line is kept for the next block.
-    pub fn take_block(&mut self, block: &[u8]) -> Result<LinesRead> {
-        let mut passed = LinesRead::default();
-        if !self.rest.is_empty() {
-            passed = self.take_rest(block)?;
-        }
-        if passed.left.is_none() {
-            self.take_lines(block, &mut passed)?;
-        }
-        Ok(passed)
+        Self { field, bytes: Vec::new(), places: Vec::new() }
     }
 
     /// Give away the texts so far; the next ones go to another vector.
@@ -62,55 +47,29 @@ impl FieldTexts {
         (mem::replace(&mut self.bytes, bytes), mem::take(&mut self.places))
     }
 
-    /// The number of bytes of the incomplete line.
-    pub fn rest_length(&self) -> usize {
-        self.rest.len()
-    }
-
-    /// Complete the incomplete line with the next block, if it ends there.
-    fn take_rest(&mut self, block: &[u8]) -> Result<LinesRead> {
-        let end = memchr(b'\n', block).map(|end| end + 1);
-        let bytes = end.unwrap_or(block.len());
-        memory::extend(&mut self.rest, &block[..bytes])?;
+    /// Take the texts of whole lines, up to a line that is left to Python. Lines of only white space have no text.
+    pub fn take_lines<'a>(&mut self, block: &'a [u8]) -> Result<LinesRead<'a>> {
         let mut passed = LinesRead::default();
-        if end.is_some() {
-            let mut line = mem::take(&mut self.rest);
-            self.take_lines(&line, &mut passed)?;
-            line.clear();
-            self.rest = line;
-        }
-        Ok(LinesRead { bytes, ..passed })
-    }
-
-    /// Take the texts of the lines after those that were read.
-    fn take_lines(&mut self, lines: &[u8], passed: &mut LinesRead) -> Result<()> {
         // A text, like a key before it, is never longer than its JSON.
-        room_for(&mut self.bytes, lines.len() - passed.bytes)?;
-        while let Some(length) = memchr(b'\n', &lines[passed.bytes..]) {
-            let line = &lines[passed.bytes..][..length];
+        room_for(&mut self.bytes, block.len())?;
+        while passed.left.is_none()
+            && let Some(length) = memchr(b'\n', &block[passed.bytes..])
+        {
+            let line = &block[passed.bytes..][..length];
             passed.bytes += length + 1;
             passed.lines += 1;
             let start = self.bytes.len();
             match Line::new(line).and_then(|line| line.text(&self.field, &mut self.bytes)) {
-                Some(LineContent::Text) => memory::push(&mut self.places, start..self.bytes.len())?,
-                Some(LineContent::Nothing) => {}
+                Some(true) => memory::push(&mut self.places, start..self.bytes.len())?,
+                Some(false) => {}
                 None => {
                     self.bytes.truncate(start);
-                    passed.left = Some(memory::gathered(line.iter().copied())?);
-                    return Ok(());
+                    passed.left = Some(line);
                 }
             }
         }
-        memory::extend(&mut self.rest, &lines[passed.bytes..])?;
-        passed.bytes = lines.len();
-        Ok(())
+        Ok(passed)
     }
-}
-
-/// The content of a line.
-enum LineContent {
-    Text,
-    Nothing,
 }
 
 /// The rest of a line, or of a whole file. Methods return `None` where it must be left to Python.
@@ -127,10 +86,11 @@ impl<'a> Line<'a> {
         simdutf8::basic::from_utf8(line).ok().map(|_| Self { rest: line, has_controls })
     }
 
-    /// Append the string of the field to `text`; if an object has the field several times, the last one counts.
-    fn text(mut self, field: &[u8], text: &mut Vec<u8>) -> Option<LineContent> {
+    /// Append the string of the field to `text`; if an object has the field several times, the last one counts. False if
+    /// there is no object.
+    fn text(mut self, field: &[u8], text: &mut Vec<u8>) -> Option<bool> {
         if self.next().is_none() {
-            return Some(LineContent::Nothing);
+            return Some(false);
         }
         let (mut is_text, start) = (false, text.len());
         self.byte(b'{')?;
@@ -140,9 +100,9 @@ impl<'a> Line<'a> {
             }
             text.truncate(start);
             is_text = line.next() == Some(b'"');
-            if is_text { line.string(|piece| append(text, piece)) } else { line.value(DEPTH) }
+            if is_text { line.string_onto(text) } else { line.value(DEPTH) }
         })?;
-        (is_text && self.next().is_none()).then_some(LineContent::Text)
+        (is_text && self.next().is_none()).then_some(true)
     }
 
     /// The next byte that is not white space.
@@ -172,9 +132,8 @@ impl<'a> Line<'a> {
 
     /// Skip a key and its colon; returns whether the key is the field. `text` stays as it was.
     fn key(&mut self, field: &[u8], text: &mut Vec<u8>) -> Option<bool> {
-        self.next();
         let start = text.len();
-        self.string(|piece| append(text, piece))?;
+        self.string_onto(text)?;
         let is_field = text[start..] == *field;
         text.truncate(start);
         self.byte(b':')?;
@@ -232,13 +191,23 @@ impl<'a> Line<'a> {
         (1..=DIGITS).contains(&length).then_some(())
     }
 
+    /// Append what a string says; one with a lone surrogate is not text.
+    #[inline(always)]
+    pub(super) fn string_onto(&mut self, text: &mut Vec<u8>) -> Option<()> {
+        self.next();
+        self.string(|piece| {
+            text.extend_from_slice(piece?);
+            Some(())
+        })
+    }
+
     /// Skip a string, whatever it says.
     fn skip_string(&mut self) -> Option<()> {
         self.string(|_| Some(()))
     }
 
     /// Skip a string, and pass what it says to `say`, piece by piece; a lone surrogate is no piece, but `None`.
-    pub(super) fn string(&mut self, mut say: impl FnMut(Option<&[u8]>) -> Option<()>) -> Option<()> {
+    fn string(&mut self, mut say: impl FnMut(Option<&[u8]>) -> Option<()>) -> Option<()> {
         self.word("\"")?;
         loop {
             let (plain, special) = self.rest.split_at(memchr2(b'"', b'\\', self.rest)?);
@@ -293,39 +262,30 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Append a piece of a text, for which there is room; none is a lone surrogate, which no text may have.
-#[inline(always)]
-fn append(text: &mut Vec<u8>, piece: Option<&[u8]>) -> Option<()> {
-    text.extend_from_slice(piece?);
-    Some(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What is taken of lines and what is left, the same wherever they are cut into two blocks.
+    /// What is taken of lines and what is left.
     fn taken(lines: &str) -> (Vec<String>, Vec<String>) {
-        let whole = cut(lines.as_bytes(), 0);
-        for place in 1..lines.len() {
-            assert_eq!(cut(lines.as_bytes(), place), whole, "{lines:?} cut at {place}");
-        }
-        whole
-    }
-
-    fn cut(lines: &[u8], place: usize) -> (Vec<String>, Vec<String>) {
         let mut texts = FieldTexts::new(b"text".to_vec());
-        let mut left = Vec::new();
-        for mut block in [&lines[..place], &lines[place..]] {
-            while !block.is_empty() {
-                let passed = texts.take_block(block).unwrap();
-                left.extend(passed.left.map(|line| String::from_utf8(line).unwrap()));
-                block = &block[passed.bytes..];
-            }
+        let (mut left, mut block) = (Vec::new(), lines.as_bytes());
+        while !block.is_empty() {
+            let passed = texts.take_lines(block).unwrap();
+            left.extend(passed.left.map(|line| String::from_utf8(line.to_vec()).unwrap()));
+            block = &block[passed.bytes..];
         }
         let (bytes, places) = texts.take(Vec::new());
         let text = |place: std::ops::Range<usize>| String::from_utf8(bytes[place].to_vec()).unwrap();
         (places.into_iter().map(text).collect(), left)
+    }
+
+    #[test]
+    fn an_incomplete_line_is_not_read() {
+        let mut texts = FieldTexts::new(b"text".to_vec());
+        let passed = texts.take_lines(b"{\"text\": \"a\"}\n{\"text\": \"b\"}").unwrap();
+        assert_eq!(passed, LinesRead { bytes: 14, lines: 1, left: None });
+        assert_eq!(texts.bytes, b"a");
     }
 
     #[test]
@@ -377,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_say_the_same_however_escapes_lie_in_blocks() {
+    fn strings_say_the_same_wherever_escapes_stand() {
         let escapes = [
             (r"\n", "\n"),
             (r#"\""#, "\""),
@@ -395,13 +355,13 @@ mod tests {
                         let end = "y".repeat(after);
                         let line = format!(r#"{{"text": "{plain}{first}{gap}{second}{end}"}}"#);
                         let text = format!("{plain}{said}{gap}{said_second}{end}");
-                        assert_eq!(cut(format!("{line}\n").as_bytes(), 0), (vec![text], vec![]), "{line}");
+                        assert_eq!(taken(&format!("{line}\n")), (vec![text], vec![]), "{line}");
                     }
                 }
             }
             for wrong in ["\t", "\\x", "\\u12"] {
                 let line = format!(r#"{{"text": "{}{wrong}{}"}}"#, "x".repeat(before), "y".repeat(200));
-                assert_eq!(cut(format!("{line}\n").as_bytes(), 0), (vec![], vec![line]));
+                assert_eq!(taken(&format!("{line}\n")), (vec![], vec![line]));
             }
         }
     }

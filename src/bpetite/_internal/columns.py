@@ -93,11 +93,12 @@ def _as_large_binary(array: Any) -> Any:
     return _sound(array, full=True).cast(arrow.large_binary())
 
 
-def buffers_in(column: object, nulls: str = "error") -> tuple[list[tuple[Any, Any]], list[int]] | None:
+def buffers_in(column: object, nulls: str | None) -> tuple[list[tuple[Any, Any]], list[int]] | None:
     """Return the offsets and the content of each array of a column, and the rows that are left out.
 
     None for what is no column, or for one that needs a library which is not installed.
     """
+    nulls = "error" if nulls is None else nulls
     check_word("nulls", nulls, ("error", "skip", "empty"))
     try:
         arrays = texts_in(column)

@@ -391,8 +391,10 @@ class Settings:
         if padding is not None:
             pad = padding["pad_id"], padding["pad_type_id"]
             filled = (pad, padding["direction"] == "left", padding["length"], padding["pad_to_multiple_of"])
-        how = self._special, None if bare else template.trim, before, after, template.type_id
-        return FramedEncoder(self._encoder, *how, cut, filled, self._model.unplaced, make)
+        how = {"special": self._special, "trim": None if bare else template.trim}
+        around = {"before": before, "after": after, "type_id": template.type_id}
+        rest = {"truncation": cut, "padding": filled, "refused": self._model.unplaced}
+        return FramedEncoder(self._encoder, {**how, **around, **rest}, make)
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool) -> str:
         """Decode ids; what only the real tokenizer can is a `ValueError`, a `KeyError` or a `TypeError`."""

@@ -23,7 +23,7 @@ def read_json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) ->
         lines.add(block)
         if lines.found.size >= batches.BLOCK:
             yield lines.take(raw.size)
-        check_whole(raw.name, lines.found.rest_size, int(reading.max_document))
+        check_whole(raw.name, lines.rest_size, int(reading.max_document))
     lines.add(b"\n")  # The last line may have no end.
     yield lines.take(raw.size)
 
@@ -44,20 +44,36 @@ class JsonLines:
         self._invalid = reading.invalid
         self._field = reading.text_field
         self.found = FieldTexts(self._field.encode("utf-8", "surrogatepass"))
+        self._begun: list[bytes] = []
+        """The beginning of an incomplete line."""
         self._line = self._first = self._affected = 0
         self.number = 0
         """The number of documents so far."""
 
     def add(self, block: bytes) -> None:
         """Take lines; the beginning of an incomplete one is kept for the next block."""
-        place = 0
-        while place < len(block):
+        end = block.find(b"\n") + 1
+        self._begun.append(block[:end] or block)
+        if end:
+            self._take_lines(b"".join(self._begun), 0)
+            self._begun = [block[self._take_lines(block, end) :]]
+
+    @property
+    def rest_size(self) -> int:
+        """The number of bytes of the incomplete line."""
+        return sum(map(len, self._begun))
+
+    def _take_lines(self, block: bytes, place: int) -> int:
+        """Take the whole lines from a place on; return where the incomplete one begins."""
+        left: bytes | None = b""
+        while left is not None:
             before = len(self.found)
             place, lines, left = self.found.take_lines(block, place)
             self.number += len(self.found) - before
             self._line += lines
             if left is not None:
                 self._add_line(left)
+        return place
 
     def take(self, read: int) -> Batch:
         """Return the batch."""
