@@ -504,7 +504,7 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b'{"model": {"type": "WordPiece", "vocab": {}}}', "'WordPiece'"),
         (b"#version: 0.2\na b\n", "it holds merges, but no ids"),
         (json.dumps({f"t{number}": number for number in range(200)}).encode(), "it holds ids, but no merges"),
-        (gzip.compress(b"YQ== 0"), "it is compressed by gzip, perhaps a corpus; uncompress it"),
+        (gzip.compress(b"YQ== 0", mtime=0), "it is compressed by gzip, perhaps a corpus; uncompress it"),
         (b"what is\tthis\r\n", "plain text, perhaps a corpus; a model is an artifact"),
         (b'{"text": "a"}\n{"text": "b"}\n', "it looks like JSON lines, a corpus; a model is"),
         (b"PAR1" + b"x" * 40, "it is a table of Parquet or Arrow"),
