@@ -11,25 +11,25 @@ import os
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bpetite._engine import Xxh3128
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import PART, write_whole
+from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.job import Corpus, Job, Options, Part, named_stamp
+from bpetite.corpus.job import Corpus, Job, Options, Part
 from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest
 from bpetite.corpus.shards import ShardWriter, remove_parts
 from bpetite.reading.batches import ReadInput
@@ -88,13 +88,17 @@ def run(
     """Encode a corpus, or what is left of it, and return its manifest."""
     if resume and overwrite:
         raise ValueError("resume continues a run, and overwrite removes it: give one of them")
+    folder.mkdir(exist_ok=True)
     old = _written(folder) if overwrite else []
-    done = None if overwrite else _finished(folder, job, resume)
-    if done is not None:
-        return done
+    if not overwrite and any(folder.iterdir()):
+        done = _finished(folder, job, resume)
+        if done is not None:
+            return done
     with closing(Journal(folder)) as journal, shown(progress) as report:
         if overwrite:
-            _remove_run(journal, old)
+            journal.clear()
+        for path in old:
+            path.unlink(missing_ok=True)
         made = _begin_run(folder, journal, job, resume)
         with closing(work(made)) as parts, closing(_Run(folder, journal, job, made, report)) as shards:
             shards.write(parts)
@@ -289,21 +293,12 @@ _OF_RUNS = rf"{re.escape(MANIFEST)}|{re.escape(JOURNAL)}|{re.escape(TOKENIZER)}|
 
 
 def _written(folder: Path) -> list[Path]:
-    """Return the files of a folder that runs have written, the manifest first; refuse other files."""
-    folder.mkdir(exist_ok=True)
+    """Return the files that runs have written beside the journal, the manifest first; refuse others."""
     paths = sorted(folder.iterdir(), key=lambda path: (path.name != MANIFEST, path.name))
     for path in paths:
         if not re.fullmatch(_OF_RUNS, path.name) and not path.match(f".*{PART}"):
             raise FileExistsError(f"{path} is no file of an encoded corpus; nothing was overwritten")
-    return paths
-
-
-def _remove_run(journal: Journal, paths: Sequence[Path]) -> None:
-    """Remove what a run has written; the journal, which is locked, begins anew."""
-    journal.clear()
-    for path in paths:
-        if path.name != JOURNAL:
-            path.unlink(missing_ok=True)
+    return [path for path in paths if path.name != JOURNAL]
 
 
 def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
@@ -311,12 +306,12 @@ def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
 
     What a run leaves that is killed after it wrote the manifest is removed.
     """
-    folder.mkdir(exist_ok=True)
-    if not resume and any(folder.iterdir()):
-        if (folder / MANIFEST).exists():
-            raise FileExistsError(
-                worded(lambda name: f"{folder} is finished; {name('overwrite', True)} writes it anew")
-            )
+    is_finished = (folder / MANIFEST).exists()
+    if not resume and is_finished:
+        raise FileExistsError(
+            worded(lambda name: f"{folder} is finished; {name('overwrite', True)} writes it anew")
+        )
+    if not resume:
         raise FileExistsError(
             worded(
                 lambda name: (
@@ -325,13 +320,13 @@ def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
                 )
             )
         )
-    if not (folder / MANIFEST).exists():
+    if not is_finished:
         return None
     manifest = Manifest.load(folder)
-    names = [recorded(read.name) for read in manifest.inputs]
-    _check_same(folder, job, manifest.tokenizer["fingerprint"], manifest.options, names)
-    for read, source in zip(manifest.inputs, job.inputs, strict=True):
-        _check_unchanged(read, source)
+    inputs = [[recorded(read.name), None, None] for read in manifest.inputs]
+    fingerprint = manifest.tokenizer["fingerprint"]
+    begun = {"fingerprint": fingerprint, "options": manifest.options, "inputs": inputs}
+    _check_same(folder, job, begun, manifest)
     remove_parts(folder)
     if (folder / JOURNAL).exists():  # A read-only file system refuses to remove even what is not there.
         (folder / JOURNAL).unlink(missing_ok=True)
@@ -343,12 +338,10 @@ def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> Manife
     remove_parts(folder)
     made = job.manifest()
     begun = journal.read(made)
-    if begun is None and resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
-        raise FileExistsError(f"{folder} is not empty and has no journal of a run to continue")
     if begun is not None:
-        names = [name for name, *_ in begun["inputs"]]
-        _check_same(folder, job, begun["fingerprint"], begun["options"], names)
-        _check_inputs(job, begun["inputs"], made)
+        _check_same(folder, job, begun, made)
+    elif resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty and has no journal of a run to continue")
     if not (folder / TOKENIZER).exists():
         with write_whole(folder / TOKENIZER, overwrite=True) as file:
             file.write(job.artifact)
@@ -363,44 +356,38 @@ def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> Manife
     return made
 
 
-def _check_same(
-    folder: Path, job: Job, fingerprint: str, options: Mapping[str, Any], names: Sequence[str]
-) -> None:
-    """Refuse another model, another option, or other inputs than those that a run was begun with."""
+def _check_same(folder: Path, job: Job, begun: Json, made: Manifest) -> None:
+    """Refuse another model, another option, or other inputs than those that a run was begun with.
+
+    Inputs that it has read must not have changed since; the others may have.
+    """
     given = job.identity()
-    was = {"model": fingerprint, **{f"option {name}": value for name, value in options.items()}}
-    now = {"model": given["fingerprint"]}
-    now |= {f"option {name}": value for name, value in given["options"].items()}
+    was, now = (
+        {"model": of["fingerprint"], **{f"option {name}": value for name, value in of["options"].items()}}
+        for of in (begun, given)
+    )
     for what in {**was, **now}:
         if was.get(what) != now.get(what):
-            begun = f"begun with {was.get(what)!r:.300}, now {now.get(what)!r:.300}"
-            raise ValueError(f"{folder}: the {what} changed: {begun}")
-    inputs = zip_longest(names, (name for name, *_ in given["inputs"]))
-    for number, (then, here) in enumerate(inputs, 1):
+            differ = f"begun with {was.get(what)!r:.300}, now {now.get(what)!r:.300}"
+            raise ValueError(f"{folder}: the {what} changed: {differ}")
+    nobody = [None] * 3
+    stamps = list(zip_longest(begun["inputs"], given["inputs"], fillvalue=nobody))
+    for number, ((then, *_), (here, *_)) in enumerate(stamps, 1):
         if then != here:
             raise ValueError(f"{folder}: the inputs changed: number {number} was {then}, now {here}")
+    for source, (before, stamp), read in zip(job.inputs, stamps, made.inputs, strict=False):
+        if before != stamp and not _is_unchanged(source, read):
+            raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
+    if made.of_next_input and len(made.inputs) < len(stamps):
+        (name, then_size, then_times), (_, size, times) = stamps[len(made.inputs)]
+        if then_size != size or (then_times or [])[:1] != (times or [])[:1]:
+            raise ValueError(
+                f"{name}: changed since the run read a part of it ({then_size} bytes then, {size} now); a "
+                "copy with the same content and the same time of change is accepted (cp -p)"
+            )
 
 
-def _check_inputs(job: Job, begun: Sequence[list[Any]], made: Manifest) -> None:
-    """Refuse inputs that were read and have changed since; the others may have."""
-    for source, then, read in zip(job.inputs, begun, made.inputs, strict=False):
-        if then != named_stamp(source):
-            _check_unchanged(read, source)
-    number = len(made.inputs)
-    if not made.of_next_input or number >= len(begun):
-        return
-    (_, then_size, then_times), (name, size, times) = begun[number], named_stamp(job.inputs[number])
-    if then_size != size or (then_times or [])[:1] != (times or [])[:1]:
-        raise ValueError(
-            f"{name}: changed since the run read a part of it ({then_size} bytes then, {size} now); a copy "
-            "with the same content and the same time of change is accepted (cp -p)"
-        )
-
-
-def _check_unchanged(read: ReadInput, source: Input) -> None:
+def _is_unchanged(source: Input, read: ReadInput) -> bool:
     if source.is_local:
-        is_same = hash_input(source.name) == (read.bytes, read.xxh3_128)
-    else:
-        is_same = source.size() in (None, read.bytes)
-    if not is_same:
-        raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
+        return hash_input(source.name) == (read.bytes, read.xxh3_128)
+    return source.size() in (None, read.bytes)
