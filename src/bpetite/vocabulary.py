@@ -38,6 +38,7 @@ from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VE
 from bpetite._engine import complete_tokens
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import counted, integer
+from bpetite._internal.json import written
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, checked, normalizing, steps_in
 
@@ -436,7 +437,7 @@ class Vocabulary:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of everything that decides how text becomes ids and ids become text."""
-        from bpetite._internal import fingerprint  # It imports OpenSSL, which most runs do not need.
+        import hashlib  # It imports OpenSSL, which most runs do not need.
 
         arrays = self.arrays
         content: dict[str, object] = {
@@ -463,7 +464,7 @@ class Vocabulary:
         merge_ids = list(arrays.to_merge_ids())
         if any(map(ge, merge_ids, merge_ids[1:])) and merge_ids != _find_merge_ids(self.tokens, self.merges):
             content["merge_ids"] = merge_ids
-        return fingerprint.fingerprint(content)
+        return hashlib.sha256(written(content, ascii_only=True).encode()).hexdigest()
 
     def truncate(self, vocab_size: int) -> Vocabulary:
         """Return the vocabulary that training to this smaller `vocab_size` would have given.

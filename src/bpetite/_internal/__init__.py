@@ -1,1 +1,1 @@
-"""Plumbing that nobody imports from outside: files, JSON, hashes, the file of counts, normalization."""
+"""Plumbing that nobody imports from outside: files, JSON, columns, arguments, progress."""

@@ -1,19 +1,13 @@
 """Writes whole files: no file is ever left half-written under its final name."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, BinaryIO
+from typing import Any, BinaryIO
 
 from bpetite._internal.arguments import worded
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-
 
 PART = ".part"
 """The end of temporary names."""
@@ -63,7 +57,7 @@ class _UnnamedFile(io.FileIO):
             if mode not in (None, stat.S_IMODE(os.fstat(self.fileno()).st_mode)):
                 os.chmod(self.path, mode)
 
-    def write(self, content: ReadableBuffer, /) -> int:
+    def write(self, content: Any, /) -> int:
         with named(self.shown):
             return super().write(content)
 

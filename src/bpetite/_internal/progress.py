@@ -1,18 +1,13 @@
 """Progress of long work on stderr: live bars on a terminal or in a notebook, nothing elsewhere."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO
+from typing import Any, BinaryIO, Self, TextIO
 
 from bpetite._internal.integers import counted
 from bpetite._internal.types import Progress
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
 
 
 def read_stdin() -> BinaryIO:
@@ -54,7 +49,7 @@ class Shown:
         self._quiet = quiet
         self._cell = _Cell() if not quiet and "ipykernel" in sys.modules else None
         self._is_drawn = self._cell is not None or (not quiet and sys.stderr.isatty())
-        self._bars: Bars | None = None
+        self._bars: Any = None
         self._bar_of: dict[str, int] = {}
         self._documents = ""
         self._started = time.monotonic()
@@ -126,7 +121,7 @@ class _Cell:
         self._shown.update({"text/plain": text}, raw=True)
 
 
-def _bars() -> Bars:
+def _bars() -> Any:
     from rich import progress  # It takes longer than everything else.
     from rich.console import Console
 

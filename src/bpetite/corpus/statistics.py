@@ -248,14 +248,15 @@ class _Sums:
 
     def add_texts(self, texts: list[str], *, goes_on: bool) -> None:
         """Add the texts of a batch."""
-        size = words = 0
+        words = 0
         for place, text in enumerate(texts):
-            size += len(text) if text.isascii() else len(text.encode("utf-8"))
             words += len(text.split()) - (self._inside_word and text != "" and not text[0].isspace())
             ended = place < len(texts) - goes_on
             self._inside_word = not ended and text != "" and not text[-1].isspace()
         characters = sum(map(len, texts))
-        self.texts.update(documents=len(texts) - goes_on, bytes=size, characters=characters, words=words)
+        self.texts.update(
+            documents=len(texts) - goes_on, bytes=_size(texts), characters=characters, words=words
+        )
 
     def fits(self) -> list[Fit]:
         """Return the result for each tokenizer."""

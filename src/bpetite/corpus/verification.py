@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bpetite._internal.integers import integer
 from bpetite._internal.progress import shown
@@ -100,19 +99,14 @@ def _check_documents(
 
 
 def _check_sample(where: str, ids: Ids, tokenizer: Tokenizer, options: Mapping[str, Any]) -> None:
-    sample: NDArray[np.uint32] = np.asarray(ids).astype(np.uint32)
-    prepended, appended = options.get("prepend_special"), options["append_special"]
-    if prepended is not None:
-        if not len(sample) or sample[0] != tokenizer.special_tokens[prepended]:
-            raise ValueError(f"{where} does not begin with {prepended}")
-        sample = sample[1:]
-    if appended is not None:
-        if not len(sample) or sample[-1] != tokenizer.special_tokens[appended]:
-            raise ValueError(f"{where} does not end with {appended}")
-        sample = sample[:-1]
+    around = (options.get("prepend_special"), options["append_special"])
+    before, after = (
+        np.array([] if name is None else [tokenizer.special_tokens[name]], np.uint32) for name in around
+    )
     try:
-        text = tokenizer.decode(sample)
+        text = tokenizer.decode(np.asarray(ids[len(before) : len(ids) - len(after)]).astype(np.uint32))
     except (KeyError, UnicodeDecodeError) as error:
         raise ValueError(f"{where} does not decode: {error!r}") from None
-    if not np.array_equal(tokenizer.encode_to_numpy(text, special=options["special"]), sample):
+    again = tokenizer.encode_to_numpy(text, special=options["special"])
+    if not np.array_equal(np.concatenate((before, again, after)), ids):
         raise ValueError(f"{where} decodes to a text that encodes to other ids")

@@ -72,11 +72,10 @@ def _separator(form: str, reading: Reading) -> bytes | None:
 
 def _begins(file: BinaryIO, total: int, separator: bytes, size: int) -> Iterator[int]:
     """Yield where records begin, at least `size` bytes from each other."""
-    begin: int | None = 0
-    while begin is not None:
+    begin = _begin_behind(file, size, separator)
+    while begin is not None and begin < total:
+        yield begin
         begin = _begin_behind(file, begin + size, separator)
-        if begin is not None and begin < total:
-            yield begin
 
 
 def _begin_behind(file: BinaryIO, place: int, separator: bytes) -> int | None:
