@@ -140,7 +140,7 @@ class _Run:
         return ShardWriter(self._folder, self._number, self._job.options.format, self._job.dtype)
 
     def _begin_input(self) -> None:
-        self._of_input = self._affected = 0
+        self._first_of_input, self._affected = self._taken, 0
         self._hash = Xxh3128()
         self._is_hashed = False
 
@@ -159,20 +159,17 @@ class _Run:
     def _note(self, part: Part) -> None:
         """Note the inputs that end in a part."""
         ended = part.batch.ended
-        self._go_on(len(part.ends) - sum(end.documents for end in ended))
+        self._taken += len(part.ends) - sum(end.documents for end in ended)
         self._affected += part.batch.affected
         for end in ended:
-            self._go_on(end.documents)
+            self._taken += end.documents
             if self._taken < self._begun:
                 self._refuse_changed()
             digest = end.xxh3_128 or self._prefix()
-            read = replace(end, xxh3_128=digest, documents=self._of_input, affected=self._affected)
+            documents = self._taken - self._first_of_input
+            read = replace(end, xxh3_128=digest, documents=documents, affected=self._affected)
             self._ended.append((self._taken, read))
             self._begin_input()
-
-    def _go_on(self, documents: int) -> None:
-        self._taken += documents
-        self._of_input += documents
 
     def _take(self, part: Part) -> None:
         """Write what of a part is not in shards, and end a shard after each document that fills it."""

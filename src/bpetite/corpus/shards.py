@@ -81,10 +81,6 @@ def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
     return f"{stem}.{shard_format}", f"{stem}.offsets.npy"
 
 
-class _Discarded(Exception):
-    """Ends the writing of a file that is not wanted any more."""
-
-
 class ShardWriter:
     """Writes one shard; `finish` completes its files and gives them their names, `discard` removes them.
 
@@ -129,8 +125,8 @@ class ShardWriter:
 
     def discard(self) -> None:
         """Remove what was written, unless it is finished."""
-        with contextlib.suppress(_Discarded, OSError), self._opened:
-            raise _Discarded
+        with contextlib.suppress(OSError), self._opened:
+            raise OSError("the shard is not wanted any more")
 
     def _head(self) -> bytes:
         return npy_header(self.tokens, self._dtype) if self._format == "npy" else b""

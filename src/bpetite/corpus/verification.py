@@ -46,8 +46,7 @@ def verify(
     total, size, documents = sum(shard.bytes for shard in manifest.shards), 0, 0
     with shown(progress) as report:
         for number, shard in enumerate(manifest.shards):
-            _check_files(folder, number, shard, manifest)
-            _check_documents(folder, number, shard, manifest, tokenizer, samples)
+            _check_shard(folder, number, shard, manifest.options, tokenizer, samples)
             size, documents = size + shard.bytes, documents + shard.documents
             if report is not None:
                 report("verifying", size, total)
@@ -67,8 +66,11 @@ def verify(
     return manifest
 
 
-def _check_files(folder: Path, number: int, shard: Shard, manifest: Manifest) -> None:
-    names = names_of(number, manifest.options["format"])
+def _check_shard(
+    folder: Path, number: int, shard: Shard, options: Mapping[str, Any], tokenizer: Tokenizer, samples: int
+) -> None:
+    """Check the files of a shard, that ids and offsets fit together, and what sampled documents encode to."""
+    ids_name, documents_name = names = names_of(number, options["format"])
     if {file.name for file in shard.files} != set(names):
         raise ValueError(f"{folder}: shard {number} must be {' and '.join(names)}")
     for file in shard.files:
@@ -78,13 +80,6 @@ def _check_files(folder: Path, number: int, shard: Shard, manifest: Manifest) ->
         if sha256 != file.sha256:
             raise ValueError(f"{folder / file.name}: its SHA-256 differs from the manifest")
 
-
-def _check_documents(
-    folder: Path, number: int, shard: Shard, manifest: Manifest, tokenizer: Tokenizer, samples: int
-) -> None:
-    """Check that ids and offsets fit together, and that sampled documents encode to their ids."""
-    options = manifest.options
-    ids_name, documents_name = names_of(number, options["format"])
     ids = read_ids(folder / ids_name, options["format"], options["dtype"])
     offsets = read_offsets(folder / documents_name, options["format"], options["dtype"])
     if len(ids) != shard.tokens or len(offsets) != shard.documents + 1:
