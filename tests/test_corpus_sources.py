@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, corpus
 from bpetite._internal.types import Invalid
-from bpetite.reading import batches
+from bpetite.reading import batches, documents
 from bpetite.reading.batches import batches_of, decoded
 from bpetite.reading.cuts import cutter
 from bpetite.reading.documents import read_batches
@@ -191,6 +191,26 @@ def test_members_of_gzip_may_end_anywhere_in_what_is_read_at_a_time(tmp_path: Pa
     pieces = [bytes(random.Random(number).choices(b"abcdefgh", k=number * 4999)) for number in range(40)]
     (tmp_path / "c.gz").write_bytes(b"".join(map(gzip.compress, pieces)))
     assert texts_of(tmp_path / "c.gz") == [b"".join(pieces).decode()]
+
+
+@pytest.mark.parametrize("packed", [1, 2, 100])
+def test_gzip_is_unpacked_wherever_blocks_end_and_refused_wherever_it_breaks_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: int
+) -> None:
+    monkeypatch.setattr(documents, "PACKED", packed)
+    monkeypatch.setattr(documents, "PIECE", 7)
+    one, none, last = (gzip.compress(text) for text in (b"some text, some text", b"", b"7" * 700))
+    whole = one + bytes(packed) + none + last
+    with_none = len(whole) - len(last)
+    texts = dict.fromkeys([*range(len(one), len(one) + packed + 1), with_none], "some text, some text")
+    texts[len(whole)] = "some text, some text" + "7" * 700
+    for end in range(3, len(whole) + 1):
+        (tmp_path / "c.gz").write_bytes(whole[:end])
+        if end in texts:
+            assert texts_of(tmp_path / "c.gz") == [texts[end]]
+        else:
+            with pytest.raises(ValueError, match="broken gzip: it ends too early"):
+                texts_of(tmp_path / "c.gz")
 
 
 @pytest.mark.parametrize("zeros", [1, 511, 1 << 17])
