@@ -63,7 +63,7 @@ def test_a_library_with_other_ids_gets_no_time_but_the_first_place(model: Path, 
     }.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
-    fake = Library("tiktoken", (libraries.tiktoken_special,), str(place))
+    fake = Library("tiktoken", (libraries.tiktoken,), str(place))
     ours = Library("bpetite", (libraries.bpetite_texts, libraries.bpetite_bytes))
     right = Tokenizer.load(model).encode(CORPUS)[:4]
     assert timed(model, fake, ours) == [

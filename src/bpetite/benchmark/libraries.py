@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from operator import itemgetter
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -163,17 +162,8 @@ def splintr(model: Model) -> Encoder:
     return Encoder(theirs.encode_batch_flat, theirs.encode_raw, theirs.decode_with_special)
 
 
-def tiktoken_special(model: Model) -> Encoder:
+def tiktoken(model: Model) -> Encoder:
     """`encode_to_numpy` of each text; with several threads, `encode_batch`."""
-    return _tiktoken(model, allowed_special="all")
-
-
-def tiktoken_ordinary(model: Model) -> Encoder:
-    """The same without special tokens."""
-    return _tiktoken(model, disallowed_special=())
-
-
-def _tiktoken(model: Model, **special: Any) -> Encoder:
     from tiktoken import Encoding
     from tiktoken.load import load_tiktoken_bpe
 
@@ -181,6 +171,7 @@ def _tiktoken(model: Model, **special: Any) -> Encoder:
     theirs = Encoding(
         "bench", pat_str=model.pattern, mergeable_ranks=ranks, special_tokens=model.special_tokens
     )
+    special: dict[str, Any] = {"allowed_special": "all"}
     to_list = partial(theirs.encode, **special)
     if model.threads == 1:
         each = _each(partial(theirs.encode_to_numpy, **special))
@@ -279,31 +270,14 @@ def rs_bpe(model: Model) -> Encoder:
     return Encoder(batch, theirs.encode, theirs.decode, lambda result: _joined(result[0]))
 
 
-def tokie_texts(model: Model) -> Encoder:
+def tokie(model: Model) -> Encoder:
     """`encode_batch`."""
-    theirs, to_list = _tokie(model)
-    batch = partial(theirs.encode_batch, add_special_tokens=False)
-    return Encoder(batch, to_list, theirs.decode_bytes, _ids_of_all)
-
-
-def tokie_files(model: Model) -> Encoder:
-    """`encode_files` of one file."""
-    theirs, to_list = _tokie(model)
-    path = Path(model.folder, "documents")
-
-    def given(texts: list[str]) -> list[str]:
-        path.write_bytes(SEPARATOR.join(texts).encode())
-        return [str(path)]
-
-    files = partial(theirs.encode_files, separator=SEPARATOR.encode())
-    return Encoder(files, to_list, theirs.decode_bytes, given=given)
-
-
-def _tokie(model: Model) -> tuple[Any, Callable[[str], list[int]]]:
     import tokie
 
     theirs = tokie.Tokenizer.from_json(model.file("tokenizer.json"))
-    return theirs, lambda text: theirs.encode(text, add_special_tokens=False).ids
+    batch = partial(theirs.encode_batch, add_special_tokens=False)
+    one = partial(theirs.encode, add_special_tokens=False)
+    return Encoder(batch, lambda text: one(text).ids, theirs.decode_bytes, _ids_of_all)
 
 
 def sentencepiece(model: Model) -> Encoder:
@@ -349,8 +323,8 @@ LIBRARIES = (
     Library("rs-bpe", (rs_bpe,)),
     Library("kitoken", (kitoken,)),
     Library("iree-tokenizer", (iree,)),
-    Library("tokie", (tokie_texts, tokie_files)),
-    Library("tiktoken", (tiktoken_special, tiktoken_ordinary)),
+    Library("tokie", (tokie,)),
+    Library("tiktoken", (tiktoken,)),
     Library("tokenizers", (tokenizers,)),
     Library("sentencepiece", (sentencepiece,)),
 )

@@ -8,10 +8,10 @@ because a longer text may have fewer tokens ("hell" may be two tokens, and "hell
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from heapq import merge
 from typing import Literal, NamedTuple
 
@@ -158,20 +158,11 @@ class Fitting:
 
     def _furthest_without_cut(self, near: int, far: int, most: int) -> int:
         """Return the position furthest from `near`, before `far`, that fits, in a range without cuts."""
-        toward = 1 if near <= far else -1
-        lowest = near
-        if abs(far - near) > _TRIED:
-            bad = far
-            while abs(bad - lowest) > 1:
-                middle = (lowest + bad) // 2
-                lowest, bad = (middle, bad) if self._count(near, middle) <= most else (lowest, middle)
-            far = bad + toward * min(_NEAR, abs(far - bad))
-        for place in range(far - toward, lowest, -toward):
-            if self.may_end(place) and self._count(near, place) <= most:
-                return place
-        while not self.may_end(lowest):
-            lowest -= toward
-        return lowest
+        places = range(near, far, 1 if near <= far else -1)
+        count = partial(self._count, near)
+        if len(places) > _TRIED:
+            places = places[: bisect_right(places, most, key=count) + _NEAR]
+        return next(place for place in reversed(places) if self.may_end(place) and count(place) <= most)
 
     def _cut_between(self, one: int, other: int) -> int | None:
         """Return a cut strictly between two positions, near the middle."""
