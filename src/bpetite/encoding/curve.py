@@ -8,8 +8,6 @@ uses of each merge that builds it:
                             without its last merge there are 10 tokens more, without the last two 20, ...
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -34,19 +32,17 @@ def curve_of(
     """Return a row for each size of vocabulary; `size` (in bytes) and `characters` are those of the text."""
     needed = dict(zip(vocabulary.sizes, tokens_by_merges(vocabulary, uses), strict=True))
     first, last = min(needed), max(needed)
-    rows: list[dict[str, int | float]] = []
-    for wanted in spread(list(needed)) if sizes is None else sizes:
-        wanted = integer("each of sizes", wanted, least=first, most=last)
-        tokens = needed[wanted]
-        rows.append(
-            {
-                "vocab_size": wanted,
-                "tokens": tokens,
-                "bytes_per_token": per_token(size, tokens),
-                "characters_per_token": per_token(characters, tokens),
-            }
-        )
-    return rows
+    chosen = spread(list(needed)) if sizes is None else sizes
+    checked = [integer("each of sizes", wanted, least=first, most=last) for wanted in chosen]
+    return [
+        {
+            "vocab_size": wanted,
+            "tokens": needed[wanted],
+            "bytes_per_token": per_token(size, needed[wanted]),
+            "characters_per_token": per_token(characters, needed[wanted]),
+        }
+        for wanted in checked
+    ]
 
 
 def tokens_by_merges(vocabulary: Vocabulary, uses: Uses) -> list[int]:

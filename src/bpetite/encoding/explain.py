@@ -4,8 +4,6 @@
 text.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -50,20 +48,12 @@ class Explainer:
         self.vocabulary = vocabulary
         self._place_of = {pair: place for place, pair in enumerate(vocabulary.merges)}
         first = {place: start for start, end in vocabulary.equal_ranks for place in range(start, end)}
-        self._rank_of = {pair: first.get(place, place) for pair, place in self._place_of.items()}
-        self._text_of = {token_id: text for text, token_id in vocabulary.special_tokens.items()}
-
-    def token(self, token_id: int) -> bytes:
-        """Return the bytes of a token; an unknown id is a `KeyError`."""
-        if token_id in self._text_of:
-            return self._text_of[token_id].encode("utf-8")
-        if token_id in self.vocabulary.decode_only:
-            return self.vocabulary.decode_only[token_id]
-        return self.vocabulary.tokens[token_id]
-
-    def is_special(self, token_id: int) -> bool:
-        """Whether this is the id of a special token."""
-        return token_id in self._text_of
+        self.rank_of = {pair: first.get(place, place) for pair, place in self._place_of.items()}
+        """The rank of each pair's merge."""
+        specials = {token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()}
+        self.special_ids = specials.keys()
+        self.tokens = {**vocabulary.tokens, **vocabulary.decode_only, **specials}
+        """The bytes of every token, special ones included."""
 
     def start(self, pretoken: bytes) -> tuple[int, ...]:
         """Return the base ids of a pretoken, before any merge."""
@@ -77,10 +67,6 @@ class Explainer:
         """Whether every byte is a token."""
         return self.vocabulary.id_of_byte.keys() >= set(pretoken)
 
-    def rank_of(self, pair: Pair) -> int | None:
-        """Return the rank of a pair's merge, if it has one."""
-        return self._rank_of.get(pair)
-
     def steps(self, pretoken: bytes) -> list[Step]:
         """Replay the merges of a pretoken: always the lowest rank, and of equal ones the leftmost.
 
@@ -89,7 +75,7 @@ class Explainer:
         """
         ids = self.start(pretoken)
         steps: list[Step] = []
-        while present := [(self._rank_of[p], i) for i, p in enumerate(pairwise(ids)) if p in self._rank_of]:
+        while present := [(self.rank_of[p], i) for i, p in enumerate(pairwise(ids)) if p in self.rank_of]:
             rank, i = min(present)
             pair = ids[i], ids[i + 1]
             made = self.vocabulary.merge_ids[self._place_of[pair]]
@@ -105,8 +91,8 @@ class Explainer:
         If several merges make the same token, encoding always uses the same one of them: the bytes of a token
         are merged as if they were a text of their own, so they alone decide which one.
         """
-        token = self.token(token_id)
-        if not self.is_special(token_id) and self.can_start(token):
+        token = self.tokens[token_id]
+        if token_id not in self.special_ids and self.can_start(token):
             *_, last = [None, *self.steps(token)]
             if last is not None and last.ids == (token_id,):
                 return Part(token_id, token, self._place_of[last.pair], last.pair)

@@ -104,7 +104,7 @@ def _kinds(vocabulary: Vocabulary) -> dict[str, int]:
 
 
 def _token(explainer: Explainer, token_id: int) -> dict[str, Any]:
-    token = explainer.token(token_id)
+    token = explainer.tokens[token_id]
     return {"id": token_id, "bytes": token.hex(" "), "length": len(token), "shown": visible(token)}
 
 
@@ -165,7 +165,7 @@ def _cut(text: str, most: int = _WIDEST, more: str = "") -> str:
 
 def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
     part = explainer.part(token_id)
-    special = explainer.is_special(token_id)
+    special = token_id in explainer.special_ids
     return {
         **_token(explainer, token_id),
         "special": special,
@@ -207,7 +207,7 @@ def _in_line(explainer: Explainer, ids: Iterable[int]) -> str:
     """Return the tokens of a pretoken with their boundaries; what is too long for a line is left out."""
     tokens, left = [], _LINE
     for token_id in ids:
-        token = explainer.token(token_id)
+        token = explainer.tokens[token_id]
         tokens.append(ShownToken(token_id, token[: max(left, 0)]))
         left -= len(token) + 1
         if left < 0:

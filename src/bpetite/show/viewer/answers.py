@@ -5,6 +5,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, get_type_hints
@@ -12,11 +13,9 @@ from typing import Any, get_type_hints
 from bpetite.dialect import DIALECTS
 from bpetite.encoding.explain import Explainer, Part
 from bpetite.patterns import PATTERNS, pattern_name
-from bpetite.show.viewer.lessons import difference, lessons
+from bpetite.show.viewer.lessons import Answer, difference, lessons
 from bpetite.show.viewer.page import drawn
 from bpetite.tokenizer import Tokenizer
-
-Answer = dict[str, Any]
 
 LONGEST_PRETOKEN = 100
 """Longer pretokens (in bytes) are not replayed step by step."""
@@ -48,23 +47,21 @@ class Model:
 
     def encode(self, text: str) -> Answer:
         """Encode a text; `spans` are the bytes that each token covers, or empty where nobody knows."""
-        ids = self.tokenizer.encode(text)
-        try:
+        ids, spans = self.tokenizer.encode(text), list[tuple[int, int]]()
+        with suppress(ValueError):
             spans = self.tokenizer.encode_with_offsets(text, unit="bytes")[1]
-        except ValueError:
-            spans = []
         return {"ids": ids, "spans": spans, "tokens": self._drawn(ids)}
 
     def _drawn(self, ids: Iterable[int]) -> dict[int, Answer]:
         explainer = self.explainer
-        return {i: drawn(explainer.token(i), special=explainer.is_special(i)) for i in set(ids)}
+        return {i: drawn(explainer.tokens[i], special=i in explainer.special_ids) for i in set(ids)}
 
     def token(self, id: int) -> Answer:
         """Explain how a token is built: the token and all of its parts."""
         return {"parts": list(map(self._described, self.explainer.parts(id)))}
 
     def _described(self, part: Part) -> Answer:
-        shown = drawn(part.token, special=self.explainer.is_special(part.token_id))
+        shown = drawn(part.token, special=part.token_id in self.explainer.special_ids)
         return {"id": part.token_id, "rank": part.rank, "pair": part.pair, **shown}
 
     def steps(self, text: str, token: int | None) -> Answer:
@@ -72,7 +69,7 @@ class Model:
         pretokens: Sequence[bytes] = self.tokenizer.pretokens(text)
         if token is not None:
             before = self.tokenizer.encode(text)[:token]
-            offset = sum(len(self.explainer.token(token_id)) for token_id in before)
+            offset = sum(len(self.explainer.tokens[token_id]) for token_id in before)
             place = bisect_right(list(accumulate(map(len, pretokens))), offset)
             if place == len(pretokens):
                 raise ValueError("the text has no such token")
@@ -86,7 +83,7 @@ class Model:
         whole = self.tokenizer.encode(text)
         shown = {"text": text, **drawn(pretoken)}
         nothing = {**shown, "states": [], "ranks": [], "merges": []}
-        if len(whole) == 1 and self.explainer.is_special(whole[0]):
+        if len(whole) == 1 and whole[0] in self.explainer.special_ids:
             return {**nothing, "note": f"A special token: its text becomes id {whole[0]} without any merge."}
         if len(pretoken) > LONGEST_PRETOKEN:
             return {**nothing, "note": f"It is too long to be shown (more than {LONGEST_PRETOKEN} bytes)."}
@@ -96,7 +93,7 @@ class Model:
         return {
             **shown,
             "states": states,
-            "ranks": [[self.explainer.rank_of(pair) for pair in pairwise(state)] for state in states],
+            "ranks": [[self.explainer.rank_of.get(pair) for pair in pairwise(state)] for state in states],
             "merges": [{"rank": step.rank, "pair": step.pair, "made": step.made} for step in steps],
             "note": "" if tuple(whole) == states[-1] else unmerged.format(whole[0]),
         }
@@ -104,10 +101,8 @@ class Model:
     @cached_property
     def _all_tokens(self) -> list[tuple[int, bytes]]:
         """Every token by id, special ones included."""
-        vocabulary = self.tokenizer.vocabulary
-        specials = {token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()}
-        tokens = {**vocabulary.tokens, **vocabulary.decode_only, **specials}.items()
-        return sorted(item for item in tokens if item[0] not in vocabulary.provisional)
+        provisional = self.tokenizer.vocabulary.provisional
+        return sorted(item for item in self.explainer.tokens.items() if item[0] not in provisional)
 
     @cached_property
     def _rank_of_made(self) -> dict[int, int]:
@@ -128,7 +123,9 @@ class Model:
         They are sorted by rank (those without a merge last), by id, or by length or uses (the most first).
         """
         matches = _matcher(by, query)
-        uses = self._uses(text)
+        uses = Counter[int]()
+        with suppress(ValueError):  # the vocabulary lacks one of its bytes
+            uses.update(self.tokenizer.encode(text))
         found = [item for item in self._all_tokens if matches(*item)]
         found.sort(key=self._order(sort, uses))
         parts = [self.explainer.part(token_id) for token_id, _ in found[first : first + ROWS]]
@@ -137,12 +134,6 @@ class Model:
             "rows": [{**self._described(part), "uses": uses[part.token_id]} for part in parts],
             "tokens": self._drawn(token_id for part in parts for token_id in part.pair or ()),
         }
-
-    def _uses(self, text: str) -> Counter[int]:
-        try:
-            return Counter(self.tokenizer.encode(text))
-        except ValueError:  # the vocabulary lacks one of its bytes
-            return Counter()
 
     def _order(self, sort: str, uses: Mapping[int, int]) -> Callable[[tuple[int, bytes]], float]:
         ranks = self._rank_of_made

@@ -21,15 +21,15 @@ SCRIPTS = ("parts", "player", "details", "tokens", "merging", "training", "vocab
 def document(report: dict[str, Any] | None = None) -> bytes:
     """Return the page; without a report, it asks the server for what it shows."""
     inside = json.dumps(report).replace("<", "\\u003c")  # no text may end the script
-    html = _read("index.html").replace("/*style*/", _style()).replace("/*script*/", _script())
+    html = _read("index.html").replace("/*style*/", _read("style.css")).replace("/*script*/", _script())
     return html.replace("/*policy*/", policy()).replace("/*answers*/", inside).encode("utf-8")
 
 
 def policy() -> str:
     """Return the content security policy of the page."""
     return (
-        f"default-src 'none'; script-src {_hash(_script())}; style-src {_hash(_style())}; img-src data:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_hash(_script())}; style-src {_hash(_read('style.css'))}; "
+        "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -39,10 +39,6 @@ def _script() -> str:
 
 
 @cache
-def _style() -> str:
-    return _read("style.css")
-
-
 def _read(name: str) -> str:
     return files("bpetite.show.viewer").joinpath("page", name).read_text("utf-8")
 

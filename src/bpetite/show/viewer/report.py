@@ -1,6 +1,5 @@
 """Tokenizers and what one pass over texts counted in, the numbers out that the page draws as a report."""
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -84,12 +83,8 @@ def unused_by_rank(vocabulary: Vocabulary, uses: Uses) -> list[tuple[int, int, i
 
 def lengths(tokenizer: Tokenizer, uses: Uses) -> list[tuple[int, int, int, int]]:
     """Return rows of: token length in bytes, how many tokens have it, how many are unused, number of uses."""
-    there: Counter[int] = Counter()
-    never: Counter[int] = Counter()
-    used: Counter[int] = Counter()
+    of_length: dict[int, list[int]] = {}
     for token_id, token in tokenizer.vocabulary.tokens.items():
         if token_id not in tokenizer.vocabulary.provisional:
-            there[len(token)] += 1
-            never[len(token)] += token_id not in uses
-            used[len(token)] += uses.get(token_id, 0)
-    return [(length, there[length], never[length], used[length]) for length in sorted(there)]
+            of_length.setdefault(len(token), []).append(uses.get(token_id, 0))
+    return [(length, len(used), used.count(0), sum(used)) for length, used in sorted(of_length.items())]

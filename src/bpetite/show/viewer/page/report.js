@@ -104,9 +104,9 @@ function lengthsCaption(rows) {
 }
 
 function lengthsPlot(rows) {
-  const columns = [];
-  for (const [length, tokens, unused] of rows) if (length <= usualLength(rows)) columns.push([length, 1, tokens - unused, unused]);
-  return columnPlot({ label: "bytes in a token", low: 0.5, high: usualLength(rows) + 0.5 }, "tokens", columns);
+  const usual = usualLength(rows);
+  const columns = rows.filter(([length]) => length <= usual).map(([length, tokens, unused]) => [length, 1, tokens - unused, unused]);
+  return columnPlot({ label: "bytes in a token", low: 0.5, high: usual + 0.5 }, "tokens", columns);
 }
 
 function unusedPlot(parts) {
@@ -173,7 +173,4 @@ function shareOf({ low, high, logarithmic }, value) {
   return logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
 }
 
-const short = (value) => {
-  const [unit, name] = value >= 1e6 ? [1e6, "M"] : value >= 1e3 ? [1e3, "k"] : [1, ""];
-  return `${(value / unit).toLocaleString("en-US", { maximumFractionDigits: 1 })}${name}`;
-};
+const short = (value) => value.toLocaleString("en-US", { notation: "compact", maximumFractionDigits: 1 }).replace("K", "k");

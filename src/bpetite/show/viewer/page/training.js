@@ -61,10 +61,7 @@ function startExplaining(dialects, go) {
     byId("difference").append(...told(found));
     if (found.rank !== null) go(found.rank + 1);
   }, (error) => say(byId("difference"), error.message, true));
-  byId("explain-form").addEventListener("submit", (event) => {
-    event.preventDefault();
-    explain();
-  });
+  byId("explain").addEventListener("click", () => explain());
 }
 
 /** The first difference as elements: both pairs with their counts, then the reason, its cause in bold. */
