@@ -88,10 +88,8 @@ def benchmark(
         folder = Path(name)
         (folder / "texts").write_bytes(pickle.dumps(list(texts)))
         kind = prepared(tokenizer, path, lacking, folder, threads)
-        right = [
-            library for named in (OWN.get(kind, kind), OURS) for library in installed if library.name == named
-        ]
-        order = list(dict.fromkeys([*right[:1], *installed]))
+        own = OWN.get(kind, kind)
+        order = sorted(installed, key=lambda library: (library.name != own, library.name != OURS))
         runs = [(library, interface) for library in order for interface in library.interfaces]
         size = sum(len(text.encode()) for text in texts)
         taken = _Taken(folder, tokenizer, MOST_SECONDS + size / 1e6)
@@ -198,12 +196,11 @@ class _Taken:
         of_interfaces = self.figures.get(library, {}).values()
         if not of_interfaces:
             return Row(library.name, version, reason=self.reasons[library])
-        best: dict[str, float] = {}
+        best: dict[str, Any] = {}
         for taken in of_interfaces:
             for figure in set.intersection(*map(set, taken)):  # not all had time for a later pass
                 value = median(one[figure] for one in taken)
                 best[figure] = min(value, best.get(figure, value))
-        figures: dict[str, Any] = {of: best[of] for of in ("decoding", "loading", "peak") if of in best}
-        figures |= {of: megabytes / best[of] for of in ("first", "later") if of in best}
-        prompts = {length: best[name] for length in PROMPTS if (name := f"prompt of {length}") in best}
-        return Row(library.name, version, prompts=prompts, **figures)
+        best |= {of: megabytes / best[of] for of in ("first", "later") if of in best}
+        prompts = {length: best.pop(name) for length in PROMPTS if (name := f"prompt of {length}") in best}
+        return Row(library.name, version, prompts=prompts, **best)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from typing import Any
 
@@ -134,10 +134,8 @@ def explain_difference(
     tokens = vocabulary.tokens
     expected = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
     yours = _as_bytes(given, vocabulary)
-    rank = next(
-        (rank for rank, (ours, theirs) in enumerate(zip(expected, yours, strict=False)) if ours != theirs),
-        min(len(expected), len(yours)),
-    )
+    both = zip(expected, yours, strict=False)
+    rank = len(list(takewhile(lambda pair: pair[0] == pair[1], both)))
     if rank == len(yours):  # later merges were not given
         return None
     first_met = corpus if isinstance(corpus, str) else None
@@ -228,13 +226,8 @@ def _words_after(
 ) -> list[tuple[Word, int]]:
     """Return the pretokens as ids after the given merges, with their counts, in the order of the corpus."""
     merge_ids = vocabulary.merge_ids[:rank]
-    kept = {*vocabulary.base_ids, *merge_ids}
-    prefix = Vocabulary(
-        {token_id: token for token_id, token in vocabulary.tokens.items() if token_id in kept},
-        vocabulary.merges[:rank],
-        pattern="(?s:.+)",
-        merge_ids=merge_ids,
-    )
+    tokens = {token_id: vocabulary.tokens[token_id] for token_id in (*vocabulary.base_ids, *merge_ids)}
+    prefix = Vocabulary(tokens, vocabulary.merges[:rank], pattern="(?s:.+)", merge_ids=merge_ids)
     pretokens = dict(counts.items())
     if first_met is not None:
         order = dict.fromkeys(Tokenizer(vocabulary).pretokens(first_met))

@@ -83,7 +83,7 @@ def beginning(texts: Iterable[str], size: int) -> list[str]:
 
 def lines(found: Benchmark) -> list[str]:
     """Return what was measured, what could not be, and the table."""
-    threads = f"{found.threads} thread" + "s" * (found.threads != 1)
+    threads = counted(found.threads, "thread")
     timed = [row for row in found.rows if not row.reason]
     refused: dict[str, list[str]] = {}
     for row in found.rows:
