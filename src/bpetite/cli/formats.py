@@ -13,6 +13,7 @@ from typing import Any
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.json import naming
 from bpetite._internal.names import recorded
+from bpetite.cli.output import way_note
 from bpetite.cli.shared import add_choice, add_special_tokens, chosen, text_argument
 from bpetite.formats import loading
 from bpetite.formats.loading import ANY_FORMAT
@@ -60,6 +61,7 @@ def read_model(options: argparse.Namespace, path: str | None = None, *, must_agr
     path = options.models[0] if path is None else path
     found = loading.load(path, **lacking(options), must_agree=must_agree)
     tokenizer = Tokenizer._of_file(path, found)
+    options.progress.note = options.progress.note or way_note(tokenizer.pattern_way)
     for assumption in tokenizer.assumptions:
         if assumption != UNICODE_ASSUMPTION:  # True of every file: `inspect` shows it.
             options.progress.say(f"{path}: note: {on_command_line(assumption)}")

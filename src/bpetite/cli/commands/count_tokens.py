@@ -9,7 +9,7 @@ from typing import Any
 
 from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.output import numbers, way_note
+from bpetite.cli.output import numbers
 
 
 def declare(command: shared.Parser) -> None:
@@ -23,7 +23,6 @@ def run(options: shared.Options) -> shared.Result:
     from bpetite import corpus  # slow to import
 
     tokenizer = read_model(options)
-    options.progress.note = way_note(tokenizer.pattern_way)
     counted = corpus.count_tokens(tokenizer, options.input, **shared.measuring(options))
     rows: dict[str, dict[str, Any]] = {name: {**vars(one)} for name, one in counted.items()}
     if options.json:

@@ -9,7 +9,6 @@ from functools import partial
 
 from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.output import way_note
 
 
 def declare(command: shared.Parser) -> None:
@@ -33,7 +32,6 @@ def run(options: shared.Options) -> shared.Result:
     from bpetite.corpus import encode_column  # slow to import
 
     tokenizer = read_model(options)
-    options.progress.note = way_note(tokenizer.pattern_way)
     names = ("column", "ids_column", "special", "dtype", "append_special", "nulls", "num_threads", "progress")
     how = shared.chosen(options, *names)
     rows, ids = encode_column(tokenizer, options.input, options.output, overwrite=options.force, **how)

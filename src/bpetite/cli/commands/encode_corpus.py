@@ -16,7 +16,6 @@ from functools import partial
 from bpetite._internal.integers import counted, number_with_unit
 from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.output import way_note
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
 
@@ -62,7 +61,6 @@ def run(options: shared.Options) -> shared.Result:
         reading=shared.reading_of(options),
     )
     tokenizer = read_model(options)
-    options.progress.note = way_note(tokenizer.pattern_way)
     if options.memory_limit is not None:
         tokenizer = tokenizer.with_memory(CACHE)
     ends = [text for text in tokenizer.special_tokens if re.search(_ENDS, text, re.IGNORECASE)]

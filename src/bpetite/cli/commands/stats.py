@@ -11,7 +11,7 @@ others.
 
 from bpetite.cli import shared
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.output import TOKEN_SIZES, numbers, way_note
+from bpetite.cli.output import TOKEN_SIZES, numbers
 
 _SHOWN = {"documents": ",", "bytes": ",", "tokens": ",", **TOKEN_SIZES, "vocabulary_used": ".1%"}
 """The numbers that the table shows, and how."""
@@ -28,7 +28,6 @@ def run(options: shared.Options) -> shared.Result:
     from bpetite import corpus  # slow to import
 
     tokenizer = read_model(options)
-    options.progress.note = way_note(tokenizer.pattern_way)
     fits = corpus.stats(tokenizer, options.input, **shared.measuring(options))
     rows = {fit.name: fit.to_dict() for fit in fits}
     return rows if options.json else numbers(rows, _SHOWN)
