@@ -1,5 +1,6 @@
 """Inputs, or files of counts, and a memory limit → counts; counts → the summary that is printed."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -11,7 +12,6 @@ from bpetite._internal.types import Limits
 from bpetite.cli import shared
 from bpetite.cli.output import way_note
 from bpetite.counts import Counts, memory_bytes
-from bpetite.encoding.fitting import any_of
 from bpetite.patterns import PATTERNS
 from bpetite.reading.batches import Batch, decoded
 from bpetite.reading.counting import ProgressOfAll
@@ -47,19 +47,20 @@ _LOOKED_INTO = 16
 
 def _special_note(inputs: Sequence[Input], reading: Reading, training: Training) -> str | None:
     """Return a line about special tokens at the beginning of inputs, if they are counted as text."""
-    tokens = frozenset(training.special_tokens)
+    tokens = sorted(training.special_tokens, key=len, reverse=True)
     if not tokens or training.dialect.specials_in_corpus == "boundary":
         return None
     cut = cutter([PATTERNS["gpt2"]], tokens)  # short pieces; what is wrong in them is for counting to say
     reading = replace(reading, hold_out=None, split="train", invalid="replace", cut=cut)
     files = [found for found in inputs if found.found_size]
+    some = re.compile("|".join(map(re.escape, tokens)))
     found: Counter[str] = Counter()
     size = 0
     for file in files[:: len(files) // _LOOKED_INTO + 1]:
-        some = suppress(OSError, ValueError, MemoryError, ImportError)
-        with some, closing(read_batches(file, reading)) as read:
+        refused = suppress(OSError, ValueError, MemoryError, ImportError)
+        with refused, closing(read_batches(file, reading)) as read:
             for text in decoded(file.name, next(read, Batch([]))):
-                found.update(any_of(tokens).findall(text))
+                found.update(some.findall(text))
                 size += len(text.encode())
     often = ", ".join(f"{shortened(token)} {counted(times, 'time')}" for token, times in found.most_common(3))
     return often and (

@@ -12,19 +12,14 @@ over the text, and of the best later one; a prompt has 400 characters; loading
 includes the import (without numpy's); memory is that of the whole process.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from bpetite._internal.integers import counted, integer
+from bpetite.benchmark.comparison import Benchmark, Row, benchmark, chosen
 from bpetite.cli import shared
 from bpetite.cli.formats import add_model, lacking, read_model
 from bpetite.cli.output import described, table
-
-if TYPE_CHECKING:
-    from bpetite.benchmark.comparison import Benchmark, Row
 
 PROMPT = 400
 
@@ -48,8 +43,6 @@ def declare(command: shared.Parser) -> None:
 
 def run(options: shared.Options) -> shared.Result:
     """Time the libraries, and return the table."""
-    from bpetite.benchmark.comparison import benchmark, chosen  # slow to import
-
     libraries = chosen(options.libraries)
     tokenizer = read_model(options)
     size = integer("megabytes", options.megabytes, least=1) * 1_000_000

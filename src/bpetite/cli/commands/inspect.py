@@ -120,7 +120,7 @@ def _text(facts: dict[str, Any]) -> list[str]:
     as_whole = "a pretoken that is itself a token gets that token's id without merging"
     said = [
         ("dialect", facts["dialect"]),
-        ("rules", _named(facts["rules"])),
+        ("rules", _some(facts["rules"])),
         ("pattern", facts["pattern_name"] or _cut(facts["pattern"], _PATTERN, " (--json has all)")),
         ("cut by", WAYS[facts["pattern_way"]]),
         ("size", f"{facts['vocab_size']:,} tokens: {kinds}; {facts['merges']:,} merges"),
@@ -128,7 +128,7 @@ def _text(facts: dict[str, Any]) -> list[str]:
         ("fingerprint", facts["fingerprint"]),
         ("note", as_whole if facts["whole_pretoken_first"] else ""),
         *(("note", on_command_line(assumption)) for assumption in facts["assumptions"]),
-        ("trained with", _named(facts["trained_with"])),
+        ("trained with", _some(facts["trained_with"])),
     ]
     longest = [(str(one["id"]), str(one["length"]), _quoted(one)) for one in facts["longest_tokens"]]
     merges = []
@@ -142,15 +142,11 @@ def _text(facts: dict[str, Any]) -> list[str]:
     ]
 
 
-def _named(values: dict[str, object]) -> str:
-    return ", ".join(f"{name}: {value}" for name, value in values.items())
-
-
 def _some(values: dict[str, object]) -> str:
     """Name the first values, and how many there are more."""
-    first = dict(list(values.items())[:_NAMED])
+    first = [f"{name}: {value}" for name, value in values.items()][:_NAMED]
     more = len(values) - len(first)
-    return _named(first) + (f", and {more:,} more (--json has all)" if more else "")
+    return ", ".join(first) + (f", and {more:,} more (--json has all)" if more else "")
 
 
 def _quoted(token: dict[str, Any], most: int = _WIDEST) -> str:
