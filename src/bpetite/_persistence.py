@@ -14,7 +14,7 @@ from bpetite._internal.files import write_whole
 from bpetite._internal.json import Json, naming, parse_with_lists, typed, written
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
+from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary
 
 
 def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False) -> None:
@@ -25,13 +25,15 @@ def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False)
 
 def artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of a vocabulary; equal vocabularies give equal bytes."""
-    with collector_paused():
-        return written(_document(vocabulary)).encode("utf-8")
+    return written(_document(vocabulary)).encode("utf-8")
 
 
 def _document(vocabulary: Vocabulary) -> Json:
     """Return what an artifact holds."""
     arrays = vocabulary.arrays
+    merges = memoryview(arrays.merges).cast("I").tolist()
+    made = merges[2::3]
+    del merges[2::3]
     # Merges in an order of training tell what their tokens are.
     lists_all = vocabulary.irregular or vocabulary.provisional or vocabulary.unknown
     optional = {
@@ -46,8 +48,8 @@ def _document(vocabulary: Vocabulary) -> Json:
         "added_tokens": sorted(vocabulary.added_tokens),
         "decode_only": _to_hexadecimal(vocabulary.decode_only),
         "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": arrays.to_merge_ids(),
-        "merges": list(chain.from_iterable(arrays.to_pairs())),
+        "merge_ids": made,
+        "merges": merges,
         "normalization": vocabulary.normalization,
         "pattern": vocabulary.pattern,
         "schema_version": SCHEMA_VERSION,

@@ -42,7 +42,7 @@ from bpetite.training import (
     extend_vocabulary,
     train_vocabulary,
 )
-from bpetite.vocabulary import Vocabulary, collector_paused
+from bpetite.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import numpy as np
@@ -863,10 +863,9 @@ class Tokenizer:
         """
         if isinstance(path_or_object, Tokenizer):
             return path_or_object
-        with collector_paused():
-            from bpetite.formats import loading
+        from bpetite.formats import loading
 
-            found = loading.load(path_or_object, pattern, special_tokens, missing)
+        found = loading.load(path_or_object, pattern, special_tokens, missing)
         name = path_or_object if isinstance(path_or_object, str | os.PathLike) else "object"
         return cls._of_file(name, found)
 

@@ -21,12 +21,10 @@ The *rank* of a merge, its place in the order, is independent of the *id* of its
 
 from __future__ import annotations
 
-import contextlib
-import gc
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, pairwise
@@ -56,18 +54,6 @@ LARGEST_ID = 2**32 - 2
 
 _FIRST_UNICODE_VERSION = "18.0.0"
 """The version of the first release: a fingerprint names the version if it is another one."""
-
-
-@contextlib.contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause the cycle collector, which would search the many small objects of a vocabulary in vain."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 @dataclass(frozen=True)
@@ -298,8 +284,7 @@ class Vocabulary:
             """Create the Python objects of tokens or merges from arrays, at their first use."""
             if name not in _LAZY_FIELDS or "arrays" not in self.__dict__:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            with collector_paused():
-                return self.__dict__.setdefault(name, _LAZY_FIELDS[name](self.arrays))
+            return self.__dict__.setdefault(name, _LAZY_FIELDS[name](self.arrays))
 
     @staticmethod
     def of_arrays(arrays: Arrays, **others: Any) -> Vocabulary:
