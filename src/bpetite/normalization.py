@@ -48,7 +48,7 @@ def checked(normalization: object) -> Normalization | None:
         steps.append(tuple(step))
     if not steps:
         return None
-    normalizer_of(steps)  # refuses what is unknown
+    _normalizer(tuple(steps))  # refuses what is unknown
     return steps[0][0] if len(steps) == len(steps[0]) == 1 else tuple(steps)
 
 
@@ -58,15 +58,11 @@ def normalizing(steps: Sequence[Step]) -> Callable[[str], str]:
     >>> normalizing([("Lowercase",), ("Prepend first", "_")])("ABC")
     'abc'
     """
-    normalizer = normalizer_of(steps)
+    normalizer = _normalizer(tuple(steps))
     return lambda text: normalizer(text, "segment")
-
-
-def normalizer_of(steps: Sequence[Step]) -> Normalizer:
-    """Return the engine's normalizer, which does all but to put a space first."""
-    return _normalizer(tuple(step for step in steps if step != SPACE_FIRST))
 
 
 @lru_cache(maxsize=4)  # A map has tens of thousands of texts, and a vocabulary is checked more than once.
 def _normalizer(steps: tuple[Step, ...]) -> Normalizer:
-    return Normalizer(steps)
+    """Return the engine's normalizer, which does all but to put a space first."""
+    return Normalizer([step for step in steps if step != SPACE_FIRST])

@@ -14,7 +14,7 @@ Path = str | os.PathLike[str]
 BytesPair = tuple[bytes, bytes]
 """A merge as the bytes of its two tokens."""
 
-SpecialTokens: TypeAlias = "Mapping[str, int] | Sequence[str]"
+SpecialTokens = Mapping[str, int] | Sequence[str]
 """Special tokens, with or without ids."""
 
 Ids: TypeAlias = "Iterable[int] | NDArray[np.integer[Any]]"

@@ -124,9 +124,8 @@ def _check_byte_level(vocabulary: Vocabulary) -> None:
                 f"{token.decode('utf-8')!r:.80} is not byte-level: {unknown.args[0]!r} stands for no byte; "
                 "if it is a special token, name it as one"
             ) from None
-    missing = next((byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte), None)
-    if missing is not None:
-        raise ValueError(f"the base tokens lack byte {missing}")
+    if missing := [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]:
+        raise ValueError(f"the base tokens lack byte {missing[0]}")
 
 
 def _unmade(vocab_path: Path, vocabulary: Vocabulary) -> list[str]:

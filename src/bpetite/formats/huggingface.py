@@ -17,7 +17,7 @@ from bpetite.dialect import Dialect
 from bpetite.formats import huggingface_steps as steps
 from bpetite.formats.huggingface_steps import steps_of, types_of
 from bpetite.formats.shared import pairs
-from bpetite.formats.shared.configuration import CONFIGURATION, SPECIAL_TOKENS, roles_in
+from bpetite.formats.shared.configuration import CONFIGURATION, FLAGS, SPECIAL_TOKENS, roles_in
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, Original, check_merges_bytes
 from bpetite.formats.shared.printable import printable_or_text, printed_ids, printed_merges, to_printable
 from bpetite.normalization import Step, normalizing, steps_in
@@ -26,9 +26,6 @@ from bpetite.vocabulary import MARK, Vocabulary
 
 _SINGLE = {chr(byte) for byte in range(0x21, 0x7F)}
 """The characters that stand for the byte that they are; as added tokens, they may still be met by merges."""
-
-_FLAGS = ("single_word", "lstrip", "rstrip")
-"""How added tokens may be matched, beside `normalized`."""
 
 _PLACE = "model.merges[{}]".format
 """Where a merge stands in a file."""
@@ -182,7 +179,7 @@ class _Reader:
         second: list[str] = []
         for index, token in enumerate(self._added):
             place, content = f"added_tokens[{index}]", token["content"]
-            flags[content] = [name for name in _FLAGS if flag(token, place, name)]
+            flags[content] = [name for name in FLAGS if flag(token, place, name)]
             if flag(token, place, "normalized", default=not token.get("special", False)):
                 second.append(content)
         first = set(self._specials) - set(second)
@@ -394,7 +391,7 @@ def _written_added_tokens(vocabulary: Vocabulary) -> list[Json]:
         {
             "id": token_id,
             "content": text,
-            **{name: name in vocabulary.token_flags.get(text, ()) for name in (*_FLAGS, "normalized")},
+            **{name: name in vocabulary.token_flags.get(text, ()) for name in (*FLAGS, "normalized")},
             "special": text not in vocabulary.added_tokens,
         }
         for text, token_id in sorted(vocabulary.special_tokens.items(), key=lambda item: item[1])

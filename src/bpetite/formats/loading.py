@@ -4,8 +4,6 @@ A file is recognised by its content, not by its name. Of several files in a fold
 read, and the assumptions say which. Other known formats are refused by name.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -3,15 +3,13 @@
 Only the parts that decide ids are read: pieces with their scores and kinds, and the normalization.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from bpetite._internal.lazy import numpy as np
 from bpetite.formats.shared.configuration import Configuration, NamedToken
@@ -19,9 +17,6 @@ from bpetite.formats.shared.imported import Imported, of_beside, parsed_unlike
 from bpetite.formats.shared.pairs import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.normalization import Step, normalizing
 from bpetite.vocabulary import MARK
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
 _SPECIAL = (_UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE)
@@ -265,10 +260,9 @@ def replaced_texts(compiled: bytes) -> dict[str, str]:
     size = int.from_bytes(compiled[:4], "little")
     if len(compiled) < 8 or size % 4 or not 4 <= size <= len(compiled) - 4:
         raise ValueError(f"{_BROKEN}: the size of its trie is wrong")
-    units = np.frombuffer(compiled, "<u4", size // 4, 4)
     texts = compiled[4 + size :]
     replaced: dict[str, str] = {}
-    for key, start in _keys(units):
+    for key, start in _keys(compiled[4 : 4 + size]):
         end = texts.find(b"\0", start)
         if start >= len(texts) or end < 0:
             raise ValueError(f"{_BROKEN}: what replaces {key!r:.80} is cut off")
@@ -279,8 +273,9 @@ def replaced_texts(compiled: bytes) -> dict[str, str]:
     return replaced
 
 
-def _keys(units: NDArray[np.uint32]) -> list[tuple[bytes, int]]:
+def _keys(trie: bytes) -> list[tuple[bytes, int]]:
     """Return the keys of a trie with their values."""
+    units = np.frombuffer(trie, "<u4")
     places = np.arange(len(units))
     labels = units & 0x800000FF
     inner = np.nonzero(labels < 0x100)[0]

@@ -120,8 +120,7 @@ def vocabulary_of_ranks(
         token_flags=dict.fromkeys(specials, ("normalized",)) if normalization else {},
         decode_only=dict.fromkeys(empty, b""),
     )
-    missing = [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]
-    if missing:
+    if missing := [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]:
         raise ValueError(f"no line holds the single byte {bytes([missing[0]])!r}")
     return vocabulary
 

@@ -26,7 +26,7 @@ from bpetite._internal.types import Path, Special
 from bpetite.encoding.encoder import encoder_of
 from bpetite.encoding.fitting import any_of
 from bpetite.formats import gpt2
-from bpetite.formats.shared.imported import read_files
+from bpetite.formats.shared.imported import contents, read_files
 from bpetite.formats.shared.published import ENCODINGS, OTHER_SPECIAL_TOKENS, encoding_of_model, url_of
 from bpetite.formats.tiktoken import check_expressible, covering_pattern, parse, published_of, to_bytes
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
@@ -99,8 +99,7 @@ def _read(name: str, folder: str) -> Encoding:
     url = url_of(f"encodings/{file}")
     vocab, merges = _found(folder, *_VOCAB), _found(folder, *_MERGES)
     if path := _found(folder, f"encodings/{file}"):
-        with open(path, "rb") as ranks:
-            content = ranks.read()
+        content = contents(path)
     elif vocab and merges and ENCODINGS[name] == "r50k_base":
         path, content = vocab, to_bytes(read_files("gpt2", gpt2.parse, [vocab, merges]).vocabulary)
     else:

@@ -27,7 +27,8 @@ SPECIAL_TOKENS, _ADDED = "special_tokens_map.json", "added_tokens.json"
 
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _LISTED = ("extra_special_tokens", "additional_special_tokens")
-_FLAGS = ("lstrip", "rstrip", "single_word")
+FLAGS = ("single_word", "lstrip", "rstrip")
+"""How tokens may be matched, beside `normalized`."""
 
 _GPT2 = dict.fromkeys(("bos_token", "eos_token", "unk_token"), "<|endoftext|>")
 _ROBERTA = dict(zip(NAMED, ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), strict=True))
@@ -182,4 +183,4 @@ def _special(settings: Json) -> dict[str, tuple[str, ...]]:
 
 
 def _flags(token: Json) -> tuple[str, ...]:
-    return tuple(flag for flag in _FLAGS if token.get(flag) is True)
+    return tuple(flag for flag in FLAGS if token.get(flag) is True)
