@@ -1,5 +1,7 @@
 """A Parquet file with a column of texts in, the same file with their ids in a column of its own out."""
 
+from __future__ import annotations
+
 import os
 from contextlib import closing
 from functools import partial

@@ -7,6 +7,8 @@ completes a shard while the next one begins. On a cluster, tasks read and encode
 the size of the corpus: only a few batches are in work at a time.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import threading

@@ -1,5 +1,7 @@
 """A tokenizer and inputs → the number of tokens of each source, and how well the tokenizer fits it."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """A folder of shards → its manifest if nothing in the folder has changed; otherwise a `ValueError`."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
