@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bpetite._constants import BASE_VOCAB_SIZE
 from bpetite._internal.files import write_all
 from bpetite._internal.json import naming
 from bpetite._internal.types import BytesPair, Path
@@ -22,7 +21,6 @@ from bpetite.training import Training, train_vocabulary
 from bpetite.vocabulary import Vocabulary
 
 _DIALECT = Dialect.named("cs336")
-_BYTES = {bytes([byte]) for byte in range(BASE_VOCAB_SIZE)}
 
 
 def train_bpe(
@@ -96,13 +94,10 @@ class Tokenizer:
             raise TypeError("special_tokens must be a list of strings, not one string")
         self.special_tokens = list(dict.fromkeys(special_tokens or ()))
         specials = self._special_ids()
-        tokens = {
-            token_id: token for token_id, token in self.vocab.items() if token_id not in specials.values()
-        }
-        lacks_bytes = not set(tokens.values()) >= _BYTES
+        tokens = {own: token for own, token in self.vocab.items() if own not in specials.values()}
         pairs = _pairs_of_ids(tokens, self.merges)
         self._tokenizer = _Tokenizer(
-            Vocabulary(tokens, pairs, specials, named_pattern(pattern), _DIALECT, irregular=lacks_bytes)
+            Vocabulary(tokens, pairs, specials, named_pattern(pattern), _DIALECT, irregular=True)
         )
 
     def _special_ids(self) -> dict[str, int]:

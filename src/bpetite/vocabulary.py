@@ -271,12 +271,11 @@ class Vocabulary:
         """Return what was given, with the ids that merges make."""
         _check_ids(self.tokens)
         merge_ids = self.merge_ids or _find_merge_ids(self.tokens, self.merges)
-        if len(merge_ids) != len(self.merges):
-            raise ValueError(f"there are {len(self.merges)} merges, but {len(merge_ids)} ids of their tokens")
         try:
             return Arrays.of(dict(sorted(self.tokens.items())), self.merges, merge_ids)
-        except (OverflowError, TypeError):
-            raise ValueError(f"merges must be pairs of ids, between 0 and {LARGEST_ID}") from None
+        except (OverflowError, TypeError, ValueError):
+            what = f"pairs of ids, between 0 and {LARGEST_ID}, with the id of a token for each"
+            raise ValueError(f"merges must be {what}") from None
 
     if not TYPE_CHECKING:
 

@@ -19,7 +19,7 @@ from bpetite._internal.types import SpecialTokens
 from bpetite.formats import gguf, gpt2, huggingface, sentencepiece, tekken, tiktoken
 from bpetite.formats.shared import configuration
 from bpetite.formats.shared.configuration import Configuration
-from bpetite.formats.shared.imported import Imported, Missing, Original, contents, read_files
+from bpetite.formats.shared.imported import Imported, Missing, Original, contents, read_files, some
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.shared.published import file_of
 from bpetite.patterns import named_pattern
@@ -200,13 +200,8 @@ def _not_looked_for(vocabulary: Vocabulary, beside: Configuration) -> list[str]:
     """Say which tokens of a configuration the tokenizer's own file lacks, or gives another id."""
     specials = vocabulary.special_tokens
     lacking = [text for text, token_id in beside.ids.items() if specials.get(text) != token_id]
-    if not lacking:
-        return []
-    named = f"{lacking[0]!r:.80}" + (f" and {len(lacking) - 1} more" if len(lacking) > 1 else "")
-    return [
-        f"the files beside it name other tokens, or with other ids, than the file that is read: {named}; "
-        "they are not used, though transformers may use them"
-    ]
+    others = "the files beside it name other tokens, or with other ids, than the file that is read"
+    return [f"{others}: {some(lacking)}; transformers may use them, but here they are not"] if lacking else []
 
 
 def _with_folder(original: Original, folder: str, names: Sequence[str]) -> Original:

@@ -13,7 +13,7 @@ import operator
 import os
 import re
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property
 from itertools import cycle
@@ -158,7 +158,7 @@ class Encoding:
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encode texts; special tokens are ordinary text."""
-        return self._encode_batch(text, frozenset(), num_threads)
+        return self.encode_batch(text, num_threads=num_threads, disallowed_special=())
 
     def encode_batch(
         self,
@@ -171,7 +171,11 @@ class Encoding:
         """Encode texts."""
         texts = list(text)
         allowed = self._allowed(texts, allowed_special, disallowed_special)
-        return self._encode_batch(texts, allowed, num_threads)
+        _check_workers(num_threads)
+        checked = [_checked(one) for one in texts]
+        if whole := self._whole(allowed):
+            return self._encoder.encode_batch(checked, whole, num_threads)
+        return [self._encode(one, allowed) for one in checked]
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """Return the id of a token, special ones included."""
@@ -187,15 +191,6 @@ class Encoding:
         segments = re.split(f"({any_of(frozenset(allowed)).pattern})", text)
         kinds: cycle[Special] = cycle(("text", "parse"))
         return self._encoder.encode_parts(zip(segments, kinds, strict=False))[0]
-
-    def _encode_batch(
-        self, texts: Iterable[str], allowed: AbstractSet[str], num_threads: int
-    ) -> list[list[int]]:
-        _check_workers(num_threads)
-        checked = [_checked(text) for text in texts]
-        if whole := self._whole(allowed):
-            return self._encoder.encode_batch(checked, whole, num_threads)
-        return [self._encode(text, allowed) for text in checked]
 
     def _allowed(
         self, texts: list[str], allowed_special: _Specials, disallowed_special: _Disallowed
