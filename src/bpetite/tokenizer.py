@@ -622,12 +622,8 @@ class Tokenizer:
         3 tokens, 6 bytes, 2.00 bytes per token
         """
         specials = set(self._vocabulary.special_tokens_apart.values())
-        return ShownText(
-            [
-                ShownToken(token_id, self.token_bytes(token_id), token_id in specials)
-                for token_id in self.encode(text, special=special)
-            ]
-        )
+        ids = self.encode(text, special=special)
+        return ShownText([ShownToken(own, self.token_bytes(own), own in specials) for own in ids])
 
     def pretokens(self, text: str) -> list[bytes]:
         """Return the pretokens of a text, in order; a special token is a piece of its own.
@@ -706,12 +702,8 @@ class Tokenizer:
         (259, 258)
         """
         vocabulary = self._vocabulary
-        return max(
-            vocabulary.arrays.id_at(-1 - len(vocabulary.provisional)),
-            *self.special_tokens.values(),
-            *vocabulary.decode_only,
-            0,
-        )
+        others = [*self.special_tokens.values(), *vocabulary.decode_only]
+        return max(vocabulary.arrays.id_at(-1 - len(vocabulary.provisional)), *others, 0)
 
     @property
     def mergeable_vocab_size(self) -> int:
@@ -886,11 +878,9 @@ class Tokenizer:
         ['tokenizer.json', 'tokenizer_config.json']
         """
         if self._original is None or not self._original.files:
-            kind = (
-                "GGUF with a model's weights, which are not kept"
-                if self._original
-                else "no file of another library"
-            )
+            kind = "no file of another library"
+            if self._original:
+                kind = "GGUF with a model's weights, which are not kept"
             raise ValueError(
                 f"{os.fspath(path)}: this tokenizer comes from {kind}; it cannot be written back"
             )

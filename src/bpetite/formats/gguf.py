@@ -52,12 +52,10 @@ _NAMES: tuple[tuple[str, str], ...] = (
 _PATTERNS = {name: pattern for pattern, names in _NAMES for name in names.split()}
 """The patterns by the names that GGUF files have for them, as llama.cpp publishes them."""
 
-_WHOLE_FIRST = frozenset(
-    [
-        *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
-        *("jina-v5-nano", "tekken", "gpt-4o", "llama4", "minicpm5", "youtu", "granite-embed-multi-97m"),
-    ]
-)
+_WHOLE_FIRST = {
+    *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
+    *("jina-v5-nano", "tekken", "gpt-4o", "llama4", "minicpm5", "youtu", "granite-embed-multi-97m"),
+}
 """The names whose pretokens are looked up as whole tokens before any merge."""
 
 _CONTROL, _USER_DEFINED = 3, 4

@@ -8,6 +8,7 @@ normalizer or in `Metaspace`; here, these remain spaces.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Literal
 
 from bpetite._engine import covers_all_text, read_pattern, same_pattern
@@ -206,12 +207,8 @@ def _normalization_step(step: Json) -> list[Step]:
         case "NFC" | "NFD" | "NFKC" | "NFKD" | "Lowercase" | "StripAccents" as name:
             return [(name,)]
         case "Strip":
-            sides = ("left", "right")
-            return [
-                (f"Strip {side}",)
-                for side in sides
-                if flag(step, "normalizer", f"strip_{side}", default=True)
-            ]
+            is_stripped = partial(flag, step, "normalizer", default=True)
+            return [(f"Strip {side}",) for side in ("left", "right") if is_stripped(f"strip_{side}")]
         case "Prepend":
             prefix = typed(step.get("prepend"), str, "normalizer.prepend")
             return [("Prepend", prefix)] if prefix else []
@@ -252,12 +249,9 @@ def _written_normalizer(name: str, *arguments: str) -> Json:
 # there; `(?s:` does not exist there, and `(?m:` means the same; `\w` and `\b` include other characters;
 # `[a[b]]` and `&&` are set operations there.
 
-_SPELLED = {
-    # The interval ends its alternative, so whether it is possessive makes no difference; nor does `$` after a
-    # possessive run of white space, which can only end before something else or at the end of the text.
-    CL100K: CL100K.replace("{1,3}+", "{1,3}"),
-}
-_UNSPELLED = {spelled: pattern for pattern, spelled in _SPELLED.items()}
+# The interval ends its alternative, so whether it is possessive makes no difference; nor does `$` after a
+# possessive run of white space, which can only end before something else or at the end of the text.
+_CL100K = CL100K.replace("{1,3}+", "{1,3}")
 
 _CUTS = r"(?s)\(\?>(.+)\)\|\(\?s:\.\)\(\?:\(\?!\1\)\(\?s:\.\)\)\*\+"
 """How a pattern is translated whose empty matches cut text, too."""
@@ -269,8 +263,8 @@ def to_oniguruma(pattern: str) -> str:
     >>> to_oniguruma(r"\\p{N}{1,3}|\\s+")
     '\\\\p{N}{1,3}|\\\\s+'
     """
-    if pattern in _SPELLED:
-        return _SPELLED[pattern]
+    if pattern == CL100K:
+        return _CL100K
     if found := re.fullmatch(_CUTS, pattern):
         with suppress(ValueError):
             if same_pattern(from_oniguruma(found[1], cuts=True), pattern):
@@ -292,7 +286,7 @@ def from_oniguruma(written: str, *, cuts: bool = False) -> str:
     >>> from_oniguruma(r"[\\p{L}&&[^\\p{Han}]]+")
     '(?:(?=[\\\\p{L}])[^\\\\p{Han}])+'
     """
-    return _UNSPELLED.get(written) or read_pattern(written, "oniguruma cuts" if cuts else "oniguruma")
+    return CL100K if written == _CL100K else read_pattern(written, "oniguruma cuts" if cuts else "oniguruma")
 
 
 # Models whose merges begin with characters -------------------------------------------------------------
@@ -304,10 +298,8 @@ _TO_SPACES: Step = ("Replace", MARK, " ")
 
 def is_of_characters(document: Any) -> bool:
     """Whether nothing spells a text as bytes, or loses text, so that tokens may be read as characters."""
-    steps = [
-        *steps_of(document.get("pre_tokenizer"), "pretokenizers"),
-        *steps_of(document.get("normalizer"), "normalizers"),
-    ]
+    steps = steps_of(document.get("pre_tokenizer"), "pretokenizers")
+    steps += steps_of(document.get("normalizer"), "normalizers")
     not_these = {"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
     return types_of(steps).isdisjoint(not_these) and all(isinstance(step, dict) for step in steps)
 

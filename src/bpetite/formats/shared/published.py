@@ -86,15 +86,9 @@ PUBLISHED: Mapping[str, Published] = {
 }
 """The published files, by SHA-256 in hexadecimal."""
 
-ENCODINGS: Mapping[str, str] = {
-    "gpt2": "r50k_base",
-    "r50k_base": "r50k_base",
-    "p50k_base": "p50k_base",
-    "p50k_edit": "p50k_base",
-    "cl100k_base": "cl100k_base",
-    "o200k_base": "o200k_base",
-    "o200k_harmony": "o200k_base",
-}
+_NAMES = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony")
+_SHARED = {"gpt2": "r50k_base", "p50k_edit": "p50k_base", "o200k_harmony": "o200k_base"}
+ENCODINGS: Mapping[str, str] = {name: _SHARED.get(name, name) for name in _NAMES}
 """The encodings of tiktoken, and the published file of each."""
 
 _HARMONY = (
