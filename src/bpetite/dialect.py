@@ -14,14 +14,6 @@ from bpetite._constants import BASE_VOCAB_SIZE
 from bpetite._internal.arguments import check_type, worded
 from bpetite._internal.integers import integer
 
-TieBreak = Literal["smallest_ids", "largest_bytes", "smallest_bytes"]
-BaseIds = Literal["byte_value", "gpt2_printable"]
-SpecialIds = Literal["first", "after_bytes", "last"]
-VocabSizeCounts = Literal["bytes_and_merges", "everything"]
-SpecialsInCorpus = Literal["text", "boundary"]
-EqualTokens = Literal["distinct", "shared"]
-UnmatchedText = Literal["counted", "skipped"]
-
 
 @dataclass(frozen=True)
 class Dialect:
@@ -33,29 +25,29 @@ class Dialect:
     'custom'
     """
 
-    tie_break: TieBreak = "smallest_ids"
+    tie_break: Literal["smallest_ids", "largest_bytes", "smallest_bytes"] = "smallest_ids"
     """The pair that is merged when several have the highest count: the smallest pair of ids, or the largest
     or smallest pair of token bytes (compared as tuples of bytes; for equal bytes, the smaller ids)."""
 
-    base_ids: BaseIds = "byte_value"
+    base_ids: Literal["byte_value", "gpt2_printable"] = "byte_value"
     """The order in which the 256 base tokens get their ids: by byte value, or in the order of GPT-2's
     printable characters for bytes (`!` to `~`, `¡` to `¬`, `®` to `ÿ`, then the rest by value)."""
 
-    special_ids: SpecialIds = "last"
+    special_ids: Literal["first", "after_bytes", "last"] = "last"
     """The place of the special tokens' ids, in the order given: before the base tokens, between the base
     tokens and the merges, or after the merges."""
 
-    vocab_size_counts: VocabSizeCounts = "bytes_and_merges"
+    vocab_size_counts: Literal["bytes_and_merges", "everything"] = "bytes_and_merges"
     """What `vocab_size` counts: base tokens and merges, or all tokens including special ones."""
 
-    specials_in_corpus: SpecialsInCorpus = "text"
+    specials_in_corpus: Literal["text", "boundary"] = "text"
     """Whether a special token in the corpus is ordinary text, or a boundary that is never counted or
     crossed."""
 
-    equal_tokens: EqualTokens = "distinct"
+    equal_tokens: Literal["distinct", "shared"] = "distinct"
     """Whether two merges with the same bytes make two tokens, or share one (the second adds no id)."""
 
-    unmatched_text: UnmatchedText = "counted"
+    unmatched_text: Literal["counted", "skipped"] = "counted"
     """Whether text that the pattern does not match is counted as a pretoken, or left out of the counts.
     (Encoding never leaves text out.) Most named patterns match all text."""
 
