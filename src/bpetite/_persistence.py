@@ -170,12 +170,10 @@ def _check_keys(document: Json) -> None:
     version = document.get("schema_version", SCHEMA_VERSION)
     if type(version) is not int or version != SCHEMA_VERSION:
         raise ValueError(f"schema_version: {version!r:.80} is not {SCHEMA_VERSION}")
-    for key in document:
-        if key not in _FIELDS:
-            raise ValueError(f"{key!r:.80} is not a key of an artifact")
-    for key in _KEYS:
-        if key not in document:
-            raise ValueError(f"{key} is missing")
+    if unknown := [key for key in document if key not in _FIELDS]:
+        raise ValueError(f"{unknown[0]!r:.80} is not a key of an artifact")
+    if missing := [key for key in _KEYS if key not in document]:
+        raise ValueError(f"{missing[0]} is missing")
     version = document["unicode_version"]
     if version != UNICODE_VERSION:
         raise ValueError(

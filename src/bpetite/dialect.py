@@ -86,8 +86,7 @@ class Dialect:
         >>> Dialect().replace(tie_break="largest_bytes").tie_break
         'largest_bytes'
         """
-        unknown = sorted(set(axes) - set(AXES))
-        if unknown:
+        if unknown := sorted(set(axes) - set(AXES)):
             raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(AXES)}")
         return replace(self, **axes)
 

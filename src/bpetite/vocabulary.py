@@ -38,7 +38,7 @@ from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import counted, integer
 from bpetite._internal.json import written
 from bpetite.dialect import Dialect
-from bpetite.normalization import Normalization, checked, normalizing, steps_in
+from bpetite.normalization import Normalization, Step, checked, normalizing, steps_in
 
 DropsSpace = bool | Literal["all"]
 
@@ -80,13 +80,9 @@ class Arrays:
         b'bc'
         """
         rows = ((left, right, made) for (left, right), made in zip(merges, merge_ids, strict=True))
-        ends = array("Q", accumulate(map(len, tokens.values())))
-        return Arrays(
-            array("I", tokens).tobytes(),
-            b"".join(tokens.values()),
-            ends.tobytes(),
-            array("I", chain.from_iterable(rows)).tobytes(),
-        )
+        ends = array("Q", accumulate(map(len, tokens.values()))).tobytes()
+        merged = array("I", chain.from_iterable(rows)).tobytes()
+        return Arrays(array("I", tokens).tobytes(), b"".join(tokens.values()), ends, merged)
 
     def __len__(self) -> int:
         """Return the number of tokens."""
@@ -237,18 +233,14 @@ class Vocabulary:
         check_special_tokens(specials)
         specials = dict(sorted(specials.items(), key=lambda item: item[1]))
         normalization = checked(self.normalization)
-        others = [
-            token_id
-            for text, token_id in specials.items()
-            if not _is_token_too(text, arrays.token_of(token_id), normalization)
-        ]
+        steps = steps_in(normalization)
+        others = [own for text, own in specials.items() if arrays.token_of(own) != _spelled(text, steps)]
         others += self.decode_only
         _check_ids(others)
         for token_id in others:
             if arrays.token_of(token_id) is not None:
                 raise ValueError(f"id {token_id} is given twice")
-        unknown = sorted(set(self.added_tokens) - specials.keys())
-        if unknown:
+        if unknown := sorted(set(self.added_tokens) - specials.keys()):
             raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
         _check_provisional(self.provisional, arrays, others, may_be_bytes=self.unknown is not None)
         for name in _LAZY_FIELDS:
@@ -512,12 +504,10 @@ def _rows_of_ids(
     return numbers.tobytes(), max(new, 0)
 
 
-def _is_token_too(text: str, token: bytes | None, normalization: Normalization | None) -> bool:
-    """Whether a special token may have the id of a token: it has the same bytes. (Its flags may leave it to
-    merging.) Where spaces become marks, it may also be found in a text that has marks itself."""
-    if MARK in text and ("Replace", MARK, " ") in steps_in(normalization):
-        return text.replace(MARK, " ").encode("utf-8") == token
-    return text.encode("utf-8") == token
+def _spelled(text: str, steps: Sequence[Step]) -> bytes:
+    """Return the bytes of the token whose id a special token may have. (Its flags may leave it to merging.)
+    Where spaces become marks, it may also be found in a text that has marks itself."""
+    return (text.replace(MARK, " ") if ("Replace", MARK, " ") in steps else text).encode("utf-8")
 
 
 def _check_ids(ids: Collection[int]) -> None:
@@ -598,11 +588,8 @@ def spelled_otherwise(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
     that are tokens of spaces, too, are decoded to spaces, not to the marks that stand for them.
     """
     apart = vocabulary.special_tokens_apart
-    found = {
-        token_id: vocabulary.tokens[token_id]
-        for text, token_id in vocabulary.special_tokens.items()
-        if MARK in text and text not in apart
-    }
+    of_marks = [own for text, own in vocabulary.special_tokens.items() if MARK in text and text not in apart]
+    found = {token_id: vocabulary.tokens[token_id] for token_id in of_marks}
     if vocabulary.normalization is not None:
         normalize = normalizing(steps_in(vocabulary.normalization))
         for text, names in vocabulary.token_flags.items():

@@ -169,16 +169,15 @@ def _of_folder(folder: str, given: _Given) -> Imported:
     names = sorted(name for name, path in there.items() if os.path.isfile(path) or os.path.isdir(path))
     files, others = _chosen_files(folder, names)
     paths = [os.path.join(folder, name) for name in files]
-    others_said: list[str] = []
+    chosen = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
+    said = [f"{chosen}, not {', '.join(others)}"] if others else []
     if len(paths) == 2:
         found = _of_two_files(paths[0], paths[1], given)
     else:
         beside = configuration.read_configuration(folder)
         found = _of_file(paths[0], given)
-        others_said = _not_looked_for(found.vocabulary, beside)
-    chosen = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
-    said = [f"{chosen}, not {', '.join(others)}"] if others else []
-    found = replace(found, said=[*said, *others_said, *found.said])
+        said += _not_looked_for(found.vocabulary, beside)
+    found = replace(found, said=[*said, *found.said])
     if found.original is not None and found.original.files:
         found = replace(found, original=_with_folder(found.original, folder, names))
     return found

@@ -6,13 +6,13 @@ Only the parts that decide ids are read: pieces with their scores and kinds, and
 import math
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from bpetite._internal.lazy import numpy as np
-from bpetite.formats.shared.configuration import Configuration, NamedToken
+from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import Imported, of_beside, parsed_unlike
 from bpetite.formats.shared.pairs import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.normalization import Step, normalizing
@@ -114,12 +114,16 @@ def of_pieces(
         if plain in special_tokens:
             raise ValueError(f"piece {token_id}: {plain!r:.80} appears twice")
         special_tokens[plain] = token_id
-    added = _added_beside(beside or Configuration(), pieces, special_tokens)
-    for text, token in added.items():
-        special_tokens[text] = cast(int, token.token_id)
-        flags[text] = token.flags
-        if not token.is_special:
+    told = beside or Configuration()
+    added = {text: token_id for text, token_id in told.ids.items() if text not in special_tokens}
+    for text, token_id in added.items():
+        if token_id < len(pieces) and pieces[token_id].text.replace(MARK, " ") != text:
+            piece = f"it is piece {pieces[token_id].text!r:.80}"
+            raise ValueError(f"the files beside it say that {token_id} is {text!r:.80}, but {piece}")
+        flags[text] = told.tokens[text].flags
+        if not told.tokens[text].is_special:
             user_defined.append(text)
+    special_tokens |= added
     space: list[Step] = [("Prepend first", " ")] if puts_space else []
     vocabulary = vocabulary_of_pieces(
         Pieces(ids, byte_ids, True, special_tokens),
@@ -133,22 +137,6 @@ def of_pieces(
     )
     named = [of_beside(added)] if added else []
     return Imported(vocabulary, [*named, parsed_unlike("sentencepiece")])
-
-
-def _added_beside(
-    beside: Configuration, pieces: Sequence[Piece], special_tokens: Mapping[str, int]
-) -> dict[str, NamedToken]:
-    """Return the tokens that a configuration adds; one that contradicts the pieces is refused."""
-    added: dict[str, NamedToken] = {}
-    for text, token in beside.tokens.items():
-        if text in special_tokens or token.token_id is None:
-            continue
-        token_id = token.token_id
-        if token_id < len(pieces) and pieces[token_id].text.replace(MARK, " ") != text:
-            piece = f"it is piece {pieces[token_id].text!r:.80}"
-            raise ValueError(f"the files beside it say that {token_id} is {text!r:.80}, but {piece}")
-        added[text] = token
-    return added
 
 
 def _ids_and_ranks(pieces: Sequence[Piece]) -> tuple[dict[str, int], list[tuple[float, str]]]:

@@ -346,9 +346,8 @@ class Settings:
         self._skipped = {token_id for token_id in added if real.id_to_token(token_id) in special}
         # None if only the real tokenizer encodes.
         self._template = Template.of(real.post_processor)
-        strips = any(
-            "normalized" in names and {*names} - {"normalized", "special"} for names in flags.values()
-        )
+        searched_later = [{*names} for names in flags.values() if "normalized" in names]
+        strips = any(names - {"normalized", "special"} for names in searched_later)
         is_trimmed = self._template is not None and self._template.trim != "no"
         in_model = real.encode_special_tokens and any(map(real.model.token_to_id, special))
         is_unknown = model.is_of_pieces and (strips or is_trimmed)
