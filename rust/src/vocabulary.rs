@@ -9,6 +9,7 @@
 //! A merge may make a token that is given, or one that an earlier merge makes; then it must spell the same bytes.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::memory;
@@ -91,7 +92,20 @@ pub fn complete_tokens(
         is_made[place] = token.len() == 1;
         start += token.len();
     }
-    let (mut in_order, mut spelled) = (true, 0);
+    let (mut lengths, mut spelled): (Vec<_>, usize) = (ranges.iter().map(Range::len).collect(), 0);
+    for row in &rows {
+        let [left, right, made] = row.map(|place| place as usize);
+        if lengths[made] == 0 {
+            lengths[made] = lengths[left].saturating_add(lengths[right]);
+            spelled = spelled.saturating_add(lengths[made]);
+        }
+    }
+    if spelled > MOST_BYTES {
+        let what = format!("the tokens of the merges have more than {MOST_BYTES} bytes in all");
+        return Err(Error::Value(what));
+    }
+    memory::reserve(&mut text, spelled)?;
+    let mut in_order = true;
     for (rank, row) in rows.iter().enumerate() {
         let [left, right, made] = row.map(|place| place as usize);
         for parent in [left, right] {
@@ -104,12 +118,6 @@ pub fn complete_tokens(
         let [first, second, token] = [left, right, made].map(|place| ranges[place].clone());
         if token.is_empty() {
             let end = text.len();
-            spelled += first.len() + second.len();
-            if spelled > MOST_BYTES {
-                let what = format!("the tokens of the merges have more than {MOST_BYTES} bytes in all");
-                return Err(Error::Value(what));
-            }
-            memory::reserve(&mut text, first.len() + second.len())?;
             text.extend_from_within(first);
             text.extend_from_within(second);
             ranges[made] = end..text.len();
