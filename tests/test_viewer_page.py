@@ -221,7 +221,7 @@ def test_on_a_phone_what_is_known_of_a_token_hides_until_one_is_chosen_and_never
             assert token is not None
             assert 0 <= token["y"] <= below["y"] - token["height"]
             assert below["y"] + below["height"] <= 800
-        page.locator(f"#{view}").get_by_role("button", name="Close").click()
+        page.locator(f"#{view}").get_by_role("button", name="Close").tap()
         assert not panel.is_visible()
 
 
