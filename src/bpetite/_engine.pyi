@@ -18,6 +18,7 @@ __all__ = [
     "FramedEncoder",
     "FramedEncoding",
     "GrowingEncoding",
+    "Gunzip",
     "Normalizer",
     "SplitTexts",
     "TextColumn",
@@ -96,6 +97,17 @@ class Normalizer:
         """Whether a character starts, and becomes itself when what follows starts."""
 
 # Inputs: bytes → texts --------------------------------------------------------------------------------
+
+@final
+class Gunzip:
+    """Decompresses gzip that arrives in blocks and may have several members."""
+
+    def __new__(cls) -> Gunzip: ...
+    def take_block(self, block: bytes) -> None:
+        """Take the next block; an empty one is the end."""
+
+    def read(self, size: int) -> bytes | None:
+        """Return `size` bytes, or fewer at the end; `None` if the next block must be given first."""
 
 @final
 class SplitTexts(Sized):

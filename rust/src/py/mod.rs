@@ -43,7 +43,7 @@ mod _engine {
         columns::TextColumn,
         count::PyCountTable,
         encode::PyEncoder,
-        files::Xxh3128,
+        files::{PyGunzip, Xxh3128},
         framed::{FramedEncoder, FramedEncoding},
         gathered::{PyFieldTexts, PySplitTexts},
         merge::{train_merges, train_symbol_merges},

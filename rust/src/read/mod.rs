@@ -1,5 +1,6 @@
-//! Readers of file formats: text with separators ([`split`]) and lines of JSON ([`json_lines`]). Python opens the files and
-//! passes blocks. Input that a reader here does not fully understand is left to the readers in Python.
+//! Readers of file formats: text with separators ([`split`]), lines of JSON ([`json_lines`]), and gzip
+//! ([`gunzip`]). Python opens the files and passes blocks. Input that a reader here does not fully understand is left to the
+//! readers in Python.
 
 use std::ops::Range;
 
@@ -7,6 +8,7 @@ use crate::error::Result;
 use crate::memory;
 
 pub mod cut_json;
+pub mod gunzip;
 pub mod json_lines;
 pub mod split;
 

@@ -7,11 +7,9 @@ pattern allows documents to be cut (`Reading.cut`).
 """
 
 import os
-import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
-from itertools import chain
 
-from bpetite._engine import SplitTexts
+from bpetite._engine import Gunzip, SplitTexts
 from bpetite._internal.lazy import needed_pyarrow
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, batches_of, is_text, one_side, repaired
@@ -25,9 +23,6 @@ from bpetite.reading.sources import Input, naming_remote
 
 PACKED = 1 << 16
 """The number of compressed bytes that are unpacked at a time, for about one block of content."""
-
-_GZIP = 16 + zlib.MAX_WBITS
-"""Tells zlib that what is unpacked is gzip."""
 
 
 def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Generator[Batch, None, None]:
@@ -67,32 +62,23 @@ def _unpacked(raw: Raw, compression: str | None) -> Callable[[int], bytes]:
     broken = f"{raw.name}: incomplete or broken {compression}"
     if not raw.head():
         raise ValueError(f"{broken}: it is empty")
-    if compression == "zstd":
-        return _decompressed(raw, compression, broken)
-    blocks = _gunzipped(raw, broken)
-    return lambda size: next(blocks, b"")
+    return _gunzipped(raw, broken) if compression == "gzip" else _decompressed(raw, compression, broken)
 
 
-def _gunzipped(raw: Raw, broken: str) -> Iterator[bytes]:
-    """Yield the content of all members; zeros behind a member are padding, as in `gzip -d` and Python."""
-    packed_blocks = iter(lambda: raw.read(PACKED), b"")
-    packed = next(packed_blocks)
-    while packed:
-        member = zlib.decompressobj(wbits=_GZIP)
-        while not member.eof:
-            packed = packed or next(packed_blocks, b"")
+def _gunzipped(raw: Raw, broken: str) -> Callable[[int], bytes]:
+    gunzip = Gunzip()
+
+    def read(size: int) -> bytes:
+        while True:
             try:
-                block = member.decompress(packed, PIECE)
-            except zlib.error as error:
-                raise ValueError(f"{broken}: {str(error).rpartition(': ')[2]}") from None
-            if not (block or packed or member.eof):
-                raise ValueError(f"{broken}: it ends too early")
-            packed = member.unconsumed_tail
-            if block:
-                yield block
-        for rest in chain([member.unused_data], packed_blocks):
-            if packed := rest.lstrip(b"\0"):
-                break
+                block = gunzip.read(size)
+            except ValueError as error:
+                raise ValueError(f"{broken}: {error}") from None
+            if block is not None:
+                return block
+            gunzip.take_block(raw.read(PACKED))
+
+    return read
 
 
 def _decompressed(raw: Raw, compression: str, broken: str) -> Callable[[int], bytes]:

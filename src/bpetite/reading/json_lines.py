@@ -15,9 +15,6 @@ from bpetite.reading.memory_limit import check_whole
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 
-_BEGINNING = 1 << 10
-"""The bytes by which lines and a text are distinguished."""
-
 
 def read_json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the text field of every line; a line of only white space has no document."""
@@ -33,9 +30,7 @@ def read_json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) ->
 
 def text_or_lines(read: Callable[[int], bytes]) -> tuple[str, Callable[[int], bytes]]:
     """Distinguish JSON lines from a JSON text, by how they begin: the former with a field of an object."""
-    first = b""
-    while len(first) < _BEGINNING and (more := read(PIECE)):
-        first += more
+    first = read(PIECE)
     form = "jsonl" if re.match(rb'(\xef\xbb\xbf)?\s*\{[ \t]*["}]', first) else "text"
     blocks = iter([first])
     return form, lambda size: next(blocks, None) or read(size)
