@@ -190,7 +190,7 @@ def parameters(function: Any) -> Iterator[tuple[str, str]]:
         listed = re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))
         if listed:
             for name, kind in function.__globals__[listed[1]].__annotations__.items():
-                yield name, kind.__forward_arg__
+                yield name, str(getattr(kind, "__forward_arg__", kind))
         else:
             yield parameter.name, str(parameter.annotation)
 

@@ -26,7 +26,7 @@ use counter::Counter;
 use feed::Feed;
 use files::Files;
 use shard::{SHARDS, Shard};
-use sorted::{Merged, overflow};
+use sorted::Merged;
 use spill::sources;
 
 use crate::error::{Error, Result};
@@ -172,9 +172,10 @@ impl CountTable {
     pub fn merge(&mut self, other: &Self, times: u128) -> Result<()> {
         let shards = self.shards.each_mut().map(Mutex::new);
         let mut buffers = ShardBuffers::new(&shards)?;
+        let too_many = || Error::Overflow(format!("a count times {times} does not fit 64 bits"));
         other.visit(1, &mut |pretoken, count| {
-            let count = u64::try_from(times.saturating_mul(count.into()));
-            buffers.add(pretoken, count.map_err(|_| overflow(pretoken))?)
+            let product = u64::try_from(times.saturating_mul(count.into()));
+            buffers.add(pretoken, product.map_err(|_| too_many())?)
         })?;
         buffers.finish()?;
         self.total += other.total * times;

@@ -46,6 +46,7 @@ mod tuning;
 mod tests;
 
 use crate::error::Result;
+use crate::watch::Pulse;
 use tokens::{Code, Tokens};
 
 pub use queue::TieBreak;
@@ -105,8 +106,8 @@ pub trait Words: Sync {
     fn symbol(&self, unit: Self::Unit) -> u32;
     /// Calls `each` with every word of a share and its count, and returns its first error. Every word belongs to exactly
     /// one share; the order is the same in every visit; equal words may occur several times. Words are visited twice:
-    /// to measure them, and to take them over.
-    fn visit(&self, share: Share, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
+    /// to measure them, and to take them over. The pulse beats for all that is visited.
+    fn visit(&self, share: Share, pulse: &mut Pulse<'_>, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
 }
 
 /// Words made of symbol numbers.
@@ -123,8 +124,11 @@ impl<Word: AsRef<[u32]> + Sync> Words for SymbolWords<'_, Word> {
         unit
     }
 
-    fn visit(&self, share: Share, each: &mut Visit<'_, u32>) -> Result<()> {
+    fn visit(&self, share: Share, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
         let mut words = self.words.iter().zip(self.counts).skip(share.nth).step_by(share.of);
-        words.try_for_each(|(word, &count)| each(word.as_ref(), count))
+        words.try_for_each(|(word, &count)| {
+            pulse.beat(word.as_ref().len())?;
+            each(word.as_ref(), count)
+        })
     }
 }

@@ -72,8 +72,7 @@ impl Layout {
         let span = |unit: &W::Unit| u64::from(spans[(words.symbol(*unit) + FIRST) as usize]);
         let is_uniform = spans.iter().all(|&span| span == 1);
         let mut slots_of = HashMap::with_hasher(Keyed::random());
-        words.visit(share, &mut |word, count| {
-            pulse.beat(word.len())?;
+        words.visit(share, pulse, &mut |word, count| {
             if word.len() >= 2 && count > 0 {
                 let slots = if is_uniform { word.len() as u64 } else { word.iter().map(span).sum() };
                 *slots_of.entry(count).or_insert(0) += 1 + slots;
@@ -104,8 +103,7 @@ impl Layout {
             next_of.insert(count, end);
             end += needed as usize;
         }
-        words.visit(self.share, &mut |word, count| {
-            pulse.beat(word.len())?;
+        words.visit(self.share, pulse, &mut |word, count| {
             let Some(next) = next_of.get_mut(&count).filter(|_| word.len() >= 2) else { return Ok(()) };
             let mut at = *next;
             for &unit in word {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::automaton::{Automaton, CutEffect};
 use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
-use super::masks::{Finder, Joint, MaskRules};
+use super::masks::{Joint, MaskRules, Matcher};
 use super::on_large_stack;
 use super::syntax::parse;
 use super::views::Views;
@@ -37,7 +37,7 @@ pub struct Compiled {
     pub masks: Option<Box<Joint>>,
     /// What cuts windows together with other patterns: masks for the starts of pieces, or for the few places where a match may
     /// begin, to be found by views.
-    pub in_windows: Option<(Finder, MaskRules)>,
+    pub in_windows: Option<(Matcher, MaskRules)>,
 }
 
 /// What the search for matches in one text remembers.
@@ -68,12 +68,12 @@ impl Compiled {
             rules.as_ref().map(|(automaton, rules)| Box::new(Joint::of_one(automaton, rules, decides)));
         let in_windows = match rules {
             Some((automaton, rules)) if decides => {
-                let finder = Finder::Automaton(Arc::clone(automaton));
-                (!automaton.alphabet.tells_final_line_feed()).then_some((finder, rules))
+                let matcher = Matcher::Automaton(Arc::clone(automaton));
+                (!automaton.alphabet.tells_final_line_feed()).then_some((matcher, rules))
             }
             _ => Views::new(&machine.graph).and_then(|views| {
                 let rules = MaskRules::new(&LocalRules::possible_matches(&views)?)?;
-                Some((Finder::Views(Arc::new(views)), rules))
+                Some((Matcher::Views(Arc::new(views)), rules))
             }),
         };
         Self { machine, automaton, masks, in_windows }

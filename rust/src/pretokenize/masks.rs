@@ -30,7 +30,7 @@ mod joint;
 mod reading;
 mod terms;
 
-pub use joint::{Finder, Joint, JointScan};
+pub use joint::{Joint, JointScan, Matcher};
 
 /// How many words of 64 places stand in the largest window.
 const WORDS: usize = 8;

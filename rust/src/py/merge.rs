@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::merge::{MergeRow, Rules, Share, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
 use crate::tokens::TokenBytes;
-use crate::watch::{Pulse, Unwatched};
+use crate::watch::Pulse;
 use crate::workers::thread_count;
 
 /// Learns merges from words that are sequences of symbol numbers, each the bytes of an array.
@@ -112,8 +112,11 @@ impl Words for Pretokens<'_> {
         self.symbol_of[usize::from(unit)]
     }
 
-    fn visit(&self, share: Share, each: &mut Visit<'_, u8>) -> Result<()> {
-        self.table.visit_part(share.nth, share.of, self.min_count, each)
+    fn visit(&self, share: Share, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u8>) -> Result<()> {
+        self.table.visit_part(share.nth, share.of, self.min_count, &mut |pretoken, count| {
+            pulse.beat(pretoken.len())?;
+            each(pretoken, count)
+        })
     }
 }
 
@@ -141,13 +144,14 @@ impl Words for MergedPretokens<'_> {
         unit
     }
 
-    fn visit(&self, share: Share, each: &mut Visit<'_, u32>) -> Result<()> {
-        let (mut scratch, mut ids, mut watch) = (Scratch::new()?, Vec::new(), Unwatched);
-        let (scratch, pulse) = (&mut scratch, &mut Pulse::of(&mut watch));
-        let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse };
-        self.pretokens.visit(share, &mut |pretoken, count| {
+    fn visit(&self, share: Share, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
+        let (mut scratch, mut ids) = (Scratch::new()?, Vec::new());
+        let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch: &mut scratch, pulse };
+        let Pretokens { table, min_count, .. } = &self.pretokens;
+        table.visit_part(share.nth, share.of, *min_count, &mut |pretoken, count| {
             ids.clear();
             merger.merge(pretoken, &mut ids)?;
+            merger.pulse.beat(ids.len())?;
             each(&ids, count)
         })
     }

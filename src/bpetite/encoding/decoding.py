@@ -66,6 +66,7 @@ class DecodeStream:
 def _is_one(ids: object) -> bool:
     """Whether this is one id; a scalar of an array library may have a length that cannot be asked for."""
     try:
-        return isinstance(ids, int) or len(ids) < 0  # type: ignore[arg-type]
+        has_length = len(ids) >= 0  # type: ignore[arg-type]
     except TypeError:
-        return hasattr(ids, "__index__")
+        has_length = False
+    return not has_length and hasattr(ids, "__index__")

@@ -68,12 +68,12 @@ class HuggingFaceTokenizer:
             )
         copied = library.Tokenizer.from_str(real.to_str())
         copied.encode_special_tokens = real.encode_special_tokens  # the only setting that no file holds
-        self._hold(copied, ReadModel.of(copied))
+        self._hold(copied, _ReadModel.of(copied))
 
-    def _hold(self, real: Any, model: ReadModel | None) -> HuggingFaceTokenizer:
+    def _hold(self, real: Any, model: _ReadModel | None) -> HuggingFaceTokenizer:
         self._real = real
         self._model = model
-        self._settings: Settings | None = None
+        self._settings: _Settings | None = None
         self._coders: list[FramedEncoder | None] = [None, None]
         self._remembers_more = False
         self._handed_out: dict[str, object] = {}
@@ -83,7 +83,7 @@ class HuggingFaceTokenizer:
     def from_str(cls, json: str) -> HuggingFaceTokenizer:
         """Make a tokenizer from the text of a `tokenizer.json`."""
         real = tokenizers_library().Tokenizer.from_str(json)
-        return object.__new__(cls)._hold(real, ReadModel.of(real))
+        return object.__new__(cls)._hold(real, _ReadModel.of(real))
 
     @classmethod
     def from_file(cls, path: str) -> HuggingFaceTokenizer:
@@ -156,7 +156,7 @@ class HuggingFaceTokenizer:
 
     # Settings ----------------------------------------------------------------------------------------
 
-    def _now(self) -> Settings:
+    def _now(self) -> _Settings:
         """Return the current settings; that only the real tokenizer can follow them is a `ValueError`."""
         for name, before in list(self._handed_out.items()):
             if (state := _state_of(getattr(self._real, name))) != before:
@@ -165,7 +165,7 @@ class HuggingFaceTokenizer:
         if self._settings is None:
             if self._model is None:
                 raise ValueError("the real tokenizer does everything")
-            self._settings = Settings(self._real, self._model)
+            self._settings = _Settings(self._real, self._model)
         return self._settings
 
     def _coder(self, add_special_tokens: bool, bare: bool = False) -> FramedEncoder:
@@ -181,7 +181,7 @@ class HuggingFaceTokenizer:
         return coder
 
     def _real_encoding(
-        self, settings: Settings, lengths: Lengths, adds: bool, bare: bool, text: str, length: int
+        self, settings: _Settings, lengths: Lengths, adds: bool, bare: bool, text: str, length: int
     ) -> Any:
         """Return the real encoding of a text, with the settings with which the engine encoded it."""
         with suppress(ValueError):
@@ -209,7 +209,7 @@ class HuggingFaceTokenizer:
             self._model = None
             # What is unsupported is refused with a ValueError; the real one does everything then.
             with suppress(Exception):
-                self._model = None if self._remembers_more else ReadModel.of(self._real)
+                self._model = None if self._remembers_more else _ReadModel.of(self._real)
 
     def _changing(self, change: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Return a method of the real tokenizer that changes it, after which settings are read again."""
@@ -226,7 +226,7 @@ class HuggingFaceTokenizer:
             self._changed(name if name in _ADDS else "model")
             after = self._real.get_added_tokens_decoder() if before else {}
             # A token that is added again with other flags is still searched as before, and still special.
-            if any(flags_of(after[token_id]) != flags_of(old) for token_id, old in before.items()):
+            if any(_flags_of(after[token_id]) != _flags_of(old) for token_id, old in before.items()):
                 self._model, self._remembers_more = None, True
             return result
 
@@ -303,7 +303,7 @@ def accelerate(tokenizer: Any) -> Any:
 # The state of the real tokenizer in, encoding and decoding by the engine out --------------------------------
 
 
-class ReadModel:
+class _ReadModel:
     """A vocabulary without added tokens, ready to encode; few settings affect it."""
 
     def __init__(self, vocabulary: Vocabulary, real: Any) -> None:
@@ -318,7 +318,7 @@ class ReadModel:
         self.decodes = decoders == ["ByteLevel"] and not self.is_of_pieces
 
     @classmethod
-    def of(cls, real: Any) -> ReadModel:
+    def of(cls, real: Any) -> _ReadModel:
         """Read the model of a tokenizer; an unsupported one is refused with the reason."""
         document = json.loads(real.to_str())
         # Added tokens are looked for before the model comes in: one that stands in merges is theirs there.
@@ -330,22 +330,22 @@ class ReadModel:
         return cls(huggingface.parse_document(document).vocabulary, real)
 
 
-class Settings:
+class _Settings:
     """The settings of a tokenizer for encoding and decoding."""
 
-    def __init__(self, real: Any, model: ReadModel) -> None:
+    def __init__(self, real: Any, model: _ReadModel) -> None:
         self._real, self._model = real, model
         added = real.get_added_tokens_decoder()
         self._added = {token_id: token.content for token_id, token in added.items()}
         self._special: Special = "text" if real.encode_special_tokens else "parse"
-        flags = {token_id: flags_of(token) for token_id, token in added.items()}
+        flags = {token_id: _flags_of(token) for token_id, token in added.items()}
         listed = [(text, token_id, flags[token_id]) for token_id, text in self._added.items()]
         self._encoder = model.encoder.with_added_tokens(listed)
         # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in added.values() if token.special}
         self._skipped = {token_id for token_id in added if real.id_to_token(token_id) in special}
         # None if only the real tokenizer encodes.
-        self._template = Template.of(real.post_processor)
+        self._template = _Template.of(real.post_processor)
         searched_later = [{*names} for names in flags.values() if "normalized" in names]
         strips = any(names - {"normalized", "special"} for names in searched_later)
         is_trimmed = self._template is not None and self._template.trim != "no"
@@ -414,7 +414,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Template:
+class _Template:
     """What a post-processor puts around a single text."""
 
     before: Sequence[Outside] = ()
@@ -424,7 +424,7 @@ class Template:
     """Whether offsets exclude the white space of tokens, or all of it except a first space."""
 
     @classmethod
-    def of(cls, post_processor: Any) -> Template | None:
+    def of(cls, post_processor: Any) -> _Template | None:
         """Read a post-processor; None if only the real one can apply it."""
         steps = _steps(post_processor, "processors")
         trimming = [step for step in steps if step.get("trim_offsets")]
@@ -459,7 +459,7 @@ def _steps(part: Any, key: str) -> list[dict[str, Any]]:
     return steps_of(json.loads(part.__getstate__()) if part is not None else None, key)
 
 
-def flags_of(token: Any) -> list[str]:
+def _flags_of(token: Any) -> list[str]:
     """Return the flags of an added token."""
     names = ("lstrip", "normalized", "rstrip", "single_word", "special")
     return [name for name in names if getattr(token, name)]

@@ -53,14 +53,14 @@ pub struct Joint {
 struct JointStep {
     /// The rules, or the one for the places where a match may begin.
     rules: MaskRules,
-    finder: Finder,
+    matcher: Matcher,
     /// The atoms of the pattern, by those that all patterns share.
     atoms: [u8; MOST_ATOMS],
 }
 
 /// What finds the matches of a pattern that masks do not find.
 #[derive(Clone)]
-pub enum Finder {
+pub enum Matcher {
     /// Where the masks are unsure.
     Automaton(Arc<Automaton>),
     /// Wherever a match may begin.
@@ -72,26 +72,26 @@ impl Joint {
     pub fn of_one(automaton: &Arc<Automaton>, rules: &MaskRules, is_decided: bool) -> Self {
         let alphabet = automaton.alphabet.clone();
         let atoms = (0..alphabet.count as u8).collect();
-        let step = JointStep::new(Finder::Automaton(Arc::clone(automaton)), rules, atoms, &alphabet);
+        let step = JointStep::new(Matcher::Automaton(Arc::clone(automaton)), rules, atoms, &alphabet);
         Self { instructions: Instructions::this(), alphabet, steps: vec![step], is_decided }
     }
 
     /// As many of the first patterns as can be cut together, if there are several.
     pub fn new(patterns: &[&Compiled]) -> Option<Self> {
-        let found: Vec<&(Finder, MaskRules)> =
+        let found: Vec<&(Matcher, MaskRules)> =
             patterns.iter().take(MOST).map_while(|pattern| pattern.in_windows.as_ref()).collect();
         (2..=found.len()).rev().find_map(|count| {
             let sets = patterns[..count].iter().flat_map(|pattern| &pattern.machine.graph.sets);
             let sets: Vec<CharSet> = sets.collect::<BTreeSet<_>>().into_iter().cloned().collect();
-            let alphabets = found[..count].iter().map(|(finder, _)| match finder {
-                Finder::Automaton(automaton) => &automaton.alphabet,
-                Finder::Views(views) => &views.alphabet,
+            let alphabets = found[..count].iter().map(|(matcher, _)| match matcher {
+                Matcher::Automaton(automaton) => &automaton.alphabet,
+                Matcher::Views(views) => &views.alphabet,
             });
             let alphabets: Vec<&Alphabet> = alphabets.collect();
             let (alphabet, atoms) = Alphabet::joint(&sets, &alphabets, MOST_ATOMS)?;
             let found = found.iter().zip(atoms);
-            let steps =
-                found.map(|((finder, rules), atoms)| JointStep::new(finder.clone(), rules, atoms, &alphabet));
+            let steps = found
+                .map(|((matcher, rules), atoms)| JointStep::new(matcher.clone(), rules, atoms, &alphabet));
             let (instructions, steps) = (Instructions::this(), steps.collect());
             Some(Self { instructions, steps, alphabet, is_decided: true })
         })
@@ -113,11 +113,11 @@ impl Joint {
 impl JointStep {
     /// The rules for other atoms: `own` has those of the pattern by them. If the label of the first character of a window is
     /// known, no rule is about it, but the one for what its label implies.
-    fn new(finder: Finder, rules: &MaskRules, own: Vec<u8>, alphabet: &Alphabet) -> Self {
+    fn new(matcher: Matcher, rules: &MaskRules, own: Vec<u8>, alphabet: &Alphabet) -> Self {
         let mut atoms = [0; MOST_ATOMS];
         atoms[..own.len()].copy_from_slice(&own);
         let mut rules = rules.clone();
-        let is_known = matches!(finder, Finder::Automaton(_));
+        let is_known = matches!(matcher, Matcher::Automaton(_));
         for Eight { tables, uses, .. } in rules.plain.iter_mut().chain(&mut rules.wide) {
             for entries in &mut *tables {
                 *entries = atoms.map(|atom| entries[usize::from(atom)]);
@@ -128,7 +128,7 @@ impl JointStep {
             tables[0][usize::from(alphabet.end)] &= about_first.fold(0, |all, (_, terms)| all | terms);
         }
         rules.few_atoms = alphabet.count <= FEW_ATOMS;
-        Self { rules, finder, atoms }
+        Self { rules, matcher, atoms }
     }
 }
 
@@ -293,9 +293,9 @@ impl JointScan<'_> {
             if index > 0 && !window.is_whole() {
                 window.limit = window.limit.saturating_sub(1);
             }
-            match &step.finder {
-                Finder::Automaton(automaton) => self.label(vectors, index, automaton, first, window),
-                Finder::Views(views) => self.run_in_places(index, views, window),
+            match &step.matcher {
+                Matcher::Automaton(automaton) => self.label(vectors, index, automaton, first, window),
+                Matcher::Views(views) => self.run_in_places(index, views, window),
             }
         }
         window.limit_to_beginning();
