@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from bpetite.training import available_memory
+from bpetite._internal.memory import available_memory
 
 PROJECT = Path(__file__).parent.parent
 

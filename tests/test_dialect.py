@@ -20,7 +20,7 @@ def test_unknown_names_axes_and_choices_are_refused() -> None:
         Dialect.named("gpt5")
     with pytest.raises(ValueError, match="no axis 'colour'"):
         Dialect().replace(colour="red")
-    with pytest.raises(ValueError, match="tie_break must be one of"):
+    with pytest.raises(ValueError, match="tie_break: must be smallest_ids, largest_bytes or"):
         Dialect().replace(tie_break="random")
 
 

@@ -47,8 +47,8 @@ def test_the_work_for_chunks_grows_with_the_text(part: str, pattern: str | None)
         fitting = replace(whole, count=count, pattern=whole.pattern if pattern else None)
         assert len(list(fitting.spans(20, 4))) > 10
         looked.append(total)
-        assert fitting.end(0, 10**9) == len(text)
-        assert fitting.start(len(text), 10**9) == 0
+        assert fitting.furthest(0, len(text), 10**9) == len(text)
+        assert fitting.furthest(len(text), 0, 10**9) == 0
     assert looked[1] <= 6 * looked[0]
 
 

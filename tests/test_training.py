@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, Dialect, Tokenizer, symbols, training
+from bpetite._internal import memory
 from bpetite._trainer import _apply_merge_to_word, train_bpe
 from bpetite.dialect import DIALECTS
 
@@ -277,7 +278,7 @@ def test_memory_that_the_machine_does_not_have_is_told_before_merging(
 
 
 def test_available_memory_is_what_the_system_tells() -> None:
-    available = training.available_memory()
+    available = memory.available_memory()
     assert available is None or available > 0
 
 
@@ -289,17 +290,17 @@ def test_memory_that_the_process_may_not_take_is_not_available(monkeypatch: pyte
             raise FileNotFoundError(path)
         return limit[path]
 
-    monkeypatch.setattr(training, "_word", word)
-    assert training.available_memory() == 0
+    monkeypatch.setattr(memory, "_word", word)
+    assert memory.available_memory() == 0
     limit["/proc/self/limits"] = b"unlimited"
-    assert training.available_memory() is None
+    assert memory.available_memory() is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux tells of a process")
 def test_a_limit_of_the_process_is_found() -> None:
     code = """
 import resource
-from bpetite.training import available_memory
+from bpetite._internal.memory import available_memory
 resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
 print(available_memory())
 """

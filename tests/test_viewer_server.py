@@ -115,10 +115,10 @@ def test_only_the_page_is_served(viewer: Viewer) -> None:
     [
         ("token", {"model": 0, "id": 999999}, "there is no token 999999"),
         ("token", {"model": 7, "id": 1}, "there is no model 7"),
-        ("vocabulary", {**FIND, "by": "colour", "query": "red"}, "by text, bytes or id"),
+        ("vocabulary", {**FIND, "by": "colour", "query": "red"}, "by: must be text, bytes or id"),
         ("vocabulary", {**FIND, "by": "bytes", "query": "zz"}, "hexadecimal"),
         ("vocabulary", {**FIND, "query": "x"}, "not an id"),
-        ("vocabulary", {**FIND, "sort": "colour"}, "sorted by rank, id, length, uses"),
+        ("vocabulary", {**FIND, "sort": "colour"}, "sort: must be rank, id, length or uses"),
         ("lessons", {"corpus": "a", "pattern": "(", "special": "", "merges": 1}, "pattern"),
         ("lessons", {**LONG, "special": "", "merges": 1}, "at most 100,000 bytes"),
         ("difference", {**DIFFERENCE, "dialect": "mine"}, "dialect"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from bpetite._constants import BASE_VOCAB_SIZE
-from bpetite._internal.arguments import check_type, worded
+from bpetite._internal.arguments import check_type, check_word, worded
 from bpetite._internal.integers import integer
 
 
@@ -53,9 +53,7 @@ class Dialect:
 
     def __post_init__(self) -> None:
         for axis, choices in AXES.items():
-            value = getattr(self, axis)
-            if value not in choices:
-                raise ValueError(f"dialect: {axis} must be one of {', '.join(choices)}, not {value!r}")
+            check_word(axis, getattr(self, axis), choices)
 
     @staticmethod
     def named(name: str | Dialect) -> Dialect:

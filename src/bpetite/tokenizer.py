@@ -180,7 +180,7 @@ class Tokenizer:
         if isinstance(counts, Counts) and reading:
             raise TypeError(f"train_from_counts: there is no option {next(iter(reading))!r}")
         given = counts if isinstance(counts, Counts) else None
-        training = Training.on(given, dialect, pattern, special_tokens, min_count, max_token_length)
+        training = Training(dialect, pattern, special_tokens, min_count, max_token_length, given)
         training.planned_tokens(vocab_size)  # checks the size before anything is counted
         limits: dict[str, Any] = {"num_threads": num_threads, "memory_limit": memory_limit}
         with shown(progress) as report:
@@ -504,8 +504,8 @@ class Tokenizer:
         max_tokens = integer("max_tokens", max_tokens, least=0)
         fitting = self._fitting(text, special)
         if side == "right":
-            return text[: fitting.end(0, max_tokens)]
-        return text[fitting.start(len(text), max_tokens) :]
+            return text[: fitting.furthest(0, len(text), max_tokens)]
+        return text[fitting.furthest(len(text), 0, max_tokens) :]
 
     def chunks(
         self, text: str, size: int, *, overlap: int = 0, special: Special = "parse"
@@ -556,15 +556,14 @@ class Tokenizer:
         >>> tok.decode([256, 258]), tok.decode([256, 258], skip_special=True)
         ('ab<|endoftext|>', 'ab')
         """
-        return self._encoder.decode(self._without_special(ids) if skip_special else ids, errors)
+        if skip_special:
+            special = self._special_ids()
+            ids = [token_id for token_id in several("ids", "integers", ids) if token_id not in special]
+        return self._encoder.decode(ids, errors)
 
     def _special_ids(self) -> set[int]:
         listed = self._vocabulary.special_tokens.items()
         return {token_id for text, token_id in listed if text not in self._vocabulary.added_tokens}
-
-    def _without_special(self, ids: Ids) -> list[int]:
-        special = self._special_ids()
-        return [token_id for token_id in several("ids", "integers", ids) if token_id not in special]
 
     def decode_bytes(self, ids: Ids) -> bytes:
         """Return the bytes of ids, even if they are not UTF-8.

@@ -1,8 +1,5 @@
 """Training from counts: the engine learns the merges, and the dialect decides their ids."""
 
-from __future__ import annotations
-
-import contextlib
 import warnings
 from array import array
 from collections.abc import Sequence
@@ -14,6 +11,7 @@ from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import pattern_way, train_merges
 from bpetite._internal.arguments import worded
 from bpetite._internal.integers import integer
+from bpetite._internal.memory import available_memory
 from bpetite._internal.types import Progress, ReadingOptions
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
@@ -46,23 +44,34 @@ class FileTrainingOptions(TrainingOptions, ReadingOptions, total=False):
 class Training:
     """The options of a training, except the corpus and the size.
 
-    They are checked when this is made, so that errors are raised before a corpus is read.
+    They are checked when this is made, so that errors are raised before a corpus is read. The dialect and the
+    special tokens are those of the counts that are trained on, unless others are given.
 
     >>> Training("cs336").planned_tokens(500)
     243
+    >>> counts = Counts.from_iterator(["ab"], dialect="cs336", special_tokens=["<s>"])
+    >>> Training(counts=counts).special_tokens
+    ('<s>',)
     """
 
     def __init__(
         self,
-        dialect: str | Dialect = "bpetite",
+        dialect: str | Dialect | None = None,
         pattern: str | None = None,
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
         max_token_length: int | None = None,
+        counts: Counts | None = None,
     ) -> None:
         if max_token_length is not None:
             max_token_length = integer("max_token_length", max_token_length, least=1)
-        self.dialect = Dialect.named(dialect)
+        if counts is not None:
+            dialect = counts.dialect if dialect is None else dialect
+            if special_tokens is None:
+                special_tokens = counts.special_tokens
+            if special_tokens is None:
+                special_tokens = counts.boundaries or None
+        self.dialect = Dialect.named("bpetite" if dialect is None else dialect)
         self.pattern = None if pattern is None else named_pattern(pattern)
         """None means the pattern of the counts."""
         self.special_tokens = default_specials(special_tokens)
@@ -72,30 +81,6 @@ class Training:
     def planned_tokens(self, vocab_size: int) -> int:
         """Return the number of tokens to learn."""
         return self.dialect.planned_tokens(vocab_size, len(self.special_tokens))
-
-    @classmethod
-    def on(
-        cls,
-        counts: Counts | None,
-        dialect: str | Dialect | None,
-        pattern: str | None,
-        special_tokens: Sequence[str] | None,
-        min_count: int = 1,
-        max_token_length: int | None = None,
-    ) -> Training:
-        """Return a training on counts, whose dialect and special tokens are taken unless others are given.
-
-        >>> counts = Counts.from_iterator(["ab"], dialect="cs336", special_tokens=["<s>"])
-        >>> Training.on(counts, None, None, None).special_tokens
-        ('<s>',)
-        """
-        if counts is not None and special_tokens is None:
-            special_tokens = counts.special_tokens
-            if special_tokens is None and counts.boundaries:
-                special_tokens = counts.boundaries
-        if counts is not None and dialect is None:
-            dialect = counts.dialect
-        return cls(dialect or "bpetite", pattern, special_tokens, min_count, max_token_length)
 
     @property
     def pattern_way(self) -> str:
@@ -231,27 +216,6 @@ def _check_memory(limit: int | None, expected: int) -> None:
 
 def _gigabytes(size: int) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
-
-
-def available_memory() -> int | None:
-    """Return the free memory in bytes, on systems that report it."""
-    found = []
-    with contextlib.suppress(OSError, IndexError):
-        found.append(1024 * int(_word("/proc/meminfo", b"MemAvailable:")))
-    with contextlib.suppress(OSError, ValueError):  # the limit of a container, which may be the word "max"
-        limit, used = (int(_word(f"/sys/fs/cgroup/memory.{name}")) for name in ("max", "current"))
-        found.append(max(limit - used, 0))
-    with contextlib.suppress(OSError, IndexError, ValueError):  # `ulimit -v`, which may be "unlimited"
-        allowed = int(_word("/proc/self/limits", b"Max address space"))
-        mapped = 1024 * int(_word("/proc/self/status", b"VmSize:"))
-        found.append(max(allowed - mapped, 0))
-    return min(found, default=None)
-
-
-def _word(path: str, before: bytes = b"") -> bytes:
-    """Return the first word of a file of the kernel, or the one after some others."""
-    with open(path, "rb") as file:
-        return file.read().partition(before)[2].split()[0] if before else file.read().split()[0]
 
 
 def _check_counted_by(counts: Counts, training: Training) -> None:

@@ -105,10 +105,9 @@ def benchmark(
 
 def chosen(names: Sequence[str] | None) -> list[Library]:
     """Return the libraries of some names, or all."""
-    known = {library.name: library for library in LIBRARIES}
     for name in names or ():
-        check_word("libraries", name, list(known))
-    return [library for name, library in known.items() if names is None or name in names]
+        check_word("libraries", name, [library.name for library in LIBRARIES])
+    return [library for library in LIBRARIES if names is None or library.name in names]
 
 
 def version_of(library: Library) -> str | None:

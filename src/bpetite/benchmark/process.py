@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy
 
+from bpetite._internal.memory import peak_memory
 from bpetite.benchmark import libraries
 from bpetite.benchmark.libraries import Encoder, Model
 
@@ -39,7 +40,7 @@ def figures(encoder: Encoder, texts: list[str], clock: Callable[[], float], ids:
     given = encoder.given(texts)
     found = {}
     found["first"], result = timed(clock, partial(encoder.encode, given))
-    if (peak := _peak()) is not None:
+    if (peak := peak_memory()) is not None:
         found["peak"] = peak
     later: list[float] = []
     while len(later) < LATER_PASSES and found["first"] + sum(later) < LATER_SECONDS:
@@ -83,20 +84,6 @@ def timed(clock: Callable[[], float], call: Callable[[], Any]) -> tuple[float, A
     start = clock()
     result = call()
     return clock() - start, result
-
-
-def _peak() -> float | None:
-    """Return the most memory that the process has had, in bytes, if the system says it."""
-    try:
-        with open("/proc/self/status", encoding="ascii") as file:  # `getrusage` counts what began it, too
-            return 1024 * next(float(line.split()[1]) for line in file if line.startswith("VmHWM:"))
-    except OSError:
-        pass
-    try:
-        import resource
-    except ImportError:
-        return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def main() -> None:

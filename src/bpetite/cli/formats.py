@@ -22,19 +22,17 @@ from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
 
-def add_model(command: argparse.ArgumentParser) -> None:
-    """Declare the one tokenizer of a command, and options about its file."""
-    add_models(command, most=1)
+def add_models(command: argparse.ArgumentParser, more: str = "") -> None:
+    """Declare the tokenizer of a command, behind `--model` or not, and options about its file.
 
-
-def add_models(command: argparse.ArgumentParser, more: str = "", most: float = math.inf) -> None:
-    """Declare the tokenizers of a command, behind `--model` or not, and options about their files."""
+    There may be several if something is said about `more` of them.
+    """
     how: dict[str, Any] = {"dest": "models", "action": "extend", "metavar": "MODEL"}
     command.add_argument(nargs="*", default=argparse.SUPPRESS, help=f"{ANY_FORMAT}{more}", **how)
     command.add_argument(
         "--model", nargs="+", default=argparse.SUPPRESS, help="the same, wherever it is clearer", **how
     )
-    command.set_defaults(most_models=most)
+    command.set_defaults(most_models=math.inf if more else 1)
     add_what_files_lack(command)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import TextColumn
-from bpetite._internal.arguments import special_id
+from bpetite._internal.arguments import check_word, special_id
 from bpetite._internal.integers import integer
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
@@ -49,8 +49,7 @@ class Options:
     reading: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
-            raise ValueError(f"format must be {', '.join(FORMATS)}, not {self.format!r}")
+        check_word("format", self.format, FORMATS)
         shard_size = integer("shard_size", self.shard_size, least=1, most=2**63 - 1)
         object.__setattr__(self, "shard_size", shard_size)
 

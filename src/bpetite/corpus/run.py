@@ -143,8 +143,7 @@ class _Run:
 
     def _begin_input(self) -> None:
         self._first_of_input, self._affected = self._taken, 0
-        self._hash = Xxh3128()
-        self._is_hashed = False
+        self._hash: Xxh3128 | None = None
 
     def write(self, parts: Iterable[Part]) -> None:
         """Write all parts."""
@@ -202,14 +201,14 @@ class _Run:
         """Hash the documents that are behind, if the part has their texts."""
         batch = part.batch
         for place, text in enumerate(batch.texts[first:after], first):
-            self._is_hashed = True
+            self._hash = self._hash or Xxh3128()
             # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
             self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
             if place < len(part.ends):
                 self._hash.update(b"\xff")  # a byte that no UTF-8 contains
 
     def _prefix(self) -> str:
-        return self._hash.hexdigest() if self._is_hashed else ""
+        return self._hash.hexdigest() if self._hash else ""
 
     def _report(self, read: int) -> None:
         self._read += read

@@ -4,8 +4,6 @@ Nothing in a token can affect the display: control characters, bidirectional con
 characters are written as codes, and HTML is escaped.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

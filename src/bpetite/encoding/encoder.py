@@ -1,7 +1,5 @@
 """A vocabulary in, the engine's encoder for it out; and what it makes of a text in parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 

@@ -5,8 +5,6 @@ there, so each part is counted once. Between two such places every length is tri
 because a longer text may have fewer tokens ("hell" may be two tokens, and "hello" one).
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -64,19 +62,11 @@ class Fitting:
     edges: Sequence[int]
     """The starts and ends of special tokens, in order; no part begins or ends within one."""
 
-    def end(self, start: int, most: int) -> int:
-        """Return the largest end such that there are at most `most` tokens from `start` on."""
-        return self._furthest(start, len(self.text), most)
-
-    def start(self, end: int, most: int) -> int:
-        """Return the smallest start such that there are at most `most` tokens up to `end`."""
-        return self._furthest(end, 0, most)
-
     def spans(self, size: int, overlap: int) -> Iterator[tuple[int, int]]:
         """Divide the text into parts of at most `size` tokens; neighbours share up to `overlap` tokens."""
         start = end = 0
         while end < len(self.text):
-            furthest = self.end(start, size)
+            furthest = self.furthest(start, len(self.text), size)
             if furthest <= end and start < end:  # with the shared tokens, no new text would fit
                 start = end
                 continue
@@ -84,7 +74,7 @@ class Fitting:
                 raise ValueError(f"{self.text[start]!r} at character {start} takes more than {size} tokens")
             end = self._end_of_pretoken(start, max(start, end), furthest, size)
             yield start, end
-            shared = self.start(end, overlap) if overlap else end
+            shared = self.furthest(end, 0, overlap) if overlap else end
             shared = next(self.cuts(shared, end), shared)
             start = shared if shared > start else end
 
@@ -126,7 +116,7 @@ class Fitting:
         """Count the tokens of the text between two positions."""
         return self.count(self.text[min(one, other) : max(one, other)])
 
-    def _furthest(self, start: int, limit: int, most: int) -> int:
+    def furthest(self, start: int, limit: int, most: int) -> int:
         """Return the position furthest from `start`, and not beyond `limit`, with at most `most` tokens.
 
         Counts go from cut to cut: in steps until too many tokens are reached, then by bisection.

@@ -8,8 +8,8 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
@@ -83,12 +83,11 @@ _ENDINGS = (".json", ".model", ".gguf", ".tiktoken", ".txt", ".bpe", ".spm")
 """The endings of files, not of models' names."""
 
 
-@dataclass(frozen=True)
-class _Given:
+class _Given(NamedTuple):
     """What is known beside a file."""
 
-    pattern: str | None = None
-    special_tokens: SpecialTokens | None = None
+    pattern: str | None
+    special_tokens: SpecialTokens | None
 
 
 def load(
@@ -282,7 +281,7 @@ def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Impor
 
 def _of_ranks(path: str, content: bytes, given: _Given) -> Imported:
     beside = configuration.read_configuration(os.path.dirname(path)).ids
-    ranks = tiktoken.parse_published(path, content, given.pattern, given.special_tokens, beside)
+    ranks = tiktoken.parse_published(path, content, *given, beside)
     return ranks.read_from("tiktoken", {path: content})
 
 

@@ -25,7 +25,6 @@ from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.shared.printable import printable_or_text
-from bpetite.vocabulary import Vocabulary
 
 Trim = Literal["no", "yes", "keep first"]
 
@@ -68,7 +67,7 @@ class HuggingFaceTokenizer:
             )
         copied = library.Tokenizer.from_str(real.to_str())
         copied.encode_special_tokens = real.encode_special_tokens  # the only setting that no file holds
-        self._hold(copied, _ReadModel.of(copied))
+        self._hold(copied, _ReadModel(copied))
 
     def _hold(self, real: Any, model: _ReadModel | None) -> HuggingFaceTokenizer:
         self._real = real
@@ -83,7 +82,7 @@ class HuggingFaceTokenizer:
     def from_str(cls, json: str) -> HuggingFaceTokenizer:
         """Make a tokenizer from the text of a `tokenizer.json`."""
         real = tokenizers_library().Tokenizer.from_str(json)
-        return object.__new__(cls)._hold(real, _ReadModel.of(real))
+        return object.__new__(cls)._hold(real, _ReadModel(real))
 
     @classmethod
     def from_file(cls, path: str) -> HuggingFaceTokenizer:
@@ -209,7 +208,7 @@ class HuggingFaceTokenizer:
             self._model = None
             # What is unsupported is refused with a ValueError; the real one does everything then.
             with suppress(Exception):
-                self._model = None if self._remembers_more else _ReadModel.of(self._real)
+                self._model = None if self._remembers_more else _ReadModel(self._real)
 
     def _changing(self, change: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Return a method of the real tokenizer that changes it, after which settings are read again."""
@@ -306,19 +305,7 @@ def accelerate(tokenizer: Any) -> Any:
 class _ReadModel:
     """A vocabulary without added tokens, ready to encode; few settings affect it."""
 
-    def __init__(self, vocabulary: Vocabulary, real: Any) -> None:
-        self.vocabulary = vocabulary
-        cutters = _steps(real.pre_tokenizer, "pretokenizers")
-        spells_bytes = any(step.get("type") == "ByteLevel" for step in cutters)
-        self.encoder = encoder_of(vocabulary)
-        self.unplaced = vocabulary.unknown and vocabulary.unknown[0]
-        """The id of unknown bytes: only the real tokenizer knows where it says that such tokens stand."""
-        self.is_of_pieces = not spells_bytes and bool(real.model.byte_fallback or vocabulary.provisional)
-        decoders = [step.get("type") for step in _steps(real.decoder, "decoders")]
-        self.decodes = decoders == ["ByteLevel"] and not self.is_of_pieces
-
-    @classmethod
-    def of(cls, real: Any) -> _ReadModel:
+    def __init__(self, real: Any) -> None:
         """Read the model of a tokenizer; an unsupported one is refused with the reason."""
         document = json.loads(real.to_str())
         # Added tokens are looked for before the model comes in: one that stands in merges is theirs there.
@@ -327,7 +314,15 @@ class _ReadModel:
         merges = [merge.split(" ") if isinstance(merge, str) else merge for merge in model.get("merges", ())]
         merged = {*chain.from_iterable(merges), *map("".join, merges)} if added else set()
         document["added_tokens"] = [token for token in tokens if token["content"] not in added & merged]
-        return cls(huggingface.parse_document(document).vocabulary, real)
+        self.vocabulary = vocabulary = huggingface.parse_document(document).vocabulary
+        cutters = _steps(real.pre_tokenizer, "pretokenizers")
+        spells_bytes = any(step.get("type") == "ByteLevel" for step in cutters)
+        self.encoder = encoder_of(vocabulary)
+        self.unplaced = vocabulary.unknown and vocabulary.unknown[0]
+        """The id of unknown bytes: only the real tokenizer knows where it says that such tokens stand."""
+        self.is_of_pieces = not spells_bytes and bool(real.model.byte_fallback or vocabulary.provisional)
+        decoders = [step.get("type") for step in _steps(real.decoder, "decoders")]
+        self.decodes = decoders == ["ByteLevel"] and not self.is_of_pieces
 
 
 class _Settings:

@@ -19,8 +19,8 @@ PIECE = 1 << 18
 """The number of bytes that are read at a time: few enough to still be in the cache when they are examined."""
 
 
-_MOST_ROWS = 1 << 16
-"""The maximum number of rows of a column in a batch: they may all be empty."""
+MOST_ROWS = 1 << 16
+"""The maximum number of rows of a column in a batch, or that are read at a time: they may all be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,10 @@ class Batch:
 
 def columns_in(documents: Any) -> Iterator[TextColumn] | None:
     """Return the texts of a column, in parts of about the size of a batch; None for what is no column."""
+    kind = type(documents).__name__
     if isinstance(documents, str | bytes):
-        kind = type(documents).__name__
         raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
     if isinstance(documents, Mapping):
-        kind = type(documents).__name__
         raise TypeError(f"documents must be several str or bytes, not a {kind}: give the texts in it")
     if isinstance(documents, TextColumn):
         return _parts([documents])
@@ -79,7 +78,7 @@ def columns_in(documents: Any) -> Iterator[TextColumn] | None:
 
 def _parts(columns: Iterable[TextColumn]) -> Iterator[TextColumn]:
     for column in columns:
-        rows = min(max(len(column) * BLOCK // max(column.size, 1), 1), _MOST_ROWS)
+        rows = min(max(len(column) * BLOCK // max(column.size, 1), 1), MOST_ROWS)
         for first in range(0, len(column), rows):
             yield column[first : first + rows]
 

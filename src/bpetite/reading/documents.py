@@ -125,28 +125,26 @@ def _read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iter
     if len(found):
         yield pieces.batch(found.take())
     rest = found.take_rest()
-    yield pieces.batch([rest] if rest or pieces.goes_on or reading.separator is None else [])
+    yield pieces.batch([rest] if rest or pieces.begun or reading.separator is None else [])
 
 
 class _Pieces:
     """Makes batches of documents and of pieces of long ones, which have the number of their document."""
 
     def __init__(self, raw: Raw, reading: Reading) -> None:
-        self._raw = raw
-        self._invalid = reading.invalid
-        self._number = self._begun = 0
+        self._raw, self._invalid = raw, reading.invalid
+        self._number = self.begun = 0
+        """The number of the first document, and how many bytes of it were in earlier batches."""
         self._is_repaired = False
         """Whether an earlier piece of the first document was repaired: it is told once."""
-        self.goes_on = False
 
     def batch(self, texts: Sequence[bytes], *, goes_on: bool = False) -> Batch:
         """Return the next batch; if the last text `goes_on`, it is the only one."""
         kept, affected = repaired(texts, self._invalid)
         is_first = bool(affected) and not is_text(texts[0])
         affected -= self._is_repaired and is_first
-        batch = Batch(kept, self._number, self._begun, goes_on, affected, self._raw.size)
+        batch = Batch(kept, self._number, self.begun, goes_on, affected, self._raw.size)
         self._is_repaired = goes_on and (self._is_repaired or is_first)
-        self._begun = self._begun + len(texts[0]) if goes_on else 0
+        self.begun = self.begun + len(texts[0]) if goes_on else 0
         self._number += len(texts) - goes_on
-        self.goes_on = goes_on
         return batch

@@ -9,9 +9,9 @@ that can only be held as a whole, and grows beyond the limit, is refused.
 
 import contextlib
 import os
-import sys
 
 from bpetite._internal.arguments import worded
+from bpetite._internal.memory import memory_in_use
 from bpetite._internal.types import Limits
 
 _OF_THREAD = 22 << 20
@@ -41,9 +41,6 @@ _SHARDS = 16
 _MAPPED_FROM, _MAPPED = -3, 1 << 18
 """The number of glibc's `M_MMAP_THRESHOLD`, and its value: larger blocks go back to the system when they are
 freed. Unless it is set, glibc raises it to the size of what was freed, up to 32 MB."""
-
-_UNKNOWN = 100 << 20
-"""The bytes that a process is taken to have in use where the system does not tell."""
 
 _STEP = 1 << 24
 """A document of fewer bytes is never refused."""
@@ -147,18 +144,3 @@ def check_whole(name: str, size: int, most: int) -> None:
 def megabytes(size: int) -> int:
     """Return a size in megabytes, rounded up."""
     return -(-size // 10**6)
-
-
-def memory_in_use() -> int:
-    """Return the bytes of memory that this process has in use, without what it shares with others."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        with open("/proc/self/status", encoding="ascii") as file:
-            status = file.read()
-        kinds = ("RssAnon:", "RssFile:")
-        return sum(int(status.partition(kind)[2].split()[0]) << 10 for kind in kinds)
-    try:
-        import resource
-    except ImportError:
-        return _UNKNOWN
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak << 10

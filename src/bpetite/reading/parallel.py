@@ -117,10 +117,8 @@ class _Reader:
     def part(self, sources: Sequence[Input]) -> Steps[Item]:
         """Yield the batches of a part."""
         if len(sources) > 1:
-            batch = None
-            with contextlib.suppress(ValueError):  # The error is raised when the files are read one by one.
+            with contextlib.suppress(ValueError, OSError):  # It is raised when they are read one by one.
                 batch = self._together(sources)
-            if batch is not None:
                 yield [(sources[0], batch, sum(ended.bytes for ended in batch.ended))], True
                 return
         for source in sources:
@@ -148,14 +146,15 @@ class _Reader:
             digest = (raw.digest or hash_input(source.name)[1]) if raw else ""
             yield source, Batch([], ended=[ReadInput(source.name, source.whole or read, digest)]), 0
 
-    def _together(self, sources: Sequence[Input]) -> Batch | None:
-        """Read small files together, unless one of them is not what its name and size promise."""
+    def _together(self, sources: Sequence[Input]) -> Batch:
+        """Read small files together; one that is not what its name and size promise is refused."""
         texts: list[bytes] = []
         ended = []
         for source in sources:
-            content = _small_content(source)
-            if content is None or is_marked(content):
-                return None
+            with open(source.name, "rb", buffering=0) as file:
+                content = file.read(_SMALL + 1)
+            if len(content) > _SMALL or is_marked(content):
+                raise ValueError(f"{source.name}: not a small file of text")
             documents = self._split(content)
             texts += documents
             digest = hash_of(content) if self.is_hashed else ""
@@ -167,16 +166,5 @@ class _Reader:
     def _split(self, content: bytes) -> list[bytes]:
         """Return the documents of a text file."""
         separator = (self.reading.separator or "").encode("utf-8")
-        texts = content.split(separator) if separator else [content]
-        if separator and not texts[-1]:
-            texts.pop()
-        return texts
-
-
-def _small_content(source: Input) -> bytes | None:
-    """Return the content of a small file; None if it is larger now or cannot be read."""
-    with contextlib.suppress(OSError), open(source.name, "rb", buffering=0) as file:
-        content = file.read(_SMALL + 1)
-        if len(content) <= _SMALL:
-            return content
-    return None
+        *texts, rest = content.split(separator) if separator else [content]
+        return texts if separator and not rest else [*texts, rest]

@@ -15,9 +15,6 @@ from bpetite.reading.memory_limit import megabytes, refuse_beyond
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 
-_ROWS = 1 << 16
-"""The maximum number of rows that are read at a time: they may all be empty."""
-
 _COPIES = 4
 """How many times rows are in memory at most: as a page, as pyarrow gathers them, and in waiting batches."""
 
@@ -79,7 +76,7 @@ def _columns(raw: Raw, name: str) -> Iterator[tuple[Any, int]]:
             group = file.metadata.row_group(number)
             row = group.total_byte_size // max(group.num_rows, 1)
             _check_memory(raw.name, row)
-            rows = min(max(batches.BLOCK // _COPIES // max(row, 1), 1), _ROWS)
+            rows = min(max(batches.BLOCK // _COPIES // max(row, 1), 1), batches.MOST_ROWS)
             for some in file.iter_batches(rows, row_groups=[number], columns=[name], use_threads=False):
                 _check_memory(raw.name, some.nbytes // len(some))
                 yield some.column(0), raw.expected * (number - first) // (after - first)

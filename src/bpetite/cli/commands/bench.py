@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from bpetite._internal.integers import counted, integer
 from bpetite.benchmark.comparison import Benchmark, Row, benchmark, chosen
 from bpetite.cli import shared
-from bpetite.cli.formats import add_model, lacking, read_model
+from bpetite.cli.formats import add_models, lacking, read_model
 from bpetite.cli.output import described, table
 
 PROMPT = 400
@@ -26,7 +26,7 @@ PROMPT = 400
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_model(command)
+    add_models(command)
     shared.add_inputs(command, shared.INPUT_HELP, required=False)  # words behind MODEL are inputs, too
     these = "time these alone (default: all that are installed)"
     command.add_argument("--libraries", nargs="+", action="extend", metavar="NAME", help=these)

@@ -10,14 +10,14 @@ hold. Other ids are an error, with the first text and place that differ.
 """
 
 from bpetite.cli import shared
-from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.formats import add_models, read_model
 from bpetite.formats.shared.imported import losses
 from bpetite.formats.shared.peers import compared_with
 
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_model(command)
+    add_models(command)
     shared.add_inputs(command, f"{shared.INPUT_HELP}; they are compared, too", required=False)
     shared.add_reading(command)
     command.set_defaults(quiet=True, text=None)  # the result includes the notes; no input is needed

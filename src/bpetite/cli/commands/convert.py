@@ -18,7 +18,7 @@ from bpetite._internal.files import created
 from bpetite._internal.json import naming
 from bpetite._internal.names import is_folder_name, last_part
 from bpetite.cli import shared
-from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.formats import add_models, read_model
 from bpetite.formats import loading
 from bpetite.formats.shared.imported import Original, losses
 from bpetite.formats.shared.peers import compared_with
@@ -43,7 +43,7 @@ _BY_NAME = {
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add = command.add_argument
-    add_model(command)
+    add_models(command)
     add(
         "--output",
         dest="target",

@@ -26,7 +26,7 @@ def declare(command: shared.Parser) -> None:
 
 def run(options: shared.Options) -> shared.Result:
     """Count, save, and return a summary."""
-    training = Training(options.dialect or "bpetite", options.pattern, options.special_token)
+    training = Training(options.dialect, options.pattern, options.special_token)
     count = count_inputs if options.cluster is None else _count_on_cluster
     counts = count(options, training)
     counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)

@@ -8,13 +8,13 @@ examples:
 from typing import Any
 
 from bpetite.cli import shared
-from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.formats import add_models, read_model
 from bpetite.cli.output import numbers
 
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_model(command)
+    add_models(command)
     shared.add_sources(command, required=False)  # words behind MODEL are inputs, too
 
 

@@ -10,12 +10,12 @@ import re
 
 from bpetite._internal.progress import read_stdin
 from bpetite.cli import shared
-from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.formats import add_models, read_model
 
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_model(command)
+    add_models(command)
     ids = "ids (default: from stdin)"
     command.add_argument("--ids", action="extend", type=_id, nargs="*", metavar="N", help=ids)
 

@@ -11,14 +11,14 @@ examples:
 import json
 
 from bpetite.cli import shared
-from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.formats import add_models, read_model
 from bpetite.cli.output import as_line, painted
 from bpetite.reading.options import Reading
 
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_model(command)
+    add_models(command)
     source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="the text itself")
     shared.add_inputs(source, f"{shared.INPUT_HELP} (default: stdin)", required=False)

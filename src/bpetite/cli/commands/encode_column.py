@@ -8,12 +8,12 @@ examples:
 from functools import partial
 
 from bpetite.cli import shared
-from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.formats import add_models, read_model
 
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_model(command)
+    add_models(command)
     add = command.add_argument
     add("--input", required=True, metavar="FILE", help="the Parquet file to read; perhaps a URL")
     shared.add_output(command, "the Parquet file to write")

@@ -15,7 +15,7 @@ from functools import partial
 
 from bpetite._internal.integers import counted, number_with_unit
 from bpetite.cli import shared
-from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.formats import add_models, read_model
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
 
@@ -25,7 +25,7 @@ _ENDS = r"end_?of_?(text|sentence|document)|^</s>$|<\|?eo[sdt](_id)?\|?>|^\[eos\
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_model(command)
+    add_models(command)
     add = command.add_argument
     shared.add_inputs(command, shared.INPUT_HELP, required=False)
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")

@@ -18,7 +18,7 @@ from bpetite._internal.arguments import on_command_line
 from bpetite._internal.integers import counted
 from bpetite._internal.names import recorded
 from bpetite.cli import shared
-from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.formats import add_models, read_model
 from bpetite.cli.output import WAYS, described, painted, table
 from bpetite.encoding.display import ShownToken, visible
 from bpetite.encoding.explain import Explainer
@@ -38,7 +38,7 @@ _LONGER = 5
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_model(command)
+    add_models(command)
     built = "show how this token is built: its id, or its text"
     command.add_argument("--token", type=shared.text_argument, metavar="TOKEN", help=built)
     command.set_defaults(quiet=True)  # the result includes the assumptions

@@ -10,7 +10,7 @@ others.
 """
 
 from bpetite.cli import shared
-from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.formats import add_models, read_model
 from bpetite.cli.output import TOKEN_SIZES, numbers
 
 _SHOWN = {"documents": ",", "bytes": ",", "tokens": ",", **TOKEN_SIZES, "vocabulary_used": ".1%"}
@@ -19,7 +19,7 @@ _SHOWN = {"documents": ",", "bytes": ",", "tokens": ",", **TOKEN_SIZES, "vocabul
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    add_model(command)
+    add_models(command)
     shared.add_sources(command, required=False)  # words behind MODEL are inputs, too
 
 

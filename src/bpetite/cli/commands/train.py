@@ -40,7 +40,7 @@ def run(options: shared.Options) -> shared.Result:
     started = time.perf_counter()
     counts = None if options.counts is None else load_counts(options, options.min_count)
     rules = options.dialect, options.pattern, options.special_token
-    training = Training.on(counts, *rules, options.min_count, options.max_token_length)
+    training = Training(*rules, options.min_count, options.max_token_length, counts)
     planned = training.planned_tokens(options.vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")
     if counts is None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, get_type_hints
 
+from bpetite._internal.arguments import check_word
 from bpetite.dialect import DIALECTS
 from bpetite.encoding.explain import Explainer, Part
 from bpetite.patterns import PATTERNS, pattern_name
@@ -143,8 +144,7 @@ class Model:
             "length": lambda item: -len(item[1]),
             "uses": lambda item: -uses[item[0]],
         }
-        if sort not in orders:
-            raise ValueError(f"tokens are sorted by {', '.join(orders)}, not by {sort!r}")
+        check_word("sort", sort, list(orders))
         return orders[sort]
 
 
@@ -155,8 +155,7 @@ def _matcher(by: str, query: str) -> Callable[[int, bytes], bool]:
             raise ValueError(f"{query!r} is not an id; write 300, or 300-320")
         smallest, largest = int(found[1]), int(found[2] or found[1])
         return lambda token_id, token: smallest <= token_id <= largest
-    if by not in ("text", "bytes", "id"):
-        raise ValueError(f"tokens are searched by text, bytes or id, not by {by!r}")
+    check_word("by", by, ("text", "bytes", "id"))
     try:
         sought = bytes.fromhex(query) if by == "bytes" else query.encode("utf-8")
     except ValueError:
