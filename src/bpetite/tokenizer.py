@@ -883,8 +883,7 @@ class Tokenizer:
             raise ValueError(
                 f"{os.fspath(path)}: this tokenizer comes from {kind}; it cannot be written back"
             )
-        to_folder = self._original.is_written_to_folder(path)
-        write_all(self._original.at(path), overwrite=overwrite, folder=path if to_folder else None)
+        self._original.write(path, overwrite=overwrite)
 
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
@@ -1028,7 +1027,6 @@ class Tokenizer:
         ['tokenizer.json', 'tokenizer_config.json']
         """
         from bpetite.formats import huggingface
-        from bpetite.formats.shared.configuration import CONFIGURATION
 
         original = self._original_of("huggingface")
         if original is None:
@@ -1038,12 +1036,8 @@ class Tokenizer:
                 again = again.dropping()
             self._check_export(again, path)
         original = huggingface.configured(original, self._vocabulary, pad_token, chat_template)
-        files = original.at(path)
-        to_folder = original.is_written_to_folder(path)
-        if (config or pad_token or chat_template) and not to_folder:
-            beside = os.path.join(os.path.dirname(os.fspath(path)), CONFIGURATION)
-            files[beside] = original.files[CONFIGURATION]
-        write_all(files, overwrite=overwrite, folder=path if to_folder else None)
+        with_configuration = bool(config or pad_token or chat_template)
+        original.write(path, overwrite=overwrite, with_configuration=with_configuration)
 
     @classmethod
     def from_gpt2(

@@ -456,16 +456,12 @@ class Vocabulary:
             raise ValueError(
                 "this vocabulary cannot be truncated: its merges are not in an order that training could give"
             )
-        vocab_size, sizes = integer("vocab_size", vocab_size), self.sizes
+        sizes = self.sizes
+        vocab_size = integer("vocab_size", vocab_size, least=sizes[0])
         if vocab_size > sizes[-1]:
             raise ValueError(
                 f"vocab_size {vocab_size} is larger than this vocabulary of {sizes[-1]} tokens: truncate "
                 f"makes it smaller, with at least {sizes[0]} (Tokenizer.fit shortens a text)"
-            )
-        if vocab_size < sizes[0]:
-            raise ValueError(
-                f"vocab_size must be at least {sizes[0]}, as many tokens are made by no merge, "
-                f"not {vocab_size}"
             )
         kept = bisect_right(sizes, vocab_size) - 1
         tokens = {*self.tokens}.difference(self.merge_ids).union(self.merge_ids[:kept])

@@ -14,7 +14,7 @@ from typing import Any
 
 from bpetite._engine import Encoder, TextColumn
 from bpetite._internal.arguments import check_word
-from bpetite._internal.lazy import LazyModule, needed_pyarrow
+from bpetite._internal.lazy import LazyModule, needed
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Column, DType, Nulls, Special
 
@@ -33,7 +33,7 @@ def arrays_in(column: object) -> Iterator[Any] | None:
     is_array = hasattr(column, "__arrow_c_array__")
     if not is_array and not hasattr(column, "__arrow_c_stream__"):
         return None
-    needed_pyarrow("a column of Arrow")
+    needed("pyarrow", "a column of Arrow")
     with _refusing():
         return map(_sound, [arrow.array(column)] if is_array else _arrays_of(column))
 

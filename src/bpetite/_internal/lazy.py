@@ -33,13 +33,12 @@ def import_numpy() -> None:
     _ = numpy.ndarray
 
 
-def needed_pyarrow(purpose: str) -> Any:
-    """Return pyarrow; if it is not installed, the error says what needs it."""
+def needed(name: str, purpose: str, extra: str = "corpus") -> Any:
+    """Return a package that one of our extras installs; if it is not there, the error says what needs it."""
     try:
-        import pyarrow
+        return import_module(name)
     except ImportError as error:
-        raise ImportError(f"{purpose} needs pyarrow: pip install 'bpetite[corpus]'") from error
-    return pyarrow
+        raise ImportError(f"{purpose} needs {name}: pip install 'bpetite[{extra}]'") from error
 
 
 if TYPE_CHECKING:

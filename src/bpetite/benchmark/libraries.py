@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 from operator import itemgetter
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -301,8 +301,7 @@ def _ids_of_all(encodings: Iterable[Any]) -> Any:
     return _joined(one.ids for one in encodings)
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(NamedTuple):
     """A library by the name that pip installs."""
 
     name: str

@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bpetite._internal.lazy import LazyModule
+from bpetite._internal.lazy import LazyModule, needed
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Limits, Progress
 from bpetite._internal.types import Path as AnyPath
@@ -175,10 +175,7 @@ def _encode_group(sent_job: list[Any], group: list[Input]) -> list[Part]:
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[None]:
     """Connect to a cluster, and disconnect at the end; the error of a task is raised as it was there."""
-    try:
-        import ray
-    except ImportError as error:
-        raise ImportError("a cluster needs ray: pip install 'bpetite[ray]'") from error
+    needed("ray", "a cluster", extra="ray")
     # The first error is raised; Ray need not print the others.
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     mine = not ray.is_initialized()

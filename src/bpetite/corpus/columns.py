@@ -9,7 +9,7 @@ from typing import Any
 
 from bpetite._internal.arguments import special_id, worded
 from bpetite._internal.files import write_whole
-from bpetite._internal.lazy import needed_pyarrow
+from bpetite._internal.lazy import needed
 from bpetite._internal.progress import shown
 from bpetite._internal.types import DType, Nulls, Path, Progress, Special
 from bpetite.reading.parquet import opened
@@ -45,7 +45,7 @@ def encode_column(
     ...     told, pyarrow.parquet.read_table(output)["ids"].to_pylist()
     ((2, 4), [[256, 257], [256, 99]])
     """
-    arrow = needed_pyarrow("reading and writing Parquet")
+    arrow = needed("pyarrow", "reading and writing Parquet")
     import pyarrow.parquet
 
     encoded = partial(

@@ -29,8 +29,6 @@ from bpetite.reading.parallel import naming_invalid
 from bpetite.reading.sources import Input, find_inputs
 from bpetite.tokenizer import Tokenizer
 
-SHARD_SIZE = 100_000_000
-
 
 @dataclass(frozen=True)
 class Options:
@@ -42,7 +40,7 @@ class Options:
 
     format: ShardFormat = "npy"
     dtype: str = "auto"
-    shard_size: int = SHARD_SIZE
+    shard_size: int = 100_000_000
     prepend_special: str | None = None
     append_special: str | None = None
     special: Special = "text"

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from bpetite._engine import Xxh3128
-from bpetite._internal.arguments import worded
+from bpetite._internal.arguments import Name, worded
 from bpetite._internal.files import PART, write_whole
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
@@ -151,7 +151,11 @@ class _Run:
             self._made.special_texts += part.special_texts
             self._note(part)
             self._take(part)
-            self._report(part.read)
+            self._read += part.read
+            if self._progress is not None:
+                self._progress("encoding", self._read, self._total)
+                self._progress("documents", self._before + self._writer.documents, 0)
+                check_process(self._process)
         if self._writer.documents:
             self._end_shard()
         self._wait()
@@ -209,13 +213,6 @@ class _Run:
 
     def _prefix(self) -> str:
         return self._hash.hexdigest() if self._hash else ""
-
-    def _report(self, read: int) -> None:
-        self._read += read
-        if self._progress is not None:
-            self._progress("encoding", self._read, self._total)
-            self._progress("documents", self._before + self._writer.documents, 0)
-            check_process(self._process)
 
     def _end_shard(self) -> None:
         """Complete a shard in another thread while the next one begins."""
@@ -305,19 +302,8 @@ def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     What a run leaves that is killed after it wrote the manifest is removed.
     """
     is_finished = (folder / MANIFEST).exists()
-    if not resume and is_finished:
-        raise FileExistsError(
-            worded(lambda name: f"{folder} is finished; {name('overwrite', True)} writes it anew")
-        )
     if not resume:
-        raise FileExistsError(
-            worded(
-                lambda name: (
-                    f"{folder} is not empty; {name('resume', True)} continues a stopped run, "
-                    f"{name('overwrite', True)} begins anew"
-                )
-            )
-        )
+        raise FileExistsError(worded(partial(_in_use, folder, is_finished)))
     if not is_finished:
         return None
     manifest = Manifest.load(folder)
@@ -329,6 +315,13 @@ def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     if (folder / JOURNAL).exists():  # A read-only file system refuses to remove even what is not there.
         (folder / JOURNAL).unlink(missing_ok=True)
     return manifest
+
+
+def _in_use(folder: Path, is_finished: bool, name: Name) -> str:
+    if is_finished:
+        return f"{folder} is finished; {name('overwrite', True)} writes it anew"
+    continues = f"{name('resume', True)} continues a stopped run"
+    return f"{folder} is not empty; {continues}, {name('overwrite', True)} begins anew"
 
 
 def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> Manifest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,8 +158,7 @@ def compare(
     return rows_of(tokenizers, tally([*tokenizers.values()], sources_of(texts), **how))
 
 
-@dataclass(frozen=True)
-class Tallied:
+class Tallied(NamedTuple):
     """What one pass over the sources found."""
 
     fits: list[list[Fit]]

@@ -4,15 +4,14 @@
 text.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from bpetite._constants import Pair
 from bpetite.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One merge applied to a pretoken."""
 
     rank: int
@@ -23,8 +22,7 @@ class Step:
     """The whole pretoken after the merge."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A token and the merge that makes it; a base token and a special token have none."""
 
     token_id: int

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from bpetite._engine import Gunzip, SplitTexts
-from bpetite._internal.lazy import needed_pyarrow
+from bpetite._internal.lazy import needed
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, batches_of, is_text, one_side, repaired
 from bpetite.reading.json_lines import read_json_lines, text_or_lines
@@ -82,7 +82,7 @@ def _gunzipped(raw: Raw, broken: str) -> Callable[[int], bytes]:
 
 
 def _decompressed(raw: Raw, compression: str, broken: str) -> Callable[[int], bytes]:
-    arrow = needed_pyarrow(f"reading {compression}")
+    arrow = needed("pyarrow", f"reading {compression}")
     stream = arrow.CompressedInputStream(arrow.PythonFile(raw, mode="r"), compression)
 
     def read(size: int) -> bytes:

@@ -20,10 +20,10 @@ def read_json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) ->
     """Yield the text field of every line; a line of only white space has no document."""
     lines = JsonLines(raw.name, reading)
     while block := read(min(PIECE, batches.BLOCK)):
-        lines.add(block)
+        begun = lines.add(block)
         if lines.found.size >= batches.BLOCK:
             yield lines.take(raw.size)
-        check_whole(raw.name, lines.rest_size, int(reading.max_document))
+        check_whole(raw.name, begun, int(reading.max_document))
     lines.add(b"\n")  # The last line may have no end.
     yield lines.take(raw.size)
 
@@ -44,24 +44,20 @@ class JsonLines:
         self._invalid = reading.invalid
         self._field = reading.text_field
         self.found = FieldTexts(self._field.encode("utf-8", "surrogatepass"))
-        self._begun: list[bytes] = []
+        self._begun = bytearray()
         """The beginning of an incomplete line."""
         self._line = self._first = self._affected = 0
         self.number = 0
         """The number of documents so far."""
 
-    def add(self, block: bytes) -> None:
-        """Take lines; the beginning of an incomplete one is kept for the next block."""
+    def add(self, block: bytes) -> int:
+        """Take lines; keep the beginning of an incomplete one for the next block, and return its size."""
         end = block.find(b"\n") + 1
-        self._begun.append(block[:end] or block)
+        self._begun += block[:end] or block
         if end:
-            self._take_lines(b"".join(self._begun), 0)
-            self._begun = [block[self._take_lines(block, end) :]]
-
-    @property
-    def rest_size(self) -> int:
-        """The number of bytes of the incomplete line."""
-        return sum(map(len, self._begun))
+            self._take_lines(bytes(self._begun), 0)
+            self._begun = bytearray(block[self._take_lines(block, end) :])
+        return len(self._begun)
 
     def _take_lines(self, block: bytes, place: int) -> int:
         """Take the whole lines from a place on; return where the incomplete one begins."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bpetite._engine import TextColumn
-from bpetite._internal.lazy import needed_pyarrow
+from bpetite._internal.lazy import needed
 from bpetite.reading import batches
 from bpetite.reading.batches import Batch, refuse_invalid, repaired
 from bpetite.reading.memory_limit import megabytes, refuse_beyond
@@ -54,7 +54,7 @@ def opened(raw: Raw, name: str) -> Iterator[Any]:
 
     The metadata of its columns are not looked at: pyarrow ends the process if they are damaged.
     """
-    arrow = needed_pyarrow("reading Parquet")
+    arrow = needed("pyarrow", "reading Parquet")
     import pyarrow.parquet
 
     try:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, BinaryIO, NamedTuple
 
 from bpetite._internal.arguments import several
+from bpetite._internal.lazy import needed
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import read_stdin
 from bpetite._internal.types import Path, Texts
@@ -238,9 +239,4 @@ def chain_of(url: str) -> tuple[list[str], str, list[str]]:
 
 
 def _fsspec() -> Any:
-    try:
-        import fsspec
-        import fsspec.core
-    except ImportError as error:
-        raise ImportError("reading URLs needs fsspec: pip install 'bpetite[corpus]'") from error
-    return fsspec
+    return needed("fsspec", "reading URLs")

@@ -28,16 +28,14 @@ _MORE = 2
 _LOOK = 0.1
 """The seconds after which the waiting caller checks that it is still in the process with the threads."""
 
-FORKED = (
-    "this process was forked during a call that uses threads, and does not have these threads; "
-    "the call goes on in the other process only"
-)
-
 
 def check_process(process: int) -> None:
     """Raise an error in a fork of a process: threads and files belong to the other one."""
     if os.getpid() != process:
-        raise RuntimeError(FORKED)
+        raise RuntimeError(
+            "this process was forked during a call that uses threads, and does not have these threads; "
+            "the call goes on in the other process only"
+        )
 
 
 def threads_of(num_threads: int | None) -> int:

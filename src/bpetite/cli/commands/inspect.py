@@ -169,7 +169,7 @@ def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
         "parts": part.pair,
         "part_of": _longer(explainer, token_id),
         "start": [] if special else list(explainer.start(part.token)),
-        "steps": [] if special else [vars(step) for step in explainer.steps(part.token)],
+        "steps": [] if special else [step._asdict() for step in explainer.steps(part.token)],
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from bpetite._internal.json import Json, naming, parse_object, refuse, type_name
 from bpetite._internal.types import Path
@@ -49,8 +49,7 @@ _KINDS |= dict.fromkeys(("gpt_neo", "gptj", "opt"), "GPT2")
 """The kinds of tokenizer of models whose folders do not always name them."""
 
 
-@dataclass(frozen=True)
-class NamedToken:
+class NamedToken(NamedTuple):
     """What a configuration says of a token."""
 
     token_id: int | None = None

@@ -11,8 +11,10 @@ from typing import Any, Literal, Self
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.arguments import worded
+from bpetite._internal.files import write_all
 from bpetite._internal.names import is_folder_name
 from bpetite._internal.types import Path
+from bpetite.formats.shared.configuration import CONFIGURATION
 from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
 
@@ -69,11 +71,15 @@ class Original:
         kept = {name: self.files[name] for name in others if re.fullmatch(_CONFIGURING, name)}
         return replace(self, files={first: content, **kept})
 
-    def at(self, path: Path) -> dict[Path, bytes]:
-        """Return the files to write, by path."""
-        if self.is_written_to_folder(path):
-            return {os.path.join(path, name): content for name, content in self.files.items()}
-        return {path: self.content}
+    def write(self, path: Path, *, overwrite: bool, with_configuration: bool = False) -> None:
+        """Write the files to a folder, or the one that holds the tokenizer, perhaps the configuration too."""
+        folder = path if self.is_written_to_folder(path) else None
+        files: dict[Path, bytes] = {path: self.content}
+        if folder is not None:
+            files = {os.path.join(folder, name): content for name, content in self.files.items()}
+        elif with_configuration:
+            files[os.path.join(os.path.dirname(path), CONFIGURATION)] = self.files[CONFIGURATION]
+        write_all(files, overwrite=overwrite, folder=folder)
 
 
 def is_folder(path: Path) -> bool:
@@ -169,12 +175,8 @@ def parsed_unlike(library: str) -> str:
     >>> parsed_unlike("mistral_common")
     "a special token in a text gets its id unless special='text'; mistral_common takes it as ordinary text"
     """
-    return worded(
-        lambda name: (
-            f"a special token in a text gets its id unless {name('special', 'text')}; "
-            f"{library} takes it as ordinary text"
-        )
-    )
+    text, other = "a special token in a text gets its id", f"{library} takes it as ordinary text"
+    return worded(lambda name: f"{text} unless {name('special', 'text')}; {other}")
 
 
 UNICODE_ASSUMPTION = (

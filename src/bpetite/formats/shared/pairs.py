@@ -4,10 +4,10 @@ The engine computes everything: some files list every way to cut each token in t
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, groupby, islice
 from operator import itemgetter
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from bpetite._constants import Pair
 from bpetite._engine import listed_merges, merges_that_happen, read_pieces, read_printed, recover_merges
@@ -167,8 +167,7 @@ BYTE_NAMES = {f"<0x{byte:02X}>": byte for byte in range(256)}
 """The bytes by the names of their tokens."""
 
 
-@dataclass(frozen=True)
-class Pieces:
+class Pieces(NamedTuple):
     """What a file says of its tokens."""
 
     ids: dict[str, int]

@@ -3,9 +3,8 @@
 import base64
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import Original
@@ -14,8 +13,7 @@ from bpetite.normalization import normalizing, steps_in
 from bpetite.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)
-class Peer:
+class Peer(NamedTuple):
     """A tokenizer in its own library."""
 
     library: str
@@ -24,8 +22,7 @@ class Peer:
     """The special tokens that it does not find in a text."""
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(NamedTuple):
     """What gave the same ids, and on how many texts."""
 
     library: str
