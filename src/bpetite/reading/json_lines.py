@@ -7,6 +7,7 @@ is wrong with them. A line is held as a whole.
 import json
 import re
 from collections.abc import Callable, Iterator
+from io import BytesIO
 
 from bpetite._engine import FieldTexts
 from bpetite.reading import batches
@@ -44,7 +45,7 @@ class JsonLines:
         self._invalid = reading.invalid
         self._field = reading.text_field
         self.found = FieldTexts(self._field.encode("utf-8", "surrogatepass"))
-        self._begun = bytearray()
+        self._begun = BytesIO()
         """The beginning of an incomplete line."""
         self._line = self._first = self._affected = 0
         self.number = 0
@@ -53,11 +54,12 @@ class JsonLines:
     def add(self, block: bytes) -> int:
         """Take lines; keep the beginning of an incomplete one for the next block, and return its size."""
         end = block.find(b"\n") + 1
-        self._begun += block[:end] or block
+        self._begun.write(block[:end] or block)
         if end:
-            self._take_lines(bytes(self._begun), 0)
-            self._begun = bytearray(block[self._take_lines(block, end) :])
-        return len(self._begun)
+            self._take_lines(self._begun.getvalue(), 0)
+            self._begun = BytesIO()
+            self._begun.write(block[self._take_lines(block, end) :])
+        return self._begun.tell()
 
     def _take_lines(self, block: bytes, place: int) -> int:
         """Take the whole lines from a place on; return where the incomplete one begins."""
