@@ -207,9 +207,7 @@ def _merge_rows(merges: Any, ids: Any) -> tuple[bytes, list[int]]:
     """Return merges as rows of left, right and resulting id, and the resulting ids."""
     flat, made = array("I", merges), array("I", ids)
     if len(flat) != 2 * len(made):
-        raise ValueError(
-            f"merges must hold two ids for each of {len(made)} merge_ids, not {len(flat)} in all"
-        )
+        raise ValueError(f"merges must hold two ids for each of {len(made)} merge_ids, not {len(flat)}")
     rows = array("I", bytes(12 * len(made)))
     rows[::3], rows[1::3], rows[2::3] = flat[::2], flat[1::2], made
     return rows.tobytes(), made.tolist()

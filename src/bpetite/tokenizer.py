@@ -880,9 +880,7 @@ class Tokenizer:
             kind = "no file of another library"
             if self._original:
                 kind = "GGUF with a model's weights, which are not kept"
-            raise ValueError(
-                f"{os.fspath(path)}: this tokenizer comes from {kind}; it cannot be written back"
-            )
+            raise ValueError(f"{path}: this tokenizer comes from {kind}; it cannot be written back")
         self._original.write(path, overwrite=overwrite)
 
     @classmethod

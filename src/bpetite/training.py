@@ -16,7 +16,7 @@ from bpetite._internal.types import Progress, ReadingOptions
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
 from bpetite.patterns import PATTERNS, named_pattern
-from bpetite.vocabulary import Vocabulary
+from bpetite.vocabulary import Vocabulary, check_order
 
 
 class MergingOptions(TypedDict, total=False):
@@ -148,10 +148,7 @@ def extend_vocabulary(
     >>> extend_vocabulary(old, Counts.from_iterator(["abc"]), 5).merges
     ((97, 98), (256, 99))
     """
-    if vocabulary.irregular or vocabulary.provisional:
-        raise ValueError(
-            "this vocabulary cannot be extended: its merges are not in an order that training could give"
-        )
+    check_order(vocabulary, "extended")
     rules, base, prior = vocabulary.dialect, vocabulary.base_ids, vocabulary.merges
     if set(vocabulary.tokens) != {*base, *vocabulary.merge_ids}:
         raise ValueError("this vocabulary cannot be extended: it has tokens that no merge makes")
@@ -222,6 +219,6 @@ def _check_counted_by(counts: Counts, training: Training) -> None:
     """Refuse counts that were made with other rules than those of the training."""
     if not isinstance(counts, Counts):
         raise TypeError(
-            f"counts must be Counts, not {type(counts).__name__}; Counts.load reads them from a file"
+            f"counts must be Counts, not {type(counts).__name__}; Counts.load reads a file of them"
         )
     Counts(**training.counting | {"pattern": training.pattern or counts.pattern})._check_same_rules(counts)

@@ -224,7 +224,7 @@ class Vocabulary:
         irregular = not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
         if self.drops_missing and (self.unknown is not None or self.provisional or not irregular):
             raise ValueError(
-                "drops_missing: no byte lacks a token, or another rule is given for those that do"
+                "drops_missing: no byte lacks a token, or there is another rule for those that do"
             )
         specials = {
             text: integer(f"special_tokens: the id of {text!r:.80}", token_id)
@@ -394,9 +394,7 @@ class Vocabulary:
     @cached_property
     def id_of(self) -> Mapping[bytes, int]:
         """The id of every token's bytes (for equal tokens the smallest id), without special tokens."""
-        return MappingProxyType(
-            {token: token_id for token_id, token in sorted(self.tokens.items(), reverse=True)}
-        )
+        return MappingProxyType({token: own for own, token in sorted(self.tokens.items(), reverse=True)})
 
     @property
     def base_ids(self) -> tuple[int, ...]:
@@ -452,10 +450,7 @@ class Vocabulary:
         >>> Vocabulary(tokens, [(97, 98), (256, 99)]).truncate(257).merges
         ((97, 98),)
         """
-        if self.irregular or self.provisional:
-            raise ValueError(
-                "this vocabulary cannot be truncated: its merges are not in an order that training could give"
-            )
+        check_order(self, "truncated")
         sizes = self.sizes
         vocab_size = integer("vocab_size", vocab_size, least=sizes[0])
         if vocab_size > sizes[-1]:
@@ -477,6 +472,13 @@ class Vocabulary:
             merge_ids=self.merge_ids[:kept],
             special_tokens=specials,
         )
+
+
+def check_order(vocabulary: Vocabulary, done: str) -> None:
+    """Refuse a vocabulary that training could not have given: it cannot be extended or truncated."""
+    if vocabulary.irregular or vocabulary.provisional:
+        order = "its merges are not in an order that training could give"
+        raise ValueError(f"this vocabulary cannot be {done}: {order}")
 
 
 def _rows_of_ids(
@@ -554,9 +556,7 @@ def _checked_ranges(equal_ranks: Sequence[Pair], merges: int) -> tuple[Pair, ...
     last = 0
     for start, end in equal_ranks:
         if not last <= start < end - 1 < merges:
-            raise ValueError(
-                f"equal_ranks: {start} to {end} are not several of {merges} merges behind {last}"
-            )
+            raise ValueError(f"equal_ranks: {start} to {end} are not several of {merges} merges from {last}")
         last = end
     return tuple((start, end) for start, end in equal_ranks)
 

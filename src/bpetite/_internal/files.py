@@ -154,9 +154,7 @@ def created(folder: str | os.PathLike[str]) -> Iterator[None]:
 
 def exists_already(path: object) -> FileExistsError:
     """Return the error for an output that would replace a file."""
-    return FileExistsError(
-        worded(lambda name: f"{path} exists already; {name('overwrite', True)} replaces it")
-    )
+    return FileExistsError(worded(lambda say: f"{path} exists already; {say('overwrite', True)} replaces it"))
 
 
 def _put_in_place(temporary: str, target: str, overwrite: bool) -> None:

@@ -7,7 +7,6 @@ interfaces that say otherwise, and with models of SentencePiece, whose own libra
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from operator import itemgetter
@@ -51,8 +50,7 @@ class Model(SimpleNamespace):
         return names[self.name]
 
 
-@dataclass(frozen=True)
-class Encoder:
+class Encoder(NamedTuple):
     """One model in a library."""
 
     encode: Callable[[Any], Any]
@@ -82,7 +80,7 @@ def bpetite_texts(model: Model) -> Encoder:
 
 def bpetite_bytes(model: Model) -> Encoder:
     """`encode_batch_to_numpy` of UTF-8."""
-    return replace(bpetite_texts(model), given=lambda texts: [text.encode() for text in texts])
+    return bpetite_texts(model)._replace(given=lambda texts: [text.encode() for text in texts])
 
 
 def gigatoken_texts(model: Model) -> Encoder:
@@ -111,7 +109,7 @@ def gigatoken_bytes(model: Model) -> Encoder:
     from gigatoken import BytesSource
 
     joined = SEPARATOR.join
-    return replace(gigatoken_texts(model), given=lambda texts: BytesSource(joined(texts).encode(), SEPARATOR))
+    return gigatoken_texts(model)._replace(given=lambda texts: BytesSource(joined(texts).encode(), SEPARATOR))
 
 
 def fastokens(model: Model) -> Encoder:

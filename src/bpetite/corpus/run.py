@@ -341,9 +341,7 @@ def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> Manife
     for written in (file for shard in made.shards for file in shard.files):
         path = folder / written.name
         if not path.is_file() or path.stat().st_size != written.bytes:
-            raise ValueError(
-                f"{path}: missing or changed since it was written; remove the folder and start again"
-            )
+            raise ValueError(f"{path}: missing or changed; remove the folder and start again")
     return made
 
 

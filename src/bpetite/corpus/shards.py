@@ -67,9 +67,7 @@ def choose_dtype(asked: str, largest_id: int, shard_format: ShardFormat) -> str:
     if asked not in ("uint16", wide):
         raise ValueError(f"dtype must be auto, uint16 or {wide} for {shard_format}, not {asked!r}")
     if largest_id > np.iinfo(asked).max:
-        raise ValueError(
-            f"dtype {asked} cannot hold every id of this vocabulary: the largest is {largest_id}"
-        )
+        raise ValueError(f"dtype {asked} cannot hold every id of this vocabulary, up to {largest_id}")
     return asked
 
 

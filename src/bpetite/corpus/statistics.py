@@ -136,9 +136,7 @@ def _size(texts: Sequence[str | bytes]) -> int:
     """Return the number of bytes of texts in UTF-8."""
     if isinstance(texts, TextColumn):
         return texts.size
-    return sum(
-        len(text) if isinstance(text, bytes) or text.isascii() else len(text.encode()) for text in texts
-    )
+    return sum(len(one if isinstance(one, bytes) or one.isascii() else one.encode()) for one in texts)
 
 
 def compare(
@@ -254,10 +252,8 @@ class _Sums:
             words += len(text.split()) - (self._inside_word and text != "" and not text[0].isspace())
             ended = place < len(texts) - goes_on
             self._inside_word = not ended and text != "" and not text[-1].isspace()
-        characters = sum(map(len, texts))
-        self.texts.update(
-            documents=len(texts) - goes_on, bytes=_size(texts), characters=characters, words=words
-        )
+        characters, documents = sum(map(len, texts)), len(texts) - goes_on
+        self.texts.update(documents=documents, bytes=_size(texts), characters=characters, words=words)
 
     def fits(self) -> list[Fit]:
         """Return the result for each tokenizer."""

@@ -6,7 +6,8 @@ characters are written as codes, and HTML is escaped.
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from itertools import starmap
+from typing import NamedTuple
 
 from bpetite._internal.integers import counted
 
@@ -18,8 +19,7 @@ _HTML_BACKGROUNDS = ("#cfe3f7", "#d5ecc8", "#fbe3b6", "#f6d0dc", "#ded6f3")
 _HTML_SPECIAL = "#4b5a86"
 
 
-@dataclass(frozen=True)
-class ShownToken:
+class ShownToken(NamedTuple):
     """A token as it is shown."""
 
     token_id: int
@@ -102,9 +102,7 @@ class ShownText:
         """Return the HTML that a notebook shows."""
         import html  # slow to import
 
-        drawn = "".join(
-            _token_html(place, shown) for place, shown in enumerate(self.tokens[: self.MOST_TOKENS])
-        )
+        drawn = "".join(starmap(_token_html, enumerate(self.tokens[: self.MOST_TOKENS])))
         left_out = len(self.tokens) - self.MOST_TOKENS
         more = f"<p>… and {left_out:,} tokens more</p>" if left_out > 0 else ""
         return (

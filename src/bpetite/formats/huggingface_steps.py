@@ -151,9 +151,7 @@ def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str
     if not invert:
         raise ValueError(f"{place}: Removed drops what the pattern matches; Isolated would keep it")
     if not covers_all_text(expression):
-        raise ValueError(
-            f"{place}: Removed drops text that the pattern does not match; Isolated would keep it"
-        )
+        raise ValueError(f"{place}: Removed drops what the pattern does not match; Isolated would keep it")
     return expression
 
 
@@ -291,8 +289,6 @@ def from_oniguruma(written: str, *, cuts: bool = False) -> str:
 
 # Models whose merges begin with characters -------------------------------------------------------------
 
-_PUTS_SPACES = frozenset(["Replace", "Prepend", "Space first"])
-
 _TO_SPACES: Step = ("Replace", MARK, " ")
 
 
@@ -364,9 +360,7 @@ def special_pieces(
     Those of U+2581 are: runs of spaces become them, while the character itself in a text is the added token.
     All others are cut out of a text before merging, so no merge ever involves them.
     """
-    if any(
-        step[0] not in _PUTS_SPACES or (step[0] == "Replace" and step != _TO_SPACES) for step in normalization
-    ):
+    if any(step != _TO_SPACES and step[0] not in ("Prepend", "Space first") for step in normalization):
         return set(), set()
     plain = {text for text, names in flags.items() if not names}
     marks = {text for text in plain if has_marks and set(text) == {MARK}}

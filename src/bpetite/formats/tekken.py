@@ -21,9 +21,7 @@ _UNNAMED = (
 )
 """The first special tokens of files that list none."""
 
-_NAMES_ASSUMED = (
-    "the file does not name its special tokens: they get the names of Mistral's v3, such as [INST]"
-)
+_ASSUMED = "the file does not name its special tokens: they get the names of Mistral's v3, such as [INST]"
 
 
 def parse_document(document: Json) -> Imported:
@@ -37,7 +35,7 @@ def parse_document(document: Json) -> Imported:
         raise ValueError(f"config asks for {size} tokens besides special ones, but vocab has {len(vocab)}")
     ranks = {rank + special_count: _token(rank, entry) for rank, entry in enumerate(vocab[:size])}
     specials = _special_tokens(document.get("special_tokens"), special_count)
-    said = [parsed_unlike("mistral_common"), *([] if document.get("special_tokens") else [_NAMES_ASSUMED])]
+    said = [parsed_unlike("mistral_common"), *([] if document.get("special_tokens") else [_ASSUMED])]
     extras = [*_extras(document, len(vocab) - size)]
     return Imported(vocabulary_of_ranks(Arrays.of(ranks), pattern, specials), said, extras)
 

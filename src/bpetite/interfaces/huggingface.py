@@ -12,11 +12,10 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from bpetite._engine import FramedEncoder, FramedEncoding
 from bpetite._internal.types import Special
@@ -408,8 +407,7 @@ class _Settings:
         return others | (self._model.vocabulary.provisional - self._added.keys())
 
 
-@dataclass(frozen=True)
-class _Template:
+class _Template(NamedTuple):
     """What a post-processor puts around a single text."""
 
     before: Sequence[Outside] = ()

@@ -136,9 +136,7 @@ def check_whole(name: str, size: int, most: int) -> None:
         raise ValueError(worded(lambda name: f"{message}{name('max_document')} allows more"))
     if size >= _STEP:
         more = (_COPIES - 1) * size + _COPIES * _STEP
-        refuse_beyond(
-            more, f"{name}: the rest of a document of more than {megabytes(size)}MB that must be whole"
-        )
+        refuse_beyond(more, f"{name}: the rest of a document of over {megabytes(size)}MB that must be whole")
 
 
 def megabytes(size: int) -> int:

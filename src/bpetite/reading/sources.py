@@ -93,9 +93,8 @@ class Input(NamedTuple):
             opened: BinaryIO = remote.open()
         import weakref
 
-        weakref.finalize(
-            opened, remote.close
-        ).atexit = False  # An archive must stay open as long as the file in it.
+        # An archive must stay open as long as the file in it.
+        weakref.finalize(opened, remote.close).atexit = False
         return opened
 
     def status(self) -> os.stat_result | None:

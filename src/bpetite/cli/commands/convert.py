@@ -53,9 +53,7 @@ def declare(command: shared.Parser) -> None:
         "NAME.tiktoken; a folder (huggingface with the settings below, else the format of MODEL if "
         "that is a folder, or else GPT-2's files); anything else is an artifact",
     )
-    what = (
-        "the format of OUT (default: by its name); in a folder, huggingface has a tokenizer_config.json, too"
-    )
+    what = "the format of OUT (default: by its name); a folder of huggingface has tokenizer_config.json, too"
     add("--to", choices=(*_OF_ANY, *_AS_READ), help=what)
     pads = "a special token that fills up batches, for the tokenizer_config.json"
     add("--pad-token", type=shared.text_argument, metavar="TEXT", help=pads)

@@ -35,7 +35,7 @@ def run(options: shared.Options) -> shared.Result:
     if options.show:
         shown = [tokenizer.show(text, special=options.special) for text in texts]
         if options.json:
-            return [as_line([vars(token) for token in one.tokens]) for one in shown]
+            return [as_line([token._asdict() for token in one.tokens]) for one in shown]
         return [f"{painted(one.tokens)}\n{one.summary}" for one in shown]
     encoded = (tokenizer.encode(text, special=options.special) for text in texts)
     return [json.dumps(ids, separators=(",", ":")) for ids in encoded]

@@ -41,9 +41,7 @@ def declare(command: shared.Parser) -> None:
     for flag, does in (("--prepend-special", "begins"), ("--append-special", "ends")):
         what = f"a special token that {does} every document"
         add(flag, type=shared.text_argument, metavar="TEXT", help=what)
-    memory = (
-        "the memory that this process may take, such as 1GB, at least about 300MB; fewer threads are used"
-    )
+    memory = "memory that this process may take, such as 1GB, at least about 300MB; fewer threads are used"
     add("--memory-limit", metavar="SIZE", help=f"{memory} if it is tight (default: no limit)")
     special = "special tokens in the text: ordinary text (the default), their ids (parse), or an error"
     shared.add_choice(command, "--special", ("text", "parse", "error"), special)

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
@@ -57,14 +56,13 @@ class NamedToken(NamedTuple):
     is_special: bool = True
 
 
-@dataclass(frozen=True)
-class Configuration:
+class Configuration(NamedTuple):
     """What the files beside a tokenizer say."""
 
     kind: str | None = None
     """The class of transformers, without `Tokenizer` and `Fast`."""
 
-    tokens: Mapping[str, NamedToken] = field(default_factory=dict)
+    tokens: Mapping[str, NamedToken] = {}
     """The tokens, in the order in which those without an id get theirs."""
 
     puts_space: bool = False

@@ -101,9 +101,7 @@ def rows_of_pairs(
     if unknown is not None:
         number, are_unknown = unknown
         left, right = parts(number)
-        part = next(
-            part for part, lacks in zip((left, right, left + right), are_unknown, strict=True) if lacks
-        )
+        part = next(one for one, lacks in zip((left, right, left + right), are_unknown, strict=True) if lacks)
         made = "is made of" if any(are_unknown[:2]) else "makes"
         raise ValueError(f"{place(number)} {made} {part!r:.80}, which is not a token")
     if again is not None and repeated == "refused":
@@ -212,14 +210,10 @@ def vocabulary_of_pieces(
     if not lacking:
         unknown = None
     elif unknown is None or pieces.byte_ids:
-        raise ValueError(
-            f"there is no token <0x{lacking[0]:02X}>, so that characters without a token would be lost"
-        )
+        raise ValueError(f"there is no token <0x{lacking[0]:02X}>, so characters without one would be lost")
     has_space = pieces.space in ids
     if pieces.has_marks and pieces.byte_ids and not has_space and MARK not in pieces.special_tokens:
-        raise ValueError(
-            "no token is U+2581, so that a space would be spelled by the bytes of that character"
-        )
+        raise ValueError("no token is U+2581, so a space would be spelled by the bytes of that character")
     if free > LARGEST_ID - len(lacking):
         raise ValueError("its ids leave no free ones for the parts of characters")
     byte_ids = {byte: own for byte, own in pieces.byte_ids.items() if byte not in spelled}

@@ -6,18 +6,17 @@ The hashes of OpenAI's files, and the encodings of its models, are those of tikt
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bpetite.patterns import PATTERNS
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """The known properties of a published file."""
 
     name: str
     pattern: str
-    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    special_tokens: Mapping[str, int] = {}
     normalization: str | None = None
     """What the model's own tokenizer does with a text before it uses the ranks."""
 

@@ -111,9 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdecimal()):
             raise _Refused(HTTPStatus.LENGTH_REQUIRED, "the length of the question must be given")
         if int(length) > LARGEST_BODY:
-            raise _Refused(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the question has more than {LARGEST_BODY:,} bytes"
-            )
+            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"it has more than {LARGEST_BODY:,} bytes")
         body = self.rfile.read(int(length))
         if len(body) < int(length):
             raise ConnectionAbortedError("the client closed the connection before the end of the question")
