@@ -151,7 +151,7 @@ def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str
     if not invert:
         raise ValueError(f"{place}: Removed drops what the pattern matches; Isolated would keep it")
     if not covers_all_text(expression):
-        raise ValueError(f"{place}: Removed drops what the pattern does not match; Isolated would keep it")
+        raise ValueError(f"{place}: Removed drops text between its matches; Isolated would keep it")
     return expression
 
 

@@ -128,7 +128,7 @@ class Imported:
         if not lacking_bytes(self.vocabulary) or self.vocabulary.unknown is not None:
             return self  # Nothing is missing, or there is a token for it.
         if not self.drops_missing:
-            raise ValueError("bytes without a token cannot be left out, as its own library does not either")
+            raise ValueError("bytes without a token cannot be left out, as its own library does not do that")
         return replace(self, vocabulary=replace(self.vocabulary, drops_missing=True))
 
     def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Self:
