@@ -6,6 +6,9 @@
 //! down to the intrinsics are inlined always, and contain no closures around intrinsics: elsewhere, each intrinsic would be
 //! a call, with arguments in memory.
 
+use std::ptr::{from_mut, from_ref};
+
+use crate::memory::cells::Plain;
 use crate::portable;
 
 #[cfg(target_arch = "x86_64")]
@@ -25,24 +28,25 @@ use neon::Neon;
 /// The operations on 64 bytes.
 pub trait Vectors: Copy {
     /// 64 bytes, in as many registers as they need.
-    type Bytes: Copy;
+    type Bytes: Copy + Plain;
 
-    fn load(self, from: &[u8; 64]) -> Self::Bytes;
-    fn store(self, bytes: Self::Bytes, to: &mut [u8; 64]);
-
-    /// Load up to 64 bytes, and zeros behind them.
     #[inline(always)]
-    fn load_part(self, from: &[u8]) -> Self::Bytes {
-        let mut bytes = [0; 64];
-        bytes.iter_mut().zip(from).for_each(|(to, byte)| *to = *byte);
-        self.load(&bytes)
+    fn load(self, from: &[u8; 64]) -> Self::Bytes {
+        const { assert!(size_of::<Self::Bytes>() == 64) };
+        // SAFETY: the array has as many bytes as the value, for which any are valid. They may be read at any address.
+        unsafe { from_ref(from).cast::<Self::Bytes>().read_unaligned() }
+    }
+
+    #[inline(always)]
+    fn store(self, bytes: Self::Bytes, to: &mut [u8; 64]) {
+        const { assert!(size_of::<Self::Bytes>() == 64) };
+        // SAFETY: the array has as many bytes as the value. They may be written at any address.
+        unsafe { from_mut(to).cast::<Self::Bytes>().write_unaligned(bytes) }
     }
 
     /// The same byte at all places.
     fn splat(self, byte: u8) -> Self::Bytes;
     fn and(self, one: Self::Bytes, other: Self::Bytes) -> Self::Bytes;
-    fn or(self, one: Self::Bytes, other: Self::Bytes) -> Self::Bytes;
-    fn xor(self, one: Self::Bytes, other: Self::Bytes) -> Self::Bytes;
 
     /// The places of bytes other than zero.
     fn non_zero(self, bytes: Self::Bytes) -> u64;
@@ -55,8 +59,8 @@ pub trait Vectors: Copy {
 
     /// The places where a byte occurs.
     #[inline(always)]
-    fn equal(self, bytes: Self::Bytes, byte: u8) -> u64 {
-        !self.non_zero(self.xor(bytes, self.splat(byte)))
+    fn equal(self, bytes: &[u8; 64], byte: u8) -> u64 {
+        !self.non_zero(self.load(&bytes.map(|own| own ^ byte)))
     }
 
     /// Move the bytes of some places together; the bytes after them are undefined.
@@ -196,18 +200,11 @@ impl Portable {
     }
 }
 
+// SAFETY: any bytes are valid.
+unsafe impl Plain for [u8; 64] {}
+
 impl Vectors for Portable {
     type Bytes = [u8; 64];
-
-    #[inline(always)]
-    fn load(self, from: &[u8; 64]) -> [u8; 64] {
-        *from
-    }
-
-    #[inline(always)]
-    fn store(self, bytes: [u8; 64], to: &mut [u8; 64]) {
-        *to = bytes;
-    }
 
     #[inline(always)]
     fn splat(self, byte: u8) -> [u8; 64] {
@@ -217,16 +214,6 @@ impl Vectors for Portable {
     #[inline(always)]
     fn and(self, one: [u8; 64], other: [u8; 64]) -> [u8; 64] {
         std::array::from_fn(|place| one[place] & other[place])
-    }
-
-    #[inline(always)]
-    fn or(self, one: [u8; 64], other: [u8; 64]) -> [u8; 64] {
-        std::array::from_fn(|place| one[place] | other[place])
-    }
-
-    #[inline(always)]
-    fn xor(self, one: [u8; 64], other: [u8; 64]) -> [u8; 64] {
-        std::array::from_fn(|place| one[place] ^ other[place])
     }
 
     #[inline(always)]
@@ -287,10 +274,7 @@ mod tests {
             vectors.positions(1 << 30, self.places, &mut positions);
             let bytes = vec![
                 stored(vectors, vectors.splat(byte)),
-                stored(vectors, vectors.load_part(&self.one[..count])),
                 stored(vectors, vectors.and(one, other)),
-                stored(vectors, vectors.or(one, other)),
-                stored(vectors, vectors.xor(one, other)),
                 stored(vectors, vectors.choose(self.places, one, other)),
                 self.look_up::<16>(vectors),
                 self.look_up::<32>(vectors),
@@ -302,7 +286,7 @@ mod tests {
             let others = words.map(|word| if word % 3 == 0 { !word } else { byte.into() });
             let mut places = vec![
                 vectors.non_zero(one),
-                vectors.equal(one, byte),
+                vectors.equal(&self.one, byte),
                 vectors.spread(self.places, self.places.rotate_left(7)),
                 vectors.spread(!0, self.places),
                 vectors.spread(0x0123_4567_89AB_CDEF, self.places),
@@ -340,7 +324,7 @@ mod tests {
         let (mut gathered, mut positions) = ([0; 64], [0; 64]);
         assert_eq!(Portable.spread(0b1_0011, places), 0b1_0010 | 1 << 63);
         assert_eq!(Portable.spread(!0, places), places);
-        assert_eq!(Portable.equal(bytes, 7), 1 << 7);
+        assert_eq!(Portable.equal(&block, 7), 1 << 7);
         let mut bits = [3, 8];
         Portable.join(&mut bits, &[12, 1], &[4, 4]);
         Portable.take_away(&mut bits, &[2, 0]);

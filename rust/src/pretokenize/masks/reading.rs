@@ -96,20 +96,21 @@ impl Reader<'_> {
         count: usize,
         this: &mut Characters<N>,
     ) -> u64 {
-        let loaded = match word.first_chunk() {
-            Some(bytes) => vectors.load(bytes),
-            None => vectors.load_part(word),
-        };
+        let mut padded = [0; 64];
+        let bytes = word.first_chunk().unwrap_or_else(|| {
+            padded[..word.len()].copy_from_slice(word);
+            &padded
+        });
         let Some(atoms) = this.atoms[1 + count..].first_chunk_mut() else { return 0 };
+        let loaded = vectors.load(bytes);
         vectors.store(vectors.look_up(&self.alphabet.ascii, loaded), atoms);
         let wide = vectors.non_zero(vectors.and(loaded, vectors.splat(0x80)));
-        let inside = vectors.equal(vectors.and(loaded, vectors.splat(0xC0)), 0x80);
+        let inside = wide & !vectors.non_zero(vectors.and(loaded, vectors.splat(0x40)));
         let leads = !inside & !0 >> (64 - word.len());
         if wide != 0 {
             this.wide = true;
-            let (mut all, mut bytes) = (*atoms, [0; 64]);
-            vectors.store(loaded, &mut bytes);
-            self.wide_atoms(vectors, base, &bytes, wide & leads, &mut all);
+            let mut all = *atoms;
+            self.wide_atoms(vectors, base, bytes, wide & leads, &mut all);
             vectors.gather(&all, leads, atoms);
         }
         leads
@@ -142,7 +143,7 @@ impl Reader<'_> {
         let mut of_four = 0;
         while mixed != 0 {
             let lead = bytes[mixed.trailing_zeros() as usize];
-            let same = vectors.equal(vectors.load(bytes), lead) & mixed;
+            let same = vectors.equal(bytes, lead) & mixed;
             mixed &= !same;
             if lead >= 0xF0 {
                 of_four |= same;
@@ -156,7 +157,7 @@ impl Reader<'_> {
             let mut still_mixed = look_up_at(vectors, &alphabet.leads_of_three[lead], second, same, atoms);
             while still_mixed != 0 {
                 let next = second[still_mixed.trailing_zeros() as usize];
-                let same = vectors.equal(vectors.load(second), next) & still_mixed;
+                let same = vectors.equal(second, next) & still_mixed;
                 still_mixed &= !same;
                 let page = alphabet.page(lead << 12 | usize::from(next & 0x3F) << 6);
                 look_up_at(vectors, page, third, same, atoms);

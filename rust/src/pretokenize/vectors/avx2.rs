@@ -1,9 +1,10 @@
 //! AVX2: two registers of 32 bytes, which are looked up in tables of sixteen.
 
 use std::arch::x86_64::*;
-use std::ptr::{from_mut, from_ref};
+use std::ptr::from_ref;
 
 use super::{Job, Vectors};
+use crate::memory::cells::Plain;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(());
@@ -61,23 +62,11 @@ impl Avx2 {
     }
 }
 
+// SAFETY: any bytes are two valid vectors.
+unsafe impl Plain for [__m256i; 2] {}
+
 impl Vectors for Avx2 {
     type Bytes = [__m256i; 2];
-
-    #[inline(always)]
-    fn load(self, from: &[u8; 64]) -> [__m256i; 2] {
-        let [low, high] = [&from.as_chunks::<32>().0[0], &from.as_chunks::<32>().0[1]];
-        // SAFETY: this value proves that there are the instructions; 32 bytes are loaded each, which are the arrays.
-        unsafe { [_mm256_loadu_si256(from_ref(low).cast()), _mm256_loadu_si256(from_ref(high).cast())] }
-    }
-
-    #[inline(always)]
-    fn store(self, bytes: [__m256i; 2], to: &mut [u8; 64]) {
-        for (to, bytes) in to.as_chunks_mut::<32>().0.iter_mut().zip(bytes) {
-            // SAFETY: this value proves that there are the instructions; 32 bytes are stored, which is the array.
-            unsafe { _mm256_storeu_si256(from_mut(to).cast(), bytes) }
-        }
-    }
 
     #[inline(always)]
     fn splat(self, byte: u8) -> [__m256i; 2] {
@@ -89,18 +78,6 @@ impl Vectors for Avx2 {
     fn and(self, one: [__m256i; 2], other: [__m256i; 2]) -> [__m256i; 2] {
         // SAFETY: this value proves that there are the instructions.
         unsafe { [_mm256_and_si256(one[0], other[0]), _mm256_and_si256(one[1], other[1])] }
-    }
-
-    #[inline(always)]
-    fn or(self, one: [__m256i; 2], other: [__m256i; 2]) -> [__m256i; 2] {
-        // SAFETY: this value proves that there are the instructions.
-        unsafe { [_mm256_or_si256(one[0], other[0]), _mm256_or_si256(one[1], other[1])] }
-    }
-
-    #[inline(always)]
-    fn xor(self, one: [__m256i; 2], other: [__m256i; 2]) -> [__m256i; 2] {
-        // SAFETY: this value proves that there are the instructions.
-        unsafe { [_mm256_xor_si256(one[0], other[0]), _mm256_xor_si256(one[1], other[1])] }
     }
 
     #[inline(always)]

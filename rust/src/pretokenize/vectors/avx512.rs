@@ -5,6 +5,7 @@ use std::ptr::{from_mut, from_ref};
 
 use super::avx2::Avx2;
 use super::{Job, Portable, Vectors};
+use crate::memory::cells::Plain;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Avx512(());
@@ -45,28 +46,11 @@ const fn mask(words: usize) -> u8 {
     (0xFF_u16 >> (8 - words)) as u8
 }
 
+// SAFETY: any bytes are a valid vector.
+unsafe impl Plain for __m512i {}
+
 impl Vectors for Avx512 {
     type Bytes = __m512i;
-
-    #[inline(always)]
-    fn load_part(self, from: &[u8]) -> __m512i {
-        let from = &from[..from.len().min(64)];
-        let places = u64::MAX.checked_shr(64 - from.len() as u32).unwrap_or(0);
-        // SAFETY: this value proves that there are the instructions; as many bytes are loaded as there are, at most 64.
-        unsafe { _mm512_maskz_loadu_epi8(places, from.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn load(self, from: &[u8; 64]) -> __m512i {
-        // SAFETY: this value proves that there are the instructions; 64 bytes are loaded, which is the array.
-        unsafe { _mm512_loadu_si512(from_ref(from).cast()) }
-    }
-
-    #[inline(always)]
-    fn store(self, bytes: __m512i, to: &mut [u8; 64]) {
-        // SAFETY: this value proves that there are the instructions; 64 bytes are stored, which is the array.
-        unsafe { _mm512_storeu_si512(from_mut(to).cast(), bytes) }
-    }
 
     #[inline(always)]
     fn splat(self, byte: u8) -> __m512i {
@@ -78,18 +62,6 @@ impl Vectors for Avx512 {
     fn and(self, one: __m512i, other: __m512i) -> __m512i {
         // SAFETY: this value proves that there are the instructions.
         unsafe { _mm512_and_si512(one, other) }
-    }
-
-    #[inline(always)]
-    fn or(self, one: __m512i, other: __m512i) -> __m512i {
-        // SAFETY: this value proves that there are the instructions.
-        unsafe { _mm512_or_si512(one, other) }
-    }
-
-    #[inline(always)]
-    fn xor(self, one: __m512i, other: __m512i) -> __m512i {
-        // SAFETY: this value proves that there are the instructions.
-        unsafe { _mm512_xor_si512(one, other) }
     }
 
     #[inline(always)]

@@ -3,6 +3,7 @@
 use std::arch::aarch64::*;
 
 use super::{Job, Vectors};
+use crate::memory::cells::Plain;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Neon;
@@ -18,22 +19,11 @@ type Quarters = [uint8x16_t; 4];
 
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
+// SAFETY: any bytes are four valid vectors.
+unsafe impl Plain for Quarters {}
+
 impl Vectors for Neon {
     type Bytes = Quarters;
-
-    #[inline(always)]
-    fn load(self, from: &[u8; 64]) -> Quarters {
-        // SAFETY: every aarch64 machine has NEON; 16 of the array's 64 bytes are loaded each time.
-        std::array::from_fn(|quarter| unsafe { vld1q_u8(from.as_ptr().add(16 * quarter)) })
-    }
-
-    #[inline(always)]
-    fn store(self, bytes: Quarters, to: &mut [u8; 64]) {
-        for (quarter, bytes) in bytes.into_iter().enumerate() {
-            // SAFETY: every aarch64 machine has NEON; 16 of the array's 64 bytes are stored each time.
-            unsafe { vst1q_u8(to.as_mut_ptr().add(16 * quarter), bytes) }
-        }
-    }
 
     #[inline(always)]
     fn splat(self, byte: u8) -> Quarters {
@@ -45,18 +35,6 @@ impl Vectors for Neon {
     fn and(self, one: Quarters, other: Quarters) -> Quarters {
         // SAFETY: every aarch64 machine has NEON.
         std::array::from_fn(|quarter| unsafe { vandq_u8(one[quarter], other[quarter]) })
-    }
-
-    #[inline(always)]
-    fn or(self, one: Quarters, other: Quarters) -> Quarters {
-        // SAFETY: every aarch64 machine has NEON.
-        std::array::from_fn(|quarter| unsafe { vorrq_u8(one[quarter], other[quarter]) })
-    }
-
-    #[inline(always)]
-    fn xor(self, one: Quarters, other: Quarters) -> Quarters {
-        // SAFETY: every aarch64 machine has NEON.
-        std::array::from_fn(|quarter| unsafe { veorq_u8(one[quarter], other[quarter]) })
     }
 
     #[inline(always)]
