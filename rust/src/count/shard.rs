@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::key::table::{HashTable, TableSlot};
 use crate::key::{HashSeed, Key};
 use crate::memory;
-use crate::memory::cells::{Content, Plain};
+use crate::memory::cells::Plain;
 
 /// A pretoken and its count. The second half of a long pretoken's key is its length, and in a table its place in the arena.
 #[derive(Clone, Copy, Default)]
@@ -181,14 +181,9 @@ impl Shard {
             self.spill()?;
         }
         if self.table.growth().is_some() {
-            self.table.grow(self.content())?;
+            self.table.grow()?;
         }
         memory::reserve(&mut self.arena, bytes.max(more))
-    }
-
-    /// The kind of memory for tables. What shares large pages is given back together, too late where memory is limited.
-    fn content(&self) -> Content {
-        if self.budget > 0 { Content::Zeros } else { Content::LateZeros }
     }
 
     /// Write all counts in memory to a run and clear the tables.

@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::key::Key;
 use crate::key::block::{Block, KeyTable};
 use crate::key::instructions::KeyHasher;
-use crate::memory::cells::{Cells, Content, Plain};
+use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::{prefetch, prefetch_at};
 
 /// The longest pretoken that is cached.
@@ -191,7 +191,7 @@ unsafe impl Sync for Arena {}
 
 impl Arena {
     fn of(bound: Bound) -> Result<Arc<Self>> {
-        let words = Cells::new(bound.words, Content::LateZeros)?;
+        let words = Cells::new(bound.words)?;
         Ok(Arc::new(Self { words, used: CachePadded(AtomicUsize::new(0)) }))
     }
 
@@ -226,7 +226,7 @@ impl Table {
     fn new(entries: usize, bound: Bound, arena: Arc<Arena>) -> Result<Self> {
         Ok(Self {
             hasher: KeyHasher::of_process(),
-            entries: Cells::new(entries, Content::Zeros)?,
+            entries: Cells::new(entries)?,
             arena,
             bound,
             used: CachePadded(AtomicUsize::new(0)),

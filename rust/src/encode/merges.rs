@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::key::{HashSeed, search};
-use crate::memory::cells::{Cells, Content, Plain};
+use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
 use crate::tokens::TokenBytes;
 
@@ -125,11 +125,7 @@ impl Merges {
         if rows.len() >= 1 << RANK_BITS {
             return Err(Error::Value(format!("{} merges are more than the engine supports", rows.len())));
         }
-        let mut merges = Self {
-            base,
-            of_bytes: Cells::new(1 << 16, Content::LateZeros)?,
-            pairs: MergeTable::new(rows, ranks)?,
-        };
+        let mut merges = Self { base, of_bytes: Cells::new(1 << 16)?, pairs: MergeTable::new(rows, ranks)? };
         merges.of_bytes.fill(BytePair::NONE);
         for ((place, &row), &rank) in rows.iter().enumerate().zip(ranks) {
             check_spelling(place, row, tokens)?;
@@ -209,8 +205,8 @@ impl MergeTable {
         let mut table = Self {
             seed: HashSeed::of_process(),
             shift: u64::BITS - bits,
-            filter: Cells::new(1 << (bits + FILTER_BITS - u64::BITS.trailing_zeros()), Content::LateZeros)?,
-            slots: Cells::new(1 << bits, Content::LateZeros)?,
+            filter: Cells::new(1 << (bits + FILTER_BITS - u64::BITS.trailing_zeros()))?,
+            slots: Cells::new(1 << bits)?,
         };
         table.slots.fill(EMPTY);
         while !table.fill(rows, ranks)? {

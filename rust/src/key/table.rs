@@ -6,7 +6,7 @@
 
 use super::{HashSeed, search};
 use crate::error::Result;
-use crate::memory::cells::{Cells, Content, Plain};
+use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
 
 /// An entry of a table. One that consists of zeros is free, and the default.
@@ -39,7 +39,7 @@ impl<S: TableSlot> HashTable<S> {
     /// A table that holds so many entries before it grows.
     pub fn with_capacity(entries: usize) -> Result<Self> {
         let slots = (entries * MAX_LOAD.1 / MAX_LOAD.0 + 1).next_power_of_two().max(MIN_SLOTS);
-        Ok(Self { slots: Cells::new(slots, Content::LateZeros)?, ..Self::default() })
+        Ok(Self { slots: Cells::new(slots)?, ..Self::default() })
     }
 
     /// The number of entries.
@@ -62,9 +62,9 @@ impl<S: TableSlot> HashTable<S> {
         (self.len * MAX_LOAD.1 >= self.slots.len() * MAX_LOAD.0).then(|| self.memory())
     }
 
-    /// Double the size, in memory of this kind.
-    pub fn grow(&mut self, content: Content) -> Result<()> {
-        self.resize((self.slots.len() * 2).max(MIN_SLOTS), content)
+    /// Double the size.
+    pub fn grow(&mut self) -> Result<()> {
+        self.resize((self.slots.len() * 2).max(MIN_SLOTS))
     }
 
     /// All entries.
@@ -118,7 +118,7 @@ impl<S: TableSlot> HashTable<S> {
     fn reseed_and_search(&mut self, slot: &S, is_same: &impl Fn(&S) -> bool) -> Result<usize> {
         loop {
             self.seed = HashSeed::random();
-            self.resize(self.slots.len(), Content::Zeros)?;
+            self.resize(self.slots.len())?;
             if let Some(place) = search(&self.slots, self.home(slot), S::is_free, is_same) {
                 return Ok(place);
             }
@@ -126,8 +126,8 @@ impl<S: TableSlot> HashTable<S> {
     }
 
     /// Move all entries to a table of `slots` slots, a power of two.
-    fn resize(&mut self, slots: usize, content: Content) -> Result<()> {
-        let old = std::mem::replace(&mut self.slots, Cells::new(slots, content)?);
+    fn resize(&mut self, slots: usize) -> Result<()> {
+        let old = std::mem::replace(&mut self.slots, Cells::new(slots)?);
         while !old.iter().filter(|slot| !slot.is_free()).all(|slot| {
             let place = search(&self.slots, self.home(slot), S::is_free, |_| false);
             place.map(|place| self.slots[place] = *slot).is_some()
@@ -165,7 +165,7 @@ mod tests {
             let mut table = Self { seed, ..Self::default() };
             for &number in numbers {
                 if table.growth().is_some() {
-                    table.grow(Content::LateZeros).unwrap();
+                    table.grow().unwrap();
                 }
                 assert!(table.insert(Number(number), |slot| slot.0 == number).unwrap().1);
             }
@@ -213,7 +213,7 @@ mod tests {
             (1..).filter(|&number| seed.hash_number(number) >> 53 == 5).take(LONGEST_SEARCH + 100).collect();
         let mut table = HashTable::with(HashSeed::random(), &numbers);
         table.seed = seed;
-        table.grow(Content::Zeros).unwrap();
+        table.grow().unwrap();
         assert_ne!(table.seed, seed);
         assert_eq!(table.iter().count(), numbers.len());
     }

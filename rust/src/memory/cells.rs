@@ -9,14 +9,14 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 #[cfg(target_os = "linux")]
-use super::pages::{self, LARGE, Pages};
+use super::pages::{self, Pages};
 use super::{ensure, filled, missing};
 use crate::error::Result;
 
 /// The alignment of slices in bytes.
 const ALIGNMENT: usize = 64;
 
-/// Late zeros of at least this many bytes are in large pages, if only as a part of one.
+/// Slices of at least this many bytes are in large pages, if only as a part of one.
 #[cfg(target_os = "linux")]
 const MEDIUM: usize = 1 << 15;
 
@@ -52,30 +52,19 @@ unsafe impl<T: Send> Send for Cells<T> {}
 // SAFETY: a shared borrow gives nothing but shared borrows of the values.
 unsafe impl<T: Sync> Sync for Cells<T> {}
 
-/// The initial content of cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// Zeros: for values that are read before they are written, in random order. The system clears all pages at once;
-    /// otherwise each page would cost two faults, the second with an interrupt of the other processors.
-    Zeros,
-    /// Zeros, each page of which is cleared when it is first used: for values of which many are perhaps never used.
-    LateZeros,
-}
-
 /// The source of the memory.
 #[allow(dead_code)] // kept to be dropped
 enum Storage {
     Allocated(Vec<u64>),
     #[cfg(target_os = "linux")]
-    Mapped(Pages),
-    #[cfg(target_os = "linux")]
-    Part(Arc<Pages>),
+    Mapped(Arc<Pages>),
 }
 
 impl<T: Plain> Cells<T> {
-    pub fn new(length: usize, content: Content) -> Result<Self> {
+    /// Zeros; each page of them is cleared when it is first used.
+    pub fn new(length: usize) -> Result<Self> {
         let bytes = length.checked_mul(size_of::<T>()).ok_or_else(|| missing(usize::MAX))?;
-        let (start, storage) = Storage::new(bytes, content)?;
+        let (start, storage) = Storage::new(bytes)?;
         Ok(Self { start: start.cast(), length, capacity: length, _storage: Some(storage) })
     }
 }
@@ -86,7 +75,7 @@ const FEW: usize = 64;
 impl<T: Plain + Copy> Cells<T> {
     /// No values yet, and room for so many. Room that is never used takes addresses, but no memory.
     pub fn with_capacity(values: usize) -> Result<Self> {
-        Ok(Self { length: 0, ..Self::new(values, Content::LateZeros)? })
+        Ok(Self { length: 0, ..Self::new(values)? })
     }
 
     /// Makes room for `more` values.
@@ -99,7 +88,7 @@ impl<T: Plain + Copy> Cells<T> {
     #[inline(never)]
     fn grow(&mut self, more: usize) -> Result<()> {
         let capacity = self.length.saturating_add(more).max(2 * self.capacity).max(FEW);
-        let mut larger = Self::new(capacity, Content::LateZeros)?;
+        let mut larger = Self::new(capacity)?;
         larger.length = self.length;
         larger.copy_from_slice(self);
         *self = larger;
@@ -134,23 +123,14 @@ impl<T: Plain + Copy> Cells<T> {
 
 impl Storage {
     /// The memory and its start, a multiple of `ALIGNMENT`.
-    fn new(bytes: usize, content: Content) -> Result<(NonNull<u64>, Self)> {
+    fn new(bytes: usize) -> Result<(NonNull<u64>, Self)> {
         ensure(bytes)?;
         #[cfg(target_os = "linux")]
-        if bytes >= LARGE
-            && let Some(pages) = Pages::fresh(bytes, content == Content::Zeros)
+        if bytes >= MEDIUM
+            && let Some((start, pages)) = pages::zeros(bytes.next_multiple_of(ALIGNMENT))
         {
-            return Ok((pages.start(), Self::Mapped(pages)));
+            return Ok((start, Self::Mapped(pages)));
         }
-        #[cfg(target_os = "linux")]
-        if (MEDIUM..LARGE).contains(&bytes)
-            && content == Content::LateZeros
-            && let Some((start, pages)) = pages::part(bytes.next_multiple_of(ALIGNMENT))
-        {
-            return Ok((start, Self::Part(pages)));
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = content;
         let mut words = filled(0_u64, bytes.saturating_add(ALIGNMENT).div_ceil(8))?;
         let skipped = words.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT / 8);
         // SAFETY: there are more words than those that are skipped.
@@ -193,7 +173,7 @@ mod tests {
     #[test]
     fn cells_whose_bytes_cannot_be_counted_are_refused() {
         for length in [usize::MAX, usize::MAX / 8 + 1, usize::MAX / 8, isize::MAX as usize / 8] {
-            assert!(Cells::<u64>::new(length, Content::LateZeros).is_err(), "{length}");
+            assert!(Cells::<u64>::new(length).is_err(), "{length}");
         }
     }
 

@@ -91,7 +91,7 @@ pub fn expect<T>(values: &mut Vec<T>, more: usize) {
     let reserved = reserve(values, more);
     #[cfg(target_os = "linux")]
     if reserved.is_ok() && more * size_of::<T>() >= pages::LARGE {
-        pages::ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>(), pages::LARGE);
+        pages::ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>());
     }
     #[cfg(not(target_os = "linux"))]
     let _ = reserved;

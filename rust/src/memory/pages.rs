@@ -57,15 +57,19 @@ unsafe impl Send for Pages {}
 // SAFETY: the same.
 unsafe impl Sync for Pages {}
 
-/// Cut memory of this many bytes, a multiple of 64, from a mapping that several arrays share: it holds zeros, begins at
-/// a multiple of 64, and is nobody else's. `None` if there is no mapping, or another thread is just here (perhaps it
-/// was when the process was forked).
-pub fn part(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
+/// Memory of this many bytes, a multiple of 64: it holds zeros, begins at a multiple of 64, and is nobody else's. Less than a
+/// large page is cut from a mapping that several arrays share. `None` if there is no mapping, or another thread is just
+/// here (perhaps it was when the process was forked).
+pub fn zeros(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
+    if bytes >= LARGE {
+        let pages = Pages::fresh(bytes)?;
+        return Some((pages.start, Arc::new(pages)));
+    }
     let mut sharing = SHARING.try_lock().ok()?;
     let (pages, taken) = match sharing.0.upgrade().filter(|pages| sharing.1 + bytes <= pages.bytes) {
         Some(pages) => (pages, sharing.1),
         None if !SPEED.is_promising() => return None,
-        None => (Arc::new(Pages::fresh(SHARED.max(bytes), false)?), 0),
+        None => (Arc::new(Pages::fresh(SHARED)?), 0),
     };
     *sharing = (Arc::downgrade(&pages), taken + bytes);
     // SAFETY: the mapping has `bytes` more bytes after those that were taken.
@@ -73,9 +77,8 @@ pub fn part(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
 }
 
 impl Pages {
-    /// Map new pages, if the system can provide them. With `zeros`, all of them are cleared at once; otherwise each when
-    /// it is first used.
-    pub fn fresh(bytes: usize, zeros: bool) -> Option<Self> {
+    /// Map new pages, if the system can provide them. Each is cleared when it is first used.
+    fn fresh(bytes: usize) -> Option<Self> {
         // The last page is a large one if half of it is used.
         let bytes = if bytes % LARGE < LARGE / 2 { bytes } else { bytes.checked_next_multiple_of(LARGE)? };
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -87,14 +90,8 @@ impl Pages {
         let start = all.wrapping_byte_add(all.align_offset(LARGE).min(LARGE));
         let (all, start) = (NonNull::new(all)?, NonNull::new(start.cast())?);
         let pages = Self { start, bytes, all };
-        let cleared = if zeros { bytes } else { LARGE.min(bytes) };
-        ask_for_large_pages(start.as_ptr().cast(), bytes, cleared);
+        ask_for_large_pages(start.as_ptr().cast(), bytes);
         Some(pages)
-    }
-
-    /// The address of the first page.
-    pub fn start(&self) -> NonNull<u64> {
-        self.start
     }
 }
 
@@ -105,26 +102,22 @@ impl Drop for Pages {
     }
 }
 
-/// Advise the system to use large pages for this memory, and to clear the first `cleared` bytes now. If a large page is
-/// slow to appear, the rest uses small pages: in a virtual machine, the host may have reclaimed free memory, and large
-/// pages are then the most expensive to find.
-pub fn ask_for_large_pages(start: *const u8, bytes: usize, cleared: usize) {
+/// Advise the system to use large pages for this memory, and to clear the first one now. If it is slow to appear, the
+/// rest uses small pages: in a virtual machine, the host may have reclaimed free memory, and large pages are then the most
+/// expensive to find.
+pub fn ask_for_large_pages(start: *const u8, bytes: usize) {
     let first = start.align_offset(LARGE).min(bytes);
+    let second = bytes.min(first + LARGE);
     let advise = |from: usize, to: usize, advice| {
         let start = start.wrapping_add(from).cast_mut().cast();
         // SAFETY: the advice concerns memory that the caller owns, and does not change its content.
         unsafe { libc::madvise(start, to - from, advice) };
     };
     advise(first, bytes, libc::MADV_HUGEPAGE);
-    let end = bytes.min(first + cleared);
-    for from in (first..end).step_by(LARGE) {
-        let (began, to) = (Instant::now(), end.min(from + LARGE));
-        advise(from, to, libc::MADV_POPULATE_WRITE);
-        if SPEED.was_slow(began.elapsed()) {
-            advise(to, bytes, libc::MADV_NOHUGEPAGE);
-            advise(to, end, libc::MADV_POPULATE_WRITE);
-            break;
-        }
+    let began = Instant::now();
+    advise(first, second, libc::MADV_POPULATE_WRITE);
+    if SPEED.was_slow(began.elapsed()) {
+        advise(second, bytes, libc::MADV_NOHUGEPAGE);
     }
 }
 
@@ -137,7 +130,7 @@ mod tests {
         let mut parts = Vec::new();
         for nth in 0..100 {
             // There is none while another test cuts one.
-            let Some((start, pages)) = part(1 << 17) else { continue };
+            let Some((start, pages)) = zeros(1 << 17) else { continue };
             assert_eq!(start.align_offset(64), 0);
             // SAFETY: these words belong to the part, which nothing else uses.
             let words = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), (1 << 17) / 8) };
@@ -159,12 +152,10 @@ mod tests {
 
     #[test]
     fn pages_begin_at_a_multiple_of_their_size_and_hold_zeros() {
-        for zeros in [true, false] {
-            let pages = Pages::fresh(2 * LARGE + 4096, zeros).unwrap();
-            assert_eq!(pages.start().align_offset(LARGE), 0);
-            // SAFETY: these words belong to the pages, and nothing writes to them.
-            let words = unsafe { std::slice::from_raw_parts(pages.start().as_ptr(), (2 * LARGE + 4096) / 8) };
-            assert!(words.iter().all(|&word| word == 0));
-        }
+        let (start, _pages) = zeros(2 * LARGE + 4096).unwrap();
+        assert_eq!(start.align_offset(LARGE), 0);
+        // SAFETY: these words belong to the pages, and nothing writes to them.
+        let words = unsafe { std::slice::from_raw_parts(start.as_ptr(), (2 * LARGE + 4096) / 8) };
+        assert!(words.iter().all(|&word| word == 0));
     }
 }

@@ -4,7 +4,7 @@ use super::tokens::Code;
 use crate::error::{Error, Result};
 use crate::key::HashSeed;
 use crate::key::table::{HashTable, TableSlot};
-use crate::memory::cells::{Content, Plain};
+use crate::memory::cells::Plain;
 
 /// A followed pair: its key (no pair has key 0), its count, and the number of its list.
 #[derive(Clone, Copy, Default)]
@@ -60,7 +60,7 @@ impl PairTable {
     #[inline(always)]
     pub fn add(&mut self, pair: Followed) -> Result<(&mut Followed, bool)> {
         if self.growth().is_some() {
-            self.grow(Content::LateZeros)?;
+            self.grow()?;
         }
         self.insert(pair, |known| known.key == pair.key)
     }

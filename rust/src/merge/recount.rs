@@ -23,7 +23,7 @@ use super::tuning::{FEW_PAIRS_PER_MERGE, FREQUENT, Tuning};
 use crate::error::Result;
 use crate::key::HashSeed;
 use crate::memory;
-use crate::memory::cells::{Cells, Content, Plain};
+use crate::memory::cells::{Cells, Plain};
 use crate::watch::Pulse;
 use crate::workers;
 
@@ -134,7 +134,7 @@ fn directly<S: SlotWidth>(
     let threads = plan.tuning.threads;
     let sections = slots.sections(threads);
     let mut counted = workers::each(threads, sections.clone(), pulse, |section, pulse| {
-        let mut counters = Cells::<Counter>::new(codes * codes, Content::LateZeros)?;
+        let mut counters = Cells::<Counter>::new(codes * codes)?;
         slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
             let counter = &mut counters[place_of(pair.key)];
             counter.occurrences += 1;
@@ -284,7 +284,7 @@ fn sorted<S: SlotWidth>(
     for end in &mut ends {
         total += std::mem::replace(end, total);
     }
-    let mut ordered = Cells::<Occurrence>::new(found.len(), Content::LateZeros)?;
+    let mut ordered = Cells::<Occurrence>::new(found.len())?;
     for pair in found.iter() {
         let end = &mut ends[range(pair)];
         ordered[*end as usize] = *pair;

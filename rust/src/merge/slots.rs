@@ -25,7 +25,7 @@ use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
 use super::{Share, Words};
 use crate::error::Result;
 use crate::memory;
-use crate::memory::cells::{Cells, Content, Plain};
+use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
 use crate::token_numbers::Keyed;
 use crate::watch::Pulse;
@@ -182,7 +182,7 @@ impl<S: SlotWidth> Slots<S> {
             start = end;
         }
         let len = start as usize;
-        let memory = Cells::new(len, Content::LateZeros)?;
+        let memory = Cells::new(len)?;
         let of_block = memory::filled(0, len.div_ceil(1 << BLOCK))?;
         let mut filled = Self { memory, len, width: PhantomData, groups, of_block };
         filled.index();
