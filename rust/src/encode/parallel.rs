@@ -116,7 +116,7 @@ impl Encoder {
         pulse: &mut Pulse,
     ) -> Result<()> {
         let (mut job, mut bytes) = (Job::new(), 0);
-        let mut add = |part: TextPart<'t>| {
+        let mut add = |part: TextPart<'t>, pulse: &mut Pulse| {
             bytes += part.1.range.len();
             memory::push(&mut job, part)?;
             if bytes < size {
@@ -133,8 +133,10 @@ impl Encoder {
         let mut bad = None;
         for number in 0..texts.number() {
             let added = match texts.text(number) {
-                Ok(text) if text.len() > 2 * size => self.cut_text((number, text), size, &mut add),
-                Ok(text) => add((number, Stretch::whole(text))),
+                Ok(text) if text.len() > 2 * size => {
+                    texts.aside(|| self.cut_text((number, text), size, pulse, &mut add))
+                }
+                Ok(text) => add((number, Stretch::whole(text)), pulse),
                 Err(error) => {
                     bad = Some(error);
                     break;

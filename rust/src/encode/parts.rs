@@ -4,9 +4,13 @@ use super::stages::Stretch;
 use super::{Choice, Encoder, character_start};
 use crate::error::Result;
 use crate::normalize::Beginning;
+use crate::watch::Pulse;
 
 /// How far from the end of an open text a place to cut it is looked for first, in bytes; then four times as far, and so on.
 const FIRST_LOOK: usize = 64;
+
+/// The most bytes that are looked through at a time for a place to cut a text.
+const MOST_SEEN: usize = 1 << 16;
 
 /// Texts that the calling thread gets one after the other; meanwhile other threads encode those it has got.
 pub trait TextSource<'t> {
@@ -59,28 +63,32 @@ impl Encoder {
         &self,
         (number, text): (usize, &'t str),
         job: usize,
-        add: &mut impl FnMut(TextPart<'t>) -> Result<()>,
+        pulse: &mut Pulse,
+        add: &mut impl FnMut(TextPart<'t>, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
         let (mut start, mut at) = (0, Beginning::Text);
         while start < text.len() {
             let from = (start + job..text.len()).find(|&place| text.is_char_boundary(place));
-            let end = from.and_then(|from| self.safe_cut(text, from)).unwrap_or(text.len());
-            add((number, Stretch { text, range: start..end, at }))?;
+            let end = self.safe_cut(text, from.unwrap_or(text.len()), pulse)?;
+            add((number, Stretch { text, range: start..end, at }), pulse)?;
             (start, at) = (end, Beginning::Within);
         }
         Ok(())
     }
 
-    /// The first place from one on where a text may be cut, if there is one before its end.
-    fn safe_cut(&self, text: &str, mut from: usize) -> Option<usize> {
+    /// The first place from one on where a text may be cut, or its end.
+    fn safe_cut(&self, text: &str, mut from: usize, pulse: &mut Pulse) -> Result<usize> {
         while from < text.len() {
-            let cut = self.model.pattern.safe_cut(text, from).filter(|&cut| cut < text.len())?;
-            if self.may_cut(text, cut, None) {
-                return Some(cut);
+            // Whether it may be cut at a place depends on the characters on both sides alone.
+            let seen = &text[..text.ceil_char_boundary(from + MOST_SEEN)];
+            let cut = self.model.pattern.safe_cut(seen, from).unwrap_or(seen.len());
+            pulse.beat(cut - from)?;
+            if cut < seen.len() && self.may_cut(text, cut, None) {
+                return Ok(cut);
             }
-            from = cut + text[cut..].chars().next().map_or(1, char::len_utf8);
+            from = seen.ceil_char_boundary(cut + 1);
         }
-        None
+        Ok(text.len())
     }
 
     fn may_cut(&self, text: &str, cut: usize, open: Option<Choice>) -> bool {
