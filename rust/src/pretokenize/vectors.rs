@@ -47,6 +47,7 @@ pub trait Vectors: Copy {
     /// The same byte at all places.
     fn splat(self, byte: u8) -> Self::Bytes;
     fn and(self, one: Self::Bytes, other: Self::Bytes) -> Self::Bytes;
+    fn or(self, one: Self::Bytes, other: Self::Bytes) -> Self::Bytes;
 
     /// The places of bytes other than zero.
     fn non_zero(self, bytes: Self::Bytes) -> u64;
@@ -217,6 +218,11 @@ impl Vectors for Portable {
     }
 
     #[inline(always)]
+    fn or(self, one: [u8; 64], other: [u8; 64]) -> [u8; 64] {
+        std::array::from_fn(|place| one[place] | other[place])
+    }
+
+    #[inline(always)]
     fn non_zero(self, bytes: [u8; 64]) -> u64 {
         const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
         bytes.as_chunks().0.iter().rev().fold(0, |places, eight| {
@@ -275,6 +281,7 @@ mod tests {
             let bytes = vec![
                 stored(vectors, vectors.splat(byte)),
                 stored(vectors, vectors.and(one, other)),
+                stored(vectors, vectors.or(one, other)),
                 stored(vectors, vectors.choose(self.places, one, other)),
                 self.look_up::<16>(vectors),
                 self.look_up::<32>(vectors),

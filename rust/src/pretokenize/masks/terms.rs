@@ -81,15 +81,19 @@ impl Eight {
         let before = atoms.as_chunks().0.iter();
         let at = atoms.get(1..).unwrap_or(&[]).as_chunks().0.iter();
         let places = before.zip(at).zip(behind.as_chunks().0);
-        let mut anywhere = [0; 64];
+        let mut anywhere = vectors.splat(0);
         for (fulfilled, ((before, at), behind)) in fulfilled.iter_mut().zip(places) {
             let before = vectors.look_up(&before_table, vectors.load(before));
             let at = vectors.look_up(&at_table, vectors.load(at));
             let behind = vectors.look_up(&behind_table, vectors.load(behind));
-            vectors.store(vectors.and(vectors.and(before, at), behind), fulfilled);
-            anywhere.iter_mut().zip(&*fulfilled).for_each(|(anywhere, terms)| *anywhere |= terms);
+            let all = vectors.and(vectors.and(before, at), behind);
+            anywhere = vectors.or(anywhere, all);
+            vectors.store(all, fulfilled);
         }
-        anywhere.into_iter().fold(0, |all, terms| all | terms)
+        let mut bytes = [0; 64];
+        vectors.store(anywhere, &mut bytes);
+        let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+        words.fold(0, |all, word| all | word).to_le_bytes().into_iter().fold(0, |all, byte| all | byte)
     }
 }
 

@@ -81,6 +81,12 @@ impl Vectors for Avx2 {
     }
 
     #[inline(always)]
+    fn or(self, one: [__m256i; 2], other: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: this value proves that there are the instructions.
+        unsafe { [_mm256_or_si256(one[0], other[0]), _mm256_or_si256(one[1], other[1])] }
+    }
+
+    #[inline(always)]
     fn non_zero(self, bytes: [__m256i; 2]) -> u64 {
         // SAFETY: this value proves that there are the instructions.
         unsafe {

@@ -65,6 +65,12 @@ impl Vectors for Avx512 {
     }
 
     #[inline(always)]
+    fn or(self, one: __m512i, other: __m512i) -> __m512i {
+        // SAFETY: this value proves that there are the instructions.
+        unsafe { _mm512_or_si512(one, other) }
+    }
+
+    #[inline(always)]
     fn non_zero(self, bytes: __m512i) -> u64 {
         // SAFETY: this value proves that there are the instructions.
         unsafe { _mm512_test_epi8_mask(bytes, bytes) }

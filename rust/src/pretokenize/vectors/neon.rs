@@ -38,6 +38,12 @@ impl Vectors for Neon {
     }
 
     #[inline(always)]
+    fn or(self, one: Quarters, other: Quarters) -> Quarters {
+        // SAFETY: every aarch64 machine has NEON.
+        std::array::from_fn(|quarter| unsafe { vorrq_u8(one[quarter], other[quarter]) })
+    }
+
+    #[inline(always)]
     fn non_zero(self, bytes: Quarters) -> u64 {
         // SAFETY: every aarch64 machine has NEON; the load reads the 16 bytes of `BITS`.
         unsafe {
