@@ -229,7 +229,7 @@ def test_documents_that_come_slowly_are_counted_while_more_of_them_come() -> Non
 
 def test_columns_among_documents_count_like_their_texts() -> None:
     documents = ["a b", "", "c 東京", "a b c"]
-    found = _engine.SplitTexts(b"|")
+    found = _engine.FileTexts(b"|")
     found.take_block("|".join([*documents, ""]).encode())
     column = found.take()
     cases: list[list[Any]] = [

@@ -11,7 +11,7 @@ import xxhash
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bpetite._engine import CountTable, SplitTexts, TextColumn, Xxh3128
+from bpetite._engine import CountTable, FileTexts, TextColumn, Xxh3128
 from bpetite.patterns import PATTERNS
 from encoders import trained_encoder
 
@@ -22,7 +22,7 @@ letters = st.binary(max_size=40).map(lambda some: bytes(b"ab|"[byte % 3] for byt
 
 def split(blocks: Iterable[bytes], separator: bytes) -> tuple[list[bytes], bytes]:
     """Return the texts between separators in blocks, taken at several moments, and the rest."""
-    found = SplitTexts(separator)
+    found = FileTexts(separator)
     texts: list[bytes] = []
     for number, block in enumerate(blocks):
         before = found.size
@@ -49,7 +49,7 @@ def test_splitting_is_that_of_bytes_however_they_come(blocks: list[bytes], separ
 
 
 def test_what_has_no_end_can_be_taken_out_and_put_back() -> None:
-    found = SplitTexts(b"|")
+    found = FileTexts(b"|")
     found.take_block(b"a|bc")
     rest = found.take_rest()
     found.take_block(rest[1:])
@@ -58,7 +58,7 @@ def test_what_has_no_end_can_be_taken_out_and_put_back() -> None:
 
 
 def test_texts_stay_what_they_are_while_more_are_split() -> None:
-    found = SplitTexts(b"|")
+    found = FileTexts(b"|")
     held = []
     for number in range(20):
         texts = [b"%d" % number * place for place in range(number)]
@@ -122,7 +122,7 @@ def test_they_encode_and_count_as_the_texts_themselves(texts: list[str]) -> None
 )
 def test_each_must_be_text_by_itself(texts: list[bytes], message: str) -> None:
     joined = column(texts)
-    found = SplitTexts(b"|")
+    found = FileTexts(b"|")
     found.take_block(b"|".join([*texts, b""]))
     for many in (joined, found.take(), texts):
         with pytest.raises(ValueError, match=f"(text|row) {message}"):

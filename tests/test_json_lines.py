@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bpetite._engine import FieldTexts
+from bpetite._engine import FileTexts
 from bpetite._internal.types import Invalid
 from bpetite.reading import batches, json_lines
 from bpetite.reading.batches import decoded
@@ -22,7 +22,7 @@ FIELDS = ("text", "", "naïve", "a b", "\udcff")
 
 
 class LeavesAll:
-    """Replaces `FieldTexts`: it takes nothing, so that Python reads every line."""
+    """Replaces `FileTexts`: it takes nothing, so that Python reads every line."""
 
     def __init__(self, field: bytes) -> None:
         self._texts: list[str] = []
@@ -74,13 +74,13 @@ def read(content: bytes, reading: Reading, block: int = batches.BLOCK) -> object
 
 def read_by_python(content: bytes, reading: Reading) -> object:
     """Return the same, read without the engine."""
-    with mock.patch.object(json_lines, "FieldTexts", LeavesAll):
+    with mock.patch.object(json_lines, "FileTexts", LeavesAll):
         return read(content, reading)
 
 
 def taken(line: bytes, field: str = "text") -> str | None:
     """Return the text that the engine reads from a line; None if it leaves the line to Python."""
-    texts = FieldTexts(field.encode("utf-8", "surrogatepass"))
+    texts = FileTexts(field.encode("utf-8", "surrogatepass"))
     place, lines, left = texts.take_lines(line + b"\n", 0)
     assert (place, lines) == (len(line) + 1, 1)
     if left is not None:
@@ -320,7 +320,7 @@ def test_special_characters_are_found_at_every_place() -> None:
 
 
 def test_texts_stay_what_they_are_while_more_are_gathered() -> None:
-    found = FieldTexts(b"text")
+    found = FileTexts(b"text")
     held = []
     for number in range(20):
         texts = [f"{number} {place}" * place for place in range(number % 7)]
@@ -337,6 +337,6 @@ def test_texts_stay_what_they_are_while_more_are_gathered() -> None:
 
 
 def test_only_text_can_be_appended() -> None:
-    appended: Callable[[str], None] = FieldTexts(b"text").append
+    appended: Callable[[str], None] = FileTexts(b"text").append
     with pytest.raises(UnicodeEncodeError):
         appended("\ud800")

@@ -24,7 +24,7 @@ from random import Random
 import numpy, pyarrow.parquet, regex
 import bpetite._internal.counts_file, bpetite.formats.loading
 from bpetite import Counts, Tokenizer, Vocabulary, symbols
-from bpetite._engine import FieldTexts, SplitTexts
+from bpetite._engine import FileTexts
 
 rng = Random(1)
 letters = "abcdefghijklmnopqrstuvwxyz"
@@ -110,8 +110,8 @@ WORK = {
     "decode an array": "assert small.decode(array) == text * 10",
     "decode a batch": "small.decode_batch([ids] * 20)",
     "load": "Tokenizer.load('large.json').encode('the')",
-    "split texts": "SplitTexts(b' ').take_block(buffer)",
-    "take texts of lines": "FieldTexts(b'text').take_lines(lines, 0)",
+    "split texts": "FileTexts(b' ').take_block(buffer)",
+    "take texts of lines": "FileTexts(b'text').take_lines(lines, 0)",
 }
 """Calls whose memory depends on the size of their arguments."""
 

@@ -14,13 +14,12 @@ __all__ = [
     "CountTable",
     "EncodeStream",
     "Encoder",
-    "FieldTexts",
+    "FileTexts",
     "FramedEncoder",
     "FramedEncoding",
     "GrowingEncoding",
     "Gunzip",
     "Normalizer",
-    "SplitTexts",
     "TextColumn",
     "Xxh3128",
     "base64_lines",
@@ -110,31 +109,18 @@ class Gunzip:
         """Return `size` bytes, or fewer at the end; `None` if the next block must be given first."""
 
 @final
-class SplitTexts(Sized):
-    """Gathers the texts that end with a separator; `len` is the number of complete texts."""
+class FileTexts(Sized):
+    """Gathers the texts of a file that end with a separator; or those of one field of JSON lines.
 
-    def __new__(cls, separator: bytes) -> SplitTexts:
-        """With an empty separator, everything is one text."""
+    Of lines, it takes those that are certainly well-formed. `len` is the number of complete texts.
+    """
+
+    def __new__(cls, by: bytes) -> FileTexts:
+        """By the separator (with an empty one, everything is one text), or the name of the field."""
 
     def take_block(self, block: bytes) -> None:
-        """Add the next block of the file."""
+        """Add the next block of a file with separators."""
 
-    def __len__(self) -> int: ...
-    @property
-    def size(self) -> int:
-        """The memory that the gathered bytes and their places take."""
-
-    def take(self) -> TextColumn:
-        """Return the complete texts and start anew."""
-
-    def take_rest(self) -> bytes:
-        """Return the beginning of the incomplete text."""
-
-@final
-class FieldTexts(Sized):
-    """Gathers the texts of one field of JSON lines, from lines that are certainly well-formed."""
-
-    def __new__(cls, field: bytes) -> FieldTexts: ...
     def take_lines(self, block: bytes, start: int) -> tuple[int, int, bytes | None]:
         """Add the whole lines of a block from `start` on.
 
@@ -148,10 +134,13 @@ class FieldTexts(Sized):
     def __len__(self) -> int: ...
     @property
     def size(self) -> int:
-        """The memory that the texts and their places take."""
+        """The memory that the gathered bytes and their places take."""
 
     def take(self) -> TextColumn:
-        """Return the texts so far and start anew."""
+        """Return the complete texts and start anew."""
+
+    def take_rest(self) -> bytes:
+        """Return the beginning of the incomplete text."""
 
 def is_utf8(content: bytes) -> bool:
     """Return whether bytes are UTF-8, without a `str`, which may be four times as large."""

@@ -123,14 +123,7 @@ impl PyEncoder {
         num_threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
         let (py, text) = (text.py(), text.to_str()?);
-        if text.len() >= SHORT {
-            return self.integers.list(py, &self.of_texts(py, &[text], &[special.into()], num_threads)?.ids);
-        }
-        // Not by `with_ids`: its closure, which is called in two places, would be a function of its own.
-        with_workspace(|workspace, ids| {
-            self.encoder.encode(text, special.into(), ids, workspace, &mut Pulse::of(&mut Unwatched))?;
-            self.integers.list(py, ids)
-        })
+        self.with_ids(py, text, special.into(), num_threads, |ids| self.integers.list(py, ids))
     }
 
     #[pyo3(signature = (text, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None)))]
@@ -141,25 +134,10 @@ impl PyEncoder {
         dtype: Width,
         num_threads: Threads,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, text) = (text.py(), text.to_str()?);
-        if text.len() >= SHORT {
-            return Ok(match dtype {
-                Width::Bits16 => {
-                    arrays(py, self.of_texts::<u16>(py, &[text], &[special.into()], num_threads)?).0
-                }
-                Width::Bits32 => {
-                    arrays(py, self.of_texts::<u32>(py, &[text], &[special.into()], num_threads)?).0
-                }
-            });
+        match dtype {
+            Width::Bits16 => self.array::<u16>(text, special.into(), num_threads),
+            Width::Bits32 => self.array::<u32>(text, special.into(), num_threads),
         }
-        if let Width::Bits16 = dtype {
-            self.encoder.model.check_fits::<u16>()?;
-        }
-        // A new array of a few ids is faster than one that is given a vector, for which it needs another object.
-        self.with_ids(py, text, special.into(), num_threads, |ids| match dtype {
-            Width::Bits16 => Ok(PyArray1::from_iter(py, ids.iter().map(|&id| u16::from_id(id))).into_any()),
-            Width::Bits32 => Ok(PyArray1::from_slice(py, ids).into_any()),
-        })
     }
 
     #[pyo3(signature = (texts, special=Special::Parse, num_threads=Threads(None)))]
@@ -263,12 +241,7 @@ impl PyEncoder {
     fn count(&self, text: OneText<'_, '_>, special: Special, num_threads: Threads) -> PyResult<usize> {
         let (py, text) = (text.py(), text.to_str()?);
         if text.len() < SHORT {
-            return with_workspace(|workspace, _| {
-                let (mut ids, mut unwatched) = (Vec::<()>::new(), Unwatched);
-                let pulse = &mut Pulse::of(&mut unwatched);
-                self.encoder.encode(text, special.into(), &mut ids, workspace, pulse)?;
-                Ok(ids.len())
-            });
+            return self.with_ids(py, text, special.into(), num_threads, |ids| Ok(ids.len()));
         }
         Ok(self.of_texts::<()>(py, &[text], &[special.into()], num_threads)?.ids.len())
     }
@@ -340,13 +313,34 @@ impl PyEncoder {
         threads: Threads,
         call: impl FnOnce(&[u32]) -> PyResult<R>,
     ) -> PyResult<R> {
-        if text.len() >= SHORT {
-            return call(&self.of_texts::<u32>(py, &[text], &[choice], threads)?.ids);
-        }
         with_workspace(|workspace, ids| {
-            self.encoder.encode(text, choice, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+            let encoded: Encoded<u32>;
+            let ids = if text.len() < SHORT {
+                self.encoder.encode(text, choice, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+                &*ids
+            } else {
+                encoded = self.of_texts(py, &[text], &[choice], threads)?;
+                &encoded.ids
+            };
+            // In one place: a closure that is called in two would be a function of its own.
             call(ids)
         })
+    }
+
+    fn array<'py, T: Id + numpy::Element>(
+        &self,
+        text: OneText<'_, 'py>,
+        choice: Choice,
+        threads: Threads,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, text) = (text.py(), text.to_str()?);
+        if text.len() >= SHORT {
+            return Ok(arrays(py, self.of_texts::<T>(py, &[text], &[choice], threads)?).0);
+        }
+        self.encoder.model.check_fits::<T>()?;
+        // A new array of a few ids is faster than one that is given a vector, for which it needs another object.
+        let array = |ids: &[u32]| PyArray1::from_iter(py, ids.iter().map(|&id| T::from_id(id)));
+        self.with_ids(py, text, choice, threads, |ids| Ok(array(ids).into_any()))
     }
 
     fn of_texts<T: Id>(

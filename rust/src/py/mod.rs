@@ -45,7 +45,7 @@ mod _engine {
         encode::PyEncoder,
         files::{PyGunzip, Xxh3128},
         framed::{FramedEncoder, FramedEncoding},
-        gathered::{PyFieldTexts, PySplitTexts},
+        gathered::PyFileTexts,
         merge::{train_merges, train_symbol_merges},
         normalize::PyNormalizer,
         pretokenize::{covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern},

@@ -5,27 +5,16 @@
 //! whose field is not a string or contains a lone surrogate, and lines with very long numbers or deep nesting, for which
 //! Python has limits of its own.
 
-use std::mem;
-use std::ops::Range;
-
 use memchr::{memchr, memchr2};
 
-use super::{JoinedTexts, room_for};
+use super::GatheredTexts;
 use crate::error::Result;
-use crate::memory;
 
 /// The maximum depth of nested objects and lists.
 pub(super) const DEPTH: u32 = 64;
 
 /// The maximum number of digits in a row: Python's own limit can be set as low as 640.
 const DIGITS: usize = 600;
-
-/// The texts of a field.
-pub struct FieldTexts {
-    field: Vec<u8>,
-    pub bytes: Vec<u8>,
-    pub places: Vec<Range<usize>>,
-}
 
 /// The part of a block that was read.
 #[derive(Debug, Default, PartialEq)]
@@ -36,34 +25,24 @@ pub struct LinesRead<'a> {
     pub left: Option<&'a [u8]>,
 }
 
-impl FieldTexts {
-    /// `field` is UTF-8; other bytes match no field.
-    pub fn new(field: Vec<u8>) -> Self {
-        Self { field, bytes: Vec::new(), places: Vec::new() }
-    }
-
-    /// Give away the texts so far; the next ones go to another vector.
-    pub fn take(&mut self, bytes: Vec<u8>) -> JoinedTexts {
-        (mem::replace(&mut self.bytes, bytes), mem::take(&mut self.places))
-    }
-
-    /// Take the texts of whole lines, up to a line that is left to Python. Lines of only white space have no text.
+impl GatheredTexts {
+    /// Take the texts of a field, which is UTF-8 (other bytes match none), from whole lines, up to a line that is left to Python.
+    /// Lines of only white space have no text.
     pub fn take_lines<'a>(&mut self, block: &'a [u8]) -> Result<LinesRead<'a>> {
         let mut passed = LinesRead::default();
         // A text, like a key before it, is never longer than its JSON.
-        room_for(&mut self.bytes, block.len())?;
+        self.make_room(block.len())?;
         while passed.left.is_none()
             && let Some(length) = memchr(b'\n', &block[passed.bytes..])
         {
             let line = &block[passed.bytes..][..length];
             passed.bytes += length + 1;
             passed.lines += 1;
-            let start = self.bytes.len();
-            match Line::new(line).and_then(|line| line.text(&self.field, &mut self.bytes)) {
-                Some(true) => memory::push(&mut self.places, start..self.bytes.len())?,
+            match Line::new(line).and_then(|line| line.text(&self.by, &mut self.bytes)) {
+                Some(true) => self.append(b"")?,
                 Some(false) => {}
                 None => {
-                    self.bytes.truncate(start);
+                    self.drop_rest();
                     passed.left = Some(line);
                 }
             }
@@ -268,21 +247,21 @@ mod tests {
 
     /// What is taken of lines and what is left.
     fn taken(lines: &str) -> (Vec<String>, Vec<String>) {
-        let mut texts = FieldTexts::new(b"text".to_vec());
+        let mut texts = GatheredTexts::new(b"text".to_vec());
         let (mut left, mut block) = (Vec::new(), lines.as_bytes());
         while !block.is_empty() {
             let passed = texts.take_lines(block).unwrap();
             left.extend(passed.left.map(|line| String::from_utf8(line.to_vec()).unwrap()));
             block = &block[passed.bytes..];
         }
-        let (bytes, places) = texts.take(Vec::new());
+        let (bytes, places) = texts.take(Vec::new()).unwrap();
         let text = |place: std::ops::Range<usize>| String::from_utf8(bytes[place].to_vec()).unwrap();
         (places.into_iter().map(text).collect(), left)
     }
 
     #[test]
     fn an_incomplete_line_is_not_read() {
-        let mut texts = FieldTexts::new(b"text".to_vec());
+        let mut texts = GatheredTexts::new(b"text".to_vec());
         let passed = texts.take_lines(b"{\"text\": \"a\"}\n{\"text\": \"b\"}").unwrap();
         assert_eq!(passed, LinesRead { bytes: 14, lines: 1, left: None });
         assert_eq!(texts.bytes, b"a");

@@ -9,7 +9,7 @@ pattern allows documents to be cut (`Reading.cut`).
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 
-from bpetite._engine import Gunzip, SplitTexts
+from bpetite._engine import FileTexts, Gunzip
 from bpetite._internal.lazy import needed
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, batches_of, is_text, one_side, repaired
@@ -104,7 +104,7 @@ def _read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iter
     no place to cut, twice as much is gathered before the next search.
     """
     cut = None if reading.invalid == "skip" else reading.cut
-    found = SplitTexts((reading.separator or "").encode("utf-8"))
+    found = FileTexts((reading.separator or "").encode("utf-8"))
     pieces, longest = _Pieces(raw, reading), 2 * batches.BLOCK
     while block := read(min(PIECE, batches.BLOCK)):
         found.take_block(block)

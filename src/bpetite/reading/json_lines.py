@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from io import BytesIO
 
-from bpetite._engine import FieldTexts
+from bpetite._engine import FileTexts
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, is_text, refuse_invalid, replaced
 from bpetite.reading.memory_limit import check_whole
@@ -44,7 +44,7 @@ class JsonLines:
         self._name = name
         self._invalid = reading.invalid
         self._field = reading.text_field
-        self.found = FieldTexts(self._field.encode("utf-8", "surrogatepass"))
+        self.found = FileTexts(self._field.encode("utf-8", "surrogatepass"))
         self._begun = BytesIO()
         """The beginning of an incomplete line."""
         self._line = self._first = self._affected = 0
