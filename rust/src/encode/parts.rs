@@ -68,8 +68,7 @@ impl Encoder {
     ) -> Result<()> {
         let (mut start, mut at) = (0, Beginning::Text);
         while start < text.len() {
-            let from = (start + job..text.len()).find(|&place| text.is_char_boundary(place));
-            let end = self.safe_cut(text, from.unwrap_or(text.len()), pulse)?;
+            let end = self.safe_cut(text, start.saturating_add(job), pulse)?;
             add((number, Stretch { text, range: start..end, at }), pulse)?;
             (start, at) = (end, Beginning::Within);
         }
@@ -80,13 +79,13 @@ impl Encoder {
     fn safe_cut(&self, text: &str, mut from: usize, pulse: &mut Pulse) -> Result<usize> {
         while from < text.len() {
             // Whether it may be cut at a place depends on the characters on both sides alone.
-            let seen = &text[..text.ceil_char_boundary(from + MOST_SEEN)];
-            let cut = self.model.pattern.safe_cut(seen, from).unwrap_or(seen.len());
+            let end = character_start(text, from + MOST_SEEN);
+            let cut = self.model.pattern.safe_cut(&text[..end], from).unwrap_or(end);
             pulse.beat(cut - from)?;
-            if cut < seen.len() && self.may_cut(text, cut, None) {
+            if cut < end && self.may_cut(text, cut, None) {
                 return Ok(cut);
             }
-            from = seen.ceil_char_boundary(cut + 1);
+            from = end.min(cut + 1);
         }
         Ok(text.len())
     }

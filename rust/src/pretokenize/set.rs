@@ -60,19 +60,7 @@ impl CharSet {
     /// The intersection.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        let (mut left, mut right) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
-        let mut ranges = Vec::new();
-        while let (Some(&&(a, b)), Some(&&(c, d))) = (left.peek(), right.peek()) {
-            if a.max(c) <= b.min(d) {
-                ranges.push((a.max(c), b.min(d)));
-            }
-            if b < d {
-                left.next()
-            } else {
-                right.next()
-            };
-        }
-        Self { ranges }
+        self.complement().union(&other.complement()).complement()
     }
 
     /// The complement.

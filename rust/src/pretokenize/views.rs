@@ -69,6 +69,40 @@ impl Views {
             },
         )
     }
+
+    /// The match that begins at a place, in a piece of which so much is known, perhaps its end. No later call is about an
+    /// earlier piece.
+    pub fn match_at<const N: usize>(
+        &self,
+        Viewed(known, until): &mut Viewed<N>,
+        place: usize,
+        (end, has_end): (usize, bool),
+        atom: impl Fn(usize) -> usize,
+    ) -> PartialMatch {
+        let mut node = self.entry;
+        for at in place.. {
+            if at >= *until {
+                // Find the views up to the next one that is certain.
+                let certain = |at: usize| self.certain[atom(at)].map(|view| (at, view));
+                let last = (at..end).find_map(certain).or(has_end.then_some((end, AT_END)));
+                let Some((last, mut view)) = last else { return PartialMatch::GoesOn };
+                known[last] = view;
+                for before in (at..last).rev() {
+                    view = self.before[atom(before)][usize::from(view)];
+                    known[before] = view;
+                }
+                // Another piece begins at the end.
+                *until = end.min(last + 1);
+            }
+            node = self.ways[usize::from(known[at])][usize::from(node)];
+            match node {
+                FAILED => return PartialMatch::Nothing,
+                MATCHED => return PartialMatch::End(at - place),
+                _ => {}
+            }
+        }
+        PartialMatch::GoesOn
+    }
 }
 
 impl Net {
@@ -136,57 +170,5 @@ impl Net {
     }
 }
 
-/// The views within a piece, at up to `N` places.
-pub struct Viewed<const N: usize> {
-    views: [u8; N],
-    /// The first place whose view is not known.
-    until: usize,
-    /// The end of the piece, or if that is not known, of what is known of it.
-    end: usize,
-    has_end: bool,
-}
-
-impl<const N: usize> Viewed<N> {
-    pub fn new() -> Self {
-        Self { views: [0; N], until: 0, end: 0, has_end: false }
-    }
-
-    /// Go on to the next place, in this piece.
-    pub fn go_on(&mut self, place: usize, (end, has_end): (usize, bool)) {
-        if self.end != end {
-            self.until = place;
-        }
-        (self.end, self.has_end) = (end, has_end);
-    }
-
-    /// The match that begins at a place.
-    pub fn match_at(&mut self, views: &Views, place: usize, atom: impl Fn(usize) -> u8) -> PartialMatch {
-        let mut node = views.entry;
-        for at in place.. {
-            if at >= self.until && !self.look_from(views, at, &atom) {
-                return PartialMatch::GoesOn;
-            }
-            node = views.ways[usize::from(self.views[at])][usize::from(node)];
-            match node {
-                FAILED => return PartialMatch::Nothing,
-                MATCHED => return PartialMatch::End(at - place),
-                _ => {}
-            }
-        }
-        PartialMatch::GoesOn
-    }
-
-    /// Find the views from a place up to the next one that is certain; returns false if none is.
-    fn look_from(&mut self, views: &Views, place: usize, atom: impl Fn(usize) -> u8) -> bool {
-        let certain = |at: usize| views.certain[usize::from(atom(at))].map(|view| (at, view));
-        let last = (place..self.end).find_map(certain).or(self.has_end.then_some((self.end, AT_END)));
-        let Some((last, mut view)) = last else { return false };
-        self.views[last] = view;
-        for at in (place..last).rev() {
-            view = views.before[usize::from(atom(at))][usize::from(view)];
-            self.views[at] = view;
-        }
-        self.until = last + 1;
-        true
-    }
-}
+/// The views within pieces, at up to `N` places, and the first place whose view is not known.
+pub struct Viewed<const N: usize>(pub [u8; N], pub usize);

@@ -49,8 +49,7 @@ struct Cutter<'a> {
 impl Cutter<'_> {
     /// Read the object of the file, or, `inside` it, that of the model.
     fn object(&mut self, line: &mut Line<'_>, inside: &str) -> Option<()> {
-        line.byte(b'{')?;
-        line.items(b'}', |line| {
+        line.items(*b"{}", |line| {
             let mut key = Vec::new();
             line.string_onto(&mut key)?;
             line.byte(b':')?;
@@ -75,8 +74,7 @@ impl Cutter<'_> {
 
 fn ids(line: &mut Line<'_>) -> Option<LongList> {
     let (mut texts, mut ends, mut ids) = (Vec::new(), Vec::new(), Vec::new());
-    line.byte(b'{')?;
-    line.items(b'}', |line| {
+    line.items(*b"{}", |line| {
         line.string_onto(&mut texts)?;
         ends.push(texts.len());
         line.byte(b':')?;
@@ -90,8 +88,7 @@ fn ids(line: &mut Line<'_>) -> Option<LongList> {
 
 fn numbers(line: &mut Line<'_>) -> Option<LongList> {
     let mut numbers = Vec::new();
-    line.byte(b'[')?;
-    line.items(b']', |line| {
+    line.items(*b"[]", |line| {
         numbers.push(number(line)?);
         Some(())
     })?;
@@ -100,8 +97,7 @@ fn numbers(line: &mut Line<'_>) -> Option<LongList> {
 
 fn pairs(line: &mut Line<'_>) -> Option<LongList> {
     let mut pairs = Vec::new();
-    line.byte(b'[')?;
-    line.items(b']', |line| {
+    line.items(*b"[]", |line| {
         push_pair(line, &mut pairs)?;
         pairs.push(BETWEEN);
         Some(())
@@ -117,8 +113,7 @@ fn push_pair(line: &mut Line<'_>, pairs: &mut Vec<u8>) -> Option<()> {
         pairs[start..].iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = WITHIN);
         return Some(());
     }
-    line.byte(b'[')?;
-    line.items(b']', |line| {
+    line.items(*b"[]", |line| {
         line.string_onto(pairs)?;
         pairs.push(WITHIN);
         Some(())

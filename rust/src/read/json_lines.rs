@@ -72,9 +72,13 @@ impl<'a> Line<'a> {
             return Some(false);
         }
         let (mut is_text, start) = (false, text.len());
-        self.byte(b'{')?;
-        self.items(b'}', |line| {
-            if !line.key(field, text)? {
+        self.items(*b"{}", |line| {
+            let before = text.len();
+            line.string_onto(text)?;
+            let is_field = text[before..] == *field;
+            text.truncate(before);
+            line.byte(b':')?;
+            if !is_field {
                 return line.value(DEPTH);
             }
             text.truncate(start);
@@ -97,8 +101,13 @@ impl<'a> Line<'a> {
         (self.next()? == byte).then(|| self.rest = &self.rest[1..])
     }
 
-    /// Skip items with commas between them, and the closing byte.
-    pub(super) fn items(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+    /// Skip a list or an object: its items with commas between them, and the brackets around all.
+    pub(super) fn items(
+        &mut self,
+        [open, close]: [u8; 2],
+        mut item: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
+        self.byte(open)?;
         if self.next()? != close {
             item(self)?;
             while self.next()? != close {
@@ -109,33 +118,17 @@ impl<'a> Line<'a> {
         self.byte(close)
     }
 
-    /// Skip a key and its colon; returns whether the key is the field. `text` stays as it was.
-    fn key(&mut self, field: &[u8], text: &mut Vec<u8>) -> Option<bool> {
-        let start = text.len();
-        self.string_onto(text)?;
-        let is_field = text[start..] == *field;
-        text.truncate(start);
-        self.byte(b':')?;
-        Some(is_field)
-    }
-
     pub(super) fn value(&mut self, depth: u32) -> Option<()> {
         let deeper = depth.checked_sub(1)?;
         match self.next()? {
             b'"' => self.skip_string(),
-            b'[' => {
-                self.byte(b'[')?;
-                self.items(b']', |line| line.value(deeper))
-            }
-            b'{' => {
-                self.byte(b'{')?;
-                self.items(b'}', |line| {
-                    line.next();
-                    line.skip_string()?;
-                    line.byte(b':')?;
-                    line.value(deeper)
-                })
-            }
+            b'[' => self.items(*b"[]", |line| line.value(deeper)),
+            b'{' => self.items(*b"{}", |line| {
+                line.next();
+                line.skip_string()?;
+                line.byte(b':')?;
+                line.value(deeper)
+            }),
             b'-' | b'0'..=b'9' => self.number(),
             _ => ["null", "true", "false", "NaN", "Infinity"].iter().find_map(|word| self.word(word)),
         }

@@ -402,12 +402,15 @@ impl JointScan<'_> {
     #[inline(never)]
     fn run_in_places<const N: usize>(&self, index: usize, views: &Views, window: &mut Window<N>) {
         let (before, mut starts, mut from) = (window.starts, [0; N], 0);
-        let (step, mut viewed) = (&self.joint.steps[index], Viewed::<ATOMS_OF_WINDOW>::new());
+        let (step, mut viewed) = (&self.joint.steps[index], Viewed([0; ATOMS_OF_WINDOW], 0));
         let may_begin = *step.rules.always(&window.relations, Told::Begins);
         while let Some(place) = first_from(&may_begin, from).filter(|place| *place < window.limit) {
-            viewed.go_on(place, window.piece_end(index, &before, place));
-            let atoms = &window.characters.atoms;
-            match viewed.match_at(views, place, |at| step.atoms[usize::from(atoms[1 + at]) % MOST_ATOMS]) {
+            let piece = window.piece_end(index, &before, place);
+            let atom = |at: usize| {
+                let atom = window.characters.atoms[1 + at];
+                usize::from(step.atoms[usize::from(atom) % MOST_ATOMS])
+            };
+            match views.match_at(&mut viewed, place, piece, atom) {
                 PartialMatch::Nothing => from = place + 1,
                 PartialMatch::GoesOn => window.limit = place,
                 PartialMatch::End(length) => {
