@@ -204,7 +204,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Encode a block: ids that the table has are copied, and pretokens that are new are merged.
+    /// Encode a block: ids that the table has are copied.
     #[inline(always)]
     fn encode_block(
         &self,
@@ -214,30 +214,54 @@ impl Encoder {
         buffers: &mut BlockBuffers,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let BlockBuffers { lookups, staged, misses } = buffers;
+        let BlockBuffers { lookups, staged, misses } = &mut *buffers;
         let length = block.ends.len();
         lookups.prepare(block, &table.hasher, table.entries());
         misses.blocks = misses.blocks.wrapping_add(1);
         if table.is_largest() && misses.blocks.is_multiple_of(MARKED) {
             table.mark(&lookups.keys[..length], &lookups.places[..length]);
         }
-        let mut next = staged.copy(lookups, block, 0..length, table);
+        let copied = staged.copy(lookups, block, 0..length, table);
+        if copied < length {
+            self.encode_rest(block, copied, table, to, buffers, pulse)?;
+        }
+        buffers.staged.flush(to);
+        Ok(())
+    }
+
+    /// Encode a block from a pretoken on that may be new: it is merged. Those that follow are copied up to the next one that is
+    /// new, and so on.
+    #[inline(never)]
+    fn encode_rest(
+        &self,
+        block: &Block,
+        mut next: usize,
+        table: &Table,
+        to: &mut Vec<impl Id>,
+        buffers: &mut BlockBuffers,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let BlockBuffers { lookups, staged, misses } = buffers;
+        let length = block.ends.len();
         while next < length {
-            // It is new, or there is too little room for its ids, which is made.
             let (pretoken, key, place) = (block.pretoken(next), lookups.keys[next], lookups.places[next]);
-            if let Some(ids) = table.find_unused(key, place) {
+            if staged.length + LONGEST + INLINE > STAGED {
+                // Perhaps only room was missing.
+                staged.flush(to);
+            } else if let Some(ids) = table.find_unused(key, place) {
                 misses.learned += 1;
                 staged.put(ids, to);
+                next += 1;
             } else {
                 self.model.merge(pretoken, misses, pulse)?;
                 if pretoken.len() <= LONGEST {
                     misses.learned += usize::from(table.insert(key, place, pretoken, &misses.ids));
                 }
                 staged.put(&misses.ids, to);
+                next += 1;
             }
-            next = staged.copy(lookups, block, next + 1..length, table);
+            next = staged.copy(lookups, block, next..length, table);
         }
-        staged.flush(to);
         Ok(())
     }
 }

@@ -96,11 +96,14 @@ impl Reader<'_> {
         count: usize,
         this: &mut Characters<N>,
     ) -> u64 {
-        let mut padded = [0; 64];
-        let bytes = word.first_chunk().unwrap_or_else(|| {
-            padded[..word.len()].copy_from_slice(word);
-            &padded
-        });
+        let padded;
+        let bytes = match word.first_chunk() {
+            Some(bytes) => bytes,
+            None => {
+                padded = std::array::from_fn(|place| word.get(place).copied().unwrap_or(0));
+                &padded
+            }
+        };
         let Some(atoms) = this.atoms[1 + count..].first_chunk_mut() else { return 0 };
         let loaded = vectors.load(bytes);
         vectors.store(vectors.look_up(&self.alphabet.ascii, loaded), atoms);
