@@ -39,7 +39,7 @@ impl PageSpeed {
 }
 
 /// The size of a mapping that smaller arrays share.
-const SHARED: usize = 2 * LARGE;
+const SHARED: usize = LARGE;
 
 /// The mapping that parts are cut from, as long as one of them lives, and how many of its bytes were taken.
 static SHARING: Mutex<(Weak<Pages>, usize)> = Mutex::new((Weak::new(), 0));
