@@ -68,39 +68,43 @@ impl Label {
 
 /// A relation of three adjacent atoms: for each triple, it must hold at the second atom, must not hold, or is free.
 #[derive(Clone)]
-pub struct Relation(Vec<[Set; 2]>);
+pub struct Relation {
+    holds: Vec<Set>,
+    fails: Vec<Set>,
+}
 
 impl Relation {
     fn new() -> Self {
-        Self(vec![[0; 2]; MOST_ATOMS * MOST_ATOMS])
+        Self { holds: vec![0; MOST_ATOMS * MOST_ATOMS], fails: vec![0; MOST_ATOMS * MOST_ATOMS] }
     }
 
     /// For the atoms before and at a place: the next atoms with which the relation must hold.
     pub fn holds(&self, before: u8, at: u8) -> Set {
-        self.0[place(before, at)][0]
+        self.holds[place(before, at)]
     }
 
     /// The same relation among some atoms; among others it does not matter.
     pub fn among(&self, atoms: Set) -> Self {
-        let is_member = |atom: usize| atoms >> atom & 1 != 0;
-        let both = |place: usize| is_member(place / MOST_ATOMS) && is_member(place % MOST_ATOMS);
-        let among =
-            |(place, sets): (usize, &[Set; 2])| sets.map(|set| if both(place) { set & atoms } else { 0 });
-        Self(self.0.iter().enumerate().map(among).collect())
+        let among = |sets: &[Set]| -> Vec<Set> {
+            let is_member = |atom: usize| atoms >> atom & 1 != 0;
+            let both = |place: usize| is_member(place / MOST_ATOMS) && is_member(place % MOST_ATOMS);
+            sets.iter().enumerate().map(|(place, set)| if both(place) { set & atoms } else { 0 }).collect()
+        };
+        Self { holds: among(&self.holds), fails: among(&self.fails) }
     }
 
     /// The next atoms with which it must not hold.
     pub fn fails(&self, before: u8, at: u8) -> Set {
-        self.0[place(before, at)][1]
+        self.fails[place(before, at)]
     }
 
     pub fn holds_anywhere(&self) -> bool {
-        self.0.iter().any(|[holds, _]| *holds != 0)
+        self.holds.iter().any(|behind| *behind != 0)
     }
 
     fn add(&mut self, place: usize, holds: Set, fails: Set) {
-        let [all_holds, all_fails] = &mut self.0[place];
-        (*all_holds, *all_fails) = (*all_holds | holds, *all_fails | fails);
+        self.holds[place] |= holds;
+        self.fails[place] |= fails;
     }
 }
 

@@ -74,7 +74,7 @@ impl Views {
     /// earlier piece.
     pub fn match_at<const N: usize>(
         &self,
-        Viewed(known, until): &mut Viewed<N>,
+        Viewed { known, until }: &mut Viewed<N>,
         place: usize,
         (end, has_end): (usize, bool),
         atom: impl Fn(usize) -> usize,
@@ -170,5 +170,9 @@ impl Net {
     }
 }
 
-/// The views within pieces, at up to `N` places, and the first place whose view is not known.
-pub struct Viewed<const N: usize>(pub [u8; N], pub usize);
+/// The views within pieces, at up to `N` places.
+pub struct Viewed<const N: usize> {
+    pub known: [u8; N],
+    /// The first place whose view is not known.
+    pub until: usize,
+}

@@ -402,7 +402,7 @@ impl JointScan<'_> {
     #[inline(never)]
     fn run_in_places<const N: usize>(&self, index: usize, views: &Views, window: &mut Window<N>) {
         let (before, mut starts, mut from) = (window.starts, [0; N], 0);
-        let (step, mut viewed) = (&self.joint.steps[index], Viewed([0; ATOMS_OF_WINDOW], 0));
+        let (step, mut viewed) = (&self.joint.steps[index], Viewed { known: [0; ATOMS_OF_WINDOW], until: 0 });
         let may_begin = *step.rules.always(&window.relations, Told::Begins);
         while let Some(place) = first_from(&may_begin, from).filter(|place| *place < window.limit) {
             let piece = window.piece_end(index, &before, place);
