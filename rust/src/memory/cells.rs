@@ -10,14 +10,13 @@ use std::sync::Arc;
 
 #[cfg(target_os = "linux")]
 use super::pages::{self, Pages};
-use super::{ensure, filled, missing};
+use super::{filled, missing, try_allocate};
 use crate::error::Result;
 
 /// The alignment of slices in bytes.
 const ALIGNMENT: usize = 64;
 
 /// Slices of at least this many bytes are in large pages, if only as a part of one.
-#[cfg(target_os = "linux")]
 const MEDIUM: usize = 1 << 15;
 
 /// Types for which any bytes are a valid value.
@@ -124,7 +123,9 @@ impl<T: Plain + Copy> Cells<T> {
 impl Storage {
     /// The memory and its start, a multiple of `ALIGNMENT`.
     fn new(bytes: usize) -> Result<(NonNull<u64>, Self)> {
-        ensure(bytes)?;
+        if bytes >= MEDIUM {
+            try_allocate(bytes)?; // Many are too small for `ensure`, and together with what they map they use up its spare bytes.
+        }
         #[cfg(target_os = "linux")]
         if bytes >= MEDIUM
             && let Some((start, pages)) = pages::zeros(bytes.next_multiple_of(ALIGNMENT))
