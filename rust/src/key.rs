@@ -167,7 +167,7 @@ pub fn search<S>(
         if wanted(slot) || free(slot) {
             return Some(place);
         }
-        place = (place + 1) & (slots.len() - 1);
+        place = if place + 1 == slots.len() { 0 } else { place + 1 };
     }
     None
 }

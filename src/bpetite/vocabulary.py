@@ -495,10 +495,13 @@ def _rows_of_ids(
     numbers = array("I", rows if isinstance(rows, bytes) else chain.from_iterable(rows))
     new = max(numbers[2::3], default=0) + 1 - len(ids)
     ids = [*ids, *range(next_id, next_id + new)]
-    first: dict[Pair, int] = {}
-    for left, right, made in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
-        first.setdefault((ids[left], ids[right]), ids[made])
-    numbers = array("I", chain.from_iterable((*pair, token_id) for pair, token_id in first.items()))
+    if ids != list(range(len(ids))):
+        numbers = array("I", map(ids.__getitem__, numbers))
+    if 3 * new < len(numbers):
+        first: dict[Pair, int] = {}
+        for left, right, made in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+            first.setdefault((left, right), made)
+        numbers = array("I", chain.from_iterable((*pair, token_id) for pair, token_id in first.items()))
     return numbers.tobytes(), max(new, 0)
 
 

@@ -125,19 +125,23 @@ impl<'a, 's> Counter<'a, 's> {
             let block = Block { text, start, ends };
             start = block.end();
             self.lookups.prepare(&block, &self.hasher, FrontSlots(&self.front));
-            self.count_block(&block, matches.map(|matches| &matches[number * BLOCK..]))?;
+            match matches {
+                None => self.count_block(&block, |_| true)?,
+                Some(matches) => self.count_block(&block, |index| matches[number * BLOCK + index])?,
+            }
         }
         Ok(start)
     }
 
-    /// Count the pretokens of a block, whose keys are made. A function of its own, so that the loop has all registers.
+    /// Count the pretokens of a block that are matches, and whose keys are made. A function of its own, so that the loop has
+    /// all registers.
     #[inline(never)]
-    fn count_block(&mut self, block: &Block, matches: Option<&[bool]>) -> Result<()> {
+    fn count_block(&mut self, block: &Block, is_match: impl Fn(usize) -> bool) -> Result<()> {
         let (front, buffers) = (&mut *self.front, &mut self.buffers);
         let (keys, places) = (&*self.lookups.keys, &*self.lookups.places);
         let mut counted = 0;
         for index in 0..block.ends.len().min(BLOCK) {
-            if matches.is_some_and(|matches| !matches[index]) {
+            if !is_match(index) {
                 continue;
             }
             counted += 1;

@@ -25,7 +25,7 @@ use buffers::ShardBuffers;
 use counter::Counter;
 use feed::Feed;
 use files::Files;
-use shard::{SHARDS, Shard};
+use shard::SHARDS;
 use sorted::Merged;
 use spill::sources;
 
@@ -35,6 +35,7 @@ use crate::watch::{COUNTING, Pulse, Watch};
 use crate::workers::{each, thread_count};
 
 pub use feed::Documents;
+pub use shard::Shard;
 pub use sorted::CountRows;
 
 /// The limits of a call.
@@ -129,9 +130,14 @@ impl CountTable {
         Ok(())
     }
 
-    /// Empty the table; how much was counted stays known.
-    pub fn give_up(&mut self) {
-        *self.shards = Default::default();
+    /// The shards, which hold different pretokens.
+    pub fn shards(&self) -> impl Iterator<Item = &Shard> {
+        self.shards.iter()
+    }
+
+    /// The same, for good: the table is empty then. How much was counted stays known.
+    pub fn take_shards(&mut self) -> impl Iterator<Item = Shard> + use<> {
+        std::mem::take(&mut self.shards).into_iter()
     }
 
     /// Prepare for being read: if anything was moved to temporary files, the rest is, too.
@@ -173,7 +179,7 @@ impl CountTable {
         let shards = self.shards.each_mut().map(Mutex::new);
         let mut buffers = ShardBuffers::new(&shards)?;
         let too_many = || Error::Overflow(format!("a count times {times} does not fit 64 bits"));
-        other.visit(1, &mut |pretoken, count| {
+        other.visit(&mut |pretoken, count| {
             let product = u64::try_from(times.saturating_mul(count.into()));
             buffers.add(pretoken, product.map_err(|_| too_many())?)
         })?;
@@ -184,22 +190,9 @@ impl CountTable {
         Ok(())
     }
 
-    /// Visit the pretokens with a count of at least `min_count`, in no particular order.
-    pub fn visit(&self, min_count: u64, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
-        self.visit_part(0, 1, min_count, visitor)
-    }
-
-    /// The same for part `nth` of `of` disjoint parts. The order is stable as long as nothing is added.
-    pub fn visit_part(
-        &self,
-        nth: usize,
-        of: usize,
-        min_count: u64,
-        visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
-    ) -> Result<()> {
-        let mut frequent =
-            |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
-        self.shards.iter().skip(nth).step_by(of).try_for_each(|shard| shard.visit(&mut frequent))
+    /// Visit the pretokens, in no particular order.
+    pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+        self.shards.iter().try_for_each(|shard| shard.visit(visitor))
     }
 
     /// Visit the pretokens in the order of their bytes.

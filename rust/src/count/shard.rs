@@ -215,7 +215,8 @@ impl Shard {
         Ok([short, long].map(|entries| source(entries, arena)))
     }
 
-    /// Visit every pretoken and its count: sorted by bytes if anything was spilled, else in no particular order.
+    /// Visit every pretoken and its count: sorted by bytes if anything was spilled, else in no particular order, which is the
+    /// same as long as nothing is added.
     pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         if !self.spill.is_empty() {
             let all = sources(&self.spill.runs())?.into_iter().chain(self.sorted()?);

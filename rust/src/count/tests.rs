@@ -39,7 +39,7 @@ fn counted(table: &CountTable) -> Counts {
         assert!(counts.insert(pretoken.to_vec(), count).is_none());
         Ok(())
     };
-    table.visit(1, &mut insert).unwrap();
+    table.visit(&mut insert).unwrap();
     let sorted = table.sorted(None, &mut Pulse::of(&mut Unwatched)).unwrap();
     let mut entries = counts.iter();
     let mut start = 0;

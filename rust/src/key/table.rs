@@ -17,14 +17,15 @@ pub trait TableSlot: Copy + Default + Plain {
     fn hash(&self, seed: HashSeed) -> u64;
 }
 
-/// The table. The number of slots is a power of two.
+/// The table.
 pub struct HashTable<S> {
     slots: Cells<S>,
     len: usize,
     seed: HashSeed,
 }
 
-const MIN_SLOTS: usize = 256;
+/// Tiny in tests, so that tables often have no room.
+const MIN_SLOTS: usize = if cfg!(test) { 8 } else { 256 };
 
 /// The maximum load factor, as a fraction: above it, searches become long.
 const MAX_LOAD: (usize, usize) = (3, 4);
@@ -38,7 +39,7 @@ impl<S> Default for HashTable<S> {
 impl<S: TableSlot> HashTable<S> {
     /// A table that holds so many entries before it grows.
     pub fn with_capacity(entries: usize) -> Result<Self> {
-        let slots = (entries * MAX_LOAD.1 / MAX_LOAD.0 + 1).next_power_of_two().max(MIN_SLOTS);
+        let slots = (entries * MAX_LOAD.1 / MAX_LOAD.0 + 1).max(MIN_SLOTS);
         Ok(Self { slots: Cells::new(slots)?, ..Self::default() })
     }
 
@@ -59,12 +60,12 @@ impl<S: TableSlot> HashTable<S> {
 
     /// The bytes that growing takes, if the table must grow before the next entry.
     pub fn growth(&self) -> Option<usize> {
-        (self.len * MAX_LOAD.1 >= self.slots.len() * MAX_LOAD.0).then(|| self.memory())
+        (self.len * MAX_LOAD.1 >= self.slots.len() * MAX_LOAD.0).then(|| self.memory() / 2)
     }
 
-    /// Double the size.
+    /// Make it larger by half: doubling would need more memory, and save little time.
     pub fn grow(&mut self) -> Result<()> {
-        self.resize((self.slots.len() * 2).max(MIN_SLOTS))
+        self.resize((self.slots.len() * 3 / 2).max(MIN_SLOTS))
     }
 
     /// All entries.
@@ -107,10 +108,28 @@ impl<S: TableSlot> HashTable<S> {
         Ok((found, is_new))
     }
 
+    /// Remove the entries that are not kept. The others stay or move towards their homes, so that searches still find them.
+    pub fn retain(&mut self, keep: impl Fn(&S) -> bool) {
+        let Some(free) = self.slots.iter().position(S::is_free) else { return };
+        let (behind, before) = (free + 1..self.slots.len(), 0..free);
+        for place in behind.chain(before) {
+            let slot = std::mem::take(&mut self.slots[place]);
+            if slot.is_free() {
+                continue;
+            }
+            if keep(&slot) {
+                let new = search(&self.slots, self.home(&slot), S::is_free, |_| false);
+                self.slots[new.unwrap_or(place)] = slot;
+            } else {
+                self.len -= 1;
+            }
+        }
+    }
+
     /// The index where the search for an entry begins.
     #[inline(always)]
     fn home(&self, slot: &S) -> usize {
-        (slot.hash(self.seed) >> (64 - self.slots.len().trailing_zeros())) as usize
+        ((u128::from(slot.hash(self.seed)) * self.slots.len() as u128) >> 64) as usize
     }
 
     /// Rebuild the table with new seeds until the search is short enough.
@@ -125,7 +144,7 @@ impl<S: TableSlot> HashTable<S> {
         }
     }
 
-    /// Move all entries to a table of `slots` slots, a power of two.
+    /// Move all entries to a table of `slots` slots.
     fn resize(&mut self, slots: usize) -> Result<()> {
         let old = std::mem::replace(&mut self.slots, Cells::new(slots)?);
         while !old.iter().filter(|slot| !slot.is_free()).all(|slot| {
@@ -204,6 +223,21 @@ mod tests {
         let mut entries: Vec<u64> = table.iter().map(|slot| slot.0).collect();
         entries.sort_unstable();
         assert_eq!(entries, numbers);
+    }
+
+    #[test]
+    fn entries_that_are_kept_are_found_after_others_were_removed() {
+        for count in [1, 100, 191, 1000, 5000] {
+            let numbers: Vec<u64> = (1..=count).collect();
+            let mut table = HashTable::with(HashSeed::random(), &numbers);
+            let size = table.size();
+            table.retain(|slot| slot.0 % 3 == 0);
+            assert_eq!((table.entries() as u64, table.size()), (count / 3, size));
+            for number in numbers {
+                let found = table.find(&Number(number), |slot| slot.0 == number).is_some();
+                assert_eq!(found, number % 3 == 0, "{number} of {count}");
+            }
+        }
     }
 
     #[test]

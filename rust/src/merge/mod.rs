@@ -91,23 +91,16 @@ impl Rules {
 /// A callback for each word and its count; an error ends the visit.
 pub type Visit<'a, Unit> = dyn FnMut(&[Unit], u64) -> Result<()> + 'a;
 
-/// Part `nth` of `of` equal parts of the words.
-#[derive(Clone, Copy, Debug)]
-pub struct Share {
-    pub nth: usize,
-    pub of: usize,
-}
-
-/// Words (pretokens) with their counts, readable by several threads at once.
-pub trait Words: Sync {
+/// A part of the words (pretokens), with their counts. Several parts may hold equal words.
+pub trait Words: Send + Sync {
     /// The elements of a word: bytes or symbol numbers.
     type Unit: Copy;
     /// The symbol of a unit.
     fn symbol(&self, unit: Self::Unit) -> u32;
-    /// Calls `each` with every word of a share and its count, and returns its first error. Every word belongs to exactly
-    /// one share; the order is the same in every visit; equal words may occur several times. Words are visited twice:
-    /// to measure them, and to take them over. The pulse beats for all that is visited.
-    fn visit(&self, share: Share, pulse: &mut Pulse<'_>, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
+    /// Calls `each` with every word and its count, and returns its first error. The order is the same in every visit. Words
+    /// are visited twice: to measure them, and to take them over, after which they are dropped. The pulse beats for all
+    /// that is visited.
+    fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
 }
 
 /// Words made of symbol numbers.
@@ -124,9 +117,8 @@ impl<Word: AsRef<[u32]> + Sync> Words for SymbolWords<'_, Word> {
         unit
     }
 
-    fn visit(&self, share: Share, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
-        let mut words = self.words.iter().zip(self.counts).skip(share.nth).step_by(share.of);
-        words.try_for_each(|(word, &count)| {
+    fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
+        self.words.iter().zip(self.counts).try_for_each(|(word, &count)| {
             pulse.beat(word.as_ref().len())?;
             each(word.as_ref(), count)
         })

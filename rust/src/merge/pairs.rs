@@ -42,7 +42,7 @@ pub fn codes_of(key: u64) -> (Code, Code) {
     ((key >> 32) as Code, key as Code)
 }
 
-/// A table of followed pairs, which are never removed.
+/// A table of followed pairs. Those that have fallen below the threshold, and have no list, may be removed.
 pub type PairTable = HashTable<Followed>;
 
 impl PairTable {
@@ -58,11 +58,17 @@ impl PairTable {
 
     /// The entry of a pair, and whether it is new: then it is `pair` itself.
     #[inline(always)]
-    pub fn add(&mut self, pair: Followed) -> Result<(&mut Followed, bool)> {
+    pub fn add(&mut self, pair: Followed, threshold: u64) -> Result<(&mut Followed, bool)> {
         if self.growth().is_some() {
-            self.grow()?;
+            self.make_room(threshold)?;
         }
         self.insert(pair, |known| known.key == pair.key)
+    }
+
+    #[cold]
+    fn make_room(&mut self, threshold: u64) -> Result<()> {
+        self.retain(|pair| pair.count >= threshold || pair.list != UNLISTED);
+        if self.entries() > self.size() / 2 { self.grow() } else { Ok(()) }
     }
 }
 

@@ -118,9 +118,6 @@ struct Counter {
     occurrences: u32,
 }
 
-// SAFETY: it consists of integers and padding, for which any bytes are valid.
-unsafe impl Plain for Counter {}
-
 fn directly<S: SlotWidth>(
     slots: &Slots<S>,
     plan: &Plan<'_>,
@@ -134,7 +131,7 @@ fn directly<S: SlotWidth>(
     let threads = plan.tuning.threads;
     let sections = slots.sections(threads);
     let mut counted = workers::each(threads, sections.clone(), pulse, |section, pulse| {
-        let mut counters = Cells::<Counter>::new(codes * codes)?;
+        let mut counters = memory::filled(Counter::default(), codes * codes)?;
         slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
             let counter = &mut counters[place_of(pair.key)];
             counter.occurrences += 1;
@@ -171,7 +168,7 @@ fn directly<S: SlotWidth>(
             counter.count = 1;
             start += std::mem::replace(&mut counter.occurrences, start);
         }
-        recount.followed.add(Followed { key: found.key, count: found.count, list })?;
+        recount.followed.add(Followed { key: found.key, count: found.count, list }, threshold)?;
     }
     let positions = recount.lists.shared();
     workers::each(threads, sections.into_iter().zip(counted), pulse, |(section, mut counters), pulse| {
@@ -220,7 +217,7 @@ fn by_sorting<S: SlotWidth>(
                 let (own, others) = rest.split_at(found.occurrences as usize);
                 if frequent(&found) {
                     let list = recount.lists.append(own)?;
-                    recount.followed.add(Followed { key: found.key, count: found.count, list })?;
+                    recount.followed.add(Followed { key: found.key, count: found.count, list }, threshold)?;
                 }
                 rest = others;
             }

@@ -9,7 +9,7 @@
 //! shows a code that it showed as one: it is a hole, or, if the token that began there had one slot, the last slot of a
 //! longer token.
 //!
-//! Words of equal count form a group, so a position leads to its word's count. Each share of the words has its own
+//! Words of equal count form a group, so a position leads to its word's count. Each part of the words has its own
 //! stretch of the array and its own groups.
 //!
 //! Slots have 16 bits while all codes fit, then 32. Both widths use the same memory, which has addresses for the wider one, so
@@ -20,9 +20,9 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use super::Words;
 use super::pairs::key_of;
 use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
-use super::{Share, Words};
 use crate::error::Result;
 use crate::memory;
 use crate::memory::cells::{Cells, Plain};
@@ -59,20 +59,19 @@ impl SlotWidth for u32 {
     }
 }
 
-/// The number of slots that the words of each count need, for one share of the words.
+/// The number of slots that the words of each count need, for one part of the words.
 pub struct Layout {
-    share: Share,
     /// Counts and slots, highest count first.
     groups: Vec<(u64, u64)>,
 }
 
 impl Layout {
-    /// Measures the words of a share; words without a pair are left out.
-    pub fn measure<W: Words>(words: &W, share: Share, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<Self> {
+    /// Measures words; those without a pair are left out.
+    pub fn measure<W: Words>(words: &W, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<Self> {
         let span = |unit: &W::Unit| u64::from(spans[(words.symbol(*unit) + FIRST) as usize]);
         let is_uniform = spans.iter().all(|&span| span == 1);
         let mut slots_of = HashMap::with_hasher(Keyed::random());
-        words.visit(share, pulse, &mut |word, count| {
+        words.visit(pulse, &mut |word, count| {
             if word.len() >= 2 && count > 0 {
                 let slots = if is_uniform { word.len() as u64 } else { word.iter().map(span).sum() };
                 *slots_of.entry(count).or_insert(0) += 1 + slots;
@@ -81,7 +80,7 @@ impl Layout {
         })?;
         let mut groups = memory::gathered(slots_of)?;
         groups.sort_unstable_by_key(|&(count, _)| Reverse(count));
-        Ok(Self { share, groups })
+        Ok(Self { groups })
     }
 
     /// The number of slots, which is also an upper bound of the number of merges.
@@ -89,7 +88,7 @@ impl Layout {
         self.groups.iter().map(|group| group.1).sum()
     }
 
-    /// Writes the words of the share to its stretch of the array.
+    /// Writes the words to their stretch of the array.
     fn place<W: Words, S: SlotWidth>(
         &self,
         words: &W,
@@ -103,7 +102,7 @@ impl Layout {
             next_of.insert(count, end);
             end += needed as usize;
         }
-        words.visit(self.share, pulse, &mut |word, count| {
+        words.visit(pulse, &mut |word, count| {
             let Some(next) = next_of.get_mut(&count).filter(|_| word.len() >= 2) else { return Ok(()) };
             let mut at = *next;
             for &unit in word {
@@ -167,11 +166,12 @@ pub fn replace<S: SlotWidth>(pair: &mut [S], middle: usize, joined: Code) {
 const BLOCK: u32 = 6;
 
 impl<S: SlotWidth> Slots<S> {
-    /// Writes the words, one thread per share.
+    /// Writes the words. Each part of them is dropped when it is written.
     pub fn fill<W: Words>(
         layouts: &[Layout],
-        words: &W,
+        parts: Vec<W>,
         spans: &[u32],
+        threads: usize,
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
         const { assert!(BOUNDARY == 0, "fresh memory is zeroed") };
@@ -187,13 +187,13 @@ impl<S: SlotWidth> Slots<S> {
         let mut filled = Self { memory, len, width: PhantomData, groups, of_block };
         filled.index();
         let (mut rest, mut work) = (&mut filled.all_mut()[1..], Vec::new());
-        for layout in layouts {
+        for (layout, words) in layouts.iter().zip(parts) {
             let (own, others) = rest.split_at_mut(layout.slots() as usize);
-            work.push((layout, own));
+            work.push((layout, words, own));
             rest = others;
         }
-        workers::each(layouts.len(), work, pulse, |(layout, slots), pulse| {
-            layout.place(words, spans, slots, pulse)
+        workers::each(threads, work, pulse, |(layout, words, slots), pulse| {
+            layout.place(&words, spans, slots, pulse)
         })?;
         Ok(filled)
     }
@@ -370,11 +370,11 @@ mod tests {
         for len in [2, 3, 7, 8, 63, 64, 65, 200, 5000] {
             let symbols: Vec<u32> = (65_300..65_534).cycle().take(len).collect();
             let words = SymbolWords { words: std::slice::from_ref(&symbols), counts: &[1] };
-            let (spans, share) = (vec![1; 1 << 16], Share { nth: 0, of: 1 });
+            let spans = vec![1; 1 << 16];
             let mut watch = Unwatched;
             let mut pulse = Pulse::of(&mut watch);
-            let layout = Layout::measure(&words, share, &spans, &mut pulse).unwrap();
-            let slots = Slots::<u16>::fill(&[layout], &words, &spans, &mut pulse).unwrap();
+            let layout = Layout::measure(&words, &spans, &mut pulse).unwrap();
+            let slots = Slots::<u16>::fill(&[layout], vec![words], &spans, 1, &mut pulse).unwrap();
             let wide = slots.widened();
             assert!(wide.all()[1..=len].iter().copied().eq(symbols.iter().map(|symbol| symbol + FIRST)));
             assert_eq!((wide.len(), wide.code(0), wide.code(len + 1)), (len + 2, BOUNDARY, BOUNDARY));

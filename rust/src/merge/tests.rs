@@ -7,7 +7,7 @@ use super::slots::{Layout, Slots};
 use super::tokens::{BOUNDARY, FIRST, HOLE, Tokens};
 use super::trainer::Training;
 use super::tuning::Tuning;
-use super::{MergeRow, Rules, Share, SymbolWords, TieBreak};
+use super::{MergeRow, Rules, SymbolWords, TieBreak};
 use crate::error::{Error, Result};
 use crate::watch::{Pulse, Stage, Unwatched, Watch};
 
@@ -175,8 +175,10 @@ fn replace(word: &mut Vec<u32>, pair: (u32, u32), result: u32) {
 
 fn train_engine(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, tuning: Tuning) -> Result<Vec<MergeRow>> {
     let (words, counts): (Vec<Vec<u32>>, Vec<u64>) = corpus.iter().cloned().unzip();
-    let words = SymbolWords { words: &words, counts: &counts };
-    Training::new(symbols.iter().copied(), &words, rules, tuning, &mut Unwatched)?.train(&mut Unwatched)
+    let of_each = words.len().div_ceil(tuning.threads).max(1);
+    let parts = words.chunks(of_each).zip(counts.chunks(of_each));
+    let parts = parts.map(|(words, counts)| SymbolWords { words, counts }).collect();
+    Training::new(symbols.iter().copied(), parts, rules, tuning, &mut Unwatched)?.train(&mut Unwatched)
 }
 
 fn check(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) {
@@ -324,14 +326,13 @@ fn pairs_far_rarer_than_the_next_threshold_are_still_merged() {
 fn the_example_of_the_header_is_true() {
     let (bar, hole, a, b, c) = (BOUNDARY, HOLE, FIRST, FIRST + 1, FIRST + 2);
     let (ab, abab) = (FIRST + 3, FIRST + 4);
-    let words = SymbolWords { words: &[vec![0, 1, 0, 1], vec![2, 0, 1]], counts: &[5, 2] };
     let slots_after = |merges: &[(u32, u32)]| {
+        let words = SymbolWords { words: &[vec![0, 1, 0, 1], vec![2, 0, 1]], counts: &[5, 2] };
         let mut tokens = Tokens::new(ABCD[..3].iter().copied(), false, false).unwrap();
         let mut watch = Unwatched;
         let mut pulse = Pulse::of(&mut watch);
-        let share = Share { nth: 0, of: 1 };
-        let layout = Layout::measure(&words, share, tokens.spans(), &mut pulse).unwrap();
-        let mut slots = Slots::<u32>::fill(&[layout], &words, tokens.spans(), &mut pulse).unwrap();
+        let layout = Layout::measure(&words, tokens.spans(), &mut pulse).unwrap();
+        let mut slots = Slots::<u32>::fill(&[layout], vec![words], tokens.spans(), 1, &mut pulse).unwrap();
         let mut replaced = Replaced::default();
         for (&(left, right), positions) in merges.iter().zip([&[1, 3, 7][..], &[1]]) {
             let (joined, _) = tokens.join(left, right).unwrap();
@@ -396,7 +397,7 @@ fn a_watcher_stops_training() {
     let words = SymbolWords { words: &[vec![0; 4]], counts: &[1] };
     let all = rules(TieBreak::SmallestIds, false);
     let mut watch = Impatient(HashMap::new());
-    let stopped = Training::new(AB.into_iter(), &words, &all, DEFAULT, &mut watch)
+    let stopped = Training::new(AB.into_iter(), vec![words], &all, DEFAULT, &mut watch)
         .and_then(|training| training.train(&mut watch));
     assert!(matches!(stopped, Err(Error::Value(message)) if message == "enough"));
 }

@@ -15,7 +15,7 @@ use super::tuning::{
     LIST_BYTES_PER_SLOT, MAX_EXPECTED_TOKENS, MAX_SLOTS, PREFETCHED_SLOTS, SLOTS_PER_SORTED, STEP,
     TABLE_BYTES, Tuning,
 };
-use super::{MergeRow, Rules, Share, Words};
+use super::{MergeRow, Rules, Words};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{MERGING, Pulse, Watch};
@@ -35,10 +35,10 @@ enum AnySlots {
 }
 
 impl<'r> Training<'r> {
-    /// Takes over the words. Every unit of a word must be the number of a symbol.
+    /// Takes over the words, one part after the other. Every unit of a word must be the number of a symbol.
     pub fn new<'a, W: Words>(
         symbols: impl Iterator<Item = &'a [u8]> + Clone,
-        words: &W,
+        parts: Vec<W>,
         rules: &'r Rules,
         tuning: Tuning,
         watch: &mut dyn Watch,
@@ -47,10 +47,9 @@ impl<'r> Training<'r> {
         pulse.report()?;
         let keeps_bytes = rules.tie_break != TieBreak::SmallestIds;
         let mut tokens = Tokens::new(symbols, keeps_bytes, rules.shared_tokens)?;
-        let of = tuning.threads;
-        let shares = (0..of).map(|nth| Share { nth, of });
-        let layouts = workers::each(of, shares, &mut pulse, |share, pulse| {
-            Layout::measure(words, share, tokens.spans(), pulse)
+        let threads = tuning.threads;
+        let layouts = workers::each(threads, &parts, &mut pulse, |words, pulse| {
+            Layout::measure(words, tokens.spans(), pulse)
         })?;
         let slots: u64 = layouts.iter().map(Layout::slots).sum();
         if slots > MAX_SLOTS {
@@ -70,9 +69,9 @@ impl<'r> Training<'r> {
         let expected_tokens = most_tokens.min(MAX_EXPECTED_TOKENS) as usize;
         tokens.make_room(expected_tokens)?;
         let slots = if is_narrow {
-            AnySlots::Narrow(Slots::fill(&layouts, words, tokens.spans(), &mut pulse)?)
+            AnySlots::Narrow(Slots::fill(&layouts, parts, tokens.spans(), threads, &mut pulse)?)
         } else {
-            AnySlots::Wide(Slots::fill(&layouts, words, tokens.spans(), &mut pulse)?)
+            AnySlots::Wide(Slots::fill(&layouts, parts, tokens.spans(), threads, &mut pulse)?)
         };
         let trainer = Box::new(Trainer {
             rules,
@@ -329,7 +328,8 @@ impl Trainer<'_> {
         }
         let is_exact = is_new || self.threshold == 1;
         let most = if is_exact { 0 } else { self.threshold - 1 };
-        let (pair, is_new_pair) = self.pairs.add(Followed { key, count: most, list: UNLISTED })?;
+        let (pair, is_new_pair) =
+            self.pairs.add(Followed { key, count: most, list: UNLISTED }, self.threshold)?;
         if is_new_pair && is_exact {
             pair.list = self.lists.add(0)?.0;
         }

@@ -122,7 +122,7 @@ impl MaskRules {
         fulfilled: &mut [[u8; 64]; N],
     ) {
         let eights = if characters.wide { &self.wide } else { &self.plain };
-        relations.0.iter_mut().take(self.relations).for_each(|places| *places = [0; N]);
+        relations.0[..self.relations].fill([0; N]);
         let fulfilled = match characters.count.div_ceil(64) {
             words if words < N => &mut fulfilled[..words],
             _ => fulfilled,

@@ -1,5 +1,7 @@
 //! The Python functions that learn merges, from counts or from words of symbols.
 
+use std::borrow::Borrow;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -9,11 +11,11 @@ use super::PyWatch;
 use super::arguments::Threads;
 use super::count::PyCountTable;
 use super::vocabulary::{bytes_of, merge_rows, numbers};
-use crate::count::CountTable;
+use crate::count::Shard;
 use crate::encode::{Merger, Merges, Scratch, ranks};
 use crate::error::Result;
 use crate::memory;
-use crate::merge::{MergeRow, Rules, Share, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
+use crate::merge::{MergeRow, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 use crate::workers::thread_count;
@@ -44,7 +46,7 @@ pub fn train_symbol_merges<'py>(
     let merges = py.detach(|| {
         let (mut watch, tuning) = (PyWatch::default(), Tuning::with_threads(1));
         let symbols = symbols.iter().map(|symbol| &symbol[..]);
-        Training::new(symbols, &words, &rules, tuning, &mut watch)?.train(&mut watch)
+        Training::new(symbols, vec![words], &rules, tuning, &mut watch)?.train(&mut watch)
     })?;
     bytes_of(py, merges.as_flattened())
 }
@@ -77,32 +79,51 @@ pub fn train_merges<'py>(
     let symbol_of = &symbols_of_bytes(base)?;
     let threads = thread_count(num_threads.0, usize::MAX);
     let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
+    // Counts that another thread is using are kept; giving them up would only save memory.
+    let given = (!keep_counts).then(|| counts.try_borrow_mut().map(|mut counts| counts.table.take_shards()));
     let training = {
         let table = &counts.try_borrow()?.table;
-        let words = Pretokens { table, min_count, symbol_of };
+        let shards: Vec<HeldShard> = match given {
+            Some(Ok(shards)) => shards.map(|shard| Box::new(shard) as HeldShard).collect(),
+            _ => table.shards().map(|shard| Box::new(shard) as HeldShard).collect(),
+        };
         py.detach(|| {
-            let tuning = Tuning::for_words(table.distinct()?, threads);
+            let distinct: Result<usize> = shards.iter().map(|shard| (**shard).borrow().distinct()).sum();
+            let tuning = Tuning::for_words(distinct?, threads);
+            let words = shards.into_iter().map(|shard| Pretokens { shard, min_count, symbol_of });
             if prior.is_empty() {
-                return Training::new(base.chunks(1), &words, &rules, tuning, &mut watch);
+                return Training::new(base.chunks(1), words.collect(), &rules, tuning, &mut watch);
             }
             let symbols = symbols_after(base, prior)?;
-            let words = MergedPretokens::new(words, &symbols, prior)?;
-            Training::new(symbols.iter().map(|symbol| &symbol[..]), &words, &rules, tuning, &mut watch)
+            let tokens = &TokenBytes::new((0..).zip(&symbols).map(|(symbol, bytes)| (symbol, &bytes[..])))?;
+            let mut base = Box::new([0; 256]);
+            base.copy_from_slice(symbol_of);
+            let merges = &Merges::new(base, prior, &ranks(prior.len(), &[])?, tokens)?;
+            let words = words.map(|pretokens| MergedPretokens { pretokens, merges, tokens });
+            let symbols = symbols.iter().map(|symbol| &symbol[..]);
+            Training::new(symbols, words.collect(), &rules, tuning, &mut watch)
         })?
     };
-    // Counts that another thread is using are kept; emptying them would only save memory.
-    if !keep_counts && let Ok(mut counts) = counts.try_borrow_mut() {
-        counts.table.give_up();
-    }
     let merges = py.detach(|| training.train(&mut watch))?;
     bytes_of(py, merges.as_flattened())
 }
 
-/// The frequent pretokens of a table as words whose symbols are bytes.
+/// A shard of a table, or one that was given up.
+type HeldShard<'a> = Box<dyn Borrow<Shard> + Send + Sync + 'a>;
+
+/// The frequent pretokens of a shard as words whose symbols are bytes.
 struct Pretokens<'a> {
-    table: &'a CountTable,
+    shard: HeldShard<'a>,
     min_count: u64,
     symbol_of: &'a [u32],
+}
+
+impl Pretokens<'_> {
+    fn frequent(&self, visitor: &mut Visit<'_, u8>) -> Result<()> {
+        let shard: &Shard = (*self.shard).borrow();
+        let is_frequent = |count| count >= self.min_count;
+        shard.visit(&mut |pretoken, count| if is_frequent(count) { visitor(pretoken, count) } else { Ok(()) })
+    }
 }
 
 impl Words for Pretokens<'_> {
@@ -112,8 +133,8 @@ impl Words for Pretokens<'_> {
         self.symbol_of[usize::from(unit)]
     }
 
-    fn visit(&self, share: Share, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u8>) -> Result<()> {
-        self.table.visit_part(share.nth, share.of, self.min_count, &mut |pretoken, count| {
+    fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u8>) -> Result<()> {
+        self.frequent(&mut |pretoken, count| {
             pulse.beat(pretoken.len())?;
             each(pretoken, count)
         })
@@ -123,18 +144,8 @@ impl Words for Pretokens<'_> {
 /// Frequent pretokens as words whose symbols are tokens: merges are applied to each as an encoder does it.
 struct MergedPretokens<'a> {
     pretokens: Pretokens<'a>,
-    merges: Merges,
-    tokens: TokenBytes,
-}
-
-impl<'a> MergedPretokens<'a> {
-    fn new(pretokens: Pretokens<'a>, symbols: &[Vec<u8>], merges: &[MergeRow]) -> Result<Self> {
-        let tokens = TokenBytes::new((0..).zip(symbols).map(|(symbol, bytes)| (symbol, &bytes[..])))?;
-        let mut base = Box::new([0; 256]);
-        base.copy_from_slice(pretokens.symbol_of);
-        let merges = Merges::new(base, merges, &ranks(merges.len(), &[])?, &tokens)?;
-        Ok(Self { pretokens, merges, tokens })
-    }
+    merges: &'a Merges,
+    tokens: &'a TokenBytes,
 }
 
 impl Words for MergedPretokens<'_> {
@@ -144,11 +155,10 @@ impl Words for MergedPretokens<'_> {
         unit
     }
 
-    fn visit(&self, share: Share, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
+    fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
         let (mut scratch, mut ids) = (Scratch::new()?, Vec::new());
-        let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch: &mut scratch, pulse };
-        let Pretokens { table, min_count, .. } = &self.pretokens;
-        table.visit_part(share.nth, share.of, *min_count, &mut |pretoken, count| {
+        let mut merger = Merger { merges: self.merges, tokens: self.tokens, scratch: &mut scratch, pulse };
+        self.pretokens.frequent(&mut |pretoken, count| {
             ids.clear();
             merger.merge(pretoken, &mut ids)?;
             merger.pulse.beat(ids.len())?;

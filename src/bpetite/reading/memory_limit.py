@@ -36,7 +36,7 @@ _CACHES = 148 << 20
 """The bytes of a cache that is full, of the one that replaces it, and what the allocator keeps of them."""
 
 _SHARDS = 16
-"""The parts of a table, of which each thread may double one at a time."""
+"""The parts of a table, of which each thread may enlarge one at a time."""
 
 _MAPPED_FROM, _MAPPED = -3, 1 << 18
 """The number of glibc's `M_MMAP_THRESHOLD`, and its value: larger blocks go back to the system when they are
