@@ -43,6 +43,11 @@ CASES: dict[str, Case] = {
     "JSON lines": ({"c.jsonl": lines(TEXTS)}, ["c.jsonl"], {}),
     "JSON lines by another name": ({"c": lines(TEXTS)}, ["c"], {"input_format": "jsonl"}),
     "JSON lines, another field": ({"c.json": lines(TEXTS, "body")}, ["c.json"], {"text_field": "body"}),
+    "JSON lines, told by their beginning, which comes byte by byte": (
+        {"c.json.gz": b"".join(map(gzip.compress, (b"{", b'"', lines(TEXTS)[2:])))},
+        ["c.json.gz"],
+        {},
+    ),
     "JSON lines, gzip": ({"c.jsonl.gz": gzip.compress(lines(TEXTS))}, ["c.jsonl.gz"], {}),
     "JSON lines, zstd": ({"c.jsonl.zst": zstd(lines(TEXTS))}, ["c.jsonl.zst"], {}),
     "Parquet": ({"c.parquet": rows(TEXTS)}, ["c.parquet"], {}),

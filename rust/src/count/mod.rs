@@ -52,7 +52,8 @@ pub struct CountTable {
     pattern: Arc<Pattern>,
     boundaries: Option<Boundaries>,
     count_unmatched: bool,
-    shards: Box<[Shard; SHARDS]>,
+    /// They hold different pretokens. If they are taken away, it stays known how much was counted.
+    pub shards: Box<[Shard; SHARDS]>,
     /// The memory limit in bytes.
     pub limit: Option<u64>,
     /// The sum of all counts.
@@ -128,16 +129,6 @@ impl CountTable {
         self.documents += amount.documents;
         self.bytes += amount.bytes;
         Ok(())
-    }
-
-    /// The shards, which hold different pretokens.
-    pub fn shards(&self) -> impl Iterator<Item = &Shard> {
-        self.shards.iter()
-    }
-
-    /// The same, for good: the table is empty then. How much was counted stays known.
-    pub fn take_shards(&mut self) -> impl Iterator<Item = Shard> + use<> {
-        std::mem::take(&mut self.shards).into_iter()
     }
 
     /// Prepare for being read: if anything was moved to temporary files, the rest is, too.

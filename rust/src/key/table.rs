@@ -111,8 +111,7 @@ impl<S: TableSlot> HashTable<S> {
     /// Remove the entries that are not kept. The others stay or move towards their homes, so that searches still find them.
     pub fn retain(&mut self, keep: impl Fn(&S) -> bool) {
         let Some(free) = self.slots.iter().position(S::is_free) else { return };
-        let (behind, before) = (free + 1..self.slots.len(), 0..free);
-        for place in behind.chain(before) {
+        for place in (free + 1..self.slots.len()).chain(0..free) {
             let slot = std::mem::take(&mut self.slots[place]);
             if slot.is_free() {
                 continue;

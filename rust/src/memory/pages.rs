@@ -38,10 +38,7 @@ impl PageSpeed {
     }
 }
 
-/// The size of a mapping that smaller arrays share.
-const SHARED: usize = LARGE;
-
-/// The mapping that parts are cut from, as long as one of them lives, and how many of its bytes were taken.
+/// The mapping of one large page that parts are cut from, as long as one of them lives, and how many of its bytes were taken.
 static SHARING: Mutex<(Weak<Pages>, usize)> = Mutex::new((Weak::new(), 0));
 
 /// A mapping that starts at a multiple of `LARGE`.
@@ -69,7 +66,7 @@ pub fn zeros(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
     let (pages, taken) = match sharing.0.upgrade().filter(|pages| sharing.1 + bytes <= pages.bytes) {
         Some(pages) => (pages, sharing.1),
         None if !SPEED.is_promising() => return None,
-        None => (Arc::new(Pages::fresh(SHARED)?), 0),
+        None => (Arc::new(Pages::fresh(LARGE)?), 0),
     };
     *sharing = (Arc::downgrade(&pages), taken + bytes);
     // SAFETY: the mapping has `bytes` more bytes after those that were taken.

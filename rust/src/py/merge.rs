@@ -1,6 +1,7 @@
 //! The Python functions that learn merges, from counts or from words of symbols.
 
 use std::borrow::Borrow;
+use std::mem::take;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -77,19 +78,19 @@ pub fn train_merges<'py>(
     let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
     let prior = prior_merges.map_or(Ok(&[][..]), merge_rows)?;
     let symbol_of = &symbols_of_bytes(base)?;
-    let threads = thread_count(num_threads.0, usize::MAX);
     let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
     // Counts that another thread is using are kept; giving them up would only save memory.
-    let given = (!keep_counts).then(|| counts.try_borrow_mut().map(|mut counts| counts.table.take_shards()));
+    let given =
+        (!keep_counts).then(|| counts.try_borrow_mut().map(|mut counts| take(&mut counts.table.shards)));
     let training = {
         let table = &counts.try_borrow()?.table;
         let shards: Vec<HeldShard> = match given {
-            Some(Ok(shards)) => shards.map(|shard| Box::new(shard) as HeldShard).collect(),
-            _ => table.shards().map(|shard| Box::new(shard) as HeldShard).collect(),
+            Some(Ok(shards)) => shards.into_iter().map(|shard| Box::new(shard) as HeldShard).collect(),
+            _ => table.shards.iter().map(|shard| Box::new(shard) as HeldShard).collect(),
         };
         py.detach(|| {
             let distinct: Result<usize> = shards.iter().map(|shard| (**shard).borrow().distinct()).sum();
-            let tuning = Tuning::for_words(distinct?, threads);
+            let tuning = Tuning::for_words(distinct?, thread_count(num_threads.0, usize::MAX));
             let words = shards.into_iter().map(|shard| Pretokens { shard, min_count, symbol_of });
             if prior.is_empty() {
                 return Training::new(base.chunks(1), words.collect(), &rules, tuning, &mut watch);
@@ -120,9 +121,9 @@ struct Pretokens<'a> {
 
 impl Pretokens<'_> {
     fn frequent(&self, visitor: &mut Visit<'_, u8>) -> Result<()> {
-        let shard: &Shard = (*self.shard).borrow();
-        let is_frequent = |count| count >= self.min_count;
-        shard.visit(&mut |pretoken, count| if is_frequent(count) { visitor(pretoken, count) } else { Ok(()) })
+        let mut visit =
+            |pretoken: &[u8], count| if count >= self.min_count { visitor(pretoken, count) } else { Ok(()) };
+        (*self.shard).borrow().visit(&mut visit)
     }
 }
 
