@@ -272,7 +272,7 @@ def train_merges(
 ) -> bytes:
     """Learn merges from counts, after `prior_merges`; return rows of left, right and result symbol as bytes.
 
-    Without `keep_counts`, the table is emptied when it was read, to free its memory for the merging.
+    Without `keep_counts`, the table is emptied while it is read, to free its memory for the merging.
     """
 
 def train_symbol_merges(
