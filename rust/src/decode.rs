@@ -16,16 +16,17 @@ const COMMON_LENGTH: usize = 5;
 
 /// Append the bytes of the ids to a vector.
 pub fn decode_onto(tokens: &TokenBytes, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
-    if ids.len() > IDS_PER_BEAT {
-        // A vector that grows takes new memory from the system again and again.
-        memory::reserve(bytes, ids.len().saturating_mul(COMMON_LENGTH))?;
-    }
-    for ids in ids.chunks(IDS_PER_BEAT) {
-        memory::reserve(bytes, max_bytes(tokens, ids)?)?;
-        let length = tokens.write(ids, bytes.spare_capacity_mut())?;
+    for (done, some) in ids.chunks(IDS_PER_BEAT).enumerate() {
+        memory::reserve(bytes, max_bytes(tokens, some)?)?;
+        let length = tokens.write(some, bytes.spare_capacity_mut())?;
         // SAFETY: `length` bytes were written after the existing ones.
         unsafe { bytes.set_len(bytes.len() + length) };
-        pulse.beat(4 * ids.len())?;
+        pulse.beat(4 * some.len())?;
+        if done == 0 {
+            // Room for the rest: a vector that grows takes new memory from the system again and again.
+            let rest = ids.len() - some.len();
+            memory::reserve(bytes, rest.saturating_mul(COMMON_LENGTH.min(length.div_ceil(IDS_PER_BEAT))))?;
+        }
     }
     Ok(())
 }

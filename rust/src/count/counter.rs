@@ -100,37 +100,20 @@ impl<'a, 's> Counter<'a, 's> {
         let mut batch = Batch::default();
         let mut start = 0;
         while scanner.fill(&mut batch, pulse)? > 0 {
-            let matches = if self.count_unmatched {
-                None
-            } else {
-                let starts = std::iter::once(start).chain(batch.ends().iter().copied());
-                let starts = starts.take(batch.ends().len());
-                Some(starts.map(|start| scanner.is_match(start, pulse)).collect::<Result<Vec<bool>>>()?)
-            };
-            start = self.count_batch(text.text().as_bytes(), start, &batch, matches.as_deref())?;
-        }
-        Ok(())
-    }
-
-    /// Count the pieces of a batch, the first of which begins at `start`, or those that are `matches`; returns where the last
-    /// one ends.
-    fn count_batch(
-        &mut self,
-        text: &[u8],
-        mut start: usize,
-        batch: &Batch,
-        matches: Option<&[bool]>,
-    ) -> Result<usize> {
-        for (number, ends) in batch.ends().chunks(BLOCK).enumerate() {
-            let block = Block { text, start, ends };
-            start = block.end();
-            self.lookups.prepare(&block, &self.hasher, FrontSlots(&self.front));
-            match matches {
-                None => self.count_block(&block, |_| true)?,
-                Some(matches) => self.count_block(&block, |index| matches[number * BLOCK + index])?,
+            for ends in batch.ends().chunks(BLOCK) {
+                let block = Block { text: text.text().as_bytes(), start, ends };
+                start = block.end();
+                self.lookups.prepare(&block, &self.hasher, FrontSlots(&self.front));
+                if self.count_unmatched {
+                    self.count_block(&block, |_| true)?;
+                } else {
+                    let matches = (0..ends.len()).map(|index| scanner.is_match(block.start_of(index), pulse));
+                    let matches = matches.collect::<Result<Vec<bool>>>()?;
+                    self.count_block(&block, |index| matches[index])?;
+                }
             }
         }
-        Ok(start)
+        Ok(())
     }
 
     /// Count the pretokens of a block that are matches, and whose keys are made. A function of its own, so that the loop has

@@ -203,9 +203,12 @@ impl<D: Documents> Worker<Part<D>> for PartWorker<'_, '_, '_, D> {
             None => self.count_chunk(&batch, index, &(0..batch.length(index)), pulse),
             Some(chunk) => self.count_chunk(&batch, index, chunk, pulse),
         })?;
-        drop(batch);
         lock(&self.feed.counted).add(&self.counter.take_amount());
-        self.feed.queue.notify();
+        let counted = Arc::downgrade(&batch);
+        drop(batch);
+        if counted.strong_count() == 1 {
+            self.feed.queue.notify();
+        }
         Ok(())
     }
 

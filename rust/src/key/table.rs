@@ -27,6 +27,9 @@ pub struct HashTable<S> {
 /// Tiny in tests, so that tables often have no room.
 const MIN_SLOTS: usize = if cfg!(test) { 8 } else { 256 };
 
+/// A table of fewer bytes is small.
+const SMALL: usize = 1 << 16;
+
 /// The maximum load factor, as a fraction: above it, searches become long.
 const MAX_LOAD: (usize, usize) = (3, 4);
 
@@ -60,12 +63,18 @@ impl<S: TableSlot> HashTable<S> {
 
     /// The bytes that growing takes, if the table must grow before the next entry.
     pub fn growth(&self) -> Option<usize> {
-        (self.len * MAX_LOAD.1 >= self.slots.len() * MAX_LOAD.0).then(|| self.memory() / 2)
+        let is_full = self.len * MAX_LOAD.1 >= self.slots.len() * MAX_LOAD.0;
+        is_full.then(|| self.more() * size_of::<S>())
     }
 
-    /// Make it larger by half: doubling would need more memory, and save little time.
+    /// Make it larger.
     pub fn grow(&mut self) -> Result<()> {
-        self.resize((self.slots.len() * 3 / 2).max(MIN_SLOTS))
+        self.resize((self.slots.len() + self.more()).max(MIN_SLOTS))
+    }
+
+    /// A small table becomes twice as large, a large one by half: it takes little more time then, and less memory.
+    fn more(&self) -> usize {
+        self.slots.len() / if self.memory() < SMALL { 1 } else { 2 }
     }
 
     /// All entries.

@@ -123,14 +123,14 @@ impl<T: Plain + Copy> Cells<T> {
 impl Storage {
     /// The memory and its start, a multiple of `ALIGNMENT`.
     fn new(bytes: usize) -> Result<(NonNull<u64>, Self)> {
-        if bytes >= MEDIUM {
-            try_allocate(bytes)?; // Many are too small for `ensure`, and together with what they map they use up its spare bytes.
-        }
         #[cfg(target_os = "linux")]
         if bytes >= MEDIUM
-            && let Some((start, pages)) = pages::zeros(bytes.next_multiple_of(ALIGNMENT))
+            && let Some((start, pages)) = pages::zeros(bytes)
         {
             return Ok((start, Self::Mapped(pages)));
+        }
+        if bytes >= MEDIUM {
+            try_allocate(bytes)?; // Many are too small for `ensure`, and together they would use up its spare bytes.
         }
         let mut words = filled(0_u64, bytes.saturating_add(ALIGNMENT).div_ceil(8))?;
         let skipped = words.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT / 8);

@@ -54,7 +54,7 @@ unsafe impl Send for Pages {}
 // SAFETY: the same.
 unsafe impl Sync for Pages {}
 
-/// Memory of this many bytes, a multiple of 64: it holds zeros, begins at a multiple of 64, and is nobody else's. Less than a
+/// Memory of this many bytes: it holds zeros, begins at a multiple of 64, and is nobody else's. Less than a
 /// large page is cut from a mapping that several arrays share. `None` if there is no mapping, or another thread is just
 /// here (perhaps it was when the process was forked).
 pub fn zeros(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
@@ -68,14 +68,15 @@ pub fn zeros(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
         None if !SPEED.is_promising() => return None,
         None => (Arc::new(Pages::fresh(LARGE)?), 0),
     };
-    *sharing = (Arc::downgrade(&pages), taken + bytes);
+    *sharing = (Arc::downgrade(&pages), taken + bytes.next_multiple_of(64));
     // SAFETY: the mapping has `bytes` more bytes after those that were taken.
     Some((unsafe { pages.start.byte_add(taken) }, pages))
 }
 
 impl Pages {
-    /// Map new pages, if the system can provide them. Each is cleared when it is first used.
+    /// Map new pages, if the system can provide them and the spare bytes. Each is cleared when it is first used.
     fn fresh(bytes: usize) -> Option<Self> {
+        super::try_allocate(bytes).ok()?;
         // The last page is a large one if half of it is used.
         let bytes = if bytes % LARGE < LARGE / 2 { bytes } else { bytes.checked_next_multiple_of(LARGE)? };
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);

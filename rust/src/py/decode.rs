@@ -54,9 +54,9 @@ pub fn append(
 }
 
 /// The bytes of all ids.
-pub fn joined(py: Python<'_>, tokens: &TokenBytes, ids: &[u32], drops: Drops) -> PyResult<Vec<u8>> {
+pub fn joined(py: Python<'_>, tokens: &TokenBytes, ids: Vec<u32>, drops: Drops) -> PyResult<Vec<u8>> {
     let mut bytes = Vec::new();
-    watched(py, ids.len(), |pulse| append(tokens, ids, drops, &mut bytes, pulse))?;
+    watched(py, ids.len(), |pulse| append(tokens, &ids, drops, &mut bytes, pulse))?;
     Ok(bytes)
 }
 

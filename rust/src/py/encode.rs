@@ -270,11 +270,11 @@ impl PyEncoder {
 
     #[pyo3(signature = (ids, errors="strict"))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
-        utf8(ids.py(), &joined(ids.py(), self.encoder.tokens(), &ids_from(ids)?, self.drops)?, errors)
+        utf8(ids.py(), &joined(ids.py(), self.encoder.tokens(), ids_from(ids)?, self.drops)?, errors)
     }
 
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = joined(ids.py(), self.encoder.tokens(), &ids_from(ids)?, self.drops)?;
+        let bytes = joined(ids.py(), self.encoder.tokens(), ids_from(ids)?, self.drops)?;
         memory::ensure(bytes.len())?;
         Ok(PyBytes::new(ids.py(), &bytes))
     }

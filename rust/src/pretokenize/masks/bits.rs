@@ -55,10 +55,13 @@ pub fn last_not_in(bits: &[u64], place: usize) -> Option<usize> {
 
 #[inline(always)]
 fn last(place: usize, bits: impl Fn(usize) -> u64) -> Option<usize> {
-    (0..place.div_ceil(64)).rev().find_map(|word| {
+    for word in (0..place.div_ceil(64)).rev() {
         let bits = bits(word) & if word == place / 64 { (1 << (place % 64)) - 1 } else { !0 };
-        (bits != 0).then(|| 64 * word + 63 - bits.leading_zeros() as usize)
-    })
+        if bits != 0 {
+            return Some(64 * word + 63 - bits.leading_zeros() as usize);
+        }
+    }
+    None
 }
 
 /// The first place from one on whose bit is set.

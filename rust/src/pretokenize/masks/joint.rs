@@ -106,7 +106,7 @@ impl Joint {
     #[inline]
     pub fn scan<'a>(&'a self, text: &'a str, start: usize) -> JointScan<'a> {
         let first = [Label::Begins; MOST];
-        JointScan { joint: self, text, base: start, first, piece: start, done: start }
+        JointScan { joint: self, text, window: None, base: start, first, piece: start, done: start }
     }
 }
 
@@ -136,6 +136,8 @@ impl JointStep {
 pub struct JointScan<'a> {
     joint: &'a Joint,
     text: &'a str,
+    /// What is kept for whole windows: to clear it for each batch of pieces would take 1 to 2 % of the time of counting.
+    window: Option<Box<Window<WORDS>>>,
     /// The start of the next window, and the label of its first character for each pattern.
     base: usize,
     first: [Label; MOST],
@@ -150,10 +152,21 @@ impl JointScan<'_> {
     pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<Option<usize>> {
         while self.base < self.text.len() && batch.room() >= USUAL_PIECES {
             let left = self.text.len() - self.base;
+            let instructions = self.joint.instructions;
             let help = match left {
-                ..=64 => self.joint.instructions.run(Filling::<1> { scan: self, batch, pulse })?,
-                65..=SHORT_REST => self.joint.instructions.run(Filling::<2> { scan: self, batch, pulse })?,
-                _ => self.joint.instructions.run(Filling::<WORDS> { scan: self, batch, pulse })?,
+                ..=64 => {
+                    instructions.run(Filling::<1> { scan: self, window: &mut Window::new(), batch, pulse })?
+                }
+                65..=SHORT_REST => {
+                    instructions.run(Filling::<2> { scan: self, window: &mut Window::new(), batch, pulse })?
+                }
+                _ => {
+                    let mut window = self.window.take().unwrap_or_else(|| Box::new(Window::new()));
+                    let help =
+                        instructions.run(Filling { scan: self, window: &mut *window, batch, pulse })?;
+                    self.window = Some(window);
+                    help
+                }
             };
             if help.is_some() {
                 return Ok(help);
@@ -172,6 +185,7 @@ impl JointScan<'_> {
 /// Fills a batch from windows of `N` words. If there are larger windows, a short rest is left.
 struct Filling<'f, 'a, 'p, const N: usize> {
     scan: &'f mut JointScan<'a>,
+    window: &'f mut Window<N>,
     batch: &'f mut Batch,
     pulse: &'f mut Pulse<'p>,
 }
@@ -182,11 +196,10 @@ impl<const N: usize> Job for Filling<'_, '_, '_, N> {
     #[inline(always)]
     fn run(self, vectors: impl Vectors) -> Result<Option<usize>> {
         let left = if N == WORDS { SHORT_REST } else { 0 };
-        let mut window = Window::<N>::new();
         while self.scan.text.len() - self.scan.base > left && self.batch.room() >= USUAL_PIECES {
             self.pulse.beat((self.scan.text.len() - self.scan.base).min(64 * N))?;
-            self.scan.look(vectors, &mut window);
-            if let Some(start) = self.scan.push(vectors, &window, self.batch) {
+            self.scan.look(vectors, self.window);
+            if let Some(start) = self.scan.push(vectors, self.window, self.batch) {
                 return Ok(Some(start));
             }
         }
@@ -194,7 +207,7 @@ impl<const N: usize> Job for Filling<'_, '_, '_, N> {
     }
 }
 
-/// All that is found out about a window. One value serves all windows of a call: what is of no use to the next one stays.
+/// All that is found out about a window. One value serves many windows: what is of no use to the next one stays.
 ///
 /// Masks are aligned to cache lines, so that no load or store of 64 bytes touches two.
 #[repr(C, align(64))]
@@ -317,7 +330,7 @@ impl JointScan<'_> {
             given[0] |= u64::from(label == first);
         }
         let [unsure, open] = rules.label(vectors, &window.relations, &mut window.labels, &given);
-        if first_from(&unsure, 0).is_some_and(|place| place < window.limit) {
+        if unsure != [0; N] && first_from(&unsure, 0).is_some_and(|place| place < window.limit) {
             self.settle(index, automaton, &unsure, &open, window);
         }
         window.found[index % MOST] = window.labels.at;

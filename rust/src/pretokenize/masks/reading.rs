@@ -51,28 +51,17 @@ impl Reader<'_> {
     #[inline(always)]
     pub fn read<const N: usize>(self, vectors: impl Vectors, base: usize, this: &mut Characters<N>) {
         let alphabet = self.alphabet;
-        (this.wide, this.leads[0]) = (false, [0; N]);
+        (this.wide, this.leads) = (false, [[0; N]; 2]);
         let mut count = 0;
         this.atoms[0] = alphabet.end;
         let text = &self.text[base..];
-        this.ends = text.len() <= 64 * N;
-        for (word, rest) in text.chunks(64).take(N).enumerate() {
+        let mut words = text.chunks(64).take(2 * N).enumerate();
+        // Characters of several bytes leave room for more.
+        while let Some((word, rest)) = words.next().filter(|_| count <= 64 * (N - 1)) {
             let leads = self.read_word(vectors, base + 64 * word, rest, count, this);
-            this.leads[0][word] = leads;
+            this.leads[word / N][word % N] = leads;
             count += leads.count_ones() as usize;
-        }
-        // Characters of several bytes have left room for more.
-        if this.wide {
-            this.leads[1] = [0; N];
-            for (word, rest) in text.chunks(64).skip(N).take(N).enumerate() {
-                if count > 64 * (N - 1) {
-                    break;
-                }
-                let leads = self.read_word(vectors, base + 64 * (N + word), rest, count, this);
-                this.leads[1][word] = leads;
-                count += leads.count_ones() as usize;
-                this.ends = text.len() <= 64 * (N + word + 1);
-            }
+            this.ends = text.len() <= 64 * (word + 1);
         }
         this.count = count;
         if this.ends {
@@ -108,9 +97,9 @@ impl Reader<'_> {
         let loaded = vectors.load(bytes);
         vectors.store(vectors.look_up(&self.alphabet.ascii, loaded), atoms);
         let wide = vectors.non_zero(vectors.and(loaded, vectors.splat(0x80)));
-        let inside = wide & !vectors.non_zero(vectors.and(loaded, vectors.splat(0x40)));
-        let leads = !inside & !0 >> (64 - word.len());
+        let mut leads = !0 >> (64 - word.len());
         if wide != 0 {
+            leads &= !wide | vectors.non_zero(vectors.and(loaded, vectors.splat(0x40)));
             this.wide = true;
             let mut all = *atoms;
             self.wide_atoms(vectors, base, bytes, wide & leads, &mut all);
