@@ -36,7 +36,8 @@ impl TableSlot for CountSlot {
 
     #[inline(always)]
     fn hash(&self, seed: HashSeed) -> u64 {
-        if self.key.is_short() { seed.hash(self.key) } else { seed.hash_number(self.key.low) }
+        // No branch: the kinds alternate. The second half of a long pretoken's key does not count.
+        seed.hash(Key { high: if self.key.is_short() { self.key.high } else { 0 }, ..self.key })
     }
 }
 

@@ -28,7 +28,7 @@ pub struct HashTable<S> {
 const MIN_SLOTS: usize = if cfg!(test) { 8 } else { 256 };
 
 /// A table of fewer bytes is small.
-const SMALL: usize = 1 << 16;
+const SMALL: usize = 1 << 20;
 
 /// The maximum load factor, as a fraction: above it, searches become long.
 const MAX_LOAD: (usize, usize) = (3, 4);
