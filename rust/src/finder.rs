@@ -11,6 +11,8 @@
 use std::iter::zip;
 use std::ops::Range;
 
+use crate::vectors::{Instructions, Job, Vectors};
+
 /// Byte strings that are looked for all at once.
 pub struct Finder {
     /// In order, with their numbers.
@@ -18,6 +20,7 @@ pub struct Finder {
     /// First two bytes, and which of the strings begin with them: one look tells that a text begins with none.
     groups: Vec<(u16, Range<usize>)>,
     begins: Begins,
+    instructions: Instructions,
     shortest: usize,
     /// The length of the longest string; 0 where there is none.
     pub longest: usize,
@@ -38,7 +41,7 @@ impl Finder {
         };
         let groups =
             strings.chunk_by(|one, next| first_two(&one.0) == first_two(&next.0)).map(group).collect();
-        Self { strings, groups, begins, shortest, longest }
+        Self { strings, groups, begins, instructions: Instructions::this(), shortest, longest }
     }
 
     /// The first string that begins within a range and may lie where it does: where it is, and its number. The range begins
@@ -65,7 +68,7 @@ impl Finder {
             if from >= starts.end {
                 return None;
             }
-            *places = self.begins.next(text, from);
+            *places = self.instructions.run(Search { begins: &self.begins, text, from });
         }
     }
 
@@ -176,102 +179,69 @@ impl Starts {
 /// The number of bytes that are looked at for 64 places.
 const SEEN: usize = 65;
 
-/// The most pairs of bytes that a text is compared with.
-const MOST_PAIRS: usize = 8;
+/// The most second bytes that a text is compared with for one first byte.
+const MOST_SECONDS: usize = 8;
 
-/// The first two bytes of strings.
-enum Begins {
-    /// A first byte, and the second one as far as the bits of a mask are set: all bits, or none if it may be any.
-    Pairs(Vec<(u8, u8, u8)>),
-    /// Among many, only the first one counts.
-    Bytes(Box<[bool; 256]>),
-}
+/// The first bytes of strings, each with the second ones; none if these may be any.
+struct Begins(Vec<(u8, Vec<u8>)>);
 
 impl Begins {
     /// Those of strings in order.
     fn of<'t>(strings: impl Iterator<Item = &'t [u8]>) -> Self {
-        let pair =
-            |string: &[u8]| string.get(1).map_or((string[0], 0, 0), |&second| (string[0], second, 0xFF));
-        let mut pairs: Vec<_> = strings.map(pair).collect();
+        let mut pairs: Vec<_> = strings.map(|string| (string[0], string.get(1).copied())).collect();
         pairs.dedup();
-        if pairs.len() > MOST_PAIRS {
-            pairs = pairs.chunk_by(|one, next| one.0 == next.0).map(joined).collect();
-        }
-        if pairs.len() <= MOST_PAIRS {
-            return Self::Pairs(pairs);
-        }
-        let mut firsts = Box::new([false; 256]);
-        pairs.iter().for_each(|&(first, ..)| firsts[usize::from(first)] = true);
-        Self::Bytes(firsts)
-    }
-
-    /// The first 64 places from `from` on among which a string may begin; the end of the text without any.
-    fn next(&self, text: &[u8], from: usize) -> Starts {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && !crate::portable::is_wanted() {
-            // SAFETY: this machine was found to have the instructions.
-            return unsafe { self.next_by_avx2(text, from) };
-        }
-        self.next_by_any(text, from)
-    }
-
-    /// The same code, compiled for larger registers.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn next_by_avx2(&self, text: &[u8], from: usize) -> Starts {
-        self.next_by_any(text, from)
-    }
-
-    #[inline(always)]
-    fn next_by_any(&self, text: &[u8], mut from: usize) -> Starts {
-        while let Some(seen) = text[from..].first_chunk() {
-            let bits = self.places(seen);
-            if bits != 0 {
-                return Starts { end: from + 64, bits };
-            }
-            from += 64;
-        }
-        let rest = &text[from..];
-        let mut padded = [0; SEEN];
-        padded[..rest.len()].copy_from_slice(rest);
-        let bits = self.places(&padded) & !u64::MAX.unbounded_shl(rest.len() as u32);
-        Starts { end: from + 64, bits }
+        let seconds = |of_first: &[(u8, Option<u8>)]| {
+            let seconds: Option<Vec<u8>> = of_first.iter().map(|(_, second)| *second).collect();
+            (of_first[0].0, seconds.filter(|seconds| seconds.len() <= MOST_SECONDS).unwrap_or_default())
+        };
+        Self(pairs.chunk_by(|one, next| one.0 == next.0).map(seconds).collect())
     }
 
     /// The places among 64 where a string may begin.
     #[inline(always)]
-    fn places(&self, seen: &[u8; SEEN]) -> u64 {
-        let mut begins = [0; 64];
-        match self {
-            Self::Pairs(pairs) => {
-                for &(first, second, mask) in pairs {
-                    for (place, begins) in begins.iter_mut().enumerate() {
-                        *begins |=
-                            u8::from(seen[place] == first) & u8::from(seen[place + 1] & mask == second);
-                    }
+    fn places(&self, vectors: impl Vectors, seen: &[u8; SEEN]) -> u64 {
+        let [here, behind] = [0, 1].map(|start| seen[start..].first_chunk().unwrap_or(&[0; 64]));
+        let mut places = 0;
+        for (first, seconds) in &self.0 {
+            let first = vectors.equal(here, *first);
+            let mut fits = if seconds.is_empty() { !0 } else { 0 };
+            // Most have one second byte, or are nowhere.
+            if seconds.len() == 1 || first != 0 {
+                for &second in seconds {
+                    fits |= vectors.equal(behind, second);
                 }
             }
-            Self::Bytes(firsts) => {
-                for (begins, &byte) in begins.iter_mut().zip(seen) {
-                    *begins = u8::from(firsts[usize::from(byte)]);
-                }
-            }
+            places |= first & fits;
         }
-        if begins.iter().fold(0, |any, begins| any | begins) == 0 { 0 } else { bits(&begins) }
+        places
     }
 }
 
-/// Pairs with the same first byte as one: its second byte may be any if there are several.
-fn joined(pairs: &[(u8, u8, u8)]) -> (u8, u8, u8) {
-    if pairs.len() == 1 { pairs[0] } else { (pairs[0].0, 0, 0) }
+/// Looks for the first 64 places from `from` on among which a string may begin; the end of the text without any.
+struct Search<'b, 't> {
+    begins: &'b Begins,
+    text: &'t [u8],
+    from: usize,
 }
 
-/// A bit for each of 64 bytes that are 0 or 1: a product moves those of eight bytes to its highest byte.
-fn bits(bytes: &[u8; 64]) -> u64 {
-    let (eights, _) = bytes.as_chunks();
-    eights.iter().rev().fold(0, |bits, eight| {
-        bits << 8 | u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56
-    })
+impl Job for Search<'_, '_> {
+    type Result = Starts;
+
+    #[inline(always)]
+    fn run(mut self, vectors: impl Vectors) -> Starts {
+        while let Some(seen) = self.text[self.from..].first_chunk() {
+            let bits = self.begins.places(vectors, seen);
+            if bits != 0 {
+                return Starts { end: self.from + 64, bits };
+            }
+            self.from += 64;
+        }
+        let rest = &self.text[self.from..];
+        let mut padded = [0; SEEN];
+        padded[..rest.len()].copy_from_slice(rest);
+        let bits = self.begins.places(vectors, &padded) & !u64::MAX.unbounded_shl(rest.len() as u32);
+        Starts { end: self.from + 64, bits }
+    }
 }
 
 #[cfg(test)]
@@ -332,18 +302,20 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_to_compare_find_the_same() {
-        let begins = Begins::of([&b"  "[..], b"<|", b"\n"].into_iter());
-        let text = b"a  b <| c\n".repeat(100);
-        let all = |next: &dyn Fn(usize) -> Starts| {
+    fn all_machines_find_the_same() {
+        let begins = Begins::of([&b"  "[..], b"<|", b"<t", b"\n"].into_iter());
+        let text = b"a  b <| c\n<t<".repeat(100);
+        let all = |instructions: Instructions| {
             let (mut all, mut from) = (Vec::new(), 0);
             while from < text.len() {
-                let places = next(from);
+                let places = instructions.run(Search { begins: &begins, text: &text, from });
                 all.push((places.end, places.bits));
                 from = places.end;
             }
             all
         };
-        assert_eq!(all(&|from| begins.next(&text, from)), all(&|from| begins.next_by_any(&text, from)));
+        for instructions in Instructions::all() {
+            assert_eq!(all(instructions), all(Instructions::all()[0]), "{instructions:?}");
+        }
     }
 }

@@ -29,6 +29,7 @@ pub mod text_pairs;
 mod token_numbers;
 pub mod tokens;
 pub mod unicode;
+mod vectors;
 pub mod vocabulary;
 pub mod watch;
 mod workers;

@@ -164,11 +164,13 @@ impl<'a> CacheEntries<'a> {
     #[cold]
     #[inline(never)]
     pub fn find_nearby(self, key: &Key, place: u32) -> Option<CachedIds<'a>> {
-        let look = |entry: &'a Entry| match entry.get(*key) {
-            None if !entry.is_free() => None,
-            found => Some(found),
-        };
-        self.probes(place).find_map(look)?
+        for entry in self.probes(place) {
+            let found = entry.get(*key);
+            if found.is_some() || entry.is_free() {
+                return found;
+            }
+        }
+        None
     }
 }
 

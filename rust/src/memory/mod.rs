@@ -86,12 +86,14 @@ fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     })
 }
 
-/// Make room for `more` values if the system can provide it; if not, the vector grows later, as needed.
+/// Make room for `more` values if the system can provide it; if not, the vector grows later, as needed. About a quarter of them
+/// will come.
 pub fn expect<T>(values: &mut Vec<T>, more: usize) {
     let reserved = reserve(values, more);
     #[cfg(target_os = "linux")]
     if reserved.is_ok() && more * size_of::<T>() >= pages::LARGE {
-        pages::ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>());
+        let bytes = values.capacity() * size_of::<T>();
+        pages::ask_for_large_pages(values.as_ptr().cast(), bytes, bytes / 4);
     }
     #[cfg(not(target_os = "linux"))]
     let _ = reserved;

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// The size of a large page.
 pub const LARGE: usize = 2 << 20;
 
+/// The size of a small page, on most systems.
+const SMALL: usize = 1 << 12;
+
 /// If clearing a large page takes longer than this, small pages are faster.
 const SLOW: Duration = Duration::from_micros(700);
 
@@ -88,7 +91,7 @@ impl Pages {
         let start = all.wrapping_byte_add(all.align_offset(LARGE).min(LARGE));
         let (all, start) = (NonNull::new(all)?, NonNull::new(start.cast())?);
         let pages = Self { start, bytes, all };
-        ask_for_large_pages(start.as_ptr().cast(), bytes);
+        ask_for_large_pages(start.as_ptr().cast(), bytes, LARGE);
         Some(pages)
     }
 }
@@ -100,21 +103,25 @@ impl Drop for Pages {
     }
 }
 
-/// Advise the system to use large pages for this memory, and to clear the first one now. If it is slow to appear, the
-/// rest uses small pages: in a virtual machine, the host may have reclaimed free memory, and large pages are then the most
-/// expensive to find.
-pub fn ask_for_large_pages(start: *const u8, bytes: usize) {
+/// Advise the system to use large pages for this memory, and to clear so many bytes now: thousands of page faults, one by one,
+/// take longer. If large pages are slow to appear, the rest uses small pages, and so do the next mappings: in a virtual machine,
+/// the host may have reclaimed free memory, and large pages are then the most expensive to find.
+pub fn ask_for_large_pages(start: *const u8, bytes: usize, now: usize) {
     let first = start.align_offset(LARGE).min(bytes);
-    let second = bytes.min(first + LARGE);
     let advise = |from: usize, to: usize, advice| {
         let start = start.wrapping_add(from).cast_mut().cast();
         // SAFETY: the advice concerns memory that the caller owns, and does not change its content.
-        unsafe { libc::madvise(start, to - from, advice) };
+        unsafe { libc::madvise(start, to.saturating_sub(from), advice) };
     };
-    advise(first, bytes, libc::MADV_HUGEPAGE);
-    let began = Instant::now();
+    let is_promising = SPEED.is_promising();
+    if is_promising {
+        advise(first, bytes, libc::MADV_HUGEPAGE);
+    }
+    advise(start.align_offset(SMALL), first.min(now), libc::MADV_POPULATE_WRITE);
+    let pages = now.saturating_sub(first) / LARGE;
+    let (second, began) = (first + pages * LARGE, Instant::now());
     advise(first, second, libc::MADV_POPULATE_WRITE);
-    if SPEED.was_slow(began.elapsed()) {
+    if is_promising && pages > 0 && SPEED.was_slow(began.elapsed() / pages as u32) {
         advise(second, bytes, libc::MADV_NOHUGEPAGE);
     }
 }

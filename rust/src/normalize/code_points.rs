@@ -65,6 +65,10 @@ impl CodePoints {
             {
                 place += CHUNK;
             }
+            let rest = &text.as_bytes()[place..];
+            if !self.has_ascii && rest.len() < CHUNK && rest.is_ascii() {
+                return text.len();
+            }
             // What began before the chunk is no member.
             while !text.is_char_boundary(place) {
                 place += 1;

@@ -20,7 +20,7 @@
 
 use super::alphabet::MOST_ATOMS;
 use super::local::{ALWAYS, Label, LocalRules, NO_BEGINNING, Set, Told};
-use super::vectors::Vectors;
+use crate::vectors::Vectors;
 use bits::{Bits, extend};
 use reading::Characters;
 use terms::{Eight, eights};
@@ -30,7 +30,7 @@ mod joint;
 mod reading;
 mod terms;
 
-pub use joint::{Joint, JointScan, Matcher};
+pub use joint::{Joint, JointScan, Matcher, Windows};
 
 /// How many words of 64 places stand in the largest window.
 const WORDS: usize = 8;

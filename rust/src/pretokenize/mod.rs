@@ -34,10 +34,10 @@ mod set;
 mod syntax;
 #[cfg(test)]
 mod tests;
-mod vectors;
 mod views;
 
 pub use compiled::{Compiled, Search, Way};
+use masks::Windows;
 use sequence::Sequence;
 pub use sequence::{Prepared, Scanner};
 pub use syntax::{Dialect, alike, read};
@@ -97,7 +97,7 @@ impl Pattern {
     }
 
     /// Prepare a text for cutting: some patterns insert spaces.
-    #[inline]
+    #[inline(always)]
     pub fn prepare<'t>(&self, text: &'t str, pulse: &mut Pulse) -> Result<Prepared<'t>> {
         self.sequence.prepare(text, pulse)
     }
@@ -145,11 +145,12 @@ fn on_large_stack<T: Send>(call: impl FnOnce() -> Result<T> + Send) -> Result<T>
 pub struct Batch {
     ends: [usize; BATCH],
     len: usize,
+    windows: Windows,
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { ends: [0; BATCH], len: 0 }
+        Self { ends: [0; BATCH], len: 0, windows: Windows::default() }
     }
 }
 

@@ -142,12 +142,15 @@ impl Sequence {
     }
 
     /// Insert spaces.
-    #[inline]
+    #[inline(always)]
     pub fn prepare<'t>(&self, text: &'t str, pulse: &mut Pulse) -> Result<Prepared<'t>> {
-        let mut prepared = Prepared::plain(text);
-        if !self.first.is_empty() && !text.is_empty() {
-            prepared.ends.push(text.len());
-        }
+        let plain = Prepared::plain(text);
+        if self.first.is_empty() || text.is_empty() { Ok(plain) } else { self.apply_first(plain, pulse) }
+    }
+
+    #[inline(never)]
+    fn apply_first<'t>(&self, mut prepared: Prepared<'t>, pulse: &mut Pulse) -> Result<Prepared<'t>> {
+        prepared.ends.push(prepared.text.len());
         for step in &self.first {
             match step {
                 Step::Cut { .. } => prepared.ends = cut_each(&prepared.text, 0, &prepared.ends, step, pulse)?,

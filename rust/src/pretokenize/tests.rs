@@ -10,9 +10,9 @@ use super::machine::{Machine, MachineRun};
 use super::masks::{Joint, MaskRules};
 use super::sequence::{Scanner, Sequence};
 use super::syntax::parse;
-use super::vectors::Instructions;
 use super::{Batch, Pattern, Pieces, Way, pretokenize};
 use crate::error::Error;
+use crate::vectors::Instructions;
 use crate::watch::Pulse;
 
 /// Patterns of tokenizers that people use.

@@ -1,6 +1,6 @@
 //! Bits of a window: a bit for each place.
 
-use crate::pretokenize::vectors::Vectors;
+use crate::vectors::Vectors;
 
 /// A bit for every character of a window of `N` words.
 pub type Bits<const N: usize> = [u64; N];
@@ -36,8 +36,8 @@ pub fn clear(bits: &mut [u64], from: usize, to: usize) {
     let before = |place: usize, word: usize| {
         !(!0_u64).checked_shl(place.saturating_sub(64 * word) as u32).unwrap_or(0)
     };
-    for (word, bits) in bits.iter_mut().enumerate() {
-        *bits &= before(from, word) | !before(to, word);
+    for word in from / 64..to.div_ceil(64).min(bits.len()) {
+        bits[word] &= before(from, word) | !before(to, word);
     }
 }
 
@@ -81,7 +81,7 @@ pub fn mark(bits: &mut [u64], place: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pretokenize::vectors::Portable;
+    use crate::vectors::Portable;
 
     #[test]
     fn bits_are_extended_across_words() {

@@ -25,8 +25,8 @@ use crate::pretokenize::alphabet::Alphabet;
 use crate::pretokenize::automaton::{Automaton, PartialMatch};
 use crate::pretokenize::compiled::Compiled;
 use crate::pretokenize::set::CharSet;
-use crate::pretokenize::vectors::{Instructions, Job};
 use crate::pretokenize::views::{Viewed, Views};
+use crate::vectors::{Instructions, Job};
 use crate::watch::Pulse;
 
 /// The maximum number of patterns.
@@ -106,7 +106,7 @@ impl Joint {
     #[inline]
     pub fn scan<'a>(&'a self, text: &'a str, start: usize) -> JointScan<'a> {
         let first = [Label::Begins; MOST];
-        JointScan { joint: self, text, window: None, base: start, first, piece: start, done: start }
+        JointScan { joint: self, text, base: start, first, piece: start, done: start }
     }
 }
 
@@ -136,8 +136,6 @@ impl JointStep {
 pub struct JointScan<'a> {
     joint: &'a Joint,
     text: &'a str,
-    /// What is kept for whole windows: to clear it for each batch of pieces would take 1 to 2 % of the time of counting.
-    window: Option<Box<Window<WORDS>>>,
     /// The start of the next window, and the label of its first character for each pattern.
     base: usize,
     first: [Label; MOST],
@@ -151,28 +149,30 @@ impl JointScan<'_> {
     /// step by step, if one must be.
     pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<Option<usize>> {
         while self.base < self.text.len() && batch.room() >= USUAL_PIECES {
-            let left = self.text.len() - self.base;
-            let instructions = self.joint.instructions;
-            let help = match left {
-                ..=64 => {
-                    instructions.run(Filling::<1> { scan: self, window: &mut Window::new(), batch, pulse })?
-                }
-                65..=SHORT_REST => {
-                    instructions.run(Filling::<2> { scan: self, window: &mut Window::new(), batch, pulse })?
-                }
-                _ => {
-                    let mut window = self.window.take().unwrap_or_else(|| Box::new(Window::new()));
-                    let help =
-                        instructions.run(Filling { scan: self, window: &mut *window, batch, pulse })?;
-                    self.window = Some(window);
-                    help
-                }
+            let help = match self.text.len() - self.base {
+                ..=64 => self.fill_by::<1>(|kept| &mut kept.0, batch, pulse)?,
+                65..=SHORT_REST => self.fill_by::<2>(|kept| &mut kept.1, batch, pulse)?,
+                _ => self.fill_by(|kept| &mut kept.2, batch, pulse)?,
             };
             if help.is_some() {
                 return Ok(help);
             }
         }
         Ok(None)
+    }
+
+    /// The same by windows of one size.
+    fn fill_by<const N: usize>(
+        &mut self,
+        kept: fn(&mut Windows) -> &mut Option<Box<Window<N>>>,
+        batch: &mut Batch,
+        pulse: &mut Pulse,
+    ) -> Result<Option<usize>> {
+        let mut window = kept(&mut batch.windows).take().unwrap_or_default();
+        let instructions = self.joint.instructions;
+        let help = instructions.run(Filling { scan: self, window: &mut *window, batch, pulse })?;
+        *kept(&mut batch.windows) = Some(window);
+        Ok(help)
     }
 
     /// Go on where a piece of the first pattern ends, whose pieces are found.
@@ -207,6 +207,11 @@ impl<const N: usize> Job for Filling<'_, '_, '_, N> {
     }
 }
 
+/// Windows of each size that wait for the next text: to clear a large one for each batch would take 1 to 2 % of the time of
+/// counting.
+#[derive(Default)]
+pub struct Windows(Option<Box<Window<1>>>, Option<Box<Window<2>>>, Option<Box<Window<WORDS>>>);
+
 /// All that is found out about a window. One value serves many windows: what is of no use to the next one stays.
 ///
 /// Masks are aligned to cache lines, so that no load or store of 64 bytes touches two.
@@ -230,8 +235,8 @@ struct Window<const N: usize> {
     limit: usize,
 }
 
-impl<const N: usize> Window<N> {
-    fn new() -> Self {
+impl<const N: usize> Default for Window<N> {
+    fn default() -> Self {
         let labels = Labels { at: [[0; N]; MARKED], before: [[0; N]; 1 + NO_BEGINNING], special: false };
         Self {
             relations: Relations([[0; N]; MAX_RELATIONS]),
@@ -246,7 +251,9 @@ impl<const N: usize> Window<N> {
             limit: 0,
         }
     }
+}
 
+impl<const N: usize> Window<N> {
     /// Results after the last place that is not open may still change, and a window begins at such a place.
     fn limit_to_sure(&mut self) {
         if !self.is_whole() {
@@ -304,6 +311,7 @@ impl JointScan<'_> {
             }
             step.rules.find_relations(vectors, characters, behind, relations, fulfilled);
             if index > 0 && !window.is_whole() {
+                window.limit_to_sure();
                 window.limit = window.limit.saturating_sub(1);
             }
             match &step.matcher {
@@ -341,7 +349,6 @@ impl JointScan<'_> {
         }
         if rules.opens() {
             vectors.join(&mut window.open, &open, &open);
-            window.limit_to_sure();
         }
     }
 

@@ -3,7 +3,7 @@
 use super::ATOMS_OF_WINDOW;
 use super::bits::{Bits, places_in};
 use crate::pretokenize::alphabet::Alphabet;
-use crate::pretokenize::vectors::Vectors;
+use crate::vectors::Vectors;
 
 /// A text, and the alphabet as which it is read.
 #[derive(Clone, Copy)]

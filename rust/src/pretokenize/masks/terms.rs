@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use crate::pretokenize::alphabet::MOST_ATOMS;
 use crate::pretokenize::local::{Relation, Set};
-use crate::pretokenize::vectors::Vectors;
+use crate::vectors::Vectors;
 
 /// Three sets of atoms: for the character before, at and after a place.
 #[derive(Clone, Copy)]
