@@ -6,7 +6,7 @@ use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 /// The number of ids that are decoded between two beats of the pulse: few, as room is made for the longest token each.
-const IDS_PER_BEAT: usize = 1 << 11;
+const IDS_PER_BEAT: usize = 1 << 9;
 
 /// If an upper bound of the length exceeds this, the exact length is computed.
 const LARGE_BOUND: usize = 1 << 18;
@@ -16,13 +16,13 @@ const COMMON_LENGTH: usize = 5;
 
 /// Append the bytes of the ids to a vector.
 pub fn decode_onto(tokens: &TokenBytes, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
-    for (done, some) in ids.chunks(IDS_PER_BEAT).enumerate() {
+    for (stretch, some) in ids.chunks(IDS_PER_BEAT).enumerate() {
         memory::reserve(bytes, max_bytes(tokens, some)?)?;
         let length = tokens.write(some, bytes.spare_capacity_mut())?;
         // SAFETY: `length` bytes were written after the existing ones.
         unsafe { bytes.set_len(bytes.len() + length) };
         pulse.beat(4 * some.len())?;
-        if done == 0 {
+        if stretch == 0 {
             // Room for the rest: a vector that grows takes new memory from the system again and again.
             let rest = ids.len() - some.len();
             memory::reserve(bytes, rest.saturating_mul(COMMON_LENGTH.min(length.div_ceil(IDS_PER_BEAT))))?;
