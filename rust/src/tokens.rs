@@ -130,16 +130,6 @@ impl TokenBytes {
         self.longest
     }
 
-    /// The sum of the tokens' lengths; an unknown id is an error.
-    pub fn total_length(&self, ids: &[u32]) -> Result<usize> {
-        let mut total = 0;
-        for &id in ids {
-            let length = self.lengths.get(id as usize).copied().unwrap_or(LONG);
-            total += if length <= INLINE as u8 { usize::from(length) } else { self.known(id)?.len() };
-        }
-        Ok(total)
-    }
-
     /// Write the bytes of tokens to the start of `room` and return their number. An unknown id is an error, and so is too
     /// little room.
     pub fn write(&self, ids: &[u32], room: &mut [MaybeUninit<u8>]) -> Result<usize> {
@@ -222,7 +212,6 @@ mod tests {
         for &(id, token) in &given {
             assert_eq!(tokens.get(id), Some(token));
             let expected = [b"a", token].concat();
-            assert_eq!(tokens.total_length(&[0, id]).unwrap(), expected.len());
             for room in [expected.len(), 100] {
                 assert_eq!(written(&tokens, &[0, id], room).unwrap(), expected);
             }
@@ -231,7 +220,6 @@ mod tests {
         for gap in [1, 4, 7, 1023, 1024, u32::MAX - 1] {
             assert_eq!(tokens.get(gap), None);
             assert!(written(&tokens, &[0, gap], 100).is_err());
-            assert!(tokens.total_length(&[0, gap]).is_err());
         }
         assert_eq!(tokens.longest(), 40);
     }
@@ -269,7 +257,6 @@ mod tests {
         assert_eq!(tokens.get(3), Some(&b""[..]));
         for count in [0, 1, GROUP, 3 * GROUP] {
             let ids = [&[4][..], &vec![3; count], &[4]].concat();
-            assert_eq!(tokens.total_length(&ids).unwrap(), 4);
             assert_eq!(written(&tokens, &ids, 4).unwrap(), b"abab");
         }
     }

@@ -106,7 +106,7 @@ class _Reader:
         cut_out = apart & self._ids.keys() if cuts else set()
         never_met = {text for text in cut_out if text.isascii() and " " not in text}
         vocabulary = pairs.vocabulary_of_pairs(
-            {text: token_id for text, token_id in self._ids.items() if text not in apart},
+            self._ids_without(apart),
             merges,
             special_tokens=self._specials,
             pattern=pattern,
@@ -141,10 +141,9 @@ class _Reader:
         }
         apart = {text for text in self._specials.keys() - marks if len(text) > 1}
         apart |= byte_names.keys()
-        ids = {text: token_id for text, token_id in self._ids.items() if text not in apart}
         merges = self._merges()
         vocabulary = pairs.vocabulary_of_pieces(
-            pairs.Pieces(ids, byte_ids, has_marks, self._specials, frozenset(never_met)),
+            pairs.Pieces(self._ids_without(apart), byte_ids, has_marks, self._specials, frozenset(never_met)),
             merges,
             token_flags=flags,
             added_tokens=self._not_special,
@@ -153,6 +152,12 @@ class _Reader:
             **before,
         )
         return self._read(vocabulary)
+
+    def _ids_without(self, apart: Collection[str]) -> dict[str, int]:
+        ids = self._ids.copy()  # far faster than a loop
+        for text in apart:
+            ids.pop(text, None)
+        return ids
 
     def _merges(self) -> bytes:
         """Return the merges, packed."""

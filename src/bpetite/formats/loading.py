@@ -16,12 +16,9 @@ from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.arguments import check_word
 from bpetite._internal.json import naming, parse_with_lists, refuse, refuse_mark
 from bpetite._internal.types import SpecialTokens
-from bpetite.formats import gguf, gpt2, huggingface, sentencepiece, tekken, tiktoken
 from bpetite.formats.shared import configuration
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import Imported, Missing, Original, contents, read_files, some
-from bpetite.formats.shared.peers import tokenizers_library
-from bpetite.formats.shared.published import file_of
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import Arrays, Vocabulary
 
@@ -125,6 +122,8 @@ def _refuse_name_of_model(name: str) -> None:
     """Say which file to get, if there is no such path and the name seems to be that of a model."""
     if os.path.lexists(name) or name.endswith(_ENDINGS):
         return
+    from bpetite.formats.shared.published import file_of
+
     wanted = file_of(name)
     on_hub = re.fullmatch(r"([\w-]+)/[\w-][\w.-]*", name)
     if on_hub and not os.path.isdir(on_hub[1]):
@@ -222,6 +221,8 @@ def _with_folder(original: Original, folder: str, names: Sequence[str]) -> Origi
 
 def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
     """Read GPT-2's two files; files of the same names of another model are refused, if that is known."""
+    from bpetite.formats import gpt2
+
     folder = os.path.dirname(vocab) or "."
     beside = configuration.read_configuration(folder)
     if beside.kind == "CLIP":
@@ -247,7 +248,9 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
 def _of_file(path: str, given: _Given) -> Imported:
     with open(path, "rb") as file:
         beginning = file.read(1024)
-        if beginning.startswith(gguf.MAGIC):
+        if beginning.startswith(b"GGUF"):
+            from bpetite.formats import gguf
+
             with naming(path):
                 return gguf.read(path, given.pattern)
         refuse_mark(path, beginning)
@@ -269,6 +272,8 @@ def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Impor
         return lambda path, _, given: _of_one_of_two(path, "merges", "ids", given)
     if beginning.lstrip()[:1] in (b"{", b"[", b""):
         return _of_json
+    from bpetite.formats import sentencepiece
+
     if not sentencepiece.may_begin(beginning):
         # The beginning may end within a character.
         text = beginning.decode("utf-8", "replace").removesuffix("\ufffd")
@@ -280,6 +285,8 @@ def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Impor
 
 
 def _of_ranks(path: str, content: bytes, given: _Given) -> Imported:
+    from bpetite.formats import tiktoken
+
     beside = configuration.read_configuration(os.path.dirname(path)).ids
     ranks = tiktoken.parse_published(path, content, *given, beside)
     return ranks.read_from("tiktoken", {path: content})
@@ -287,6 +294,8 @@ def _of_ranks(path: str, content: bytes, given: _Given) -> Imported:
 
 def _of_pieces(path: str, content: bytes, _: _Given) -> Imported:
     """Read a SentencePiece model; one whose pieces have other ids by the files beside it is refused."""
+    from bpetite.formats import sentencepiece
+
     beside = configuration.read_configuration(os.path.dirname(path))
     if beside.kind in configuration.SHIFTED:
         kind = f"{beside.kind}Tokenizer, which numbers the pieces anew"
@@ -303,6 +312,8 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
         return _of_one_of_two(path, "ids", "merges", given)
     if has_version:
         return Imported(_persistence.vocabulary_of_document(document, path), is_own=True)
+    from bpetite.formats import huggingface, tekken
+
     with naming(path):
         if isinstance(document.get("model"), dict) or "pre_tokenizer" in keys:
             return huggingface.parse_document(document).read_from("huggingface", {path: content})
@@ -331,12 +342,16 @@ def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Importe
 
 def _of_object(tokenizer: Any) -> Imported:
     """Read a `tiktoken.Encoding`, a `tokenizers.Tokenizer` or a tokenizer of transformers."""
+    from bpetite.formats import huggingface
+
     if isinstance(own := getattr(tokenizer, "_vocabulary", None), Vocabulary):
         return Imported(own, is_own=True)  # what `as_tiktoken` gives
     if hasattr(tokenizer, "_mergeable_ranks"):
         return _of_tiktoken(tokenizer)
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if type(backend).__module__.partition(".")[0] == "tokenizers":
+        from bpetite.formats.shared.peers import tokenizers_library
+
         tokenizers_library()
     elif not hasattr(backend, "to_str"):
         raise TypeError(
@@ -348,6 +363,8 @@ def _of_object(tokenizer: Any) -> Imported:
 
 
 def _of_tiktoken(encoding: Any) -> Imported:
+    from bpetite.formats import tiktoken
+
     with naming(f"tiktoken's {encoding.name}"):
         ranks = sorted((rank, token) for token, rank in encoding._mergeable_ranks.items())
         arrays = Arrays.of(dict(ranks))

@@ -8,7 +8,6 @@ any order of ranks. The file has neither the pattern nor the special tokens, so 
 from __future__ import annotations
 
 import binascii
-import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -73,6 +72,8 @@ def parse_published(
 
 def published_of(content: bytes) -> Published | None:
     """Return what is known of a file's content, if it is a published one."""
+    import hashlib
+
     return PUBLISHED.get(hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest())
 
 

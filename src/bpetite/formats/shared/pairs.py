@@ -72,8 +72,8 @@ def texts_of(ids: dict[str, int], listed: Collection[int]) -> dict[int, bytes]:
     >>> texts_of({"a": 5, "b": 7}, [7])
     {7: b'b'}
     """
-    wanted = set(listed)
-    return {token_id: text.encode("utf-8") for text, token_id in ids.items() if token_id in wanted}
+    wanted, pairs = set(listed), ids.items() if listed else ()
+    return {token_id: text.encode("utf-8") for text, token_id in pairs if token_id in wanted}
 
 
 def rows_of_pairs(
