@@ -367,6 +367,5 @@ def _of_tiktoken(encoding: Any) -> Imported:
 
     with naming(f"tiktoken's {encoding.name}"):
         ranks = sorted((rank, token) for token, rank in encoding._mergeable_ranks.items())
-        arrays = Arrays.of(dict(ranks))
-        vocabulary = tiktoken.vocabulary_of_ranks(arrays, encoding._pat_str, encoding._special_tokens)
-    return Imported(vocabulary)
+        arrays, specials = Arrays.of(dict(ranks)), encoding._special_tokens
+        return Imported(tiktoken.vocabulary_of_ranks(arrays, encoding._pat_str, specials))

@@ -250,7 +250,8 @@ def vocabulary_of_pieces(
 
 def _pattern_of_pieces(pieces: Pieces, *, only_at_spaces: bool) -> str:
     """Return a pattern that cuts text only where no token reaches across."""
-    if any(pieces.space in text.lstrip(pieces.space) for text in pieces.ids):
+    space = pieces.space
+    if any(space in text.lstrip(space) for text in pieces.ids):
         return PATTERNS["none"]
     only_at_spaces = only_at_spaces or any("\n" in text and text.strip("\n") for text in pieces.ids)
     return " *[^ ]+| +" if only_at_spaces else r"\n+| *[^ \n]+| +"
