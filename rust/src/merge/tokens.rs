@@ -29,8 +29,8 @@ pub struct Tokens {
     /// The bytes of all tokens, concatenated, or of none.
     bytes: Vec<u8>,
     keeps_bytes: bool,
-    /// If tokens are shared: those that merges may result in, by the hashes of their bytes.
-    shared: Option<HashMap<u64, Vec<Code>, Keyed>>,
+    /// If tokens are shared: those that merges may result in, by the hashes of their bytes, or the next free number.
+    shared: Option<HashMap<u64, Code, Keyed>>,
     seed: HashSeed,
 }
 
@@ -64,7 +64,7 @@ impl Tokens {
             seed: HashSeed::of_process(),
         };
         for _ in 0..FIRST {
-            tokens.push(0, 1, 0)?;
+            tokens.push(1, Token::default())?;
         }
         // When different merges may result in the same token, its span must follow from its bytes. One slot per symbol
         // guarantees that if all symbols have one length; otherwise each byte needs a slot.
@@ -80,11 +80,11 @@ impl Tokens {
                 memory::extend(&mut tokens.bytes, symbol)?;
             }
             // Among equal symbols, merges result in the first.
-            let known = tokens.spelled(start);
-            let code = tokens.push(symbol.len() as u64, span as u64, start)?;
-            if known.is_none() {
-                tokens.share(code);
-            }
+            tokens.share(start);
+            let mut first = [0; 8];
+            first.iter_mut().zip(&tokens.bytes[start..]).for_each(|(first, &byte)| *first = byte);
+            let prefix = u64::from_be_bytes(first);
+            tokens.push(span as u64, Token { length: symbol.len() as u64, start, prefix })?;
         }
         Ok(tokens)
     }
@@ -131,14 +131,14 @@ impl Tokens {
                 self.bytes.extend_from_within(part.start..part.start + part.length as usize);
             }
         }
-        if let Some(known) = self.spelled(start) {
+        if let Some(known) = self.share(start) {
             self.bytes.truncate(start);
             return Ok((known, false));
         }
         let span = u64::from(self.span(left)) + u64::from(self.span(right));
-        let code = self.push(first.length.saturating_add(second.length), span, start)?;
-        self.share(code);
-        Ok((code, true))
+        let length = first.length.saturating_add(second.length);
+        let prefix = first.prefix | second.prefix.unbounded_shr(8 * first.length.min(8) as u32);
+        Ok((self.push(span, Token { length, start, prefix })?, true))
     }
 
     /// Prefetches two tokens that will be joined.
@@ -151,31 +151,29 @@ impl Tokens {
         [left, right].iter().for_each(|&code| prefetch(&self.bytes, self.tokens[code as usize].start));
     }
 
-    /// Adds a token, whose bytes are stored from `start` on, if they are.
-    fn push(&mut self, length: u64, span: u64, start: usize) -> Result<Code> {
+    /// Adds a token, whose bytes are stored, if they are.
+    fn push(&mut self, span: u64, token: Token) -> Result<Code> {
         let too_many = || Error::Memory("the number of tokens does not fit 32 bits".to_string());
         let code = Code::try_from(self.tokens.len()).map_err(|_| too_many())?;
-        let span = u32::try_from(span).map_err(|_| too_many())?;
-        let mut first = [0; 8];
-        first.iter_mut().zip(&self.bytes[start..]).for_each(|(first, &byte)| *first = byte);
-        self.tokens.push(Token { length, start, prefix: u64::from_be_bytes(first) })?;
-        self.spans.push(span)?;
+        self.spans.push(u32::try_from(span).map_err(|_| too_many())?)?;
+        self.tokens.push(token)?;
         Ok(code)
     }
 
-    /// The shared token that the stored bytes from `start` on spell.
-    fn spelled(&self, start: usize) -> Option<Code> {
-        let (shared, bytes) = (self.shared.as_ref()?, &self.bytes[start..]);
-        let codes = shared.get(&self.seed.hash_bytes(bytes))?;
-        codes.iter().copied().find(|&code| self.bytes(code).1 == bytes)
-    }
-
-    /// Lets merges result in the token, if tokens are shared.
-    fn share(&mut self, code: Code) {
-        let hash = self.shared.is_some().then(|| self.seed.hash_bytes(self.bytes(code).1));
-        if let (Some(shared), Some(hash)) = (&mut self.shared, hash) {
-            shared.entry(hash).or_default().push(code);
-        }
+    /// If tokens are shared: the one that the stored bytes from `start` on spell. If there is none, the next token is shared.
+    fn share(&mut self, start: usize) -> Option<Code> {
+        let mut shared = self.shared.take()?;
+        let (next, bytes) = (self.tokens.len() as Code, &self.bytes[start..]);
+        let mut hash = self.seed.hash_bytes(bytes);
+        let known = loop {
+            match *shared.entry(hash).or_insert(next) {
+                code if code == next => break None,
+                code if self.bytes(code).1 == bytes => break Some(code),
+                _ => hash = hash.wrapping_add(1),
+            }
+        };
+        self.shared = Some(shared);
+        known
     }
 }
 
