@@ -6,9 +6,11 @@ use crate::vocabulary::TokenList;
 /// are returned, too.
 pub fn read_printed<'a>(tokens: impl Iterator<Item = (u32, &'a str)>) -> (TokenList, Vec<u32>) {
     let (mut read, mut others) = (TokenList::default(), Vec::new());
+    let mut byte_of = [None; 0x144];
+    (0..=u8::MAX).for_each(|byte| byte_of[character_of(byte) as usize] = Some(byte));
     for (id, text) in tokens {
         let start = read.joined.len();
-        let bytes = text.chars().map_while(byte_of);
+        let bytes = text.chars().map_while(|character| *byte_of.get(character as usize)?);
         read.joined.extend(bytes);
         if !text.is_empty() && read.joined.len() - start == text.chars().count() {
             read.end(id);
@@ -20,16 +22,16 @@ pub fn read_printed<'a>(tokens: impl Iterator<Item = (u32, &'a str)>) -> (TokenL
     (read, others)
 }
 
-/// The byte that a character stands for. Those that are no printable Latin-1 are numbered from U+0100 on.
-fn byte_of(character: char) -> Option<u8> {
-    let code = u32::from(character);
-    Some(match code {
-        0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF => code as u8,
-        0x100..=0x120 => (code - 0x100) as u8,
-        0x121..=0x142 => (code - 0x121) as u8 + 0x7F,
-        0x143 => 0xAD,
-        _ => return None,
-    })
+/// The character that byte-level tokenizers use for a byte: itself if it is printable in Latin-1, otherwise one from
+/// U+0100 on.
+pub fn character_of(byte: u8) -> char {
+    let code = match byte {
+        0..=0x20 => 0x100 + u32::from(byte),
+        0x7F..=0xA0 => 0x121 + u32::from(byte - 0x7F),
+        0xAD => 0x143,
+        _ => u32::from(byte),
+    };
+    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 #[cfg(test)]
@@ -38,11 +40,11 @@ mod tests {
 
     #[test]
     fn every_byte_has_one_character() {
-        let mut bytes: Vec<u8> = ('\0'..='\u{200}').filter_map(byte_of).collect();
-        bytes.sort_unstable();
-        assert_eq!(bytes, (0..=255).collect::<Vec<u8>>());
-        assert_eq!(['!', 'Ġ', 'Ċ', 'ġ', 'Ń'].map(byte_of), [b'!', b' ', b'\n', 0x7F, 0xAD].map(Some));
-        assert_eq!(['中', ' ', 'ń'].map(byte_of), [None; 3]);
+        let all: String = (0..=255).map(character_of).collect();
+        let (read, others) = read_printed([(3, &*all)].into_iter());
+        assert_eq!((read.joined, others), ((0..=255).collect::<Vec<u8>>(), vec![]));
+        assert_eq!([b'!', b' ', b'\n', 0x7F, 0xAD].map(character_of), ['!', 'Ġ', 'Ċ', 'ġ', 'Ń']);
+        assert_eq!(read_printed([(0, "中"), (1, " "), (2, "ń")].into_iter()).1, [0, 1, 2]);
     }
 
     #[test]

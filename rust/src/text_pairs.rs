@@ -99,7 +99,7 @@ pub fn listed_merges(
 
 /// Leave out the rows whose pair also occurs in a later row, or in an earlier one.
 fn keep_one_of_each(rows: &mut Vec<[u32; 3]>, keeps_last: bool) {
-    let mut seen = HashSet::with_capacity_and_hasher(rows.len(), Keyed::random());
+    let mut seen = HashSet::with_capacity_and_hasher(rows.len(), Keyed::default());
     if keeps_last {
         rows.reverse();
     }
@@ -151,7 +151,7 @@ impl Pairs {
                 byte[usize::from(value)] = number;
             }
         }
-        let mut merge_of = HashMap::with_capacity_and_hasher(merges.len(), Keyed::random());
+        let mut merge_of = HashMap::with_capacity_and_hasher(merges.len(), Keyed::default());
         for (rank, &[left, right, made]) in (0..UNKNOWN).zip(merges) {
             merge_of.entry(pair(left, right)).or_insert((rank, made));
         }

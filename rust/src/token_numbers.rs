@@ -20,7 +20,7 @@ impl<'a> Spellings<'a> {
                 tokens.len()
             )));
         }
-        let mut numbers = HashMap::with_hasher(Keyed::random());
+        let mut numbers = HashMap::default();
         numbers.try_reserve(tokens.len()).map_err(|reason| Error::Memory(reason.to_string()))?;
         for (number, &token) in (0..).zip(tokens) {
             numbers.entry(token).or_insert(number);
@@ -42,8 +42,9 @@ pub struct Keyed {
     state: u64,
 }
 
-impl Keyed {
-    pub fn random() -> Self {
+impl Default for Keyed {
+    /// One with a random key.
+    fn default() -> Self {
         let random = RandomState::new();
         Self { key: random.hash_one(0) | 1, state: random.hash_one(1) }
     }

@@ -229,7 +229,7 @@ pub fn first_repeated(merges: &[[u32; 3]]) -> Result<Option<usize>> {
     if pairs.windows(2).all(|two| two[0] != two[1]) {
         return Ok(None);
     }
-    let mut seen = HashSet::with_capacity_and_hasher(merges.len(), Keyed::random());
+    let mut seen = HashSet::with_capacity_and_hasher(merges.len(), Keyed::default());
     Ok(merges.iter().position(|merge| !seen.insert(pair(merge))))
 }
 

@@ -238,15 +238,11 @@ pub(super) fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
 
 /// The tokens that replace a pretoken of their bytes though merging does not make them; for equal bytes the smallest id.
 fn replacing_tokens(definition: &Definition, is_merged: impl Fn(&u32) -> bool) -> Replacing {
-    let keyed = Keyed::random();
-    let (mut smallest, mut replacing) = (HashMap::with_hasher(keyed), HashMap::with_hasher(keyed));
-    let not_merged =
-        definition.tokens.iter().filter(|(id, _)| definition.whole_pretoken_first && !is_merged(id));
-    smallest.extend(not_merged.map(|&(id, token)| (token, id)));
+    let whole = definition.tokens.iter().filter(|(id, _)| definition.whole_pretoken_first && !is_merged(id));
+    let mut smallest: HashMap<_, _, Keyed> = whole.map(|&(id, token)| (token, id)).collect();
     for &(id, token) in definition.tokens {
         smallest.entry(token).and_modify(|known| *known = id.min(*known));
     }
     let others = smallest.into_iter().filter(|(_, id)| !is_merged(id));
-    replacing.extend(others.map(|(token, id)| (Box::from(token), id)));
-    replacing
+    others.map(|(token, id)| (Box::from(token), id)).collect()
 }

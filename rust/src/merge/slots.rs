@@ -70,7 +70,7 @@ impl Layout {
     pub fn measure<W: Words>(words: &W, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<Self> {
         let span = |unit: &W::Unit| u64::from(spans[(words.symbol(*unit) + FIRST) as usize]);
         let is_uniform = spans.iter().all(|&span| span == 1);
-        let mut slots_of = HashMap::with_hasher(Keyed::random());
+        let mut slots_of = HashMap::<_, _, Keyed>::default();
         words.visit(pulse, &mut |word, count| {
             if word.len() >= 2 && count > 0 {
                 let slots = if is_uniform { word.len() as u64 } else { word.iter().map(span).sum() };
@@ -97,7 +97,7 @@ impl Layout {
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
         // Where the next word of each count begins.
-        let (mut next_of, mut end) = (HashMap::with_hasher(Keyed::random()), 0);
+        let (mut next_of, mut end) = (HashMap::<_, _, Keyed>::default(), 0);
         for &(count, needed) in &self.groups {
             next_of.insert(count, end);
             end += needed as usize;

@@ -2,14 +2,12 @@
 //!
 //! Bytes are stored where ties are decided by them or tokens are shared.
 
-use std::collections::HashMap;
-
 use crate::error::{Error, Result};
 use crate::key::HashSeed;
+use crate::key::table::{HashTable, TableSlot};
 use crate::memory;
 use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
-use crate::token_numbers::Keyed;
 
 /// The number of a token inside the merge stage. Two codes are reserved; those of the symbols follow.
 pub type Code = u32;
@@ -29,8 +27,8 @@ pub struct Tokens {
     /// The bytes of all tokens, concatenated, or of none.
     bytes: Vec<u8>,
     keeps_bytes: bool,
-    /// If tokens are shared: those that merges may result in, by the hashes of their bytes, or the next free number.
-    shared: Option<HashMap<u64, Code, Keyed>>,
+    /// If tokens are shared: those that merges may result in.
+    shared: Option<HashTable<Shared>>,
     seed: HashSeed,
 }
 
@@ -47,6 +45,26 @@ struct Token {
 // SAFETY: it consists of integers, for which any bytes are valid.
 unsafe impl Plain for Token {}
 
+/// The code of a token, and some bits of the hash of its bytes.
+#[derive(Clone, Copy, Default)]
+struct Shared {
+    code: Code,
+    hash: u32,
+}
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Shared {}
+
+impl TableSlot for Shared {
+    fn is_free(&self) -> bool {
+        self.code < FIRST
+    }
+
+    fn hash(&self, seed: HashSeed) -> u64 {
+        seed.hash_number(self.hash.into())
+    }
+}
+
 impl Tokens {
     /// Starts with the base symbols. `keeps_bytes` stores the bytes of all tokens, to decide ties; `shares` lets a merge
     /// result in an existing token of equal bytes.
@@ -60,7 +78,7 @@ impl Tokens {
             spans: Cells::default(),
             bytes: Vec::new(),
             keeps_bytes: keeps_bytes || shares,
-            shared: shares.then(|| HashMap::with_hasher(Keyed::random())),
+            shared: shares.then(HashTable::default),
             seed: HashSeed::of_process(),
         };
         for _ in 0..FIRST {
@@ -80,7 +98,7 @@ impl Tokens {
                 memory::extend(&mut tokens.bytes, symbol)?;
             }
             // Among equal symbols, merges result in the first.
-            tokens.share(start);
+            tokens.share(start)?;
             let mut first = [0; 8];
             first.iter_mut().zip(&tokens.bytes[start..]).for_each(|(first, &byte)| *first = byte);
             let prefix = u64::from_be_bytes(first);
@@ -131,7 +149,7 @@ impl Tokens {
                 self.bytes.extend_from_within(part.start..part.start + part.length as usize);
             }
         }
-        if let Some(known) = self.share(start) {
+        if let Some(known) = self.share(start)? {
             self.bytes.truncate(start);
             return Ok((known, false));
         }
@@ -161,19 +179,16 @@ impl Tokens {
     }
 
     /// If tokens are shared: the one that the stored bytes from `start` on spell. If there is none, the next token is shared.
-    fn share(&mut self, start: usize) -> Option<Code> {
-        let mut shared = self.shared.take()?;
-        let (next, bytes) = (self.tokens.len() as Code, &self.bytes[start..]);
-        let mut hash = self.seed.hash_bytes(bytes);
-        let known = loop {
-            match *shared.entry(hash).or_insert(next) {
-                code if code == next => break None,
-                code if self.bytes(code).1 == bytes => break Some(code),
-                _ => hash = hash.wrapping_add(1),
-            }
-        };
-        self.shared = Some(shared);
-        known
+    fn share(&mut self, start: usize) -> Result<Option<Code>> {
+        let Self { tokens, bytes, shared: Some(shared), seed, .. } = self else { return Ok(None) };
+        if shared.growth().is_some() {
+            shared.grow()?;
+        }
+        let (text, own) = (&bytes[start..], |token: &Token| &bytes[token.start..][..token.length as usize]);
+        let new = Shared { code: tokens.len() as Code, hash: seed.hash_bytes(text) as u32 };
+        let is_same = |known: &Shared| known.hash == new.hash && own(&tokens[known.code as usize]) == text;
+        let (known, is_new) = shared.insert(new, is_same)?;
+        Ok((!is_new).then_some(known.code))
     }
 }
 

@@ -24,6 +24,7 @@ use super::compiled::{Compiled, Search, Way};
 use super::masks::{Joint, JointScan, USUAL_PIECES, WINDOW};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::printable::character_of;
 use crate::watch::Pulse;
 
 const THEN: &str = "(?then)";
@@ -215,7 +216,7 @@ fn cut_each(
         let piece = if *as_bytes {
             printed.clear();
             memory::ensure(2 * (end - start))?;
-            printed.extend(text.as_bytes()[start..end].iter().map(|&byte| printable(byte)));
+            printed.extend(text.as_bytes()[start..end].iter().map(|&byte| character_of(byte)));
             &printed
         } else {
             &text[start..end]
@@ -234,18 +235,6 @@ fn cut_each(
         }
     }
     Ok(cut)
-}
-
-/// The character that byte-level tokenizers use for a byte: itself if it is printable in Latin-1, otherwise one from
-/// U+0100 on.
-fn printable(byte: u8) -> char {
-    let code = match byte {
-        0..=0x20 => 0x100 + u32::from(byte),
-        0x7F..=0xA0 => 0x121 + u32::from(byte - 0x7F),
-        0xAD => 0x143,
-        _ => u32::from(byte),
-    };
-    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 /// Cuts one prepared text, a batch at a time.
@@ -425,7 +414,7 @@ mod tests {
         };
         assert_eq!(cut("a²b", r"(?bytes)(?then)\p{N}"), [2, 1, 1]);
         assert_eq!(cut("a b\u{AD}", r"(?bytes)(?then)[\u0120\u0143]"), [1, 1, 2, 1]);
-        let all: Vec<char> = (0..=255).map(printable).collect();
+        let all: Vec<char> = (0..=255).map(character_of).collect();
         assert!(all.iter().all(|character| !character.is_whitespace() && !character.is_control()));
         assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 256);
     }
