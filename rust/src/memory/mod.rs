@@ -93,7 +93,7 @@ pub fn expect<T>(values: &mut Vec<T>, more: usize) {
     #[cfg(target_os = "linux")]
     if reserved.is_ok() && more * size_of::<T>() >= pages::LARGE {
         let bytes = values.capacity() * size_of::<T>();
-        pages::clear_now(values.as_ptr().cast(), bytes, bytes / 4);
+        pages::clear_now(values.as_ptr().cast(), bytes, pages::MOST_CLEARED.min(bytes / 4));
     }
     #[cfg(not(target_os = "linux"))]
     let _ = reserved;

@@ -15,6 +15,9 @@ pub const LARGE: usize = 2 << 20;
 /// The size of a small page, on most systems.
 const SMALL: usize = 1 << 12;
 
+/// At most so much is cleared before it is known to be used.
+pub const MOST_CLEARED: usize = 16 << 20;
+
 /// If clearing a large page takes longer than this, small pages are faster.
 const SLOW: Duration = Duration::from_micros(700);
 
@@ -118,7 +121,7 @@ pub fn ask_for_large_pages(start: *const u8, bytes: usize) {
     }
 }
 
-/// Clear memory of which about so many bytes will be used: thousands of page faults, one by one, take longer.
+/// Clear so many bytes of memory, which will be used: thousands of page faults, one by one, take longer.
 pub fn clear_now(start: *const u8, bytes: usize, used: usize) {
     if start.align_offset(LARGE) < used && SPEED.is_promising() {
         ask_for_large_pages(start, bytes);
