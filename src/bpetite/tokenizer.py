@@ -27,12 +27,21 @@ from bpetite._internal.lazy import import_numpy
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Column, DType, Ids, Nulls, Path, Progress, Special, SpecialTokens, Texts
 from bpetite._persistence import artifact_bytes, save_vocabulary, vocabulary_of
+from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.encoding.decoding import DecodeStream
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_of
 from bpetite.encoding.fitting import Chunk, Fitting, Side, any_of
 from bpetite.formats.shared.imported import Imported, Missing, Original, read_files
+from bpetite.training import (
+    FileTrainingOptions,
+    MergingOptions,
+    Training,
+    TrainingOptions,
+    extend_vocabulary,
+    train_vocabulary,
+)
 from bpetite.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -40,10 +49,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tiktoken import Encoding as TiktokenEncoding
 
-    from bpetite.counts import Counts
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
-    from bpetite.training import FileTrainingOptions, MergingOptions, TrainingOptions
 
 Tokens = str | int | Sequence[str | int] | None
 
@@ -120,8 +127,6 @@ class Tokenizer:
         ...     Tokenizer.train_from_files(path, 258).merges
         ((108, 111), (256, 119))
         """
-        from bpetite.counts import Counts
-
         return cls._trained(partial(Counts.from_files, paths), vocab_size, **options)
 
     @classmethod
@@ -136,8 +141,6 @@ class Tokenizer:
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
         """
-        from bpetite.counts import Counts
-
         return cls._trained(partial(Counts.from_iterator, documents), vocab_size, **options)
 
     @classmethod
@@ -155,8 +158,6 @@ class Tokenizer:
         >>> Tokenizer.train_from_counts(counts, 258) == Tokenizer.train("low lower", 258)
         True
         """
-        from bpetite.counts import Counts
-
         check_type("counts", counts, Counts, "Counts")
         return cls._trained(counts, vocab_size, pattern=None, **options)
 
@@ -176,9 +177,6 @@ class Tokenizer:
         progress: Progress | bool | None = None,
         **reading: Any,
     ) -> Tokenizer:
-        from bpetite.counts import Counts
-        from bpetite.training import Training, train_vocabulary
-
         if isinstance(counts, Counts) and reading:
             raise TypeError(f"train_from_counts: there is no option {next(iter(reading))!r}")
         given = counts if isinstance(counts, Counts) else None
@@ -222,9 +220,6 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
-        from bpetite.counts import Counts
-        from bpetite.training import extend_vocabulary
-
         counts = documents_or_counts
         limits: dict[str, Any] = {"min_count": min_count, "max_token_length": max_token_length}
         with shown(progress) as report:
