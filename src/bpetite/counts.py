@@ -10,11 +10,10 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from itertools import groupby, pairwise
 from math import lcm
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
@@ -32,6 +31,9 @@ from bpetite.reading.cuts import cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
 from bpetite.vocabulary import listed_special_tokens
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 def memory_bytes(size: int | str | None, name: str = "memory_limit") -> int | None:
@@ -146,7 +148,7 @@ class Counts:
             weighted: list[Counts] = []
             for (weight, source), group in groupby(inputs, key=weight_of):
                 part = self if weight == 1 else self.empty()
-                part.beside += count_inputs(part._table, group, rules, limits, report)
+                part.beside = part.beside.plus(count_inputs(part._table, group, rules, limits, report))
                 if weight != 1:
                     weighted.append(part.weighted(weight, source))
                     weighted[-1]._leave_memory(_LITTLE)
@@ -213,6 +215,8 @@ class Counts:
         >>> Counts.from_iterator(["ab", "ab"]).weighted(Fraction(3, 2)).scale
         2
         """
+        from fractions import Fraction
+
         factor = Fraction(weight)
         if factor <= 0:
             raise ValueError(f"weight must be above 0, not {weight}")
@@ -248,7 +252,7 @@ class Counts:
     def _accumulate(self, other: Counts, factor: int) -> None:
         """Add the counts of another value `factor` times, but its documents and bytes once."""
         self._table.merge(other._table, factor)
-        self.beside += other.beside
+        self.beside = self.beside.plus(other.beside)
 
     def limit_memory(self, size: int | str | None) -> None:
         """Set the maximum size in memory; the rest is kept in temporary files.
@@ -311,13 +315,13 @@ class Counts:
             weights=self.weights,
             dialect={} if self.dialect is None else self.dialect.to_dict(),
             special_tokens=list(self.special_tokens or ()),
-            **vars(self._read()),
+            **self._read()._asdict(),
         )
         with counts_file.write_counts(path, rules, overwrite) as add:
             self._table.visit_sorted(add, num_threads=num_threads)
 
     def _read(self) -> Tally:
-        return self.beside + Tally(self._table.documents, self._table.bytes)
+        return self.beside.plus(Tally(self._table.documents, self._table.bytes))
 
     @classmethod
     def load(

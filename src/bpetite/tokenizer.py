@@ -32,7 +32,6 @@ from bpetite.dialect import Dialect
 from bpetite.encoding.decoding import DecodeStream
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_of
-from bpetite.encoding.fitting import Chunk, Fitting, Side, any_of
 from bpetite.formats.shared.imported import Imported, Missing, Original, read_files
 from bpetite.training import (
     FileTrainingOptions,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tiktoken import Encoding as TiktokenEncoding
 
+    from bpetite.encoding.fitting import Chunk, Fitting, Side
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
 
@@ -521,6 +521,8 @@ class Tokenizer:
         >>> [(chunk.text, chunk.ids, chunk.start) for chunk in tok.chunks("ab ab abc", 2)]
         [('ab ab', [256, 257], 0), (' abc', [257, 99], 5)]
         """
+        from bpetite.encoding.fitting import Chunk
+
         size = integer("size", size, least=1)
         overlap = integer("overlap", overlap, least=0)
         if overlap >= size:
@@ -530,6 +532,8 @@ class Tokenizer:
         return (Chunk(part := text[start:end], encode(part, special), start, end) for start, end in parts)
 
     def _fitting(self, text: str, special: Special) -> Fitting:
+        from bpetite.encoding.fitting import Fitting, any_of
+
         is_checked = special == "error" or not isinstance(text, str)
         self._encoder.count(text if is_checked else "", special)
         specials = frozenset(self._vocabulary.added_tokens if special == "text" else self.special_tokens)

@@ -494,8 +494,8 @@ def _rows_of_ids(
     """
     numbers = array("I", rows if isinstance(rows, bytes) else chain.from_iterable(rows))
     new = max(numbers[2::3], default=0) + 1 - len(ids)
-    ids = [*ids, *range(next_id, next_id + new)]
-    if ids != list(range(len(ids))):
+    if ids != list(range(next_id)):
+        ids = [*ids, *range(next_id, next_id + new)]
         numbers = array("I", map(ids.__getitem__, numbers))
     if 3 * new < len(numbers):
         first: dict[Pair, int] = {}

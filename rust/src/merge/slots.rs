@@ -9,8 +9,8 @@
 //! shows a code that it showed as one: it is a hole, or, if the token that began there had one slot, the last slot of a
 //! longer token.
 //!
-//! Words of equal count form a group, so a position leads to its word's count. Each part of the words has its own
-//! stretch of the array and its own groups.
+//! Words of equal count form a group, the most frequent first, so a position leads to its word's count. In each group, each
+//! part of the words has its own region.
 //!
 //! Slots have 16 bits while all codes fit, then 32. Both widths use the same memory, which has addresses for the wider one, so
 //! they are widened in place.
@@ -61,9 +61,12 @@ impl SlotWidth for u32 {
 
 /// The number of slots that the words of each count need, for one part of the words.
 pub struct Layout {
-    /// Counts and slots, highest count first.
+    /// Counts and slots.
     groups: Vec<(u64, u64)>,
 }
+
+/// For each count, where the next words of a part with this count are written.
+type Regions<'s, S> = HashMap<u64, &'s mut [S], Keyed>;
 
 impl Layout {
     /// Measures words; those without a pair are left out.
@@ -78,47 +81,38 @@ impl Layout {
             }
             Ok(())
         })?;
-        let mut groups = memory::gathered(slots_of)?;
-        groups.sort_unstable_by_key(|&(count, _)| Reverse(count));
-        Ok(Self { groups })
+        Ok(Self { groups: memory::gathered(slots_of)? })
     }
 
     /// The number of slots, which is also an upper bound of the number of merges.
     pub fn slots(&self) -> u64 {
         self.groups.iter().map(|group| group.1).sum()
     }
+}
 
-    /// Writes the words to their stretch of the array.
-    fn place<W: Words, S: SlotWidth>(
-        &self,
-        words: &W,
-        spans: &[u32],
-        slots: &mut [S],
-        pulse: &mut Pulse<'_>,
-    ) -> Result<()> {
-        // Where the next word of each count begins.
-        let (mut next_of, mut end) = (HashMap::<_, _, Keyed>::default(), 0);
-        for &(count, needed) in &self.groups {
-            next_of.insert(count, end);
-            end += needed as usize;
-        }
-        words.visit(pulse, &mut |word, count| {
-            let Some(next) = next_of.get_mut(&count).filter(|_| word.len() >= 2) else { return Ok(()) };
-            let mut at = *next;
-            for &unit in word {
-                let code = words.symbol(unit) + FIRST;
-                let span = spans[code as usize] as usize;
-                if span > 1 {
-                    slots[at..at + span].fill(S::of(HOLE));
-                    slots[at + span - 1] = S::of(code);
-                }
-                slots[at] = S::of(code);
-                at += span;
+/// Writes the words of a part to its regions.
+fn place<W: Words, S: SlotWidth>(
+    words: &W,
+    mut regions: Regions<'_, S>,
+    spans: &[u32],
+    pulse: &mut Pulse<'_>,
+) -> Result<()> {
+    words.visit(pulse, &mut |word, count| {
+        let Some(region) = regions.get_mut(&count).filter(|_| word.len() >= 2) else { return Ok(()) };
+        let mut at = 0;
+        for &unit in word {
+            let code = words.symbol(unit) + FIRST;
+            let span = spans[code as usize] as usize;
+            if span > 1 {
+                region[at..at + span].fill(S::of(HOLE));
+                region[at + span - 1] = S::of(code);
             }
-            *next = at + 1;
-            Ok(())
-        })
-    }
+            region[at] = S::of(code);
+            at += span;
+        }
+        *region = &mut std::mem::take(region)[at + 1..];
+        Ok(())
+    })
 }
 
 /// All words with at least one pair.
@@ -175,10 +169,18 @@ impl<S: SlotWidth> Slots<S> {
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
         const { assert!(BOUNDARY == 0, "fresh memory is zeroed") };
-        let (mut groups, mut start) = (Vec::new(), 1);
-        for &(count, slots) in layouts.iter().flat_map(|layout| &layout.groups) {
+        let all = layouts.iter().enumerate().flat_map(|(part, layout)| {
+            layout.groups.iter().map(move |&(count, slots)| (Reverse(count), part, slots))
+        });
+        let mut needed = memory::gathered(all)?;
+        needed.sort_unstable();
+        let (mut groups, mut start) = (Vec::<Group>::new(), 1);
+        for &(Reverse(count), _, slots) in &needed {
             let end = start + slots as u32;
-            memory::push(&mut groups, Group { start, end, count })?;
+            match groups.last_mut().filter(|group| group.count == count) {
+                Some(group) => group.end = end,
+                None => memory::push(&mut groups, Group { start, end, count })?,
+            }
             start = end;
         }
         let len = start as usize;
@@ -186,14 +188,13 @@ impl<S: SlotWidth> Slots<S> {
         let of_block = memory::filled(0, len.div_ceil(1 << BLOCK))?;
         let mut filled = Self { memory, len, width: PhantomData, groups, of_block };
         filled.index();
-        let (mut rest, mut work) = (&mut filled.all_mut()[1..], Vec::new());
-        for (layout, words) in layouts.iter().zip(parts) {
-            let (own, others) = rest.split_at_mut(layout.slots() as usize);
-            work.push((layout, words, own));
-            rest = others;
+        let mut rest = &mut filled.all_mut()[1..];
+        let mut regions = memory::gathered(layouts.iter().map(|_| Regions::default()))?;
+        for (Reverse(count), part, slots) in needed {
+            regions[part].extend(rest.split_off_mut(..slots as usize).map(|region| (count, region)));
         }
-        workers::each(threads, work, pulse, |(layout, words, slots), pulse| {
-            layout.place(&words, spans, slots, pulse)
+        workers::each(threads, parts.into_iter().zip(regions), pulse, |(words, regions), pulse| {
+            place(&words, regions, spans, pulse)
         })?;
         Ok(filled)
     }

@@ -15,12 +15,10 @@ largest part that is in memory is a block. `docs/files.md` is normative.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._engine import Xxh3128
@@ -41,8 +39,7 @@ MARK = b"bpetite counts\n"
 _HEAD = struct.Struct("<IQBB")
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(NamedTuple):
     """The rules of counting, and the totals."""
 
     pattern: str
@@ -53,11 +50,11 @@ class Rules:
     replaced: int
     skipped: int
     total: int
-    scale: int = 1
-    weights: dict[str, str] = field(default_factory=dict)
-    dialect: dict[str, Any] = field(default_factory=dict)
+    scale: int
+    weights: dict[str, str]
+    dialect: dict[str, Any]
     """The dialect that was given for counting, unless parts had different ones."""
-    special_tokens: list[str] = field(default_factory=list)
+    special_tokens: list[str]
     """The special tokens that were given with it."""
     unicode_version: str = UNICODE_VERSION
     format_version: int = FORMAT_VERSION
@@ -72,6 +69,8 @@ def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[
 
     The file gets its name when the `with` block ends without an error.
     """
+    import json
+
     digest = Xxh3128()
     with write_whole(path, overwrite=overwrite) as file:
 
@@ -88,7 +87,7 @@ def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[
                 put(joined)
 
         # Bytes of a source's name that are not UTF-8 become escapes of JSON.
-        stored = json.dumps(asdict(rules), ensure_ascii=False, sort_keys=True)
+        stored = json.dumps(rules._asdict(), ensure_ascii=False, sort_keys=True)
         put(MARK + stored.encode("utf-8", "backslashreplace") + b"\n")
         yield add
         put(_HEAD.pack(0, 0, 0, 0))
@@ -111,6 +110,8 @@ def _read_rules(path: Path, file: BinaryIO) -> Rules:
     """Read and check what is before the rows."""
     if file.read(len(MARK)) != MARK:
         refuse(path, "not a file of counts")
+    import json
+
     line = file.readline()
     try:
         stored = json.loads(line)

@@ -1,6 +1,5 @@
 """Reads and writes JSON objects strictly: duplicate keys, NaN and the like are refused."""
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +20,8 @@ def parse_object(path: Path, content: bytes, what: str) -> Json:
     >>> parse_object("a.json", b'{"a": 1}', "an artifact")
     {'a': 1}
     """
+    import json
+
     text = decoded(path, content)
     try:
         document = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
@@ -56,6 +57,8 @@ def written(value: object, *, ascii_only: bool = False) -> str:
     >>> written({"y": None, "x": ["é", True, 2]})
     '{"x":["é",true,2],"y":null}'
     """
+    import json
+
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=ascii_only, default=dict)
 
 

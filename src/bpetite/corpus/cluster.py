@@ -109,7 +109,8 @@ def _count_group(rules: Counts, group: list[Input], reading: Reading) -> tuple[i
     """Count a group of parts of one weight."""
     counts = rules.empty()
     limits: Limits = {"num_threads": 1, "memory_limit": None}
-    counts.beside += count_inputs(counts._table, group, reading, limits, ProgressOfAll(None, 0))
+    tally = count_inputs(counts._table, group, reading, limits, ProgressOfAll(None, 0))
+    counts.beside = counts.beside.plus(tally)
     return counts.documents, counts.weighted(*weight_of(group[0]))
 
 

@@ -203,12 +203,12 @@ class Job:
         """Encode what was read, but not the first `done` documents, which are in shards already."""
         left = batch
         if done:
-            left = replace(batch, texts=batch.texts[done:], first=batch.first + done, begun=0)
+            left = batch._replace(texts=batch.texts[done:], first=batch.first + done, begun=0)
         ids, ends, found = np.zeros(0, self.dtype), np.zeros(done, np.uint64), 0
         if left.texts:
             ids, ended, found = self.ids_of(source, left, progress)
             ends = np.concatenate((ends, ended))
-        return Part(ids, ends, batch if source.status() is None else replace(batch, texts=()), read, found)
+        return Part(ids, ends, batch if source.status() is None else batch._replace(texts=()), read, found)
 
 
 def cutter_for(tokenizers: Sequence[Tokenizer]) -> Cut | None:

@@ -112,7 +112,7 @@ def _lock(file: BinaryIO, folder: Path) -> None:
 
 
 def _row(read: ReadInput) -> Json:
-    return asdict(read) | {"name": recorded(read.name)}
+    return read._asdict() | {"name": recorded(read.name)}
 
 
 def _read_input(stored: Json) -> ReadInput:

@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -172,7 +171,7 @@ class _Run:
                 self._refuse_changed()
             digest = end.xxh3_128 or self._prefix()
             documents = self._taken - self._first_of_input
-            read = replace(end, xxh3_128=digest, documents=documents, affected=self._affected)
+            read = end._replace(xxh3_128=digest, documents=documents, affected=self._affected)
             self._ended.append((self._taken, read))
             self._begin_input()
 

@@ -4,7 +4,6 @@ Nothing in a token can affect the display: control characters, bidirectional con
 characters are written as codes, and HTML is escaped.
 """
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import starmap
 from typing import NamedTuple
@@ -39,7 +38,9 @@ def visible(token: bytes) -> str:
 def _visible_character(character: str) -> str:
     if character in "\n\t" or character.isprintable():
         return character
-    if unicodedata.category(character) == "Zs":
+    from unicodedata import category
+
+    if category(character) == "Zs":
         return " "
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # a byte of an incomplete character

@@ -8,7 +8,6 @@ because a longer text may have fewer tokens ("hell" may be two tokens, and "hell
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from heapq import merge
 from typing import Literal, NamedTuple
@@ -50,12 +49,11 @@ class Chunk(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class Fitting:
+class Fitting(NamedTuple):
     """A text that is searched for parts of at most a given number of tokens."""
 
     text: str
-    count: Callable[[str], int]
+    tokens_in: Callable[[str], int]
     """Counts the tokens of a part, special tokens included."""
     pattern: str | None
     """The pattern that decides on cuts, or None if counts of parts do not add up."""
@@ -87,7 +85,7 @@ class Fitting:
         whole = pretokenize(self.text[start:end], self.pattern)[:-1]
         # A pattern that matches bytes may end a pretoken within a character, which is then left out.
         last = start + len(b"".join(whole).decode("utf-8", "ignore"))
-        fits = last > least and self.may_end(last) and self.count(self.text[start:last]) <= most
+        fits = last > least and self.may_end(last) and self.tokens_in(self.text[start:last]) <= most
         return last if fits else end
 
     def cuts(self, start: int, stop: int) -> Iterator[int]:
@@ -114,7 +112,7 @@ class Fitting:
 
     def _count(self, one: int, other: int) -> int:
         """Count the tokens of the text between two positions."""
-        return self.count(self.text[min(one, other) : max(one, other)])
+        return self.tokens_in(self.text[min(one, other) : max(one, other)])
 
     def furthest(self, start: int, limit: int, most: int) -> int:
         """Return the position furthest from `start`, and not beyond `limit`, with at most `most` tokens.

@@ -8,7 +8,6 @@ import mmap
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from bpetite._internal.types import Path
@@ -72,7 +71,7 @@ def read(path: Path, pattern: str | None = None) -> Imported:
     if read_model is None:
         kind = f"of kind {model!r:.40}, which cannot be read; only BPE ('gpt2', 'llama') can"
         raise ValueError(f"its tokenizer is {kind}" if model else "it holds no tokenizer")
-    imported = replace(read_model(fields, pattern), extras=[*_extras(fields)])
+    imported = read_model(fields, pattern)._replace(extras=[*_extras(fields)])
     return imported.read_from("gguf", kept)
 
 

@@ -6,7 +6,6 @@ file's tokenizer gives with `add_special_tokens=False`: templates that put token
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from bpetite._constants import END_OF_TEXT_TOKEN
@@ -350,7 +349,7 @@ def configured(
         files[SPECIAL_TOKENS] = _json(json.loads(files[SPECIAL_TOKENS]) | {"pad_token": pad_token}, 2)
     if chat_template is not None and TEMPLATE in files:
         files[TEMPLATE] = chat_template.encode("utf-8")
-    return replace(original, files=files)
+    return original._replace(files=files)
 
 
 def _json(document: Json, indent: int | None = None) -> bytes:

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bpetite import _persistence
@@ -175,9 +174,9 @@ def _of_folder(folder: str, given: _Given) -> Imported:
         beside = configuration.read_configuration(folder)
         found = _of_file(paths[0], given)
         said += _not_looked_for(found.vocabulary, beside)
-    found = replace(found, said=[*said, *found.said])
+    found = found._replace(said=[*said, *found.said])
     if found.original is not None and found.original.files:
-        found = replace(found, original=_with_folder(found.original, folder, names))
+        found = found._replace(original=_with_folder(found.original, folder, names))
     return found
 
 
@@ -216,7 +215,7 @@ def _with_folder(original: Original, folder: str, names: Sequence[str]) -> Origi
             files[name] = contents(path)
         else:
             left_behind.append(name)
-    return replace(original, files=files, is_folder=True, left_behind=tuple(left_behind))
+    return original._replace(files=files, is_folder=True, left_behind=tuple(left_behind))
 
 
 def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
@@ -238,7 +237,7 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
     if beside.is_of_model and imported.original is not None:
         name = configuration.MODEL_CONFIGURATION  # Without it, the files would not mean the same.
         files = {**imported.original.files, name: contents(os.path.join(folder, name))}
-        imported = replace(imported, original=replace(imported.original, files=files))
+        imported = imported._replace(original=imported.original._replace(files=files))
     return imported
 
 

@@ -7,7 +7,6 @@ import math
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -69,7 +68,7 @@ def parse(content: bytes, beside: Configuration | None = None) -> Imported:
     puts_space = bool(normalizer.get(3, 1))
     imported = of_pieces(pieces, puts_space=puts_space, steps=steps, beside=beside)
     lost = ("the scores of pieces, but not their order", "the settings of training")
-    return replace(imported, said=[*said, *imported.said], extras=lost)
+    return imported._replace(said=[*said, *imported.said], extras=lost)
 
 
 def of_pieces(

@@ -67,7 +67,7 @@ def parse_published(
         used.append(f"the normalization {known.normalization}")
     if published and used:
         said.append(f"this is the file of {known.name}, which is known to have {' and '.join(used)}")
-    return replace(imported, said=said)
+    return imported._replace(said=said)
 
 
 def published_of(content: bytes) -> Published | None:

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from bpetite._engine import TextColumn, Xxh3128, is_utf8
 from bpetite._internal.arguments import several
@@ -23,8 +22,7 @@ MOST_ROWS = 1 << 16
 """The maximum number of rows of a column in a batch, or that are read at a time: they may all be empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadInput:
+class ReadInput(NamedTuple):
     """An input that was read to its end."""
 
     name: str
@@ -37,8 +35,7 @@ class ReadInput:
     """The number of documents that were not UTF-8, and were repaired or skipped as the options say."""
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Some documents in order: of one input, or all those of several small ones."""
 
     texts: Sequence[str | bytes]
@@ -189,5 +186,5 @@ def one_side(
                 held_out = reading.split == "held-out"
                 share = reading.hold_out
                 texts = [text for text in batch.texts if is_held_out(text, share) == held_out]
-                batch = replace(batch, texts=texts)
+                batch = batch._replace(texts=texts)
             yield batch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import add
+from typing import NamedTuple
 
 from bpetite._engine import CountTable, TextColumn
 from bpetite._internal.types import Limits, Progress
@@ -20,8 +20,7 @@ _FILES = 1 << 14
 """The number of plain files that one call counts."""
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(NamedTuple):
     """What was read."""
 
     documents: int = 0
@@ -31,8 +30,9 @@ class Tally:
     skipped: int = 0
     """The number of documents with invalid text that were skipped, as asked for."""
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(*map(add, vars(self).values(), vars(other).values()))
+    def plus(self, other: Tally) -> Tally:
+        """Return both together."""
+        return Tally(*map(add, self, other))
 
 
 class ProgressOfAll:
@@ -70,7 +70,7 @@ def count_inputs(
             table.add_files(names, progress=progress.tell, on_documents=progress.tell_documents, **limits)
             progress.next()
         if not plain:
-            beside += _count_documents(table, group, reading, limits, progress)
+            beside = beside.plus(_count_documents(table, group, reading, limits, progress))
             progress.next()
     return beside
 

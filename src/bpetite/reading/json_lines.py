@@ -4,7 +4,6 @@ The engine takes lines that are certainly well-formed; Python's `json.loads` rea
 is wrong with them. A line is held as a whole.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -101,6 +100,8 @@ class JsonLines:
         self.found.append(text)
 
     def _text_of(self, line: bytes) -> str:
+        import json
+
         record = json.loads(line.decode("utf-8", "replace" if self._invalid == "replace" else "strict"))
         if type(record) is not dict:
             raise TypeError(f"not a JSON object but {type(record).__name__}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bpetite._internal.arguments import check_word, worded
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.types import Format, Invalid, Split
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 def share_of(share: Any) -> Fraction:
@@ -18,6 +20,8 @@ def share_of(share: Any) -> Fraction:
     >>> share_of("2.5%"), share_of(0.01)
     (Fraction(1, 40), Fraction(1, 100))
     """
+    from fractions import Fraction
+
     percent = isinstance(share, str) and share.strip().endswith("%")
     try:
         number = Fraction(str(share).strip().rstrip("%")) / (100 if percent else 1)

@@ -6,9 +6,8 @@ know the number of the line or document for its error; to find it, the input is 
 
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from bpetite.reading.batches import Batch, ReadInput, refuse_invalid
 from bpetite.reading.division import divide
@@ -106,8 +105,7 @@ def _refuse_encoded(name: str, batch: Batch, encode: Callable[[Sequence[Any]], o
             raise ValueError(f"{name}: document {batch.first + place}{begin}: {error}") from None
 
 
-@dataclass
-class _Reader:
+class _Reader(NamedTuple):
     """Reads parts."""
 
     reading: Reading

@@ -6,13 +6,14 @@ whose names begin with a dot are left out of folders. An argument may end in a w
 `a.jsonl:text=body`; a file with exactly this name takes precedence.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from bpetite._internal.arguments import several
 from bpetite._internal.lazy import needed
@@ -21,13 +22,13 @@ from bpetite._internal.progress import read_stdin
 from bpetite._internal.types import Path, Texts
 from bpetite.reading.listing import Found, files, has_wildcards, in_order
 
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 STDIN = "-"
 
 _MARKED = r"(?s)(?P<path>.+?)(?::text=(?P<field>[^:]+))?(?::(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?))?"
 _URL = r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)"
-
-_ONCE = Fraction(1)
-"""The usual weight."""
 
 
 class Input(NamedTuple):
@@ -36,7 +37,7 @@ class Input(NamedTuple):
     name: str
     """Its path or URL; `-` is stdin."""
 
-    weight: Fraction = _ONCE
+    weight: Fraction | int = 1
     """The factor for its counts."""
 
     source: str = ""
@@ -178,19 +179,21 @@ def _is_url(name: str) -> bool:
     return re.match(_URL, name) is not None
 
 
-def weight_of(found: Input) -> tuple[Fraction, str]:
+def weight_of(found: Input) -> tuple[Fraction | int, str]:
     """Return the weight of an input, and its name for records."""
-    return found.weight, "" if found.weight is _ONCE or found.weight == 1 else recorded(found.source)
+    return found.weight, "" if found.weight == 1 else recorded(found.source)
 
 
-def _parts_of(argument: str) -> tuple[str, Fraction, str | None]:
+def _parts_of(argument: str) -> tuple[str, Fraction | int, str | None]:
     """Split the name of a field and a weight off the end of an argument."""
     match = re.fullmatch(_MARKED, argument)
     if match is None or ":" not in argument or os.path.lexists(argument):
-        return argument, _ONCE, None
+        return argument, 1, None
     path, field = match["path"], match["field"]
     if match["weight"] is None or (_is_url(path) and path.count("/") < 3):  # scheme://host:port
-        return (argument if field is None else path), _ONCE, field
+        return (argument if field is None else path), 1, field
+    from fractions import Fraction
+
     try:
         weight = Fraction(match["weight"])
     except ZeroDivisionError:

@@ -9,15 +9,19 @@ Of several errors, the first one in the order of the parts is raised: no later p
 are finished.
 """
 
+from __future__ import annotations
+
 import os
-import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bpetite._engine import thread_count
 from bpetite._internal.integers import integer
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from threading import Event
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -53,8 +57,8 @@ _END: tuple[Sequence[Any], bool] = (), True
 class _Part(Generic[T]):
     """A part that was begun."""
 
-    steps: Steps[T] | None = None
-    made: Future[tuple[Sequence[T], bool]] = field(default_factory=Future)
+    steps: Steps[T] | None
+    made: Future[tuple[Sequence[T], bool]]
     """What the current step makes."""
 
 
@@ -64,12 +68,14 @@ def in_threads(
     threads: int,
     *,
     in_order: bool = True,
-    has_left: threading.Event | None = None,
+    has_left: Event | None = None,
 ) -> Generator[T, None, None]:
     """Yield what the parts become.
 
     `has_left` is set when the caller wants no more; long work may look at it.
     """
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     process = os.getpid()
     remaining = iter(parts)
     begun: list[_Part[T]] = []
@@ -78,7 +84,7 @@ def in_threads(
 
     def begin() -> bool:
         """Begin the next part, if there is one; an error in finding it is raised in its place."""
-        part = _Part[T]()
+        part = _Part[T](None, Future())
         try:
             part.steps = work(next(remaining))
             part.made = pool.submit(next, part.steps, _END)
@@ -117,6 +123,8 @@ def in_threads(
 
 def _ready(parts: Sequence[_Part[T]], process: int) -> _Part[T]:
     """Return the first of some parts whose step is done, as soon as there is one."""
+    from concurrent.futures import FIRST_COMPLETED, wait
+
     while True:
         check_process(process)
         wait([part.made for part in parts], _LOOK, FIRST_COMPLETED)

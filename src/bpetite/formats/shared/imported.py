@@ -5,9 +5,9 @@ format cannot hold of a tokenizer: an error where ids would change, and a senten
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.arguments import worded
@@ -28,8 +28,7 @@ IN_TEXTS = (*range(0xC0), *range(0xC2, 0xF5))
 """The bytes that can occur in UTF-8."""
 
 
-@dataclass(frozen=True)
-class Original:
+class Original(NamedTuple):
     """The unchanged files that a tokenizer was read from, so that they can be written again."""
 
     kind: str
@@ -69,7 +68,7 @@ class Original:
         """Return the files of a changed tokenizer: those that configure it stay, other copies go."""
         first, *others = self.files
         kept = {name: self.files[name] for name in others if re.fullmatch(_CONFIGURING, name)}
-        return replace(self, files={first: content, **kept})
+        return self._replace(files={first: content, **kept})
 
     def write(self, path: Path, *, overwrite: bool, with_configuration: bool = False) -> None:
         """Write the files to a folder, or the one that holds the tokenizer, perhaps the configuration too."""
@@ -95,8 +94,7 @@ def _ending(path: Path) -> str:
     return os.path.splitext(path)[1]
 
 
-@dataclass(frozen=True)
-class Imported:
+class Imported(NamedTuple):
     """A vocabulary that came out of another library's file or object."""
 
     vocabulary: Vocabulary
@@ -129,12 +127,12 @@ class Imported:
             return self  # Nothing is missing, or there is a token for it.
         if not self.drops_missing:
             raise ValueError("bytes without a token cannot be left out, as its own library does not do that")
-        return replace(self, vocabulary=replace(self.vocabulary, drops_missing=True))
+        return self._replace(vocabulary=replace(self.vocabulary, drops_missing=True))
 
     def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Self:
         """Return a copy with the files that it was read from."""
         kept = {os.path.basename(path): content for path, content in files.items()}
-        return replace(self, original=Original(kind, kept, self.extras))
+        return self._replace(original=Original(kind, kept, self.extras))
 
 
 def contents(path: Path) -> bytes:
