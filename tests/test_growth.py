@@ -44,7 +44,7 @@ def test_the_work_for_chunks_grows_with_the_text(part: str, pattern: str | None)
             return tokenizer.count(piece)
 
         whole = tokenizer._fitting(text, "parse")
-        fitting = replace(whole, count=count, pattern=whole.pattern if pattern else None)
+        fitting = whole._replace(tokens_in=count, pattern=whole.pattern if pattern else None)
         assert len(list(fitting.spans(20, 4))) > 10
         looked.append(total)
         assert fitting.furthest(0, len(text), 10**9) == len(text)
