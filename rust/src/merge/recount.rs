@@ -12,10 +12,8 @@
 //! second range (a,b) 1   (a,b) 3   (a,b) 7       sorted: (a,b) 1 3 7, whose count is that of the words at 1, 3 and 7
 //! ```
 
-use std::sync::atomic::Ordering;
-
 use super::Rules;
-use super::lists::Lists;
+use super::lists::{Cursor, Lists};
 use super::pairs::{Followed, PairTable, add, codes_of, key_of};
 use super::slots::{Group, PairAt, SlotWidth, Slots};
 use super::tokens::{Code, Tokens};
@@ -70,14 +68,6 @@ pub struct Recount {
     pub lists: Lists,
 }
 
-/// A pair that was found, and how often it occurs in the words.
-#[derive(Clone, Copy)]
-struct Found {
-    key: u64,
-    count: u64,
-    occurrences: u32,
-}
-
 impl Recount {
     /// Counts the pairs and lists the positions of the frequent ones; `None` if no pair may be merged. Words without a pair
     /// may be dropped from the slots.
@@ -93,29 +83,20 @@ impl Recount {
         }
     }
 
-    /// With room for the pairs that were found, and for those that merges will add to words with so many pairs.
-    fn of<'f>(
-        threshold: u64,
-        found: impl Iterator<Item = &'f Found>,
-        occurrences: usize,
-        tuning: &Tuning,
-    ) -> Result<Self> {
-        let (mut pairs, mut positions) = (0, 0);
-        for found in found {
-            pairs += 1;
-            positions += found.occurrences as usize;
-        }
+    /// With room for so many pairs, for that many occurrences of theirs, and for those that merges will add.
+    fn with_room(threshold: u64, pairs: usize, occurrences: usize, tuning: &Tuning) -> Result<Self> {
         let followed = PairTable::with_capacity(pairs + pairs / 2)?;
-        let lists = Lists::with_room(pairs, positions, occurrences / 100 * tuning.growth_percent)?;
+        let growth = occurrences / 100 * tuning.growth_percent;
+        let lists = Lists::with_room(pairs, occurrences, growth)?;
         Ok(Self { threshold, followed, lists })
     }
 }
 
-/// The count of a pair in a section and the number of its occurrences; then whether and where they are listed.
-#[derive(Clone, Copy, Default)]
+/// The count of a pair in a section, and the room for its positions; then whether and where they are listed.
+#[derive(Clone, Copy)]
 struct Counter {
     count: u64,
-    occurrences: u32,
+    list: Cursor,
 }
 
 fn directly<S: SlotWidth>(
@@ -130,53 +111,55 @@ fn directly<S: SlotWidth>(
     };
     let threads = plan.tuning.threads;
     let sections = slots.sections(threads);
-    let mut counted = workers::each(threads, sections.clone(), pulse, |section, pulse| {
-        let mut counters = memory::filled(Counter::default(), codes * codes)?;
+    let counted = workers::each(threads, sections.clone(), pulse, |section, pulse| {
+        let mut counters = memory::filled(Counter { count: 0, list: Cursor::at(0) }, codes * codes)?;
+        let mut pairs = 0;
         slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
             let counter = &mut counters[place_of(pair.key)];
-            counter.occurrences += 1;
+            counter.list.skip(pair.at);
+            pairs += 1;
             add(&mut counter.count, pair.count)
         })?;
-        Ok(counters)
+        Ok((pairs, counters))
     })?;
-    let (mut found, mut total, mut all, mut highest) = (Vec::new(), 0u64, 0, 0);
+    let (pairs, mut counted): (Vec<usize>, Vec<_>) = counted.into_iter().unzip();
+    let (mut found, mut total, mut highest) = (Vec::new(), 0u64, 0);
     for key in (0..codes * codes).map(|place| key_of((place / codes) as Code, (place % codes) as Code)) {
-        let (mut count, mut occurrences) = (0, 0);
+        let mut count = 0;
         for counters in &counted {
             add(&mut count, counters[place_of(key)].count)?;
-            occurrences += counters[place_of(key)].occurrences;
         }
         total = total.saturating_add(count);
-        all += occurrences as usize;
         if count > 0 && plan.allows(key) {
             highest = highest.max(count);
-            memory::push(&mut found, Found { key, count, occurrences })?;
+            memory::push(&mut found, (key, count))?;
         }
     }
     if found.is_empty() {
         return Ok(None);
     }
-    let threshold = plan.threshold(total, all).clamp(1, highest);
-    found.retain(|found| found.count >= threshold);
-    let mut recount = Recount::of(threshold, found.iter(), all, plan.tuning)?;
+    let pairs = pairs.iter().sum();
+    let threshold = plan.threshold(total, pairs).clamp(1, highest);
+    found.retain(|&(_, count)| count >= threshold);
+    let mut recount = Recount::with_room(threshold, found.len(), pairs, plan.tuning)?;
     // A pair with a count is listed.
     counted.iter_mut().flat_map(|counters| counters.iter_mut()).for_each(|counter| counter.count = 0);
-    for found in &found {
-        let (list, mut start) = recount.lists.add(found.occurrences)?;
+    for (key, count) in found {
+        let length = counted.iter().map(|counters| counters[place_of(key)].list.place).sum();
+        let (list, mut start) = recount.lists.add(length)?;
         for counters in &mut counted {
-            let counter = &mut counters[place_of(found.key)];
+            let counter = &mut counters[place_of(key)];
             counter.count = 1;
-            start += std::mem::replace(&mut counter.occurrences, start);
+            start += std::mem::replace(&mut counter.list, Cursor::at(start)).place;
         }
-        recount.followed.add(Followed { key: found.key, count: found.count, list }, threshold)?;
+        recount.followed.add(Followed { key, count, list }, threshold)?;
     }
-    let positions = recount.lists.shared();
+    let units = recount.lists.shared();
     workers::each(threads, sections.into_iter().zip(counted), pulse, |(section, mut counters), pulse| {
         slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
             let counter = &mut counters[place_of(pair.key)];
             if counter.count > 0 {
-                positions[counter.occurrences as usize].store(pair.at, Ordering::Relaxed);
-                counter.occurrences += 1;
+                counter.list.write(pair.at, units);
             }
             Ok(())
         })
@@ -208,18 +191,13 @@ fn by_sorting<S: SlotWidth>(
             continue;
         }
         let threshold = reached_by(plan.merges, &parts).clamp(least, highest);
-        let frequent = |found: &&Found| found.count >= threshold;
-        let all = parts.iter().flat_map(|part| &part.found).filter(frequent);
-        let mut recount = Recount::of(threshold, all, occurrences, plan.tuning)?;
-        for Part { found, positions, .. } in parts {
-            let mut rest = &positions[..];
-            for found in &found {
-                let (own, others) = rest.split_at(found.occurrences as usize);
-                if frequent(&found) {
-                    let list = recount.lists.append(own)?;
-                    recount.followed.add(Followed { key: found.key, count: found.count, list }, threshold)?;
-                }
-                rest = others;
+        let frequent = |pair: &&Followed| pair.count >= threshold;
+        let pairs = parts.iter().flat_map(|part| &part.pairs).filter(frequent).count();
+        let mut recount = Recount::with_room(threshold, pairs, occurrences, plan.tuning)?;
+        for Part { pairs, lists, .. } in parts {
+            for pair in pairs.iter().filter(frequent) {
+                let list = recount.lists.append(lists.of(pair.list))?;
+                recount.followed.add(Followed { list, ..*pair }, threshold)?;
             }
         }
         return Ok(Some(recount));
@@ -299,8 +277,8 @@ fn sorted<S: SlotWidth>(
 /// The pairs of a range.
 struct Part {
     /// Those that are frequent enough, and their positions.
-    found: Vec<Found>,
-    positions: Cells<u32>,
+    pairs: Vec<Followed>,
+    lists: Lists,
     /// The highest count of all.
     highest: u64,
     /// How many have each count; those above the last one are added to it.
@@ -317,7 +295,7 @@ fn count<S: SlotWidth>(
 ) -> Result<Part> {
     let most = plan.max_threshold.min(MOST_TOLD_APART);
     let by_count = memory::filled(0, most as usize + 1)?;
-    let mut part = Part { found: Vec::new(), positions: Cells::default(), highest: 0, by_count };
+    let mut part = Part { pairs: Vec::new(), lists: Lists::default(), highest: 0, by_count };
     let mut group = Group::default();
     for occurrences in sorted.chunk_by(|one, next| one.key() == next.key()) {
         pulse.beat(occurrences.len())?;
@@ -331,10 +309,8 @@ fn count<S: SlotWidth>(
         part.highest = part.highest.max(count);
         part.by_count[count.min(most) as usize] += 1;
         if count >= least {
-            part.positions.reserve(occurrences.len())?;
-            occurrences.iter().try_for_each(|occurrence| part.positions.push(occurrence.at))?;
-            let (key, occurrences) = (occurrences[0].key(), occurrences.len() as u32);
-            memory::push(&mut part.found, Found { key, count, occurrences })?;
+            let list = part.lists.append(occurrences.iter().map(|occurrence| occurrence.at))?;
+            memory::push(&mut part.pairs, Followed { key: occurrences[0].key(), count, list })?;
         }
     }
     Ok(part)

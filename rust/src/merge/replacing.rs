@@ -3,8 +3,9 @@
 //! A tally per token says how often it was next to the merged pair, and the sum of those words' counts. When it is known
 //! which neighbouring pairs are followed, the positions are written to their lists.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU16;
 
+use super::lists::{ADDED, write_whole};
 use super::pairs::key_of;
 use super::slots::{Group, SlotWidth, Slots, replace};
 use super::tokens::Code;
@@ -117,11 +118,11 @@ impl Neighbours {
 
     /// Writes the next position, if positions are wanted.
     #[inline(always)]
-    fn write(&mut self, code: Code, at: impl FnOnce() -> u32, positions: &[AtomicU32]) {
+    fn write(&mut self, code: Code, at: impl FnOnce() -> u32, units: &[AtomicU16]) {
         let neighbour = &mut self.of_codes[code as usize];
         if neighbour.end > 0 {
-            positions[neighbour.end as usize - 1].store(at(), Ordering::Relaxed);
-            neighbour.end += 1;
+            write_whole(at(), neighbour.end - 1, units);
+            neighbour.end += ADDED;
         }
     }
 
@@ -176,7 +177,7 @@ impl Replaced {
         prefetch(&self.sides[1].of_codes, after as usize);
     }
 
-    /// Replaces a pair at all positions where it still is, from left to right; `codes` is the number of codes.
+    /// Replaces a pair at all positions where it still is, from left to right: so many at most; `codes` is the number of codes.
     ///
     /// Each replacement changes four counts, as the words are at that moment: (before, left) and (right, after) fall,
     /// (before, joined) and (joined, after) rise. The sums therefore equal those of a recount, even for adjacent
@@ -184,18 +185,20 @@ impl Replaced {
     pub fn replace_all<S: SlotWidth>(
         &mut self,
         slots: &mut Slots<S>,
-        positions: &[u32],
+        positions: impl Iterator<Item = u32> + Clone,
+        most: usize,
         task: Task,
         codes: usize,
     ) -> Result<()> {
-        self.sides.iter_mut().try_for_each(|side| side.make_room(codes, positions.len()))?;
-        self.events.shrink_to(EVENTS_FACTOR * positions.len().max(MIN_EVENTS));
-        memory::reserve(&mut self.events, positions.len())?;
+        self.sides.iter_mut().try_for_each(|side| side.make_room(codes, most))?;
+        self.events.shrink_to(EVENTS_FACTOR * most.max(MIN_EVENTS));
+        memory::reserve(&mut self.events, most)?;
         let (middle, span) = (1 + task.left_span as usize, task.span as usize);
         let (left, right, mut group) = (S::of(task.left), S::of(task.right), Group::default());
-        positions.iter().take(AHEAD).for_each(|&at| slots.prefetch(at as usize));
-        for (nth, &at) in positions.iter().enumerate() {
-            if let Some(&later) = positions.get(nth + AHEAD) {
+        let mut later = positions.clone();
+        later.by_ref().take(AHEAD).for_each(|at| slots.prefetch(at as usize));
+        for at in positions {
+            if let Some(later) = later.next() {
                 slots.prefetch(later as usize);
             }
             let Some(around) = slots.around_mut(at as usize, span) else { continue };
@@ -216,11 +219,11 @@ impl Replaced {
     }
 
     /// Writes the positions of the occurrences to the lists of the neighbouring pairs, and forgets them.
-    pub fn list_positions(&mut self, spans: &[u32], positions: &[AtomicU32]) {
+    pub fn list_positions(&mut self, spans: &[u32], units: &[AtomicU16]) {
         let [before, after] = &mut self.sides;
         for event in &self.events {
-            before.write(event.before, || event.at - spans[event.before as usize], positions);
-            after.write(event.after, || event.at, positions);
+            before.write(event.before, || event.at - spans[event.before as usize], units);
+            after.write(event.after, || event.at, units);
         }
         self.events.clear();
         self.sides.iter_mut().for_each(Neighbours::clear);

@@ -338,7 +338,9 @@ fn the_example_of_the_header_is_true() {
             let (joined, _) = tokens.join(left, right).unwrap();
             let [left_span, span] = [left, joined].map(|code| tokens.span(code));
             let task = Task { left, right, joined, left_span, span };
-            replaced.replace_all(&mut slots, positions, task, tokens.len()).unwrap();
+            replaced
+                .replace_all(&mut slots, positions.iter().copied(), positions.len(), task, tokens.len())
+                .unwrap();
         }
         (0..10).map(|at| slots.code(at)).collect::<Vec<_>>()
     };

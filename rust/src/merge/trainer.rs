@@ -4,7 +4,7 @@
 //! list has its exact count; a pair without one (`UNLISTED`) has an upper bound. When the best pair has no list, or
 //! none is left, a recount starts afresh with a lower threshold.
 
-use super::lists::Lists;
+use super::lists::{ADDED, Lists};
 use super::pairs::{Followed, PairTable, UNLISTED, add, codes_of, key_of};
 use super::queue::{PairQueue, TieBreak};
 use super::recount::{Plan, Recount};
@@ -194,7 +194,7 @@ impl Trainer<'_> {
     }
 
     fn first_positions(&self, list: u32) -> impl Iterator<Item = u32> {
-        self.lists.of(list).iter().copied().take(PREFETCHED_SLOTS)
+        self.lists.of(list).take(PREFETCHED_SLOTS)
     }
 
     fn remaining(&self) -> Option<u64> {
@@ -231,18 +231,17 @@ impl Trainer<'_> {
     /// Replaces a pair in the words; returns an upper bound of the positions of its list.
     fn replace<S: SlotWidth>(&mut self, task: Task, list: u32, slots: &mut Slots<S>) -> Result<usize> {
         let (extent, codes) = (self.lists.take(list), self.tokens.len());
-        let positions = self.lists.at(extent);
-        // Positions that were added after a list was made are at its end, but adjacent occurrences must be replaced
-        // from left to right.
-        if positions.is_sorted() {
-            self.replaced.replace_all(slots, positions, task, codes)?;
+        let (positions, most) = (self.lists.at(extent), extent.len as usize);
+        // Adjacent occurrences must be replaced from left to right.
+        if extent.additions <= 1 {
+            self.replaced.replace_all(slots, positions, most, task, codes)?;
         } else {
-            let mut sorted = memory::gathered(positions.iter().copied())?;
+            let mut sorted = memory::gathered(positions)?;
             sorted.sort_unstable();
-            self.replaced.replace_all(slots, &sorted, task, codes)?;
+            self.replaced.replace_all(slots, sorted.into_iter(), most, task, codes)?;
         }
         self.lists.free(extent);
-        Ok(extent.len as usize)
+        Ok(most)
     }
 
     /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
@@ -280,7 +279,7 @@ impl Trainer<'_> {
                 let neighbour = self.replaced.side(side).get(code);
                 self.lower(side, code, task, neighbour.weight);
                 if let Some(list) = self.raise(side.pair(code, joined), neighbour.weight, is_new)? {
-                    let place = self.lists.lengthen(list, neighbour.occurrences)?;
+                    let place = self.lists.lengthen(list, ADDED * neighbour.occurrences)?;
                     self.replaced.side(side).set_place(code, place);
                 }
             }
@@ -312,9 +311,10 @@ impl Trainer<'_> {
         if weight > 0
             && let Some(list) = self.raise(Side::Before.pair(joined, joined), weight, is_new)?
         {
-            let place = self.lists.lengthen(list, before.occurrences + after.occurrences)?;
-            self.replaced.side(Side::Before).set_place(joined, place);
-            self.replaced.side(Side::After).set_place(joined, place + before.occurrences);
+            self.lists.lengthen(list, ADDED * before.occurrences)?;
+            let place = self.lists.lengthen(list, ADDED * after.occurrences)?;
+            self.replaced.side(Side::Before).set_place(joined, place - ADDED * before.occurrences);
+            self.replaced.side(Side::After).set_place(joined, place);
         }
         Ok(())
     }

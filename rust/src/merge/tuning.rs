@@ -27,7 +27,7 @@ pub struct Tuning {
     // The growth of position lists.
     /// The positions that may be added before a recount, in percent of the pairs in the words.
     pub growth_percent: usize,
-    /// The positions that may be added before unused lists are dropped, per entry of the pair table.
+    /// The units that may be added before unused lists are dropped, per entry of the pair table.
     pub growth_per_entry: usize,
 
     // The queue.
@@ -52,7 +52,7 @@ impl Tuning {
             few_codes: 320,
             sorted: 1 << 19,
             growth_percent: 100,
-            growth_per_entry: 2,
+            growth_per_entry: 4,
             buckets: 1024,
             sort_batch: 4096,
             narrow_codes: 1 << 16,
@@ -79,7 +79,7 @@ pub const FEW_PAIRS_PER_MERGE: u64 = 24;
 /// The mean count of the words in which pairs stand, from which on words are frequent: in corpora of some 500 MB.
 pub const FREQUENT: u64 = 50;
 
-/// One occurrence of a pair is sorted at a time for so many slots: it takes 24 bytes, and lists take 4 bytes a slot.
+/// One occurrence of a pair is sorted at a time for so many slots: it takes 24 bytes, and lists take 2 to 4 bytes a slot.
 pub const SLOTS_PER_SORTED: u64 = 8;
 
 /// The distance, in merges, between two steps of prefetching a later merge.
@@ -96,5 +96,5 @@ pub const MAX_SLOTS: u64 = 1 << 31;
 
 /// The measured memory of merging: bytes per slot for positions and lists, and bytes for tables that depend only on
 /// the vocabulary.
-pub const LIST_BYTES_PER_SLOT: u64 = 6;
+pub const LIST_BYTES_PER_SLOT: u64 = 4;
 pub const TABLE_BYTES: u64 = 16 << 20;
