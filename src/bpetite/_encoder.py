@@ -117,7 +117,8 @@ def encode_ordinary(
     id_of_merge = merge_ids(vocab, merges, special_tokens)
     rank_of = ranks(merges, equal_ranks)
     id_of_pair = dict(zip(merges, id_of_merge, strict=True))
-    whole = _id_of_token(vocab, special_tokens) if whole_pretoken_first else {}
+    tokens = reversed(_ordinary(vocab, special_tokens).items())  # Of equal ones, the smallest id stays.
+    whole = {token: token_id for token_id, token in tokens} if whole_pretoken_first else {}
     for pretoken in pretokenize(text, pattern):
         if pretoken in whole:
             ids = [whole[pretoken]]
@@ -158,10 +159,9 @@ def merge_ids(
     >>> merge_ids({0: b"a", 1: b"b", 2: b"ab"}, [(0, 1)], {})
     [2]
     """
-    specials = set(special_tokens.values())
     ids_of: defaultdict[bytes, list[int]] = defaultdict(list)
-    for token_id in sorted(set(vocab) - specials):
-        ids_of[vocab[token_id]].append(token_id)
+    for token_id, token in _ordinary(vocab, special_tokens).items():
+        ids_of[token].append(token_id)
     taken: defaultdict[bytes, int] = defaultdict(int)
     result = []
     for left, right in merges:
@@ -174,15 +174,10 @@ def merge_ids(
 
 def _base_ids(vocab: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> dict[int, int]:
     """Return the id of every byte value."""
-    specials = set(special_tokens.values())
-    return {
-        token[0]: token_id
-        for token_id, token in vocab.items()
-        if len(token) == 1 and token_id not in specials
-    }
+    tokens = _ordinary(vocab, special_tokens)
+    return {token[0]: token_id for token_id, token in tokens.items() if len(token) == 1}
 
 
-def _id_of_token(vocab: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> dict[bytes, int]:
-    """Return the id of every token's bytes; for equal tokens the smallest id."""
-    specials = set(special_tokens.values())
-    return {vocab[token_id]: token_id for token_id in sorted(set(vocab) - specials, reverse=True)}
+def _ordinary(vocab: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> dict[int, bytes]:
+    """Return the tokens that are not special, in the order of their ids."""
+    return {token_id: vocab[token_id] for token_id in sorted(set(vocab) - set(special_tokens.values()))}
