@@ -72,16 +72,11 @@ def _cut(text: str, expression: str) -> list[tuple[str, bool]]:
     found: list[tuple[str, bool]] = []
     position = 0
     for match in _compile(expression).finditer(text):
-        start, end = match.span()
-        if start == end:
-            continue
-        if position < start:
-            found.append((text[position:start], False))
-        found.append((text[start:end], True))
-        position = end
-    if position < len(text):
-        found.append((text[position:], False))
-    return found
+        if match[0]:
+            found += [(text[position : match.start()], False), (match[0], True)]
+            position = match.end()
+    found.append((text[position:], False))
+    return [(piece, matched) for piece, matched in found if piece]
 
 
 def split_at_specials(text: str, special_tokens: Sequence[str]) -> list[tuple[str, bool]]:
