@@ -10,6 +10,7 @@ all others Unicode guarantees the same result in every version. Lower case is th
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Literal
 
 import regex
@@ -94,13 +95,10 @@ def _mapped(text: str, new: Mapping[str, str]) -> Written:
     start = 0
     while start < len(text):
         ends = range(min(start + longest, len(text)), start, -1)
-        end = next((end for end in ends if text[start:end] in new), None)
-        if end is None:
-            yield text[start], start, start + 1
-            start += 1
-        else:
-            yield from ((character, start, end) for character in new[text[start:end]])
-            start = end
+        end = next((end for end in ends if text[start:end] in new), start + 1)
+        found = text[start:end]
+        yield from ((character, start, end) for character in new.get(found, found))
+        start = end
 
 
 # Normal forms ---------------------------------------------------------------------------------------------
@@ -122,42 +120,30 @@ def _normal_form(text: str, form: str) -> Written:
 
 def _decomposed(text: str, form: Literal["NFD", "NFKD"]) -> Iterator[Part]:
     """Decompose a text, and sort the characters of each run by their combining classes, if they have any."""
-    waiting: list[Part] = []
+    parts: list[Part] = []
     for character in text:
         whole = character if is_young(character) else unicodedata.normalize(form, character)
-        for place, part in enumerate(whole):
-            if not combining_class(part):
-                yield from sorted(waiting, key=lambda waited: combining_class(waited[0]))
-                waiting.clear()
-                yield part, int(place == 0)
-            else:
-                waiting.append((part, int(place == 0)))
-    yield from sorted(waiting, key=lambda waited: combining_class(waited[0]))
+        parts += [(part, int(place == 0)) for place, part in enumerate(whole)]
+    for _, run in groupby(parts, key=lambda part: combining_class(part[0]) > 0):
+        yield from sorted(run, key=lambda part: combining_class(part[0]))
 
 
 def _recomposed(parts: Iterator[Part]) -> Iterator[Part]:
     """Compose each character with the last one of class 0, if no character between them is in the way."""
-    starter: Part | None = None
-    behind: list[Part] = []
+    # The last one of class 0, and those behind it. A mark at the beginning of a text composes with nothing.
+    run: list[Part] = []
     for character, count in parts:
         combining = combining_class(character)
-        if starter is None:
-            if combining:
-                yield character, count
-            else:
-                starter = character, count
-            continue
-        is_next = not behind or combining_class(behind[-1][0]) < combining
-        composed = composite(starter[0], character) if is_next else None
+        in_the_way = len(run) > 1 and combining_class(run[-1][0]) >= combining
+        composed = composite(run[0][0], character) if run and not in_the_way else None
         if composed:
-            starter = composed, starter[1] + count
+            run[0] = composed, run[0][1] + count
         elif combining:
-            behind.append((character, count))
+            run.append((character, count))
         else:
-            yield from (starter, *behind)
-            starter, behind = (character, count), []
-    if starter is not None:
-        yield from (starter, *behind)
+            yield from run
+            run = [(character, count)]
+    yield from run
 
 
 def combining_class(character: str) -> int:
