@@ -88,15 +88,12 @@ def pattern_of(pre_tokenizer: object) -> str:
         raise ValueError(
             "pre_tokenizer: there is no step ByteLevel, so the tokens are made of characters, not bytes"
         )
-    before, behind = expressions[:bytes_from], expressions[bytes_from:]
-    return _joined(before, [BYTES, *behind] if behind else [])
-
-
-def _joined(before: list[str], behind: list[str]) -> str:
-    if not before and not behind:
+    if not expressions:
         return PATTERNS["none"]
+    before, behind = expressions[:bytes_from], expressions[bytes_from:]
     single = single_pattern([written.replace("\r", r"\r").replace("\n", r"\n") for written in before])
-    return THEN.join([single, *behind] if single else [*before, *behind])
+    cuts = [single] if single else before
+    return THEN.join([*cuts, BYTES, *behind] if behind else cuts)
 
 
 def expressions_of(step: Json, place: str) -> list[str]:
@@ -161,9 +158,7 @@ def pre_tokenizer_of(pattern: str) -> Json:
     >>> pre_tokenizer_of(PATTERNS["none"])["use_regex"]
     False
     """
-    if pattern == PATTERNS["none"]:
-        return _byte_level()
-    steps = pattern_steps(pattern)
+    steps = [] if pattern == PATTERNS["none"] else pattern_steps(pattern)
     bytes_from = steps.index(BYTES) if BYTES in steps else len(steps)
     before, behind = steps[:bytes_from], steps[bytes_from + 1 :]
     use_regex = before[-1:] == [PATTERNS["gpt2"]]
@@ -172,7 +167,8 @@ def pre_tokenizer_of(pattern: str) -> Json:
     before = before[: len(before) - add_prefix_space]
     if SPACE in before:
         raise ValueError("a tokenizer.json cannot put spaces into a text before it is cut by other patterns")
-    byte_level = _byte_level(use_regex=use_regex, add_prefix_space=add_prefix_space)
+    flags = {"add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": use_regex}
+    byte_level = {"type": "ByteLevel", **flags}
     written = [*map(_written_split, before), byte_level, *map(_written_split, behind)]
     return written[0] if len(written) == 1 else {"type": "Sequence", "pretokenizers": written}
 
@@ -180,11 +176,6 @@ def pre_tokenizer_of(pattern: str) -> Json:
 def _written_split(expression: str) -> Json:
     pattern = {"Regex": to_oniguruma(expression)}
     return {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
-
-
-def _byte_level(*, use_regex: bool = False, add_prefix_space: bool = False) -> Json:
-    flags = {"add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": use_regex}
-    return {"type": "ByteLevel", **flags}
 
 
 # The normalization -------------------------------------------------------------------------------------
@@ -268,11 +259,9 @@ def to_oniguruma(pattern: str) -> str:
             if same_pattern(from_oniguruma(found[1], cuts=True), pattern):
                 return found[1]
     for written in (pattern, pattern.replace("(?s:", "(?m:")):
-        try:
+        with suppress(ValueError):
             if same_pattern(read_pattern(written, "oniguruma"), pattern):
                 return written
-        except ValueError:
-            continue
     raise ValueError(f"pattern {pattern!r:.200}: tokenizers would read it differently")
 
 
@@ -395,7 +384,6 @@ def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool
     """Refuse a decoder that does not restore the text; return which spaces at the beginning it removes."""
     if not decoder:
         return False
-    left: list[str] = []
     writes_spaces = False
     drops_space: bool | Literal["all"] = False
     for step in decoder:
@@ -407,10 +395,8 @@ def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool
             drops_space = "all" if _scheme(step, "decoder") != "never" else False
         elif _is(step, type="Strip", content=" ", start=1, stop=0):
             drops_space = True
-        elif kind in ("ByteFallback", "Fuse"):
-            left.append(str(kind))
-        else:
+        elif kind not in ("ByteFallback", "Fuse"):
             raise ValueError(f"decoder: {kind!r:.80} does not simply join tokens")
-    if (falls_back and "ByteFallback" not in left) or writes_spaces != has_marks:
+    if (falls_back and "ByteFallback" not in types_of(decoder)) or writes_spaces != has_marks:
         raise ValueError("decoder: it does not restore the text of the tokens")
     return drops_space
