@@ -329,18 +329,16 @@ class _Settings:
 
     def __init__(self, real: Any, model: _ReadModel) -> None:
         self._real, self._model = real, model
-        added = real.get_added_tokens_decoder()
-        self._added = {token_id: token.content for token_id, token in added.items()}
+        self._added: dict[int, Any] = real.get_added_tokens_decoder()
         self._special: Special = "text" if real.encode_special_tokens else "parse"
-        flags = {token_id: _flags_of(token) for token_id, token in added.items()}
-        listed = [(text, token_id, flags[token_id]) for token_id, text in self._added.items()]
+        listed = [(token.content, token_id, _flags_of(token)) for token_id, token in self._added.items()]
         self._encoder = model.encoder.with_added_tokens(listed)
         # Decoding that leaves out special tokens recognises them by their normalized text.
-        special = {token.content for token in added.values() if token.special}
-        self._skipped = {token_id for token_id in added if real.id_to_token(token_id) in special}
+        special = {token.content for token in self._added.values() if token.special}
+        self._skipped = {token_id for token_id in self._added if real.id_to_token(token_id) in special}
         # None if only the real tokenizer encodes.
         self._template = _Template.of(real.post_processor)
-        searched_later = [{*names} for names in flags.values() if "normalized" in names]
+        searched_later = [{*names} for _, _, names in listed if "normalized" in names]
         strips = any(names - {"normalized", "special"} for names in searched_later)
         is_trimmed = self._template is not None and self._template.trim != "no"
         in_model = real.encode_special_tokens and any(map(real.model.token_to_id, special))
