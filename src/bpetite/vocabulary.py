@@ -571,13 +571,10 @@ def flagged_tokens(vocabulary: Vocabulary) -> list[tuple[str, int, Sequence[str]
     >>> flagged_tokens(Vocabulary(tokens, [], {"<x>": 256}, token_flags={"<x>": ["lstrip"]}))
     [('<x>', 256, ('lstrip', 'special'))]
     """
-    special = ("special",)
-
-    def flags_of(text: str) -> Sequence[str]:
-        flags = (*vocabulary.token_flags.get(text, ()),)
-        return flags if text in vocabulary.added_tokens else flags + special if flags else special
-
-    return [(text, token_id, flags_of(text)) for text, token_id in vocabulary.special_tokens.items()]
+    special = dict.fromkeys(vocabulary.special_tokens.keys() - vocabulary.added_tokens, ("special",))
+    flags = vocabulary.token_flags
+    ids = vocabulary.special_tokens.items()
+    return [(text, token_id, (*flags.get(text, ()), *special.get(text, ()))) for text, token_id in ids]
 
 
 def spelled_otherwise(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
