@@ -204,10 +204,8 @@ class Job:
         left = batch
         if done:
             left = batch._replace(texts=batch.texts[done:], first=batch.first + done, begun=0)
-        ids, ends, found = np.zeros(0, self.dtype), np.zeros(done, np.uint64), 0
-        if left.texts:
-            ids, ended, found = self.ids_of(source, left, progress)
-            ends = np.concatenate((ends, ended))
+        ids, ended, found = self.ids_of(source, left, progress)
+        ends = np.concatenate((np.zeros(done, np.uint64), ended))
         return Part(ids, ends, batch if source.status() is None else batch._replace(texts=()), read, found)
 
 

@@ -33,7 +33,7 @@ from bpetite._internal.types import Progress
 from bpetite.corpus.job import Corpus, Job, Options, Part
 from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest
 from bpetite.corpus.shards import ShardWriter, remove_parts
-from bpetite.reading.batches import ReadInput
+from bpetite.reading.batches import Batch, ReadInput
 from bpetite.reading.parallel import Item, read_all
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input, size_of
@@ -178,10 +178,9 @@ class _Run:
     def _take(self, part: Part) -> None:
         """Write what of a part is not in shards, and end a shard after each document that fills it."""
         first, self._left = self._left, max(0, self._left - len(part.ends))
+        self._go_past(part, 0, None if self._left else first)
         if self._left:
-            self._go_past(part, 0, None)
             return
-        self._go_past(part, 0, first)
         if first and self._prefix() != self._journal.prefix:
             self._refuse_changed()
         start, is_full = int(part.ends[first - 1]) if first else 0, True
@@ -258,9 +257,8 @@ def _by_threads(job: Job, threads: int, made: Manifest) -> Generator[Part, None,
         if has_left.is_set():
             raise _Stopped
 
-    def encoded(item: tuple[Item, int]) -> Steps[Part]:
-        read, done = item
-        yield [job.part(*read, done, stop_if_left)], True
+    def encoded(item: tuple[Input, Batch, int, int]) -> Steps[Part]:
+        yield [job.part(*item, stop_if_left)], True
 
     inputs = job.inputs[len(made.inputs) :]
     with (
@@ -270,14 +268,13 @@ def _by_threads(job: Job, threads: int, made: Manifest) -> Generator[Part, None,
         yield from parts
 
 
-def _with_done(items: Iterable[Item], made: Manifest) -> Iterator[tuple[Item, int]]:
+def _with_done(items: Iterable[Item], made: Manifest) -> Iterator[tuple[Input, Batch, int, int]]:
     """Yield what was read, and how many documents of it are in shards already."""
     left = made.of_next_input
-    for item in items:
-        _, batch, _ = item
+    for source, batch, read in items:
         done = min(left, len(batch.texts) - batch.goes_on)
         left -= done
-        yield item, done
+        yield source, batch, read, done
 
 
 # Resuming ------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -165,10 +165,9 @@ class Tallied(NamedTuple):
     """How often each id of each tokenizer occurs in all sources together."""
 
 
-def rows_of(names: Iterable[str], tallied: Tallied) -> list[dict[str, str | int | float]]:
+def rows_of(names: Collection[str], tallied: Tallied) -> list[dict[str, str | int | float]]:
     """Return a row for each source and tokenizer."""
     rows: list[dict[str, str | int | float]] = []
-    names = list(names)
     for of_a_source in tallied.fits:
         for name, fit in zip(names, of_a_source, strict=True):
             first = of_a_source[0].tokens
