@@ -107,10 +107,9 @@ def count(
 
 def _count_group(rules: Counts, group: list[Input], reading: Reading) -> tuple[int, Counts]:
     """Count a group of parts of one weight."""
-    counts = rules.empty()
     limits: Limits = {"num_threads": 1, "memory_limit": None}
-    tally = count_inputs(counts._table, group, reading, limits, ProgressOfAll(None, 0))
-    counts.beside = counts.beside.plus(tally)
+    counts = rules.empty()
+    counts.beside = count_inputs(counts._table, group, reading, limits, ProgressOfAll(None, 0))
     return counts.documents, counts.weighted(*weight_of(group[0]))
 
 
@@ -229,18 +228,16 @@ def _cores() -> int:
 
 def groups_of(inputs: Sequence[Input], reading: Reading, task_bytes: int | None) -> Iterator[list[Input]]:
     """Yield groups of inputs and parts of them, each the work of one task."""
-    size = task_bytes or max(_LEAST, min(_MOST, _work_in(inputs, reading) // (_TASKS * _cores())))
+    work = sum(_work_in(found, reading) for found in inputs)
+    size = task_bytes or max(_LEAST, min(_MOST, work // (_TASKS * _cores())))
     parts = (part for found in inputs for part in divide(found, reading, size))
     return grouped(parts, reading, size)
 
 
-def _work_in(inputs: Iterable[Input], reading: Reading) -> int:
-    """Return how much work inputs are, measured in bytes of plain text."""
-    work = 0
-    for found in inputs:
-        is_packed = named_format(found.name, reading.input_format) in (None, "parquet")
-        work += _FILE + size_of([found]) * (_PACKED if is_packed else 1)
-    return work
+def _work_in(found: Input, reading: Reading) -> int:
+    """Return how much work an input is, measured in bytes of plain text."""
+    is_packed = named_format(found.name, reading.input_format) in (None, "parquet")
+    return _FILE + size_of([found]) * (_PACKED if is_packed else 1)
 
 
 def grouped(parts: Iterable[Input], reading: Reading, task_bytes: int) -> Iterator[list[Input]]:
@@ -248,7 +245,7 @@ def grouped(parts: Iterable[Input], reading: Reading, task_bytes: int) -> Iterat
     group: list[Input] = []
     room = task_bytes
     for part in parts:
-        work = _work_in([part], reading)
+        work = _work_in(part, reading)
         if group and (work > room or weight_of(part) != weight_of(group[0])):
             yield group
             group, room = [], task_bytes
