@@ -31,8 +31,7 @@ def cutter(patterns: Sequence[str], special_tokens: Iterable[str]) -> Cut:
             if start < 0:
                 break
             place = _agreed(text, start, end, patterns)
-            around = b"" if place is None else text[place - margin : place + margin]
-            if place is not None and not any(_touches(around, special, margin) for special in specials):
+            if place is not None and not any(_touches(text, place, special) for special in specials):
                 return place
             end = start
         return None
@@ -65,6 +64,6 @@ def _cut_within(text: bytes, start: int, end: int, pattern: str) -> int | None:
     return None if place is None else start + place
 
 
-def _touches(around: bytes, special: bytes, middle: int) -> bool:
-    """Whether a special token contains the middle, or begins or ends there."""
-    return special in around[max(0, middle - len(special)) : middle + len(special)]
+def _touches(text: bytes, place: int, special: bytes) -> bool:
+    """Whether a special token contains a place, or begins or ends there."""
+    return special in text[max(0, place - len(special)) : place + len(special)]
