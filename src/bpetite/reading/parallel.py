@@ -139,7 +139,7 @@ class _Reader(NamedTuple):
                 for _ in _read_again(source, self.reading):
                     pass
             raise
-        if source.is_last:
+        if source.span is None or source.span[1] == source.whole:  # It is the end of a file.
             # A file that was not read from its beginning to its end is read once more.
             digest = (raw.digest or hash_input(source.name)[1]) if raw else ""
             yield source, Batch([], ended=[ReadInput(source.name, source.whole or read, digest)]), 0

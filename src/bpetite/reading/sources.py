@@ -74,11 +74,6 @@ class Input(NamedTuple):
         return self.span is not None
 
     @property
-    def is_last(self) -> bool:
-        """Whether it is the end of a file."""
-        return self.span is None or self.span[1] == self.whole
-
-    @property
     def is_local(self) -> bool:
         """Whether it is a file on this machine."""
         return self.documents is None and self.name != STDIN and not _is_url(self.name)
@@ -109,10 +104,9 @@ class Input(NamedTuple):
         """Return its size in bytes (or that of the span), if known without reading it."""
         if self.span is not None:
             return self.span[1] - self.span[0]
-        if self.is_local:
-            status = self.status()
-            return None if status is None else status.st_size
-        if self.name == STDIN or self.documents is not None:
+        if (status := self.status()) is not None:
+            return status.st_size
+        if self.documents is not None or not _is_url(self.name):
             return None
         with naming_remote(self):
             system, path = _fsspec().core.url_to_fs(self.name)
@@ -159,13 +153,12 @@ def find_inputs(arguments: Path | Iterable[Path], *, output: Path | None = None)
         raise ValueError("stdin (-) can be read only once")
     if "" in given:
         raise ValueError(f"path {given.index('')} of {len(given)} is empty; it must name a file or a folder")
-    found: list[Input] = []
     written = None if output is None else os.fspath(output)
-    for argument in given:
-        path, weight, field = _parts_of(argument)
-        names = _names(path, written)
-        found.extend(Input(name, weight, path, found_size=size, field=field) for name, size in names)
-    return found
+    return [
+        Input(name, weight, path, found_size=size, field=field)
+        for path, weight, field in map(_parts_of, given)
+        for name, size in _names(path, written)
+    ]
 
 
 def _path(argument: Any) -> str:
