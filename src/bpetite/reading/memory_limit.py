@@ -8,7 +8,6 @@ that can only be held as a whole, and grows beyond the limit, is refused.
 """
 
 import contextlib
-import os
 
 from bpetite._internal.arguments import worded
 from bpetite._internal.memory import memory_in_use
@@ -105,7 +104,6 @@ def _in_use_before() -> int:
     """Return what is in use once all is imported, and let allocators give back what is freed."""
     from bpetite._engine import trim_memory
 
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     with contextlib.suppress(ImportError):
         import numpy  # noqa: F401 - for its memory
         import pyarrow.parquet  # noqa: F401 - for its memory
