@@ -191,7 +191,11 @@ def _message(error: BaseException) -> str:
     if isinstance(error, KeyError) and isinstance(error.args[0], int):
         return f"unknown id {error.args[0]}"
     if not isinstance(error, _EXPECTED) or isinstance(error, NotImplementedError | RecursionError):
-        return f"{type(error).__name__}: {error} ({_place(error)}): a defect of bpetite, please report it"
+        import traceback  # slow to import
+
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"at line {last.lineno} of {os.path.basename(last.filename)}"
+        return f"{type(error).__name__}: {error} ({place}): a defect of bpetite, please report it"
     if isinstance(error, ModuleNotFoundError) and error.name in ("tiktoken", "tokenizers"):
         return f"this needs the package {error.name}: pip install {error.name}"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
@@ -199,13 +203,6 @@ def _message(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return _said(error) or "not enough memory"
     return _said(error) or type(error).__name__
-
-
-def _place(error: BaseException) -> str:
-    import traceback  # slow to import
-
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"at line {last.lineno} of {os.path.basename(last.filename)}"
 
 
 def _said(error: object) -> str:

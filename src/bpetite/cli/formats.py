@@ -33,11 +33,6 @@ def add_models(command: argparse.ArgumentParser, more: str = "") -> None:
         "--model", nargs="+", default=argparse.SUPPRESS, help="the same, wherever it is clearer", **how
     )
     command.set_defaults(most_models=math.inf if more else 1)
-    add_what_files_lack(command)
-
-
-def add_what_files_lack(command: argparse.ArgumentParser) -> None:
-    """Declare options for information that some formats lack."""
     lacking = command.add_argument_group("for tokenizer files without a pattern or special tokens")
     pattern = f"the pattern: {', '.join(PATTERNS)}, or a regex"
     lacking.add_argument("--pattern", type=text_argument, help=pattern)

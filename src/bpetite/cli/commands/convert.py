@@ -130,9 +130,7 @@ def _target_format(tokenizer: Tokenizer, path: str, *, has_settings: bool = Fals
 
 def _is_to_folder(tokenizer: Tokenizer, path: str, kind: str) -> bool:
     """Whether a tokenizer will be written to a folder of files."""
-    original = tokenizer._original
-    if original is None or original.kind != kind:
-        original = Original(kind, {"tokenizer.json": b""})
+    original = tokenizer._original_of(kind) or Original(kind, {"tokenizer.json": b""})
     return kind in (_kind_of(tokenizer), "gpt2", "huggingface") and original.is_written_to_folder(path)
 
 

@@ -38,19 +38,14 @@ def run(options: shared.Options) -> shared.Result:
     rules = shared.chosen(options, "dialect", "pattern") | {"special_tokens": options.special_token}
     how = {**shared.reading_of(options).to_dict(), **shared.chosen(options, "num_threads", "progress")}
     counts = Counts.from_files(options.input, **Training(**rules).counting, **how)
-    rules |= {"pattern": counts.pattern, "texts": _texts(options, counts)}
+    # Small files without weights are read again, as mistakes are tried on their texts.
+    inputs = find_inputs(options.input)
+    again = counts.bytes <= LARGEST_TRIED and all(found.size() and found.weight == 1 for found in inputs)
+    texts = list(shared.documents_of(options)) if again else []
+    rules |= {"pattern": counts.pattern, "texts": texts}
     with naming(options.merges):
         found = explain_difference(counts, merges, **rules)
     if options.json:
         return None if found is None else asdict(found)
     told = str(found or f"all {len(merges):,} merges are those of the dialect {options.dialect}")
     return [folded(told, sys.stdout)]
-
-
-def _texts(options: shared.Options, counts: Counts) -> list[str]:
-    """Read the inputs again, if they are small files without weights: mistakes are tried on them."""
-    inputs = find_inputs(options.input)
-    again = all(found.size() and found.weight == 1 for found in inputs)
-    if not again or counts.bytes > LARGEST_TRIED:
-        return []
-    return list(shared.documents_of(options))
