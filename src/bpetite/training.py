@@ -176,6 +176,10 @@ def _learn(
 ) -> bytes:
     """Learn up to `most` tokens; `how` goes to the engine."""
     longest = training.max_token_length
+    # `min_count` on the scale of the counts; 1 keeps everything, even with weights below 1.
+    least = 1 if training.min_count == 1 else training.min_count * counts.scale
+    if least > LARGEST_COUNT:
+        raise OverflowError(f"min_count {training.min_count} is larger than any count, which has 64 bits")
     return train_merges(
         counts._table,
         base=base,
@@ -183,19 +187,11 @@ def _learn(
         shared_tokens=training.dialect.equal_tokens == "shared",
         max_tokens=min(most, LARGEST_COUNT),
         max_merges=None,
-        min_count=_least_count(training.min_count, counts),
+        min_count=least,
         max_token_length=None if longest is None else min(longest, LARGEST_COUNT),
         expect=partial(_check_memory, memory_limit),
         **how,
     )
-
-
-def _least_count(min_count: int, counts: Counts) -> int:
-    """Return `min_count` on the scale of the counts; 1 keeps everything, even with weights below 1."""
-    least = 1 if min_count == 1 else min_count * counts.scale
-    if least > LARGEST_COUNT:
-        raise OverflowError(f"min_count {min_count} is larger than any count, which has 64 bits")
-    return least
 
 
 def _check_memory(limit: int | None, expected: int) -> None:

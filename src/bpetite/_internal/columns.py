@@ -8,7 +8,7 @@ No Python object is made for a row.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import Any
 
@@ -100,10 +100,9 @@ def buffers_in(column: object, nulls: str | None) -> tuple[list[tuple[Any, Any]]
     """
     nulls = "error" if nulls is None else nulls
     check_word("nulls", nulls, ("error", "skip", "empty"))
-    try:
+    arrays = None
+    with suppress(ImportError):
         arrays = texts_in(column)
-    except ImportError:
-        return None
     if arrays is None:
         return None
     chunks, left_out, rows = [], [], 0

@@ -4,7 +4,7 @@ import contextlib
 import sys
 import time
 from functools import partial
-from typing import Any, BinaryIO, Self, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from bpetite._internal.integers import counted
 from bpetite._internal.types import Progress
@@ -36,7 +36,7 @@ def folded(text: str, stream: TextIO) -> str:
     return "\n".join(fold(line, shutil.get_terminal_size().columns) for line in text.splitlines())
 
 
-class Shown:
+class Shown(contextlib.AbstractContextManager["Shown"]):
     """Called with `(stage, done, total)` while a `with` block runs, to draw a bar for each stage.
 
     Merging is told in merges, the number of `documents` beside the other bars, and all other stages in bytes.
@@ -53,9 +53,6 @@ class Shown:
         self._bar_of: dict[str, int] = {}
         self._documents = ""
         self._started = time.monotonic()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *raised: object) -> None:
         if self._cell is not None:
