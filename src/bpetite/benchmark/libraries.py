@@ -138,15 +138,12 @@ def tokenizers(model: Model) -> Encoder:
     import tokenizers
 
     theirs = tokenizers.Tokenizer.from_file(model.file("tokenizer.json"))
-    batch = getattr(theirs, "encode_batch_fast", theirs.encode_batch)
-
-    def encode(texts: Any) -> Any:
-        return theirs.encode(texts, add_special_tokens=False)
-
+    batch = partial(getattr(theirs, "encode_batch_fast", theirs.encode_batch), add_special_tokens=False)
+    one = partial(theirs.encode, add_special_tokens=False)
     one_by_one = model.threads == 1 and tokenizers.__version__.startswith("1.")
     return Encoder(
-        _each(encode) if one_by_one else lambda texts: batch(texts, add_special_tokens=False),
-        lambda text: encode(text).ids,
+        _each(one) if one_by_one else batch,
+        lambda text: one(text).ids,
         lambda ids: theirs.decode(ids, skip_special_tokens=False),
         _ids_of_all,
     )
