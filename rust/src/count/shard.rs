@@ -17,6 +17,7 @@ use crate::key::table::{HashTable, TableSlot};
 use crate::key::{HashSeed, Key};
 use crate::memory;
 use crate::memory::cells::Plain;
+use crate::prefetch::prefetch;
 
 /// A pretoken and its count. The second half of a long pretoken's key is its length, and in a table its place in the arena.
 #[derive(Clone, Copy, Default)]
@@ -223,7 +224,15 @@ impl Shard {
             let all = sources(&self.spill.runs())?.into_iter().chain(self.sorted()?);
             return Merged::of(all)?.visit(visitor);
         }
-        let mut entries = self.table.iter();
-        entries.try_for_each(|entry| visitor(pretoken_of(entry.key, &self.arena, &mut [0; 16]), entry.count))
+        let slots = self.table.slots();
+        for (at, slot) in slots.iter().enumerate() {
+            if let Some(later) = slots.get(at + AHEAD) {
+                prefetch(&self.arena, if later.key.is_short() { 0 } else { later.key.high as usize });
+            }
+            if !slot.is_free() {
+                visitor(pretoken_of(slot.key, &self.arena, &mut [0; 16]), slot.count)?;
+            }
+        }
+        Ok(())
     }
 }

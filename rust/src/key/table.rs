@@ -77,6 +77,11 @@ impl<S: TableSlot> HashTable<S> {
         self.slots.len() / if self.memory() < SMALL { 1 } else { 2 }
     }
 
+    /// All places, free ones too.
+    pub fn slots(&self) -> &[S] {
+        &self.slots
+    }
+
     /// All entries.
     pub fn iter(&self) -> impl Iterator<Item = &S> {
         self.slots.iter().filter(|slot| !slot.is_free())

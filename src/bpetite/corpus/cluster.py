@@ -228,8 +228,10 @@ def _cores() -> int:
 
 def groups_of(inputs: Sequence[Input], reading: Reading, task_bytes: int | None) -> Iterator[list[Input]]:
     """Yield groups of inputs and parts of them, each the work of one task."""
-    work = sum(_work_in(found, reading) for found in inputs)
-    size = task_bytes or max(_LEAST, min(_MOST, work // (_TASKS * _cores())))
+    size = task_bytes
+    if not size:  # The size of a URL takes a request.
+        work = sum(_work_in(found, reading) for found in inputs)
+        size = max(_LEAST, min(_MOST, work // (_TASKS * _cores())))
     parts = (part for found in inputs for part in divide(found, reading, size))
     return grouped(parts, reading, size)
 
