@@ -3,8 +3,11 @@
 PRETOKENIZER_PATTERN: str = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 """The GPT-2 pattern, for the `regex` module: each match is a pretoken."""
 
+THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"
+"""The separator of a pattern's steps, and the two steps that are not expressions (see docs/artifact.md)."""
+
 SCHEMA_VERSION: int = 1
-"""The artifact schema of the default dialect and pattern; other vocabularies are saved in schema 2 or 3."""
+"""The version of the artifact's schema."""
 
 END_OF_TEXT_TOKEN: str = "<|endoftext|>"
 """The special token of the default dialect."""

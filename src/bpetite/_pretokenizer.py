@@ -8,11 +8,7 @@ from functools import lru_cache
 
 import regex
 
-from bpetite._constants import PRETOKENIZER_PATTERN
-
-THEN = "(?then)"
-SPACE = "(?space)"
-BYTES = "(?bytes)"
+from bpetite._constants import BYTES, PRETOKENIZER_PATTERN, SPACE, THEN
 
 _PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]

@@ -7,7 +7,7 @@ the text between two matches, so that no text is lost.
 import re
 from collections.abc import Sequence
 
-from bpetite._constants import PRETOKENIZER_PATTERN
+from bpetite._constants import PRETOKENIZER_PATTERN, THEN
 from bpetite._internal.arguments import check_type
 
 CL100K = (
@@ -106,7 +106,7 @@ def pattern_steps(pattern: str) -> list[str]:
     >>> pattern_steps("a(?then)b")
     ['a', 'b']
     """
-    return pattern.split("(?then)")
+    return pattern.split(THEN)
 
 
 def named_pattern(pattern: str) -> str:

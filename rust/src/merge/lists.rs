@@ -26,7 +26,7 @@ pub struct Extent {
     start: u32,
     /// In units: at least the number of positions in it.
     pub len: u32,
-    /// Up to 1 if its positions are in order; each addition may begin with a smaller one.
+    /// How often positions were added: they are in order up to the first time, then each may begin with a smaller one.
     pub additions: u32,
 }
 
@@ -107,7 +107,8 @@ const MIN_GROWTH: usize = 1 << 10;
 const MAX_UNITS: usize = 3 << 30;
 
 impl Lists {
-    /// No lists, and room for so many of so many positions in all, and for `growth` more before a recount.
+    /// No lists, and room for so many of so many positions in all, and for at least `growth` more before a
+    /// recount.
     pub fn with_room(lists: usize, positions: usize, growth: usize) -> Result<Self> {
         let units = ADDED as usize * (positions + growth);
         Ok(Self {

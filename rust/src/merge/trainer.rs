@@ -373,6 +373,7 @@ impl Trainer<'_> {
             return Ok(false);
         };
         (self.threshold, self.pairs, self.lists) = (recount.threshold, recount.followed, recount.lists);
+        self.lists.note_size();
         for pair in self.pairs.iter() {
             self.queue.push(&self.tokens, pair);
         }

@@ -8,12 +8,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
-from bpetite._constants import END_OF_TEXT_TOKEN
+from bpetite._constants import END_OF_TEXT_TOKEN, SPACE, THEN
 from bpetite._engine import pretokenize
 from bpetite._internal.json import decoded, naming, parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
-from bpetite.formats.huggingface_steps import SPACE, THEN
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
 from bpetite.formats.shared.pairs import check_ids, packed_lines, parts_of, vocabulary_of_pairs

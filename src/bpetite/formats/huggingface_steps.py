@@ -11,15 +11,12 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
+from bpetite._constants import BYTES, SPACE, THEN
 from bpetite._engine import covers_all_text, read_pattern, same_pattern
 from bpetite._internal.json import Json, flag, typed
 from bpetite.normalization import Step
 from bpetite.patterns import CL100K, PATTERNS, pattern_steps, single_pattern
 from bpetite.vocabulary import MARK
-
-THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"
-"""The separator of a pattern's steps, and the two steps that are not expressions (see docs/artifact.md)."""
-
 
 _PUNCTUATION = (
     "(?!["

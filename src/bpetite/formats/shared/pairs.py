@@ -9,7 +9,7 @@ from itertools import count, groupby, islice
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, cast
 
-from bpetite._constants import Pair
+from bpetite._constants import SPACE, THEN, Pair
 from bpetite._engine import listed_merges, merges_that_happen, read_pieces, read_printed, recover_merges
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.imported import IN_TEXTS
@@ -238,7 +238,7 @@ def vocabulary_of_pieces(
         arrays,
         irregular=True,
         special_tokens=pieces.special_tokens,
-        pattern=f"(?space)(?then){cut}" if puts_space else cut,
+        pattern=f"{SPACE}{THEN}{cut}" if puts_space else cut,
         dialect=Dialect.named("huggingface"),
         decode_only=texts_of(ids, others) | spare,
         unknown=unknown,
