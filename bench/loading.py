@@ -150,7 +150,7 @@ def peer(tokenizer: Tokenizer) -> tiktoken.Encoding:
     """Give the vocabulary to tiktoken itself."""
     return tiktoken.Encoding(
         "gpt2",
-        pat_str=tokenizer.pattern,
+        pat_str=str(tokenizer.pattern),
         mergeable_ranks={token: token_id for token_id, token in tokenizer.vocabulary.tokens.items()},
         special_tokens=dict(tokenizer.special_tokens),
     )

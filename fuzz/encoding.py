@@ -104,7 +104,7 @@ def _pair(number: int) -> tuple[Tokenizer, tiktoken.Encoding]:
     )
     ranks = {token: token_id for token_id, token in tok.vocabulary.tokens.items()}
     return tok, tiktoken.Encoding(
-        "ours", pat_str=tok.pattern, mergeable_ranks=ranks, special_tokens=dict(tok.special_tokens)
+        "ours", pat_str=str(tok.pattern), mergeable_ranks=ranks, special_tokens=dict(tok.special_tokens)
     )
 
 

@@ -248,7 +248,7 @@ WRONG: dict[str, tuple[Callable[[Any], object], list[Any], list[Any]]] = {
     "vocab_size": (lambda x: Tokenizer.train(TEXT, x), ["270", 270.0, True, None], [255, -1, np.int64(9)]),
     "counts": (lambda x: Tokenizer.train_from_counts(x, 270), [5, None, {b"a": 1}], []),
     "dialect": (lambda x: Counts(dialect=x), [5, None, ["cs336"]], ["cs337", ""]),
-    "pattern": (lambda x: Counts(pattern=x), [5, None, b"gpt2", ["gpt2"]], ["gpt3", "("]),
+    "pattern": (lambda x: Counts(pattern=x), [5, None, b"gpt2", [b"gpt2"]], ["gpt3", "(", []]),
     "special_tokens": (
         lambda x: Tokenizer.train_from_counts(COUNTS, 270, special_tokens=x),
         [5, "<x>", {"<x>"}, {"<x>": 1}, [5], [b"<x>"], [None]],

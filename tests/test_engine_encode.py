@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from alone import alone
 from bpetite import Tokenizer, Vocabulary, _encoder, _engine
-from bpetite._constants import PRETOKENIZER_PATTERN
+from bpetite._constants import BYTES, PRETOKENIZER_PATTERN, SPACE
 from bpetite._pretokenizer import pretokenize
 from bpetite.patterns import PATTERNS
 from encoders import CORPUS, encoder_of, trained, trained_encoder
@@ -782,9 +782,9 @@ def test_a_forked_child_encodes_while_the_parents_threads_do() -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        r"\p{N}(?then) ?[a-z]+|\s+(?!\S)",
-        r"(?space)(?then) ?[a-z]+| ?[^a-z\s]+",
-        r"[0-9](?then)(?space)(?then) ?[a-z]+(?then)(?bytes)(?then)\p{N}",
+        (r"\p{N}", r" ?[a-z]+|\s+(?!\S)"),
+        (SPACE, r" ?[a-z]+| ?[^a-z\s]+"),
+        ("[0-9]", SPACE, " ?[a-z]+", BYTES, r"\p{N}"),
     ],
 )
 @given(text=st.text(" ab1²é<|x>\n", max_size=40))

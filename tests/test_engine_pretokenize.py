@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import _engine
+from bpetite._constants import BYTES, SPACE, Pattern
 from bpetite._pretokenizer import pretokenize
 from bpetite.patterns import PATTERNS
 
@@ -28,7 +29,8 @@ OTHER_SPELLINGS = {
 NAMED_AND_SCANNED = ["gpt2", "cl100k", "o200k", "whitespace", "none"]
 SCANNED = {name: PATTERNS[name] for name in NAMED_AND_SCANNED} | OTHER_SPELLINGS
 
-CUSTOM = {
+ALL: dict[str, Pattern] = {
+    **SCANNED,
     "digits": r"\d+",
     "words": r"\w+",
     "no words": r"\W+|\P{L}",
@@ -41,12 +43,12 @@ CUSTOM = {
     "sets": r"[\[a&\s]+|[]l]|[^]'~]",
     "folded": r"(?i:ſ|L|É)+",
     "lines": r"(?m)^.+$|\n",
-    "in steps": r"\p{N}{1,2}(?then)[a-s']+(?then) ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s",
-    "in steps, with spaces": rf"[1!](?then)(?space)(?then){PATTERNS['gpt2']}",
-    "in steps, spaces first": rf"(?space)(?then){PATTERNS['gpt2']}",
-    "spaces alone": "(?space)",
-    "in steps, bytes last": rf"{PATTERNS['gpt2']}(?then)(?bytes)(?then)\p{{N}}(?then)[Ġ\u0141-\u0143]",
-    "bytes alone": "(?bytes)",
+    "in steps": (r"\p{N}{1,2}", "[a-s']+", r" ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s"),
+    "in steps, with spaces": ("[1!]", SPACE, PATTERNS["gpt2"]),
+    "in steps, spaces first": (SPACE, PATTERNS["gpt2"]),
+    "spaces alone": SPACE,
+    "in steps, bytes last": (PATTERNS["gpt2"], BYTES, r"\p{N}", "[Ġ\u0141-\u0143]"),
+    "bytes alone": BYTES,
 }
 
 
@@ -96,17 +98,17 @@ def test_every_longer_string_over_few_letters_is_cut_like_the_specification_cuts
     assert differing(list(strings), SCANNED[name]) == []
 
 
-@pytest.mark.parametrize("name", SCANNED | CUSTOM)
+@pytest.mark.parametrize("name", ALL)
 @given(text=st.text(max_size=60) | st.text(" \n\ra1'sltveLſ!/A\u0301é中\u3000", max_size=300))
 def test_any_text_is_cut_like_the_specification_cuts_it(name: str, text: str) -> None:
-    pattern = (SCANNED | CUSTOM)[name]
+    pattern = ALL[name]
     assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern)
 
 
 @pytest.mark.parametrize("name", ["digits", "words", "no words", "categories"])
 def test_custom_patterns_use_the_same_unicode_version(name: str) -> None:
     text = "\n".join(CODE_POINTS)
-    assert _engine.pretokenize(text, CUSTOM[name]) == pretokenize(text, CUSTOM[name])
+    assert _engine.pretokenize(text, ALL[name]) == pretokenize(text, ALL[name])
 
 
 @pytest.mark.parametrize("name", [name for name in PATTERNS if name not in NAMED_AND_SCANNED])

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import _engine
+from bpetite._constants import BYTES, SPACE
 from bpetite.encoding.decoding import DecodeStream
 from bpetite.patterns import PATTERNS
 
@@ -41,7 +42,7 @@ def encoder(pattern: str, *, lacks: bytes = b"", provisional: int = 0, **more: A
 
 
 GAPS = [r"a+b", r"(?:ab)+", r"a|a+b", r"\s*[\r\n]+|\s+(?!\S)|\s+", r"ab$|b", r"[ab]{2,3}", r"a*?b|z"]
-STEPS = [r"a+(?then)aa", r"(?space)(?then) ?\S+", r"(?bytes)(?then)[a-z]+", r"(?<=a)\w\w|\w"]
+STEPS = [("a+", "aa"), (SPACE, r" ?\S+"), (BYTES, "[a-z]+"), r"(?<=a)\w\w|\w"]
 KINDS: dict[str, dict[str, Any]] = {
     "plain": {},
     "tokens for whole pretokens": {"whole_pretoken_first": True},

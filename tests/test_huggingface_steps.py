@@ -262,7 +262,7 @@ def pieces_by_split(expression: str, behavior: str, text: str) -> tuple[list[str
     split = {"type": "Split", "pattern": {"Regex": expression}, "behavior": behavior, "invert": False}
     level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
     pattern = pattern_of({"type": "Sequence", "pretokenizers": [split, level]})
-    assert same_pattern(pattern_of(pre_tokenizer_of(pattern)), pattern)
+    assert same_pattern(str(pattern_of(pre_tokenizer_of(pattern))), str(pattern))
     snake = re.sub("(?<=[a-z])(?=[A-Z])", "_", behavior).lower()
     theirs = pre_tokenizers.Split(tokenizers.Regex(expression), snake).pre_tokenize_str(text)
     return [piece.decode() for piece in pretokenize(text, pattern)], [piece for piece, _ in theirs]

@@ -64,7 +64,7 @@ def test_a_pattern_may_be_given_as_the_engine_of_the_file_reads_it(tmp_path: Pat
         loaded = Tokenizer.load(tmp_path / "ranks.tiktoken", pattern=written)
         assert loaded.encode("cab abc bb-") == tok.encode("cab abc bb-")
         again = Tokenizer.load(tmp_path / "ranks.tiktoken", pattern=loaded.pattern)
-        assert _engine.same_pattern(again.pattern, loaded.pattern)
+        assert _engine.same_pattern(str(again.pattern), str(loaded.pattern))
     tok.save(tmp_path / "artifact.json")
     assert Tokenizer.load(tmp_path / "artifact.json", pattern=r"[a-z&&[^b]]+|(?s:.)") == tok
     with pytest.raises(ValueError, match="its pattern is"):

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from bpetite import _engine
+from bpetite._constants import SPACE
 
 BASE = {byte: bytes([byte]) for byte in range(256)}
 EMPTY = 300
 
 
-def with_empty_token(pattern: str = r"\S+|\s+", **more: Any) -> _engine.Encoder:
+def with_empty_token(pattern: str | tuple[str, ...] = r"\S+|\s+", **more: Any) -> _engine.Encoder:
     """An encoder with a token of no bytes, which only decoding knows."""
     lacks = b"" if "normalization" in more else b"z" if more else b""
     known = {byte: token for byte, token in BASE.items() if token != lacks}
@@ -31,7 +32,7 @@ def with_empty_token(pattern: str = r"\S+|\s+", **more: Any) -> _engine.Encoder:
 
 KINDS = {
     "plain": with_empty_token(),
-    "with spaces": with_empty_token(r"(?space)(?then)\S+|\s+"),
+    "with spaces": with_empty_token((SPACE, r"\S+|\s+")),
     "composed": with_empty_token(normalization=[["NFC"]]),
     "a space before": with_empty_token(normalization=[["Prepend", " "]]),
     "unknown": with_empty_token(unknown=(400, False)),

@@ -1,10 +1,15 @@
 """Constants that several modules share."""
 
+from collections.abc import Sequence
+
 PRETOKENIZER_PATTERN: str = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 """The GPT-2 pattern, for the `regex` module: each match is a pretoken."""
 
-THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"
-"""The separator of a pattern's steps, and the two steps that are not expressions (see docs/artifact.md)."""
+Pattern = str | Sequence[str]
+"""A regular expression, or a list of steps: each cuts the pieces of the one before."""
+
+SPACE, BYTES = "(?space)", "(?bytes)"
+"""The two steps that are not expressions (see docs/artifact.md)."""
 
 SCHEMA_VERSION: int = 1
 """The version of the artifact's schema."""

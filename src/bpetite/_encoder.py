@@ -10,7 +10,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 from bpetite._added_tokens import AddedToken, Choice, Normalize, of_parts, sections, unchanged
-from bpetite._constants import PRETOKENIZER_PATTERN, Pair
+from bpetite._constants import PRETOKENIZER_PATTERN, Pair, Pattern
 from bpetite._pretokenizer import pretokenize, split_at_specials
 
 _UNKNOWN = -1
@@ -22,7 +22,7 @@ def encode(
     vocab: Mapping[int, bytes],
     merges: Sequence[Pair],
     special_tokens: Mapping[str, int],
-    pattern: str = PRETOKENIZER_PATTERN,
+    pattern: Pattern = PRETOKENIZER_PATTERN,
     **rules: Any,
 ) -> list[int]:
     """Encode text; occurrences of special tokens become their ids; the rules are those of `encode_ordinary`.
@@ -46,7 +46,7 @@ def encode_parts(
     merges: Sequence[Pair],
     tokens: Sequence[AddedToken],
     normalize: Normalize = unchanged,
-    pattern: str = PRETOKENIZER_PATTERN,
+    pattern: Pattern = PRETOKENIZER_PATTERN,
 ) -> Iterator[tuple[int, int]]:
     """Yield the ids of the joined text of parts, each with the number of the part in which it begins.
 
@@ -79,7 +79,7 @@ def encode_ordinary(
     vocab: Mapping[int, bytes],
     merges: Sequence[Pair],
     special_tokens: Mapping[str, int],
-    pattern: str = PRETOKENIZER_PATTERN,
+    pattern: Pattern = PRETOKENIZER_PATTERN,
     *,
     whole_pretoken_first: bool = False,
     provisional: Collection[int] = (),

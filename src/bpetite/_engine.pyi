@@ -7,6 +7,7 @@ from typing import Any, Literal, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._constants import Pattern
 from bpetite._internal.types import Column, DType, Ids, Progress, Special, Texts
 
 __all__ = [
@@ -47,7 +48,7 @@ UNICODE_VERSION: str
 
 # Patterns: text → pretokens ---------------------------------------------------------------------------
 
-def pretokenize(text: str, pattern: str) -> list[bytes]:
+def pretokenize(text: str, pattern: Pattern) -> list[bytes]:
     """Return the pretokens of a text, in order."""
 
 def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma", "oniguruma cuts"]) -> str:
@@ -62,10 +63,10 @@ def same_pattern(one: str, other: str) -> bool:
 def covers_all_text(pattern: str) -> bool:
     """Whether a pattern certainly matches all of every text."""
 
-def safe_cut(text: bytes, pattern: str) -> int | None:
+def safe_cut(text: bytes, pattern: Pattern) -> int | None:
     """Return the first place where a text can be cut without changing its pretokens, if there is one."""
 
-def pattern_way(pattern: str) -> str:
+def pattern_way(pattern: Pattern) -> str:
     """Return the name of the way in which a pattern is scanned."""
 
 # Normalization: text → text ---------------------------------------------------------------------------
@@ -186,7 +187,7 @@ class CountTable:
     """Pretokens and how often each occurs."""
 
     def __new__(
-        cls, pattern: str, boundaries: Sequence[str] = (), count_unmatched: bool = True
+        cls, pattern: Pattern, boundaries: Sequence[str] = (), count_unmatched: bool = True
     ) -> CountTable: ...
     def add_files(
         self,
@@ -384,7 +385,7 @@ class Encoder:
     def __new__(
         cls,
         *,
-        pattern: str,
+        pattern: Pattern,
         tokens: bytes,
         ends: bytes,
         ids: bytes,

@@ -119,7 +119,7 @@ def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**64
 
 
-def _is_flags(value: object) -> bool:
+def _is_texts(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(map(_is_text, value))
 
 
@@ -148,11 +148,11 @@ _FIELDS: Mapping[str, tuple[type | None, Callable[[Any], bool], str]] = {
     "merge_ids": (list, _is_id, _AN_ID),
     "merges": (list, _is_id, _AN_ID),
     "normalization": (None, lambda value: True, "checked where it is used"),
-    "pattern": (None, _is_text, "a string"),
+    "pattern": (None, lambda value: _is_text(value) or _is_texts(value), "a string or a list of strings"),
     "provisional": (list, _is_id, _AN_ID),
     "schema_version": (None, _is_count, "a number"),
     "special_tokens": (dict, _is_id, _AN_ID),
-    "token_flags": (dict, _is_flags, "a list of strings"),
+    "token_flags": (dict, _is_texts, "a list of strings"),
     "tokens": (dict, _is_hexadecimal, "bytes in hexadecimal"),
     "trained_with": (dict, _is_count, "a number of 64 bits"),
     "unicode_version": (None, _is_text, "a string"),

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import regex
 
-from bpetite._constants import BYTES, PRETOKENIZER_PATTERN, SPACE, THEN
+from bpetite._constants import BYTES, PRETOKENIZER_PATTERN, SPACE, Pattern
 
 _PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
@@ -23,23 +23,23 @@ _compile = lru_cache(maxsize=None)(regex.compile)
 _compile(PRETOKENIZER_PATTERN)
 
 
-def pretokenize(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[bytes]:
+def pretokenize(text: str, pattern: Pattern = PRETOKENIZER_PATTERN) -> list[bytes]:
     """Cut text into pretokens, in order, as UTF-8 bytes; joined, they are the text.
 
-    A pattern may be a sequence of steps, joined by `(?then)`: each step cuts the pieces of the step before,
-    and treats each piece as a whole text. The step `(?space)` puts a space before every piece that does not
-    begin with one. After the step `(?bytes)`, patterns match printable characters that stand for single bytes
-    (as in byte-level tokenizers), so that they may cut within a character.
+    A pattern may be a list of steps: each step cuts the pieces of the step before, and treats each piece as a
+    whole text. The step `SPACE` puts a space before every piece that does not begin with one. After the step
+    `BYTES`, expressions match printable characters that stand for single bytes (as in byte-level tokenizers),
+    so that they may cut within a character.
 
     >>> pretokenize("ab ab, it's")
     [b'ab', b' ab', b',', b' it', b"'s"]
-    >>> pretokenize("a1 b23", "(?space)(?then)[0-9](?then) ?[a-z]")
+    >>> pretokenize("a1 b23", [SPACE, "[0-9]", " ?[a-z]"])
     [b' a', b'1', b' b', b'2', b'3']
     """
     return [piece for piece, _ in pieces(text, pattern)]
 
 
-def pieces(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[tuple[bytes, bool]]:
+def pieces(text: str, pattern: Pattern = PRETOKENIZER_PATTERN) -> list[tuple[bytes, bool]]:
     """Cut text into pieces: the matches of the pattern, and (marked False) the text between two matches.
 
     Empty matches are not pieces. In a sequence, text between two matches is a piece like any other.
@@ -47,18 +47,18 @@ def pieces(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[tuple[bytes, 
     >>> pieces("to be", r"[a-z]+")
     [(b'to', True), (b' ', False), (b'be', True)]
     """
-    sequence = pattern.split(THEN)
-    if len(sequence) == 1 and pattern not in (SPACE, BYTES):
-        return [(piece.encode("utf-8"), matched) for piece, matched in _cut(text, pattern)]
+    steps = [pattern] if isinstance(pattern, str) else pattern
+    if len(steps) == 1 and steps[0] not in (SPACE, BYTES):
+        return [(piece.encode("utf-8"), matched) for piece, matched in _cut(text, steps[0])]
     texts = [text] if text else []
-    for step in sequence:
+    for step in steps:
         if step == SPACE:
             texts = [piece if piece.startswith(" ") else " " + piece for piece in texts]
         elif step == BYTES:
             texts = ["".join(_PRINTED[byte] for byte in piece.encode("utf-8")) for piece in texts]
         else:
             texts = [piece for whole in texts for piece, _ in _cut(whole, step)]
-    if BYTES in sequence:
+    if BYTES in steps:
         return [(bytes(_BYTE[character] for character in piece), True) for piece in texts]
     return [(piece.encode("utf-8"), True) for piece in texts]
 

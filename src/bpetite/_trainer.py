@@ -16,7 +16,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal
 
-from bpetite._constants import BASE_VOCAB_SIZE, END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN, Pair
+from bpetite._constants import BASE_VOCAB_SIZE, END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN, Pair, Pattern
 from bpetite._pretokenizer import pieces, split_at_specials
 from bpetite.dialect import Dialect
 
@@ -48,7 +48,7 @@ def train_bpe(
     *,
     progress: Callable[[ProgressEvent], object] | None = None,
     dialect: str | Dialect = "bpetite",
-    pattern: str = PRETOKENIZER_PATTERN,
+    pattern: Pattern = PRETOKENIZER_PATTERN,
     special_tokens: Sequence[str] = (END_OF_TEXT_TOKEN,),
     min_count: int = 1,
     max_token_length: int | None = None,
@@ -102,7 +102,7 @@ def train_bpe(
 
 
 def _count_words(
-    corpus: str, id_of: Mapping[bytes, int], rules: Dialect, pattern: str, special_tokens: Sequence[str]
+    corpus: str, id_of: Mapping[bytes, int], rules: Dialect, pattern: Pattern, special_tokens: Sequence[str]
 ) -> dict[Word, int]:
     """Count the pretokens of a corpus, each as the tuple of its base ids."""
     words: Counter[Word] = Counter()

@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 from math import lcm
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
+from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT, Pattern
 from bpetite._engine import CountTable
 from bpetite._internal import counts_file
 from bpetite._internal.arguments import Name, several, shortened, worded
@@ -24,7 +24,7 @@ from bpetite._internal.lazy import numpy as np
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts
 from bpetite.dialect import Dialect
-from bpetite.patterns import PATTERNS, named_pattern
+from bpetite.patterns import PATTERNS, checked_pattern, named_pattern
 from bpetite.reading import batches as batching
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
@@ -76,7 +76,7 @@ class Counts:
     def __init__(
         self,
         *,
-        pattern: str = "gpt2",
+        pattern: Pattern = "gpt2",
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
     ) -> None:
@@ -86,9 +86,10 @@ class Counts:
         self._begin(named_pattern(pattern), boundaries, rules.unmatched_text)
         self.dialect, self.special_tokens = rules, default_specials(special_tokens)
 
-    def _begin(self, pattern: str, boundaries: tuple[str, ...], unmatched_text: str) -> Self:
+    def _begin(self, pattern: Pattern, boundaries: tuple[str, ...], unmatched_text: str) -> Self:
         """Begin with these rules, and without counts."""
-        self.pattern, self.boundaries, self.unmatched_text = pattern, boundaries, unmatched_text
+        self.pattern, self.boundaries = checked_pattern(pattern), boundaries
+        self.unmatched_text = unmatched_text
         self.dialect = self.special_tokens = None
         self.name = ""
         """The file that these were loaded from, or the first of them."""
@@ -106,7 +107,7 @@ class Counts:
         cls,
         paths: Path | Iterable[Path],
         *,
-        pattern: str = "gpt2",
+        pattern: Pattern = "gpt2",
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
         num_threads: int | None = None,
@@ -160,7 +161,7 @@ class Counts:
         cls,
         documents: Texts,
         *,
-        pattern: str = "gpt2",
+        pattern: Pattern = "gpt2",
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
         num_threads: int | None = None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from bpetite._constants import Pattern
 from bpetite._internal.files import write_all
 from bpetite._internal.json import naming
 from bpetite._internal.types import BytesPair, Path
@@ -28,7 +29,7 @@ def train_bpe(
     vocab_size: int,
     special_tokens: Sequence[str],
     *,
-    pattern: str = "gpt2",
+    pattern: Pattern = "gpt2",
     num_threads: int | None = None,
 ) -> tuple[dict[int, bytes], list[BytesPair]]:
     """Train on a UTF-8 file and return `(vocab, merges)`; `vocab_size` counts everything.
@@ -85,7 +86,7 @@ class Tokenizer:
         merges: Iterable[BytesPair],
         special_tokens: Sequence[str] | None = None,
         *,
-        pattern: str = "gpt2",
+        pattern: Pattern = "gpt2",
     ) -> None:
         """Create a tokenizer; special tokens that the vocabulary lacks get new ids at its end."""
         self.vocab = dict(vocab)

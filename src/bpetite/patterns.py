@@ -1,14 +1,12 @@
 """Named patterns: the regular expressions that cut text into pretokens.
 
 A pattern is written in the syntax of the `regex` module. Each match, from left to right, is a pretoken; so is
-the text between two matches, so that no text is lost.
+the text between two matches, so that no text is lost. A pattern may also be a list of such steps.
 """
 
 import re
-from collections.abc import Sequence
 
-from bpetite._constants import PRETOKENIZER_PATTERN, THEN
-from bpetite._internal.arguments import check_type
+from bpetite._constants import PRETOKENIZER_PATTERN, Pattern
 
 CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
@@ -89,7 +87,7 @@ _DEEPSEEK = (
 _GPT2_BETWEEN_DIGITS = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+|%s| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
 """GPT-2's pattern on the text between digits: its own alternative for digits is unused."""
 
-_SINGLE: dict[tuple[str, ...], str] = {
+SINGLE: dict[tuple[str, ...], str] = {
     _DEEPSEEK: DEEPSEEK_V3,
     **{
         (digits, PATTERNS["gpt2"]): _GPT2_BETWEEN_DIGITS % digits
@@ -100,24 +98,39 @@ _SINGLE: dict[tuple[str, ...], str] = {
 same faster: its alternatives stop where such a piece would end, and treat this place as the end of a text."""
 
 
-def pattern_steps(pattern: str) -> list[str]:
-    """Return the steps of a pattern, which are joined by `(?then)`; most patterns have one step.
+def steps_in(pattern: Pattern) -> tuple[str, ...]:
+    """Return the steps of a pattern.
 
-    >>> pattern_steps("a(?then)b")
-    ['a', 'b']
+    >>> steps_in("a+"), steps_in(["a", "b"])
+    (('a+',), ('a', 'b'))
     """
-    return pattern.split(THEN)
+    return (pattern,) if isinstance(pattern, str) else tuple(pattern)
 
 
-def named_pattern(pattern: str) -> str:
-    """Return the regular expression of a named pattern; any other string is returned unchanged.
+def checked_pattern(pattern: object) -> Pattern:
+    """Return a pattern in canonical form: its only step, or a tuple of several.
+
+    >>> checked_pattern(["a+"]), checked_pattern(["a", "b"])
+    ('a+', ('a', 'b'))
+    """
+    steps = [pattern] if isinstance(pattern, str) else pattern
+    if not isinstance(steps, list | tuple) or not all(isinstance(step, str) for step in steps):
+        raise TypeError(f"pattern must be a str or a list of them, not {pattern!r:.80}")
+    return steps[0] if len(steps) == 1 else tuple(steps)
+
+
+def named_pattern(pattern: object) -> Pattern:
+    """Return a pattern in canonical form, with regular expressions instead of names.
 
     A single word that is not a name is refused: as a regular expression it would match only itself.
 
-    >>> named_pattern("whitespace")
-    '\\\\S+|\\\\s+'
+    >>> named_pattern("whitespace"), named_pattern(["[0-9]", "whitespace"])
+    ('\\\\S+|\\\\s+', ('[0-9]', '\\\\S+|\\\\s+'))
     """
-    check_type("pattern", pattern, str)
+    return checked_pattern([_expression(step) for step in steps_in(checked_pattern(pattern))])
+
+
+def _expression(pattern: str) -> str:
     if pattern in PATTERNS or not _is_word(pattern):
         return PATTERNS.get(pattern, pattern)
     raise ValueError(
@@ -135,11 +148,6 @@ def _is_word(pattern: str) -> bool:
     return re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{2,60}(?:\.[0-9]+)?", pattern) is not None
 
 
-def pattern_name(pattern: str) -> str | None:
-    """Return the name of a regular expression, if it has one."""
+def pattern_name(pattern: Pattern) -> str | None:
+    """Return the name of a pattern, if it has one."""
     return next((name for name, expression in PATTERNS.items() if expression == pattern), None)
-
-
-def single_pattern(patterns: Sequence[str]) -> str | None:
-    """Return the single pattern that is equivalent to a sequence, or None if it is not known."""
-    return _SINGLE.get(tuple(patterns))

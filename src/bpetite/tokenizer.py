@@ -14,7 +14,7 @@ from functools import partial
 from sys import modules
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from bpetite._constants import Pair
+from bpetite._constants import SPACE, Pair, Pattern
 from bpetite._engine import Encoder, GrowingEncoding, pattern_way
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
@@ -33,6 +33,7 @@ from bpetite.encoding.decoding import DecodeStream
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_of
 from bpetite.formats.shared.imported import Imported, Missing, Original, read_files
+from bpetite.patterns import steps_in
 from bpetite.training import (
     FileTrainingOptions,
     MergingOptions,
@@ -168,7 +169,7 @@ class Tokenizer:
         vocab_size: int,
         *,
         dialect: str | Dialect | None = None,
-        pattern: str | None = "gpt2",
+        pattern: Pattern | None = "gpt2",
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
         max_token_length: int | None = None,
@@ -541,11 +542,11 @@ class Tokenizer:
         return Fitting(text, lambda piece: self._encoder.count(piece, special), self._dividing_pattern, edges)
 
     @property
-    def _dividing_pattern(self) -> str | None:
+    def _dividing_pattern(self) -> Pattern | None:
         """The pattern that says where a text may be divided; None if its parts may have other ids."""
         vocabulary = self._vocabulary
         changes = vocabulary.normalization or vocabulary.token_flags or vocabulary.added_tokens
-        return None if changes or "(?space)" in self.pattern else self.pattern
+        return None if changes or SPACE in steps_in(self.pattern) else self.pattern
 
     # Decoding ----------------------------------------------------------------------------------------
 
@@ -736,8 +737,8 @@ class Tokenizer:
         return self._vocabulary.merges
 
     @property
-    def pattern(self) -> str:
-        """The regular expression whose matches are pretokens.
+    def pattern(self) -> Pattern:
+        """The regular expression whose matches are pretokens; or several, each for pieces of the one before.
 
         >>> Tokenizer.train("ab ab ab", 258).pattern[:19]
         "'(?:[sdmt]|ll|ve|re"
@@ -833,7 +834,7 @@ class Tokenizer:
     def load(
         cls,
         path_or_object: Path | object,
-        pattern: str | None = None,
+        pattern: Pattern | None = None,
         special_tokens: SpecialTokens | None = None,
         *,
         missing: Missing = "refuse",
@@ -903,7 +904,7 @@ class Tokenizer:
         cls,
         path: Path,
         *,
-        pattern: str,
+        pattern: Pattern,
         special_tokens: SpecialTokens = (),
         whole_pretoken_first: bool = True,
     ) -> Tokenizer:

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypedDict
 
-from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
+from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT, Pattern
 from bpetite._engine import pattern_way, train_merges
 from bpetite._internal.arguments import worded
 from bpetite._internal.integers import integer
@@ -34,7 +34,7 @@ class MergingOptions(TypedDict, total=False):
 class TrainingOptions(MergingOptions, total=False):
     """How texts become a vocabulary."""
 
-    pattern: str
+    pattern: Pattern
 
 
 class FileTrainingOptions(TrainingOptions, ReadingOptions, total=False):
@@ -57,7 +57,7 @@ class Training:
     def __init__(
         self,
         dialect: str | Dialect | None = None,
-        pattern: str | None = None,
+        pattern: Pattern | None = None,
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
         max_token_length: int | None = None,

@@ -32,13 +32,14 @@ from operator import ge
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VERSION, Pair
+from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VERSION, Pair, Pattern
 from bpetite._engine import complete_tokens
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import counted, integer
 from bpetite._internal.json import written
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, Step, checked, normalizing, steps_in
+from bpetite.patterns import checked_pattern
 
 DropsSpace = bool | Literal["all"]
 
@@ -150,8 +151,8 @@ class Vocabulary:
     special_tokens: Mapping[str, int] = field(default_factory=dict)
     """The ids of the special tokens, in the order of ids."""
 
-    pattern: str = PRETOKENIZER_PATTERN
-    """The regular expression whose matches are pretokens."""
+    pattern: Pattern = PRETOKENIZER_PATTERN
+    """The regular expression whose matches are pretokens; or several, each for pieces of the one before."""
 
     dialect: Dialect = field(default_factory=Dialect)
     """The rules by which the vocabulary was trained."""
@@ -247,6 +248,7 @@ class Vocabulary:
             del self.__dict__[name]
         self.__dict__.update(
             arrays=arrays,
+            pattern=checked_pattern(self.pattern),
             id_of_byte=MappingProxyType(dict(id_of_byte)),
             special_tokens=MappingProxyType(specials),
             added_tokens=frozenset(self.added_tokens),
@@ -292,7 +294,7 @@ class Vocabulary:
         merges: Iterable[tuple[int, int, int]] | bytes,
         dialect: Dialect,
         special_tokens: Sequence[str],
-        pattern: str = PRETOKENIZER_PATTERN,
+        pattern: Pattern = PRETOKENIZER_PATTERN,
         trained_with: Mapping[str, int] | None = None,
     ) -> Vocabulary:
         """Build a vocabulary from the engine's merges: rows of left, right and resulting symbol.

@@ -120,7 +120,7 @@ mod tests {
 
     /// Checks that every text over the letters has the same pretokens when it is cut wherever the cutter allows.
     fn every_cut_is_safe(letters: &[&str], length: u32, source: &str, boundaries: &[&str]) {
-        let pattern = Pattern::new(source).unwrap();
+        let pattern = Pattern::new(&[source.into()]).unwrap();
         let texts: Vec<String> = boundaries.iter().map(ToString::to_string).collect();
         let boundaries = Boundaries::new(&texts).unwrap();
         let cutter = Cutter { pattern: &pattern, boundaries: boundaries.as_ref() };

@@ -67,7 +67,7 @@ pub struct CountTable {
 impl CountTable {
     /// An empty table. `boundaries` are the texts between documents; if several match, the leftmost and then the longest
     /// is taken. `count_unmatched` decides whether text that the pattern does not match is counted or left out.
-    pub fn new(pattern: &str, boundaries: &[String], count_unmatched: bool) -> Result<Self> {
+    pub fn new(pattern: &[String], boundaries: &[String], count_unmatched: bool) -> Result<Self> {
         Ok(Self {
             pattern: Pattern::new(pattern)?,
             boundaries: Boundaries::new(boundaries)?,

@@ -298,7 +298,7 @@ mod tests {
         let definition = Definition {
             tokens: &tokens,
             merges: &[[97, 97, 256], [256, 256, 257], [32, 32, 258], [0xE6, 0x97, 259]],
-            pattern,
+            pattern: &[pattern.into()],
             ..Definition::default()
         };
         let encoder = Encoder::new(&definition, Stages::new(added.into(), &steps).unwrap()).unwrap();

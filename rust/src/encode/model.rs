@@ -17,8 +17,8 @@ use crate::tokens::TokenBytes;
 /// Everything that decides the ids of a text.
 #[derive(Default)]
 pub struct Definition<'a> {
-    /// The regular expression whose matches are pretokens.
-    pub pattern: &'a str,
+    /// The steps that cut text into pretokens.
+    pub pattern: &'a [String],
     /// The id and bytes of every token except the special ones.
     pub tokens: &'a [(u32, &'a [u8])],
     /// What stands for bytes that have no token. Without it, text with such a byte is refused.

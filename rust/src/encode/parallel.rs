@@ -284,7 +284,12 @@ mod tests {
         ]);
         let [e, acute] = [0, 1].map(|place| u32::from("é".as_bytes()[place]));
         let merges = [[97, 98, 256], [256, 256, 257], [32, 256, 258], [e, acute, 259], [32, 32, 260]];
-        let definition = Definition { tokens: &tokens, merges: &merges, pattern, ..Definition::default() };
+        let definition = Definition {
+            tokens: &tokens,
+            merges: &merges,
+            pattern: &[pattern.into()],
+            ..Definition::default()
+        };
         let special = AddedToken { is_special: true, ..AddedToken::new("<s>".to_owned(), 261) };
         let added = AddedToken::new("ab<s>".to_owned(), 262);
         let taking = AddedToken { lstrip: true, rstrip: true, ..AddedToken::new("!".to_owned(), 263) };

@@ -369,7 +369,8 @@ mod tests {
     #[test]
     fn a_call_that_must_stop_does() {
         let tokens: Vec<(u32, &[u8])> = vec![(0, b"a"), (1, b" ")];
-        let definition = Definition { tokens: &tokens, pattern: r"\S+|\s+", ..Definition::default() };
+        let definition =
+            Definition { tokens: &tokens, pattern: &[r"\S+|\s+".into()], ..Definition::default() };
         let encoder = Encoder::new(&definition, Stages::none());
         let (encoder, text, ids) = (encoder.unwrap(), "a ".repeat(1 << 18), [0, 1].repeat(1 << 18));
         let stopped = |work: &dyn Fn(&mut Pulse) -> bool| {
@@ -385,8 +386,12 @@ mod tests {
     fn a_token_with_part_of_a_character_spans_all_of_it() {
         let given: Vec<(u32, &[u8])> =
             vec![(0, b"a\xC3"), (1, b"\xA9"), (2, b"b"), (3, b"\xE4\xB8"), (4, b"\xADc")];
-        let model =
-            Model::new(&Definition { tokens: &given, pattern: r"\S+|\s+", ..Definition::default() }).unwrap();
+        let model = Model::new(&Definition {
+            tokens: &given,
+            pattern: &[r"\S+|\s+".into()],
+            ..Definition::default()
+        })
+        .unwrap();
         let in_unit = |unit| {
             let watch = &mut Unwatched;
             model.tiled(&[0, 1, 2, 3, 4], "aéb中c", unit, &mut Pulse::of(watch)).unwrap()

@@ -53,25 +53,25 @@ const LARGE_STACK: usize = 8 << 20;
 
 /// A pattern, ready to cut text.
 pub struct Pattern {
-    source: String,
+    sources: Vec<String>,
     sequence: Sequence,
     can_cut: bool,
 }
 
 impl Pattern {
-    /// Compile a regular expression, or several in a sequence. The error says why a pattern cannot be run.
+    /// Compile a regular expression, or the steps of a sequence. The error says why a pattern cannot be run.
     ///
     /// The last patterns are cached, so that repeated use of a pattern costs its compilation (a millisecond) only once.
-    pub fn new(source: &str) -> Result<Arc<Self>> {
+    pub fn new(sources: &[String]) -> Result<Arc<Self>> {
         static LAST: Mutex<Vec<Arc<Pattern>>> = Mutex::new(Vec::new());
         // If another thread holds the lock (perhaps since a fork), the pattern is compiled again.
         if let Ok(mut last) = LAST.try_lock()
-            && let Some(place) = last.iter().position(|pattern| pattern.source == source)
+            && let Some(place) = last.iter().position(|pattern| pattern.sources == sources)
         {
             last[..=place].rotate_right(1);
             return Ok(Arc::clone(&last[0]));
         }
-        let pattern = Arc::new(Self::compile(source)?);
+        let pattern = Arc::new(Self::compile(sources)?);
         if let Ok(mut last) = LAST.try_lock() {
             last.truncate(MAX_CACHED - 1);
             last.insert(0, Arc::clone(&pattern));
@@ -79,11 +79,11 @@ impl Pattern {
         Ok(pattern)
     }
 
-    fn compile(source: &str) -> Result<Self> {
-        let sequence = Sequence::new(source)?;
+    fn compile(sources: &[String]) -> Result<Self> {
+        let sequence = Sequence::new(sources)?;
         let is_safe = |before, behind| sequence.keeps_pieces(&[before, behind], 1);
         let can_cut = (0..128).any(|before| (0..128).any(|behind| is_safe(before, behind)));
-        Ok(Self { source: source.to_owned(), sequence, can_cut })
+        Ok(Self { sources: sources.to_vec(), sequence, can_cut })
     }
 
     /// Whether it certainly matches all of every text.

@@ -1,12 +1,12 @@
-//! Patterns in a sequence, joined by `(?then)`: each cuts the pieces of the one before, and treats each piece as a whole
-//! text. Most sequences are of one pattern.
+//! Patterns in a sequence: each cuts the pieces of the one before, and treats each piece as a whole text. Most sequences
+//! are of one pattern.
 //!
 //! Two steps are not regular expressions. `(?space)` puts a space before every piece that does not begin with one. After
 //! `(?bytes)`, patterns match printable characters that stand for single bytes (as in byte-level tokenizers), so that
 //! they may cut within a character.
 //!
-//! A [`Scanner`] cuts a piece of the text (without `(?space)`, all of it) by the first pattern, or at once by as many as
-//! masks cut together. What other steps make of it waits until there is room for it in a batch:
+//! A [`Scanner`] cuts a piece of the text (without `(?space)`, all of it) by the first pattern, or at once by as many
+//! as masks cut together. What other steps make of it waits until there is room for it in a batch:
 //!
 //! ```text
 //! step a        |-----------|--------|----       the first pattern finds the ends of some pieces
@@ -27,7 +27,6 @@ use crate::memory;
 use crate::printable::character_of;
 use crate::watch::Pulse;
 
-const THEN: &str = "(?then)";
 const SPACE: &str = "(?space)";
 const BYTES: &str = "(?bytes)";
 
@@ -74,24 +73,21 @@ impl<'t> Prepared<'t> {
 
 impl Sequence {
     /// Compile a sequence.
-    pub fn new(source: &str) -> Result<Self> {
-        let parts: Vec<&str> = source.split(THEN).collect();
-        if parts.len() > MAX_STEPS {
-            return Err(Error::Value(format!(
-                "a pattern of {} steps is not supported: the maximum is {MAX_STEPS}",
-                parts.len()
-            )));
+    pub fn new(sources: &[String]) -> Result<Self> {
+        let count = sources.len();
+        if !(1..=MAX_STEPS).contains(&count) {
+            return Err(Error::Value(format!("a pattern has 1 to {MAX_STEPS} steps, not {count}")));
         }
-        let (is_only, mut steps, mut as_bytes) = (parts.len() == 1, Vec::new(), false);
-        for part in parts {
-            match part {
+        let (mut steps, mut as_bytes) = (Vec::new(), false);
+        for source in sources {
+            match &source[..] {
                 SPACE | BYTES if as_bytes => {
-                    return Err(Error::Value("only patterns may follow (?bytes)".to_owned()));
+                    return Err(Error::Value("pattern: only expressions may follow (?bytes)".to_owned()));
                 }
                 BYTES => as_bytes = true,
                 SPACE => steps.push(Step::Space),
-                "" if !is_only => return Err(Error::Value("a step of the pattern is empty".to_owned())),
-                _ => steps.push(Step::Cut { pattern: Box::new(Compiled::new(part)?), as_bytes }),
+                "" if count > 1 => return Err(Error::Value("a step of the pattern is empty".to_owned())),
+                _ => steps.push(Step::Cut { pattern: Box::new(Compiled::new(source)?), as_bytes }),
             }
         }
         let last_space = steps.iter().rposition(|step| matches!(step, Step::Space));
@@ -382,26 +378,28 @@ impl<'a> Scanner<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pretokenize::tests::sources;
     use crate::pretokenize::{Pattern, pretokenize};
     use crate::watch::Unwatched;
 
     fn pieces(text: &str, source: &str) -> Vec<String> {
         let pieces =
-            pretokenize(text, &Pattern::new(source).unwrap(), &mut Pulse::of(&mut Unwatched)).unwrap();
+            pretokenize(text, &Pattern::new(&sources(source)).unwrap(), &mut Pulse::of(&mut Unwatched))
+                .unwrap();
         pieces.iter().map(|piece: &[u8]| String::from_utf8_lossy(piece).into_owned()).collect()
     }
 
     #[test]
     fn each_step_cuts_what_the_one_before_left() {
-        assert_eq!(pieces("ab12 c3", r"\p{N}(?then)[a-c]"), ["a", "b", "1", "2", " ", "c", "3"]);
-        assert_eq!(pieces("ab  1", r"\p{N}(?then)\s+(?!\S)|\s+|\S+"), ["ab", "  ", "1"]);
+        assert_eq!(pieces("ab12 c3", r"\p{N} then [a-c]"), ["a", "b", "1", "2", " ", "c", "3"]);
+        assert_eq!(pieces("ab  1", r"\p{N} then \s+(?!\S)|\s+|\S+"), ["ab", "  ", "1"]);
     }
 
     #[test]
     fn a_space_is_put_before_pieces_without_one() {
-        assert_eq!(pieces("ab c", r"(?space)(?then) ?\S+"), [" ab", " c"]);
-        assert_eq!(pieces(" ab", r"(?space)(?then) ?\S+"), [" ab"]);
-        assert_eq!(pieces("1a 2", r"[0-9](?then)(?space)(?then) ?[a-z0-9]"), [" 1", " a", " ", " 2"]);
+        assert_eq!(pieces("ab c", r"(?space) then  ?\S+"), [" ab", " c"]);
+        assert_eq!(pieces(" ab", r"(?space) then  ?\S+"), [" ab"]);
+        assert_eq!(pieces("1a 2", r"[0-9] then (?space) then  ?[a-z0-9]"), [" 1", " a", " ", " 2"]);
         assert_eq!(pieces("", "(?space)"), Vec::<String>::new());
     }
 
@@ -409,11 +407,12 @@ mod tests {
     fn bytes_are_seen_as_they_are_printed() {
         let cut = |text: &str, source: &str| -> Vec<usize> {
             let pieces =
-                pretokenize(text, &Pattern::new(source).unwrap(), &mut Pulse::of(&mut Unwatched)).unwrap();
+                pretokenize(text, &Pattern::new(&sources(source)).unwrap(), &mut Pulse::of(&mut Unwatched))
+                    .unwrap();
             pieces.iter().map(<[u8]>::len).collect()
         };
-        assert_eq!(cut("a²b", r"(?bytes)(?then)\p{N}"), [2, 1, 1]);
-        assert_eq!(cut("a b\u{AD}", r"(?bytes)(?then)[\u0120\u0143]"), [1, 1, 2, 1]);
+        assert_eq!(cut("a²b", r"(?bytes) then \p{N}"), [2, 1, 1]);
+        assert_eq!(cut("a b\u{AD}", r"(?bytes) then [\u0120\u0143]"), [1, 1, 2, 1]);
         let all: Vec<char> = (0..=255).map(character_of).collect();
         assert!(all.iter().all(|character| !character.is_whitespace() && !character.is_control()));
         assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 256);
@@ -421,17 +420,10 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for source in [
-            "(?then)a",
-            "a(?then)",
-            "[(?then)]",
-            r"\(?then)",
-            "(?bytes)(?then)(?space)",
-            "(?bytes)(?then)(?bytes)",
-            "a(?then)(",
-        ] {
-            assert!(Pattern::new(source).is_err(), "{source}");
+        for source in [" then a", "a then ", "(?bytes) then (?space)", "(?bytes) then (?bytes)", "a then ("] {
+            assert!(Pattern::new(&sources(source)).is_err(), "{source}");
         }
-        assert!(Pattern::new(&["a"; 65].join(THEN)).is_err());
+        assert!(Pattern::new(&vec![SPACE.to_owned(); 65]).is_err());
+        assert!(Pattern::new(&[]).is_err());
     }
 }

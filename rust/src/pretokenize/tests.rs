@@ -82,22 +82,22 @@ const PATTERNS: [&str; 23] = [
 /// LLM's, and two that count digits from the end.
 const SEQUENCES: [&str; 7] = [
     concat!(
-        r"\p{N}{1,3}(?then)[一-龥぀-ゟ゠-ヿ]+(?then)",
+        r"\p{N}{1,3} then [一-龥぀-ゟ゠-ヿ]+ then ",
         r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"##,
         r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
     ),
-    r"\p{N}(?then)'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    r"\p{N}(?then) ?\p{L}+|\s+(?then)(?bytes)(?then)[Ġ\u0141-\u0143]",
+    r"\p{N} then '(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"\p{N} then  ?\p{L}+|\s+ then (?bytes) then [Ġ\u0141-\u0143]",
     concat!(
-        r"[\p{P}$+<=>^~`|]+(?then)'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+",
-        r"|\s+(?!\S)|\s+(?then)[0-9][0-9][0-9]"
+        r"[\p{P}$+<=>^~`|]+ then '(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+",
+        r"|\s+(?!\S)|\s+ then [0-9][0-9][0-9]"
     ),
     concat!(
-        r"[\r\n](?then)\s?\p{L}+(?then)\s?[!-/:-~！-／：-～‘-‟\u3000-。]+(?then)\s+(?![\s\S])",
-        r"(?then)[一-龥ࠀ-一가-\ud7ff]+(?then)\p{N}+"
+        r"[\r\n] then \s?\p{L}+ then \s?[!-/:-~！-／：-～‘-‟\u3000-。]+ then \s+(?![\s\S])",
+        r" then [一-龥ࠀ-一가-\ud7ff]+ then \p{N}+"
     ),
-    r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))(?then)\p{Han}+(?then) ?\p{L}+|\s+(?!\S)|\s+",
-    r"\p{N}+(?then)\p{N}(?:(?!(?:\p{N}{3})+(?!\p{N}))\p{N})*(?then)a",
+    r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})) then \p{Han}+ then  ?\p{L}+|\s+(?!\S)|\s+",
+    r"\p{N}+ then \p{N}(?:(?!(?:\p{N}{3})+(?!\p{N}))\p{N})* then a",
 ];
 
 /// Patterns of this shape are compiled; what they cut need not make sense.
@@ -186,8 +186,13 @@ impl Random {
         let mut steps: Vec<String> = (0..2 + self.below(2)).map(|_| self.pattern()).collect();
         let last = self.below(steps.len());
         steps[last] = self.of(&PATTERNS).to_owned();
-        steps.join("(?then)")
+        steps.join(" then ")
     }
+}
+
+/// The steps of a pattern, written in one line.
+pub fn sources(written: &str) -> Vec<String> {
+    written.split(" then ").map(str::to_owned).collect()
 }
 
 type ExpectedPieces = Vec<(usize, bool)>;
@@ -291,18 +296,18 @@ impl Ways {
 #[test]
 fn patterns_of_models_are_cut_by_masks() {
     for source in PATTERNS[..14].iter().chain(&PATTERNS[16..]) {
-        assert_eq!(Pattern::new(source).unwrap().way(), Way::Masks, "{source}");
+        assert_eq!(Pattern::new(&sources(source)).unwrap().way(), Way::Masks, "{source}");
     }
     for source in &PATTERNS[..10] {
         assert!(Compiled::new(source).unwrap().automaton.as_deref().unwrap().matches_all_text(), "{source}");
     }
-    assert_eq!(Pattern::new(r"\bword\b").unwrap().way(), Way::Machine);
+    assert_eq!(Pattern::new(&sources(r"\bword\b")).unwrap().way(), Way::Machine);
 }
 
 #[test]
 fn a_way_that_is_not_tried_again_may_match_nothing() {
     for source in [r"(?>a??|b)", r"(?:a{0,2}|t)?+", r"(?>(?:a?|t)x?)", r"(?:a|b??)?+", r"a{0,2}+", "x*+"] {
-        let pattern = Pattern::new(source).unwrap();
+        let pattern = Pattern::new(&sources(source)).unwrap();
         for text in ["ab", "tat", "xttx", "aaab"] {
             let machine = Machine::new(&parse(source).unwrap());
             let expected = by(&machine, text);
@@ -391,9 +396,9 @@ struct Joined {
 
 impl Joined {
     fn new(source: &str) -> Self {
-        let steps = source.split("(?then)").map(|step| Machine::new(&parse(step).unwrap())).collect();
+        let steps = source.split(" then ").map(|step| Machine::new(&parse(step).unwrap())).collect();
         let on = |machine| {
-            let mut sequence = Sequence::new(source).unwrap();
+            let mut sequence = Sequence::new(&sources(source)).unwrap();
             sequence.joint.iter_mut().for_each(|joint| joint.instructions = machine);
             (machine, sequence)
         };
@@ -430,7 +435,7 @@ fn patterns_cut_together_like_one_after_the_other() {
     let mut random = Random(17);
     for source in sequences_of_patterns() {
         let joined = Joined::new(source);
-        assert_eq!(Pattern::new(source).unwrap().way(), Way::Masks, "{source}");
+        assert_eq!(Pattern::new(&sources(source)).unwrap().way(), Way::Masks, "{source}");
         for first in CHARACTERS {
             for second in CHARACTERS {
                 CHARACTERS[..24].iter().for_each(|third| joined.agree(&format!("{first}{second}{third}")));
@@ -445,7 +450,7 @@ fn patterns_cut_together_like_one_after_the_other() {
 #[test]
 fn what_the_next_character_but_one_tells_is_local() {
     for source in &PATTERNS[21..] {
-        assert_eq!(Pattern::new(source).unwrap().way(), Way::Masks, "{source}");
+        assert_eq!(Pattern::new(&sources(source)).unwrap().way(), Way::Masks, "{source}");
     }
 }
 
@@ -470,8 +475,8 @@ fn patterns_that_nobody_has_seen_cut_together_like_one_after_the_other() {
     for _ in 0..600 {
         let count = 2 + random.below(3);
         let steps: Vec<String> = (0..count).map(|_| random.step()).collect();
-        let joined = Joined::new(&steps.join("(?then)"));
-        together += usize::from(Pattern::new(&joined.source).unwrap().way() == Way::Masks);
+        let joined = Joined::new(&steps.join(" then "));
+        together += usize::from(Pattern::new(&sources(&joined.source)).unwrap().way() == Way::Masks);
         for round in 0..25 {
             joined.agree(&random.text(if round % 5 == 0 { 1200 } else { 40 }));
         }
@@ -503,12 +508,13 @@ fn look_aheads_of_any_length_are_told_by_views() {
     let (mut random, mut together) = (Random(23), 0);
     for _ in 0..400 {
         let mut steps = [random.looking_ahead(), random.of(&["a+", r"\s", r"\p{N}+", "[12]"]).to_owned()];
-        let is_alone = Pattern::new(&steps[0]).unwrap().way() == Way::Machine;
+        let is_alone = Pattern::new(&sources(&steps[0])).unwrap().way() == Way::Machine;
         if random.below(2) == 0 {
             steps.reverse();
         }
-        let joined = Joined::new(&steps.join("(?then)"));
-        together += usize::from(is_alone && Pattern::new(&joined.source).unwrap().way() == Way::Masks);
+        let joined = Joined::new(&steps.join(" then "));
+        together +=
+            usize::from(is_alone && Pattern::new(&sources(&joined.source)).unwrap().way() == Way::Masks);
         for round in 0..25 {
             let longest = if round % 5 == 0 { 1500 } else { 12 };
             let text = (0..random.below(longest))
@@ -533,8 +539,8 @@ const IN_VAIN: [(&str, &str); 24] = [
     (r"\s+x|\s|[a-z]+(?=1)", "  a"),
     (r" ?\p{L}+\p{N}| ?\p{L}|\s+(?=x)", "a b  "),
     (r"\S+\s+\d|\S", "ab  "),
-    (r"\d+(?=(?:\d\d)*x)(?then)a", "1"),
-    (r"a(?then)\s+(?![\s\S])(?then)1", "      1"),
+    (r"\d+(?=(?:\d\d)*x) then a", "1"),
+    (r"a then \s+(?![\s\S]) then 1", "      1"),
     // The machine.
     (r"a+b(?=cd)", "a"),
     (r"(?<=x)a+|a+b", "a"),
@@ -546,8 +552,8 @@ const IN_VAIN: [(&str, &str); 24] = [
     (r"(?:ab?|b)*(?=cd)|a", "ab"),
     (r"(?:a*?(?:b|a))+(?=cd)|a", "ab"),
     // Sequences.
-    (r"a+b(?then)a*c|aa(?then)\w+(?=bc)|.", "a"),
-    (r"[ax](?then)(?space)(?then)(?s:.+)b|.(?then) +x", "a"),
+    (r"a+b then a*c|aa then \w+(?=bc)|.", "a"),
+    (r"[ax] then (?space) then (?s:.+)b|. then  +x", "a"),
 ];
 
 thread_local! {
@@ -567,7 +573,7 @@ fn the_work_is_proportional_to_the_text_for_every_pattern_and_text() {
     let units = ["a", " ", "a ", "é", "\n", "1", "'", "中", "a1", " \n", "A!"];
     let cases = IN_VAIN.into_iter().chain(others.flat_map(|source| units.map(|unit| (source, unit))));
     for (source, unit) in cases {
-        let pattern = Pattern::new(source).unwrap();
+        let pattern = Pattern::new(&sources(source)).unwrap();
         let steps = [1, 4].map(|times| {
             let text = unit.repeat(times * 8000 / unit.len());
             STEPS.set(0);
@@ -594,7 +600,7 @@ fn the_work_to_compile_a_pattern_is_bounded() {
         format!("(?:(?=[ab])(?!c)[^z]?[ab]){{700}}|{}", wide.join("|")),
     ] {
         STEPS.set(0);
-        let pattern = Pattern::new(&source).unwrap();
+        let pattern = Pattern::new(&sources(&source)).unwrap();
         assert!(STEPS.get() < 50_000_000, "{source:.30}: {}", STEPS.get());
         let text = "ab1".repeat(700);
         assert_eq!(cut(&text, &pattern).ends, ends(&by(&Machine::new(&parse(&source).unwrap()), &text)));
@@ -606,7 +612,7 @@ fn what_is_remembered_changes_no_piece() {
     let mut random = Random(13);
     for (source, _) in IN_VAIN {
         // As a single pattern: the parts of a sequence become alternatives.
-        let source = source.replace("(?then)", "|").replace("(?space)", "x");
+        let source = source.replace(" then ", "|").replace("(?space)", "x");
         let (ways, compiled) = (Ways::new(&source), Compiled::new(&source).unwrap());
         let machine = Machine::new(&parse(&source).unwrap());
         for round in 0..100 {
@@ -630,7 +636,7 @@ fn a_search_ends_where_the_call_was_stopped() {
     let stop = AtomicBool::new(true);
     for (source, unit) in IN_VAIN {
         let text = unit.repeat(1 << 20);
-        let stopped = pretokenize(&text, &Pattern::new(source).unwrap(), &mut Pulse::until(&stop));
+        let stopped = pretokenize(&text, &Pattern::new(&sources(source)).unwrap(), &mut Pulse::until(&stop));
         assert!(matches!(stopped, Err(Error::Stopped)), "{source}");
     }
 }
@@ -643,7 +649,7 @@ fn safe_cuts_change_no_piece() {
     let random_sequences: Vec<String> = (0..600).map(|_| random.sequence()).collect();
     let random_sources = random_patterns.iter().chain(&random_sequences).map(String::as_str);
     for source in PATTERNS.into_iter().chain(SEQUENCES).chain(random_sources) {
-        let Ok(pattern) = Pattern::new(source) else { continue };
+        let Ok(pattern) = Pattern::new(&sources(source)) else { continue };
         for _ in 0..40 {
             let text = random.text(60);
             let whole = cut(&text, &pattern);
@@ -662,12 +668,12 @@ fn safe_cuts_change_no_piece() {
 #[test]
 fn models_patterns_may_be_cut_between_words() {
     for source in PATTERNS[..12].iter().chain(&SEQUENCES[..2]) {
-        let pattern = Pattern::new(source).unwrap();
+        let pattern = Pattern::new(&sources(source)).unwrap();
         assert!(pattern.can_cut(), "{source}");
         assert_eq!(pattern.safe_cut("words of a text", 1), Some(5), "{source}");
     }
-    for source in ["(?s:.+)", r"(?:ab)+(?then)(?s:.+)", r"\p{N}(?then)(?space)(?then)\s|\S+"] {
-        let pattern = Pattern::new(source).unwrap();
+    for source in ["(?s:.+)", r"(?:ab)+ then (?s:.+)", r"\p{N} then (?space) then \s|\S+"] {
+        let pattern = Pattern::new(&sources(source)).unwrap();
         assert!(!pattern.can_cut(), "{source}");
         assert_eq!(pattern.safe_cut("words of a text", 1), None);
     }

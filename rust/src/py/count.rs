@@ -11,6 +11,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use super::arguments::{Threads, bytes_of};
 use super::columns::TextColumn;
+use super::pretokenize::Steps;
 use super::{PyWatch, calls, raised};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
@@ -44,8 +45,8 @@ impl PyCountTable {
         signature = (pattern, boundaries=vec![], count_unmatched=true),
         text_signature = "(pattern, boundaries=(), count_unmatched=True)"
     )]
-    fn new(pattern: &str, boundaries: Vec<String>, count_unmatched: bool) -> PyResult<Self> {
-        Ok(Self { table: count::CountTable::new(pattern, &boundaries, count_unmatched)? })
+    fn new(pattern: Steps, boundaries: Vec<String>, count_unmatched: bool) -> PyResult<Self> {
+        Ok(Self { table: count::CountTable::new(&pattern.0, &boundaries, count_unmatched)? })
     }
 
     #[pyo3(signature = (paths, *, num_threads=Threads(None), memory_limit=None, progress=None, on_documents=None))]

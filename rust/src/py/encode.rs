@@ -16,6 +16,7 @@ use super::arguments::{Threads, Width};
 use super::columns::decoded_lists;
 use super::decode::{Drops, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
+use super::pretokenize::Steps;
 use super::streams::{GrowingEncoding, PyEncodeStream};
 use super::texts::{JoinedParts, OneText, Texts};
 use super::vocabulary::{merge_rows, tokens_of};
@@ -60,7 +61,7 @@ impl PyEncoder {
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
         py: Python<'_>,
-        pattern: &str,
+        pattern: Steps,
         tokens: &[u8],
         ends: &[u8],
         ids: &[u8],
@@ -83,7 +84,7 @@ impl PyEncoder {
         memory::ensure(2 * tokens.len() + ids.len() / 4 * BYTES_PER_TOKEN)?;
         let (ids, tokens) = tokens_of(ids, tokens, ends)?;
         let definition = Definition {
-            pattern,
+            pattern: &pattern.0,
             tokens: &ids.iter().copied().zip(tokens).collect::<Vec<_>>(),
             decode_only: &decode_only,
             merges: merge_rows(merges)?,

@@ -1,7 +1,7 @@
 //! The Python functions about patterns and pretokens.
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 
 use super::PyWatch;
 use super::texts::OneText;
@@ -13,15 +13,27 @@ use crate::watch::Pulse;
 /// The memory of a pretoken besides its bytes: an object, and references to it.
 const BYTES_PER_PIECE: usize = 72;
 
+/// The steps of a pattern, which may be one regular expression.
+pub struct Steps(pub Vec<String>);
+
+impl FromPyObject<'_, '_> for Steps {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let is_one = given.is_instance_of::<PyString>();
+        Ok(Self(if is_one { vec![given.extract()?] } else { given.extract()? }))
+    }
+}
+
 /// All pretokens and unmatched pieces of the text, in order.
 #[pyfunction]
 pub fn pretokenize<'py>(
     py: Python<'py>,
     text: OneText<'_, 'py>,
-    pattern: &str,
+    pattern: Steps,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let (text, watch) = (text.to_str()?, &mut PyWatch::default());
-    let cut = || scan::pretokenize(text, scan::Pattern::new(pattern)?.as_ref(), &mut Pulse::of(watch));
+    let cut = || scan::pretokenize(text, scan::Pattern::new(&pattern.0)?.as_ref(), &mut Pulse::of(watch));
     let pieces = py.detach(cut)?;
     memory::ensure(text.len() + pieces.iter().len() * BYTES_PER_PIECE)?;
     Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
@@ -38,7 +50,7 @@ pub enum Syntax {
 #[pyfunction]
 pub fn read_pattern(pattern: &str, syntax: Syntax) -> PyResult<String> {
     Ok(match syntax {
-        Syntax::Ours => scan::Pattern::new(pattern).map(|_| pattern.to_owned())?,
+        Syntax::Ours => scan::Pattern::new(&[pattern.to_owned()]).map(|_| pattern.to_owned())?,
         Syntax::Read(dialect) => scan::read(pattern, dialect)?,
     })
 }
@@ -52,22 +64,22 @@ pub fn same_pattern(one: &str, other: &str) -> PyResult<bool> {
 /// Whether a pattern certainly matches all of every text.
 #[pyfunction]
 pub fn covers_all_text(pattern: &str) -> PyResult<bool> {
-    Ok(scan::Pattern::new(pattern)?.covers_all_text())
+    Ok(scan::Pattern::new(&[pattern.to_owned()])?.covers_all_text())
 }
 
 /// The first place after the start of a UTF-8 text where a cut provably changes no pretoken; `None` without such a proof.
 /// The proof holds for every text in which the same characters are adjacent.
 #[pyfunction]
-pub fn safe_cut(text: &Bound<'_, PyBytes>, pattern: &str) -> PyResult<Option<usize>> {
+pub fn safe_cut(text: &Bound<'_, PyBytes>, pattern: Steps) -> PyResult<Option<usize>> {
     let text = std::str::from_utf8(text.as_bytes())
         .map_err(|bad| Error::NotUtf8 { input: "text".into(), offset: bad.valid_up_to() as u64 })?;
-    Ok(scan::Pattern::new(pattern)?.safe_cut(text, 1))
+    Ok(scan::Pattern::new(&pattern.0)?.safe_cut(text, 1))
 }
 
 /// The way a pattern is run: "masks", "automaton" or "machine", from the fastest to the slowest.
 #[pyfunction]
-pub fn pattern_way(pattern: &str) -> PyResult<&'static str> {
-    Ok(match scan::Pattern::new(pattern)?.way() {
+pub fn pattern_way(pattern: Steps) -> PyResult<&'static str> {
+    Ok(match scan::Pattern::new(&pattern.0)?.way() {
         scan::Way::Masks => "masks",
         scan::Way::Automaton => "automaton",
         scan::Way::Machine => "machine",

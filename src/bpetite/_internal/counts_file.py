@@ -42,7 +42,8 @@ _HEAD = struct.Struct("<IQBB")
 class Rules(NamedTuple):
     """The rules of counting, and the totals."""
 
-    pattern: str
+    pattern: Any
+    """Checked where it is used."""
     boundaries: list[str]
     unmatched_text: str
     documents: int

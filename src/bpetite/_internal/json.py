@@ -112,7 +112,7 @@ def fields_of(kind: type[T], stored: Any) -> T:
     if found != sorted(expected):
         raise TypeError(f"must hold exactly {', '.join(sorted(expected))}, not {found!s:.200}")
     for name, hint in expected.items():
-        if type(stored[name]) is not hint or (hint is int and stored[name] < 0):
+        if (hint is not Any and type(stored[name]) is not hint) or (hint is int and stored[name] < 0):
             raise TypeError(f"{name} is {stored[name]!r:.80}")
     return kind(**stored)
 

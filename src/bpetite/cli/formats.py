@@ -34,8 +34,8 @@ def add_models(command: argparse.ArgumentParser, more: str = "") -> None:
     )
     command.set_defaults(most_models=math.inf if more else 1)
     lacking = command.add_argument_group("for tokenizer files without a pattern or special tokens")
-    pattern = f"the pattern: {', '.join(PATTERNS)}, or a regex"
-    lacking.add_argument("--pattern", type=text_argument, help=pattern)
+    pattern = f"the pattern: {', '.join(PATTERNS)}, or a regex; given again, it cuts the pieces further"
+    lacking.add_argument("--pattern", action="append", type=text_argument, help=pattern)
     bytes_ = "a byte without a token: refuse its text (default), or leave it out as the model's library does"
     add_choice(lacking, "--missing", ("refuse", "drop"), bytes_)
     add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")

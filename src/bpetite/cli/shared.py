@@ -108,9 +108,9 @@ def add_rules(command: argparse._ActionsContainer, or_else: str = "", dialect: s
     advice = "; for a new model, take tiktoken" if dialect is None else ""
     rules = f"the rules for ties, ids and special tokens{advice} (default: {or_else}{dialect or 'bpetite'})"
     command.add_argument("--dialect", choices=list(DIALECTS), default=dialect, help=rules)
-    named = ", ".join(PATTERNS)
-    cuts = f"the pattern that cuts text into pretokens: {named}, or a regex (default: {or_else}gpt2)"
-    command.add_argument("--pattern", type=text_argument, help=cuts)
+    named = ", ".join(PATTERNS) + ", or a regex; given again, it cuts the pieces further"
+    cuts = f"the pattern that cuts text into pretokens: {named} (default: {or_else}gpt2)"
+    command.add_argument("--pattern", action="append", type=text_argument, help=cuts)
     special = f"special tokens, in the order of their ids (default: {or_else}<|endoftext|>)"
     add_special_tokens(command, "TEXT", special)
 

@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from heapq import merge
 from typing import Literal, NamedTuple
 
+from bpetite._constants import Pattern
 from bpetite._engine import pretokenize, safe_cut
 
 Side = Literal["right", "left"]
@@ -55,7 +56,7 @@ class Fitting(NamedTuple):
     text: str
     tokens_in: Callable[[str], int]
     """Counts the tokens of a part, special tokens included."""
-    pattern: str | None
+    pattern: Pattern | None
     """The pattern that decides on cuts, or None if counts of parts do not add up."""
     edges: Sequence[int]
     """The starts and ends of special tokens, in order; no part begins or ends within one."""
@@ -160,7 +161,7 @@ class Fitting(NamedTuple):
         return self.last_cut(low + 1, middle) if place is None else place
 
 
-def pattern_cuts(text: str, pattern: str, start: int, end: int) -> Iterator[int]:
+def pattern_cuts(text: str, pattern: Pattern, start: int, end: int) -> Iterator[int]:
     """Yield the places from `start` to before `end` that a pattern is certain to begin a pretoken at.
 
     >>> list(pattern_cuts("to be or not", "\\\\S+|\\\\s+", 1, 12))

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bpetite._constants import THEN
+from bpetite._constants import Pattern
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats import sentencepiece
@@ -28,10 +28,9 @@ _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
 _GPT2, _QWEN2, _O200K = PATTERNS["gpt2"], PATTERNS["qwen2"], PATTERNS["o200k"]
-_STEPS = THEN.join
 _NO_STOPS = " ?[^(\\s|.,!?…。，、।۔،)]+"
 _CHINESE = "[一-龥ࠀ-一가-퟿]+"
-_NAMES: tuple[tuple[str, str], ...] = (
+_NAMES: tuple[tuple[Pattern, str], ...] = (
     (_GPT2, "gpt-2 gpt2 mpt olmo jais phi-2 roberta-bpe jina-es jina-de jina-v1-en jina-v2-es jina-v2-de"),
     (_GPT2, "jina-v2-code gigachat a.x-4.0 mellum modern-bert exaone4 trillion granite-docling"),
     (PATTERNS["starcoder"], "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2"),
@@ -43,11 +42,11 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (PATTERNS["tekken"], "tekken"),
     (PATTERNS["kimi-k2"], "kimi-k2"),
     (PATTERNS["deepseek-v3"], "deepseek-v3 hunyuan-dense joyai-llm hy_v4"),
-    (_STEPS([r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _CHINESE, r"\p{N}"]), "deepseek-coder"),
-    (_STEPS([r"[\p{P}$+<=>^~|`]+", _GPT2, "[0-9][0-9][0-9]"]), "falcon"),
-    (_STEPS([r"[\p{P}$+<=>^~|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"]), "default"),
+    ((r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _CHINESE, r"\p{N}"), "deepseek-coder"),
+    ((r"[\p{P}$+<=>^~|`]+", _GPT2, "[0-9][0-9][0-9]"), "falcon"),
+    ((r"[\p{P}$+<=>^~|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"), "default"),
     (_NO_STOPS, "poro-chat bloom gpt3-finnish"),
-    (_STEPS([_NO_STOPS, r"\p{N}"]), "viking"),
+    ((_NO_STOPS, r"\p{N}"), "viking"),
 )
 _PATTERNS = {name: pattern for pattern, names in _NAMES for name in names.split()}
 """The patterns by the names that GGUF files have for them, as llama.cpp publishes them."""
@@ -62,7 +61,7 @@ _CONTROL, _USER_DEFINED = 3, 4
 _NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
 
 
-def read(path: Path, pattern: str | None = None) -> Imported:
+def read(path: Path, pattern: Pattern | None = None) -> Imported:
     """Read a file; `pattern` is used if the file's name for its pattern is unknown."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         fields, has_weights = _Reader(content).fields()
@@ -84,7 +83,7 @@ def _extras(fields: Mapping[str, Any]) -> Iterator[str]:
         yield "which special tokens begin, end and fill up texts"
 
 
-def _of_pairs(fields: Mapping[str, Any], pattern: str | None) -> Imported:
+def _of_pairs(fields: Mapping[str, Any], pattern: Pattern | None) -> Imported:
     """Read byte-level BPE."""
     texts = _list_of(fields, "tokenizer.ggml.tokens", str)
     merges = _list_of(fields, "tokenizer.ggml.merges", str)
@@ -117,7 +116,7 @@ def _of_pairs(fields: Mapping[str, Any], pattern: str | None) -> Imported:
     return Imported(vocabulary, [said] if str(name) in _PATTERNS else [])
 
 
-def _of_pieces(fields: Mapping[str, Any], pattern: str | None) -> Imported:
+def _of_pieces(fields: Mapping[str, Any], pattern: Pattern | None) -> Imported:
     """Read SentencePiece's BPE, which has no pattern."""
     texts = _list_of(fields, "tokenizer.ggml.tokens", str)
     scores = _list_of(fields, "tokenizer.ggml.scores", float)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
-from bpetite._constants import END_OF_TEXT_TOKEN, SPACE, THEN
+from bpetite._constants import END_OF_TEXT_TOKEN, SPACE, Pattern
 from bpetite._engine import pretokenize
 from bpetite._internal.json import decoded, naming, parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
@@ -39,7 +39,7 @@ def parse(
     merges_path: Path,
     merges: bytes,
     special_tokens: Sequence[str] | None = None,
-    pattern: str | None = None,
+    pattern: Pattern | None = None,
     configuration: Configuration | None = None,
 ) -> Imported:
     """Read the content of the two files; errors name the paths.
@@ -60,7 +60,7 @@ def parse(
                 raise ValueError(
                     f"{text!r:.80} has id {specials[text]}, but the files beside it say {token_id}"
                 )
-    assumed = f"{SPACE}{THEN}{PATTERNS['gpt2']}" if beside.puts_space else PATTERNS["gpt2"]
+    assumed = (SPACE, PATTERNS["gpt2"]) if beside.puts_space else PATTERNS["gpt2"]
     named_tokens = [(text, token) for text, token in beside.tokens.items() if text in specials]
     with naming(merges_path):
         packed, number_of = _packed_merges(merges_path, merges)

@@ -11,11 +11,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
-from bpetite._constants import BYTES, SPACE, THEN
+from bpetite._constants import BYTES, SPACE, Pattern
 from bpetite._engine import covers_all_text, read_pattern, same_pattern
 from bpetite._internal.json import Json, flag, typed
 from bpetite.normalization import Step
-from bpetite.patterns import CL100K, PATTERNS, pattern_steps, single_pattern
+from bpetite.patterns import CL100K, PATTERNS, SINGLE, checked_pattern, steps_in
 from bpetite.vocabulary import MARK
 
 _PUNCTUATION = (
@@ -58,7 +58,7 @@ def types_of(steps: Iterable[object]) -> set[str | None]:
 # The pattern -------------------------------------------------------------------------------------------
 
 
-def pattern_of(pre_tokenizer: object) -> str:
+def pattern_of(pre_tokenizer: object) -> Pattern:
     """Return the pattern that cuts text as a `pre_tokenizer` does; an error names the place in the file.
 
     >>> pattern_of({"type": "Sequence", "pretokenizers": [
@@ -88,9 +88,9 @@ def pattern_of(pre_tokenizer: object) -> str:
     if not expressions:
         return PATTERNS["none"]
     before, behind = expressions[:bytes_from], expressions[bytes_from:]
-    single = single_pattern([written.replace("\r", r"\r").replace("\n", r"\n") for written in before])
+    single = SINGLE.get(tuple(written.replace("\r", r"\r").replace("\n", r"\n") for written in before))
     cuts = [single] if single else before
-    return THEN.join([*cuts, BYTES, *behind] if behind else cuts)
+    return checked_pattern([*cuts, BYTES, *behind] if behind else cuts)
 
 
 def expressions_of(step: Json, place: str) -> list[str]:
@@ -149,13 +149,13 @@ def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str
     return expression
 
 
-def pre_tokenizer_of(pattern: str) -> Json:
+def pre_tokenizer_of(pattern: Pattern) -> Json:
     """Return a `pre_tokenizer` that cuts text as a pattern does; a pattern without one is refused.
 
     >>> pre_tokenizer_of(PATTERNS["none"])["use_regex"]
     False
     """
-    steps = [] if pattern == PATTERNS["none"] else pattern_steps(pattern)
+    steps = [] if pattern == PATTERNS["none"] else [*steps_in(pattern)]
     bytes_from = steps.index(BYTES) if BYTES in steps else len(steps)
     before, behind = steps[:bytes_from], steps[bytes_from + 1 :]
     use_regex = before[-1:] == [PATTERNS["gpt2"]]
@@ -335,7 +335,8 @@ def before_of_characters(
         raise ValueError(f"{split_at}: a pattern is not supported where spaces are spelled U+2581")
     drops_space = _check_decoder(decoder, has_marks=has_marks, falls_back=falls_back)
     steps_before = {"normalization": tuple(normalization), "puts_space": puts_space}
-    return has_marks, {**steps_before, "pattern": THEN.join(cuts) or None, "drops_space": drops_space}
+    pattern = checked_pattern(cuts) if cuts else None
+    return has_marks, {**steps_before, "pattern": pattern, "drops_space": drops_space}
 
 
 def special_pieces(

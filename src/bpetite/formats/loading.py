@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from bpetite import _persistence
+from bpetite._constants import Pattern
 from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.arguments import check_word
 from bpetite._internal.json import naming, parse_with_lists, refuse, refuse_mark
@@ -18,7 +19,7 @@ from bpetite._internal.types import SpecialTokens
 from bpetite.formats.shared import configuration
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import Imported, Missing, Original, contents, read_files, some
-from bpetite.patterns import named_pattern
+from bpetite.patterns import checked_pattern, named_pattern
 from bpetite.vocabulary import Arrays, Vocabulary
 
 FOLDER_FILES: tuple[tuple[str, ...], ...] = (
@@ -82,13 +83,13 @@ _ENDINGS = (".json", ".model", ".gguf", ".tiktoken", ".txt", ".bpe", ".spm")
 class _Given(NamedTuple):
     """What is known beside a file."""
 
-    pattern: str | None
+    pattern: Pattern | None
     special_tokens: SpecialTokens | None
 
 
 def load(
     source: object,
-    pattern: str | None = None,
+    pattern: Pattern | None = None,
     special_tokens: SpecialTokens | None = None,
     missing: Missing = "refuse",
     *,
@@ -132,24 +133,24 @@ def _refuse_name_of_model(name: str) -> None:
         raise FileNotFoundError(f"{name}: {how}, and this one needs {wanted}")
 
 
-def check_given(vocabulary: Vocabulary, pattern: str | None, special_tokens: SpecialTokens | None) -> None:
+def check_given(vocabulary: Vocabulary, pattern: Pattern | None, specials: SpecialTokens | None) -> None:
     """Refuse a given pattern or special token that a vocabulary contradicts."""
     if pattern is not None and not _is_called(vocabulary.pattern, pattern):
-        raise ValueError(f"its pattern is {vocabulary.pattern}, not {pattern}")
-    for text in special_tokens or ():
+        raise ValueError(f"its pattern is {vocabulary.pattern}, not {checked_pattern(pattern)}")
+    for text in specials or ():
         actual = vocabulary.special_tokens.get(text)
-        wanted = special_tokens[text] if isinstance(special_tokens, Mapping) else actual
+        wanted = specials[text] if isinstance(specials, Mapping) else actual
         if actual is None:
             raise ValueError(f"{text!r} is not a special token there")
         if wanted != actual:
             raise ValueError(f"special token {text!r} has id {actual} there, not {wanted}")
 
 
-def _is_called(pattern: str, given: str) -> bool:
+def _is_called(pattern: Pattern, given: Pattern) -> bool:
     """Whether a pattern is the given one: by its name, or in the syntax of any engine."""
     given = named_pattern(given)
-    if given == pattern:
-        return True
+    if not isinstance(given, str) or not isinstance(pattern, str) or given == pattern:
+        return bool(given == pattern)
     for syntax in ("bpetite", "rust", "oniguruma"):
         with suppress(ValueError):
             if same_pattern(read_pattern(given, syntax), pattern):

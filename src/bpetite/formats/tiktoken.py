@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from bpetite._constants import Pattern
 from bpetite._engine import base64_lines, covers_all_text, read_pattern, recover_merges, same_pattern
 from bpetite._internal.arguments import worded
 from bpetite._internal.json import naming
@@ -22,7 +23,7 @@ from bpetite.dialect import Dialect
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
 from bpetite.formats.shared.published import PUBLISHED, Published
-from bpetite.patterns import PATTERNS, named_pattern, pattern_name, pattern_steps
+from bpetite.patterns import PATTERNS, named_pattern, pattern_name
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _NO_SPECIAL_TOKENS = worded(
 def parse_published(
     path: Path,
     content: bytes,
-    pattern: str | None = None,
+    pattern: Pattern | None = None,
     special_tokens: SpecialTokens | None = None,
     beside: Mapping[str, int] | None = None,
 ) -> Imported:
@@ -80,7 +81,7 @@ def published_of(content: bytes) -> Published | None:
 def parse(
     path: Path,
     content: bytes,
-    pattern: str,
+    pattern: Pattern,
     special_tokens: SpecialTokens = (),
     whole_pretoken_first: bool = True,
     normalization: str | None = None,
@@ -91,7 +92,7 @@ def parse(
     refused if `whole_pretoken_first` is False.
     """
     with naming(path):
-        _check_means_the_same(named_pattern(pattern))
+        _check_means_the_same(_one(named_pattern(pattern)))
         tokens, empty = base64_lines(content, LARGEST_ID)
         vocabulary = vocabulary_of_ranks(Arrays(*tokens), pattern, special_tokens, normalization, empty)
         if vocabulary.whole_pretoken_first and not whole_pretoken_first:
@@ -101,7 +102,7 @@ def parse(
 
 def vocabulary_of_ranks(
     ranks: Arrays,
-    pattern: str,
+    pattern: Pattern,
     special_tokens: SpecialTokens = (),
     normalization: str | None = None,
     empty: Sequence[int] = (),
@@ -151,7 +152,7 @@ def check_expressible(vocabulary: Vocabulary) -> None:
     tokens = vocabulary.tokens
     instead = "to_huggingface, which keeps merges and ids apart, can hold it"
     check_holds(vocabulary, "a tiktoken file", instead)
-    if pattern_steps(vocabulary.pattern) != [vocabulary.pattern]:
+    if not isinstance(vocabulary.pattern, str):
         raise ValueError(f"tiktoken cuts text by one pattern, not by a sequence; {instead}")
     if lacking := [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]:
         raise ValueError(f"tiktoken needs a token for each byte, but {lacking[0]:#x} has none; {instead}")
@@ -197,13 +198,20 @@ def made_encoding(name: str, vocabulary: Vocabulary, ranks: dict[bytes, int]) ->
     return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=specials)
 
 
-def as_tiktoken_reads(pattern: str) -> str:
+def _one(pattern: Pattern) -> str:
+    """Return a pattern that is a single expression."""
+    if not isinstance(pattern, str):
+        raise ValueError("tiktoken cuts text by one pattern, not by a sequence of steps")
+    return pattern
+
+
+def as_tiktoken_reads(pattern: Pattern) -> str:
     """Return the pattern of a name, or translate one from the syntax of tiktoken's engine.
 
     >>> as_tiktoken_reads("whitespace"), as_tiktoken_reads("[a[b-d]]+$")
     ('\\\\S+|\\\\s+', '[ab-d]+(?![\\\\s\\\\S])')
     """
-    named = named_pattern(pattern)
+    named = _one(named_pattern(pattern))
     return named if named in PATTERNS.values() else read_pattern(named, "rust")
 
 
@@ -221,12 +229,13 @@ def _check_means_the_same(pattern: str) -> None:
         )
 
 
-def covering_pattern(pattern: str) -> str:
+def covering_pattern(pattern: Pattern) -> str:
     """Return the pattern with an alternative for unmatched text, which tiktoken would drop.
 
     >>> covering_pattern("a+")
     '(?:a+)|(?:(?!a+)(?s:.))+'
     """
+    pattern = _one(pattern)
     if not same_pattern(read_pattern(pattern, "rust"), pattern):
         raise ValueError(f"pattern {pattern!r:.200}: tiktoken would read it differently")
     return pattern if covers_all_text(pattern) else f"(?:{pattern})|(?:(?!{pattern})(?s:.))+"

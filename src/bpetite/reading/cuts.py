@@ -7,6 +7,7 @@ patterns, there is no such place, and each document is held in memory as a whole
 
 from collections.abc import Callable, Iterable, Sequence
 
+from bpetite._constants import Pattern
 from bpetite._engine import safe_cut
 
 _WINDOW, _WINDOWS = 1 << 12, 64
@@ -18,7 +19,7 @@ _TRIES = 16
 Cut = Callable[[bytes], int | None]
 
 
-def cutter(patterns: Sequence[str], special_tokens: Iterable[str]) -> Cut:
+def cutter(patterns: Sequence[Pattern], special_tokens: Iterable[str]) -> Cut:
     """Return a function that finds a place near the end of a text, or None."""
     specials = [token.encode("utf-8") for token in special_tokens]
     margin = max(map(len, specials), default=0) + 256
@@ -39,7 +40,7 @@ def cutter(patterns: Sequence[str], special_tokens: Iterable[str]) -> Cut:
     return cut
 
 
-def _agreed(text: bytes, start: int, end: int, patterns: Sequence[str]) -> int | None:
+def _agreed(text: bytes, start: int, end: int, patterns: Sequence[Pattern]) -> int | None:
     """Return the first place, soon found, between two positions that is safe for all patterns."""
     for _ in range(_TRIES):
         places = {_cut_within(text, start, end, pattern) for pattern in patterns}
@@ -51,7 +52,7 @@ def _agreed(text: bytes, start: int, end: int, patterns: Sequence[str]) -> int |
     return None
 
 
-def _cut_within(text: bytes, start: int, end: int, pattern: str) -> int | None:
+def _cut_within(text: bytes, start: int, end: int, pattern: Pattern) -> int | None:
     """Return the first safe place between two positions, which may lie within characters."""
     while start < end and text[start] & 0xC0 == 0x80:
         start += 1

@@ -15,7 +15,7 @@ from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from typing import Any
 
-from bpetite._constants import Pair
+from bpetite._constants import Pair, Pattern
 from bpetite._internal.integers import counted
 from bpetite._internal.types import BytesPair
 from bpetite.counts import Counts
@@ -104,7 +104,7 @@ def explain_difference(
     merges: Iterable[Merge],
     *,
     dialect: str | Dialect = "cs336",
-    pattern: str = "gpt2",
+    pattern: Pattern = "gpt2",
     special_tokens: Sequence[str] | None = None,
     texts: Sequence[str | bytes] = (),
 ) -> Difference | None:

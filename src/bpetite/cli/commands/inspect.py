@@ -121,7 +121,7 @@ def _text(facts: dict[str, Any]) -> list[str]:
     said = [
         ("dialect", facts["dialect"]),
         ("rules", _some(facts["rules"])),
-        ("pattern", facts["pattern_name"] or _cut(facts["pattern"], _PATTERN, " (--json has all)")),
+        ("pattern", facts["pattern_name"] or _cut(str(facts["pattern"]), _PATTERN, " (--json has all)")),
         ("cut by", WAYS[facts["pattern_way"]]),
         ("size", f"{facts['vocab_size']:,} tokens: {kinds}; {facts['merges']:,} merges"),
         ("specials", _some({visible(text.encode()): token_id for text, token_id in specials.items()})),

@@ -9,11 +9,11 @@ from itertools import count, groupby, islice
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, cast
 
-from bpetite._constants import SPACE, THEN, Pair
+from bpetite._constants import SPACE, Pair, Pattern
 from bpetite._engine import listed_merges, merges_that_happen, read_pieces, read_printed, recover_merges
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.imported import IN_TEXTS
-from bpetite.patterns import PATTERNS
+from bpetite.patterns import PATTERNS, steps_in
 from bpetite.vocabulary import LARGEST_ID, MARK, Arrays, Vocabulary
 
 Repeated = Literal["last", "first", "refused"]
@@ -189,7 +189,7 @@ def vocabulary_of_pieces(
     merges: bytes | None,
     ranked: Sequence[tuple[float, str]] = (),
     *,
-    pattern: str | None = None,
+    pattern: Pattern | None = None,
     puts_space: bool = False,
     unknown: tuple[int, bool] | None = None,
     place: Callable[[int], str] = "merge {}".format,
@@ -238,7 +238,7 @@ def vocabulary_of_pieces(
         arrays,
         irregular=True,
         special_tokens=pieces.special_tokens,
-        pattern=f"{SPACE}{THEN}{cut}" if puts_space else cut,
+        pattern=(SPACE, *steps_in(cut)) if puts_space else cut,
         dialect=Dialect.named("huggingface"),
         decode_only=texts_of(ids, others) | spare,
         unknown=unknown,

@@ -36,7 +36,7 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str,
         "facts": [
             ("Tokens", f"{tokenizer.vocab_size:,}, of which {len(tokenizer.special_tokens)} special"),
             ("Dialect", tokenizer.dialect.name),
-            ("Pattern", pattern_name(tokenizer.pattern) or tokenizer.pattern),
+            ("Pattern", pattern_name(tokenizer.pattern) or str(tokenizer.pattern)),
             ("Fingerprint", tokenizer.fingerprint),
         ],
         "rows": rows_of(models, tallied),
