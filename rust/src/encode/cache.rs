@@ -20,7 +20,7 @@ use std::sync::{Arc, RwLock};
 
 use crate::error::Result;
 use crate::key::Key;
-use crate::key::block::{Block, KeyTable};
+use crate::key::block::{Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;
 use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::{prefetch, prefetch_at};
@@ -51,10 +51,12 @@ const PROBES: usize = 16;
 /// The number of the highest bits of the second half of an entry's key that are its own, and belong to no key.
 const OWN_BITS: u32 = 4;
 const OWN: u64 = !(u64::MAX >> OWN_BITS);
-/// Where the number of ids stands among them; it is 0 if they are in the arena.
-const COUNT_SHIFT: u32 = u64::BITS - OWN_BITS + 1;
+/// Where the number of ids stands among them, less one.
+const COUNT_SHIFT: u32 = u64::BITS - 2;
 /// Marks an entry that was found since its table was made.
-const USED: u64 = 1 << (u64::BITS - OWN_BITS);
+const USED: u64 = 1 << (COUNT_SHIFT - 1);
+/// Marks an entry whose ids are in the arena: the last of these bits.
+const IN_ARENA: u64 = 1 << (COUNT_SHIFT - 2);
 const EMPTY: u64 = 0;
 /// Never the second half of a key: a short key has a length, and the low bits of a long one are its length, more than 1.
 const CLAIMED: u64 = 1;
@@ -158,20 +160,6 @@ impl<'a> CacheEntries<'a> {
             &self.entries[place & (self.entries.len() - 1)]
         })
     }
-
-    /// What entries hold for a key. None lies behind a free entry, since the first free one is claimed. Not inlined, to keep
-    /// the path of most keys short.
-    #[cold]
-    #[inline(never)]
-    pub fn find_nearby(self, key: &Key, place: u32) -> Option<CachedIds<'a>> {
-        for entry in self.probes(place) {
-            let found = entry.get(*key);
-            if found.is_some() || entry.is_free() {
-                return found;
-            }
-        }
-        None
-    }
 }
 
 /// The content of an entry: up to four ids and their number; or number 0 and the place of the ids in the arena.
@@ -246,20 +234,24 @@ impl Table {
         self.entries().place(self.hasher.hash(key))
     }
 
-    /// Copy the ids of the pretoken of a block from the arena, if they are there and there is room for them; returns their
-    /// number.
+    /// Copy the ids of the pretoken of a block, if any entry has them and there is room; returns their number. Not inlined, to
+    /// keep the path of most keys short, whose ids are in the entry at their place.
+    #[cold]
     #[inline(never)]
-    pub fn copy_words(
-        &self,
-        key: Key,
-        block: &Block,
-        index: usize,
-        held: CachedIds,
-        room: &mut [u32],
-    ) -> Option<usize> {
-        let words = self.words(key, held, block.pretoken(index))?;
-        room.get_mut(..words.len())?.copy_from_slice(words);
-        Some(words.len())
+    pub fn copy(&self, lookups: &Lookups, block: &Block, index: usize, room: &mut [u32]) -> Option<usize> {
+        let ids = self.find(lookups.keys[index], lookups.places[index], block.pretoken(index))?;
+        room.get_mut(..ids.len())?.copy_from_slice(ids);
+        Some(ids.len())
+    }
+
+    /// The ids of a pretoken, whose key falls into a place. None lie behind a free entry, since the first free one is claimed.
+    fn find(&self, key: Key, place: u32, pretoken: &[u8]) -> Option<&[u32]> {
+        let entries = self.entries();
+        let held = entries.at(place).get(key).or_else(|| {
+            let near = &mut entries.probes(place).take_while(|entry| !entry.is_free());
+            near.find_map(|entry| entry.get(key))
+        })?;
+        if held.count > 0 { Some(&held.ids[..held.count]) } else { self.words(key, held, pretoken) }
     }
 
     /// The ids in the arena of an entry with the key of a pretoken, if that is the same.
@@ -390,14 +382,14 @@ impl Table {
                 }
             }
             let (key, held) = entry?;
-            self.copy(key, held, table)
+            self.copy_entry(key, held, table)
         });
         let most = if is_largest { table.entries.len() / 4 } else { usize::MAX };
         table.taken(copied.take(most).count());
     }
 
     /// Copy an entry to a table that is not shared yet, if there is a free entry nearby.
-    fn copy(&self, key: Key, held: CachedIds, table: &Self) -> Option<()> {
+    fn copy_entry(&self, key: Key, held: CachedIds, table: &Self) -> Option<()> {
         let entry = table.entries().probes(table.place(key)).find(|entry| entry.is_empty())?;
         let mut ids = *held.ids;
         if held.count == 0 && self.is_largest() {
@@ -421,7 +413,8 @@ impl Entry {
         // is stored.
         unsafe { *self.ids.get() = held };
         self.low.store(key.low, Ordering::Relaxed);
-        self.high.store(key.high | (count as u64) << COUNT_SHIFT, Ordering::Release);
+        let own = count.checked_sub(1).map_or(IN_ARENA, |less| (less as u64) << COUNT_SHIFT);
+        self.high.store(key.high | own, Ordering::Release);
     }
 
     /// The key and the content of an entry, if it was published, and perhaps only if it was marked.
@@ -441,8 +434,7 @@ impl Entry {
 
     /// Make an unused token one that is found by its key; its id, unless another thread was faster.
     fn begin_use(&self, key: Key) -> Option<&[u32]> {
-        let high = key.high | 1 << COUNT_SHIFT;
-        self.replace(high | UNUSED, high).then(|| &self.held(high).ids[..1])
+        self.replace(key.high | UNUSED, key.high).then(|| &self.held(key.high).ids[..1])
     }
 
     /// Replace the second half of the key, if it has not changed.
@@ -462,16 +454,28 @@ impl Entry {
     /// The content of an entry that was published with this second half of its key, which was loaded with Acquire.
     #[inline(always)]
     fn held(&self, high: u64) -> CachedIds<'_> {
+        let count = if high & IN_ARENA == 0 { (high >> COUNT_SHIFT) as usize + 1 } else { 0 };
         // SAFETY: the entry's final `high` has been loaded with Acquire; the ids do not change any more.
-        CachedIds { ids: unsafe { &*self.ids.get() }, count: (high >> COUNT_SHIFT) as usize }
+        CachedIds { ids: unsafe { &*self.ids.get() }, count }
+    }
+
+    /// The second half of its key, if the entry was published for this key; the first so many bits may differ.
+    #[inline(always)]
+    fn high_of(&self, key: Key, differing: u32) -> Option<u64> {
+        let high = self.high.load(Ordering::Acquire);
+        let differs = (high ^ key.high) << differing | self.low.load(Ordering::Relaxed) ^ key.low;
+        (differs == 0).then_some(high)
     }
 
     /// The content, if the entry was published for this key.
+    fn get(&self, key: Key) -> Option<CachedIds<'_>> {
+        self.high_of(key, OWN_BITS).map(|high| self.held(high))
+    }
+
+    /// The same, if the entry holds the ids itself.
     #[inline(always)]
-    pub fn get(&self, key: Key) -> Option<CachedIds<'_>> {
-        let high = self.high.load(Ordering::Acquire);
-        let differs = (high ^ key.high) << OWN_BITS | self.low.load(Ordering::Relaxed) ^ key.low;
-        (differs == 0).then(|| self.held(high))
+    pub fn get_own(&self, key: Key) -> Option<CachedIds<'_>> {
+        self.high_of(key, OWN_BITS - 1).map(|high| self.held(high & !IN_ARENA))
     }
 
     /// Whether the entry was published for this key.
@@ -573,14 +577,6 @@ mod tests {
     fn learned(number: usize) -> (Vec<u8>, Vec<u32>) {
         let pretoken = number.to_string().repeat(1 + number % 4);
         (pretoken.into_bytes(), (0..number % 7 + 1).map(|id| (number + id) as u32).collect())
-    }
-
-    impl Table {
-        /// The ids of a pretoken, whose key falls into a place.
-        fn find<'t>(&'t self, key: Key, place: u32, pretoken: &[u8]) -> Option<&'t [u32]> {
-            let held = self.entries().find_nearby(&key, place)?;
-            if held.count > 0 { Some(&held.ids[..held.count]) } else { self.words(key, held, pretoken) }
-        }
     }
 
     fn key_of(pretoken: &[u8]) -> Key {

@@ -52,10 +52,20 @@ pub trait Id: Copy + Default + Send + Sync + 'static {
     const LARGEST: u32;
     /// Convert an id that is known to fit.
     fn from_id(id: u32) -> Self;
+
+    /// Append ids for which there is room.
+    #[inline]
+    fn put(ids: &mut Vec<Self>, more: &[u32]) {
+        ids.extend(more.iter().map(|&id| Self::from_id(id)));
+    }
 }
 
 impl Id for u32 {
     const LARGEST: u32 = u32::MAX;
+    #[inline]
+    fn put(ids: &mut Vec<Self>, more: &[u32]) {
+        ids.extend_from_slice(more);
+    }
     #[inline]
     fn from_id(id: u32) -> Self {
         id
@@ -74,12 +84,6 @@ impl Id for () {
     const LARGEST: u32 = u32::MAX;
     #[inline]
     fn from_id(_: u32) {}
-}
-
-/// Append ids for which there is room.
-#[inline]
-fn put<T: Id>(ids: &mut Vec<T>, more: &[u32]) {
-    ids.extend(more.iter().map(|&id| T::from_id(id)));
 }
 
 impl Encoder {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use super::cache::{INLINE, LONGEST, Table};
 use super::merging::{Merger, Scratch};
 use super::model::check_known;
-use super::{Encoder, Id, Model, NO_ID, Unknown, put};
+use super::{Encoder, Id, Model, NO_ID, Unknown};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
 use crate::memory::{boxed_array, expect, reserve};
@@ -116,7 +116,7 @@ impl StagedIds {
             self.length += ids.len();
         } else {
             self.flush(to);
-            put(to, ids);
+            Id::put(to, ids);
         }
     }
 
@@ -130,24 +130,15 @@ impl StagedIds {
         let mut length = self.length;
         let mut index = indexes.start;
         while index < end && length <= STAGED - INLINE {
-            let key = &keys[index];
-            let cached = if let Some(cached) = entries.at(places[index]).get(*key) {
-                cached
-            } else if let Some(nearby) = entries.find_nearby(key, places[index]) {
-                nearby
+            length += if let Some(cached) = entries.at(places[index]).get_own(keys[index]) {
+                // All four are copied, and the next ones written over the rest: a copy of fixed size is the cheapest.
+                ids[length..length + INLINE].copy_from_slice(cached.ids);
+                cached.count
+            } else if let Some(count) = table.copy(lookups, block, index, &mut ids[length..]) {
+                count
             } else {
                 break;
             };
-            // All four are copied, and the next ones written over the rest: a copy of fixed size is the cheapest.
-            ids[length..length + INLINE].copy_from_slice(cached.ids);
-            let mut count = cached.count;
-            if count == 0 {
-                let Some(words) = table.copy_words(*key, block, index, cached, &mut ids[length..]) else {
-                    break;
-                };
-                count = words;
-            }
-            length += count;
             index += 1;
         }
         self.length = length;
@@ -155,7 +146,7 @@ impl StagedIds {
     }
 
     fn flush(&mut self, to: &mut Vec<impl Id>) {
-        put(to, &self.ids[..self.length]);
+        Id::put(to, &self.ids[..self.length]);
         self.length = 0;
     }
 }
@@ -192,7 +183,7 @@ impl Encoder {
                 } else {
                     for index in 0..ends.len() {
                         self.model.merge(block.pretoken(index), &mut buffers.misses, pulse)?;
-                        put(ids, &buffers.misses.ids);
+                        T::put(ids, &buffers.misses.ids);
                     }
                 }
                 start = block.end();
