@@ -4,6 +4,7 @@ import functools
 import json
 import random
 import re
+from collections import Counter
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers
 
-from bpetite import Tokenizer
+from bpetite import Counts, Tokenizer
 from bpetite._engine import pretokenize, same_pattern
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import normalization_of, pattern_of, pre_tokenizer_of
@@ -311,3 +312,19 @@ def test_two_steps_bytelevel_and_none_are_refused() -> None:
         pattern_of({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "ByteLevel"}]})
     with pytest.raises(ValueError, match="no step ByteLevel"):
         pattern_of({"type": "Digits", "individual_digits": True})
+
+
+@pytest.mark.parametrize("word", ["none", "gpt2", "abcd", "ab"])
+@pytest.mark.parametrize("kind", ["String", "Regex"])
+@pytest.mark.parametrize("others", [[], [r"\s"]])
+def test_a_word_that_text_is_split_at_is_not_the_name_of_a_pattern(
+    word: str, kind: str, others: list[str]
+) -> None:
+    splits = [{kind: word}, *({"Regex": other} for other in others)]
+    steps = [{"type": "Split", "pattern": split, "behavior": "Isolated", "invert": False} for split in splits]
+    level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+    pattern = pattern_of({"type": "Sequence", "pretokenizers": [*steps, level]})
+    text = f"{word}x {word}{word} y"
+    counts = Counts.from_iterator([text], pattern=pattern)
+    assert dict(counts.items()) == Counter(pretokenize(text, [word, *others]))
+    assert counts.pattern == pattern

@@ -131,7 +131,7 @@ def named_pattern(pattern: object) -> Pattern:
 
 
 def _expression(pattern: str) -> str:
-    if pattern in PATTERNS or not _is_word(pattern):
+    if pattern in PATTERNS or not is_word(pattern):
         return PATTERNS.get(pattern, pattern)
     raise ValueError(
         f"there is no pattern named {pattern!r} "
@@ -139,10 +139,10 @@ def _expression(pattern: str) -> str:
     )
 
 
-def _is_word(pattern: str) -> bool:
+def is_word(pattern: str) -> bool:
     """Whether a string such as `llama-3` or `qwen3.5` is meant as a name, not as a regular expression.
 
-    >>> _is_word("qwen3.5"), _is_word("[a-z]+"), _is_word("a.b")
+    >>> is_word("qwen3.5"), is_word("[a-z]+"), is_word("a.b")
     (True, False, False)
     """
     return re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{2,60}(?:\.[0-9]+)?", pattern) is not None

@@ -15,7 +15,7 @@ from bpetite._constants import BYTES, SPACE, Pattern
 from bpetite._engine import covers_all_text, read_pattern, same_pattern
 from bpetite._internal.json import Json, flag, typed
 from bpetite.normalization import Step
-from bpetite.patterns import CL100K, PATTERNS, SINGLE, checked_pattern, steps_in
+from bpetite.patterns import CL100K, PATTERNS, SINGLE, checked_pattern, is_word, steps_in
 from bpetite.vocabulary import MARK
 
 _PUNCTUATION = (
@@ -102,6 +102,8 @@ def expressions_of(step: Json, place: str) -> list[str]:
         return [_cutting(_PUNCTUATION, str(step.get("behavior", "Isolated")), place, invert=False)]
     if kind == "Split":
         expression = _expression(step, place, cuts=step.get("behavior") == "Isolated")
+        if is_word(expression):
+            expression = f"(?:{expression})"  # A word alone would be taken for the name of a pattern.
         return [_cutting(expression, str(step.get("behavior")), place, invert=flag(step, place, "invert"))]
     if kind == "FixedLength" and type(length := step.get("length")) is int and 0 < length < 1000:
         return [rf"[\s\S]{{1,{length}}}"]
