@@ -1,6 +1,6 @@
-"""A section → `docs/benchmarks.md` with that section replaced, and the README's table of what was measured.
+"""Replaces a section of `docs/benchmarks.md`, and draws the README's table and chart from what was measured.
 
-Also describes the machine. `python -m bench.section` writes the README's table again.
+Also describes the machine. `python -m bench.section` writes the table and the chart again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from bench.chart import THEMES, Bar, chart
 from bpetite._internal.memory import available_memory
 
 PROJECT = Path(__file__).parent.parent
@@ -47,7 +48,7 @@ def touch_memory() -> str:
 
 
 def write_section(title: str, text: str, project: Path = PROJECT) -> None:
-    """Write a section into `docs/benchmarks.md`, and the table of the README."""
+    """Write a section into `docs/benchmarks.md`, and the table and the chart of the README."""
     _put_between(project / "docs" / "benchmarks.md", title, f"## {title}\n\n{text.strip()}")
     write_summary(project)
 
@@ -63,6 +64,27 @@ def write_summary(project: Path = PROJECT) -> None:
     old, end, after = rest.partition("<!-- Benchmarks: end -->\n")
     new = _TABLE.sub(lambda _: summary(project) + "\n", old, count=1)
     readme.write_text(f"{before}{begin}{new}{end}{after}", "utf-8")
+    write_charts(project)
+
+
+def write_charts(project: Path) -> None:
+    """Draw the rates that the README's table has, once for light and once for dark pages."""
+    bars = []
+    for measured in _measured(project):
+        if measured["large"]:
+            continue
+        timed = [row for row in measured["rows"] if row["first"]]
+        bars += [Bar(title(row), row["first"], row["later"] or 0) for row in timed]
+    bars.sort(key=lambda bar: -bar.first)
+    heading = "Encoding English with Llama 3's tokenizer"
+    for name, colors in THEMES.items():
+        (project / "docs" / f"speed-{name}.svg").write_text(chart(heading, bars, colors), "utf-8")
+
+
+def _measured(project: Path) -> list[dict[str, Any]]:
+    """Return the measurements of one thread that the README shows."""
+    everything = json.loads((project / "docs" / "benchmarks.json").read_bytes())
+    return [one for one in everything if (one["model"], one["text"], one["threads"]) == (*SHOWN, 1)]
 
 
 def summary(project: Path) -> str:
@@ -73,15 +95,17 @@ def summary(project: Path) -> str:
     training = {row[0].strip(): row[place].split("/")[0].strip() for row in rows[2:]}
     cells: dict[str, list[str]] = {}
     where = ""
-    for one in json.loads((project / "docs" / "benchmarks.json").read_bytes()):
-        if (one["model"], one["text"], one["threads"]) == (*SHOWN, 1):
-            where = one["machine"].partition(", load average")[0]
-            for row in one["rows"]:
-                if row["first"]:
-                    shown = cells.setdefault(f"{row['library']} {row['version']}", ["–"] * 8)
-                    shown[2 if one["large"] else 1] = f"{row['first']:.0f}"
-                    if not one["large"]:
-                        shown[3:] = figures_of(row)
+    for measured in _measured(project):
+        where = measured["machine"].partition(", load average")[0]
+        for row in measured["rows"]:
+            if not row["first"]:
+                continue
+            shown = cells.setdefault(f"{row['library']} {row['version']}", ["–"] * 8)
+            if measured["large"]:
+                shown[2] = f"{row['first']:.0f}"
+            else:
+                shown[1] = f"{row['first']:.0f}"
+                shown[3:] = figures_of(row)
     for name, seconds in training.items():
         version = re.search(rf"\b{name} ([0-9][0-9a-z.]*[0-9a-z])", page)
         title = next((title for title in cells if title.startswith(f"{name} 0.")), None)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -20,7 +21,9 @@ from bench import (  # noqa: E402  # a folder that is not installed
     large_documents,
     large_folders,
     large_threads,
+    others,
 )
+from bench.chart import THEMES  # noqa: E402  # a folder that is not installed
 from bench.section import table, write_section, write_summary  # noqa: E402  # a folder that is not installed
 from bench.train import measure  # noqa: E402
 
@@ -32,11 +35,14 @@ TRAINING = table(
 )
 
 
+CHARTS = [f"docs/speed-{theme}.svg" for theme in THEMES]
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A copy of the two pages."""
     (tmp_path / "docs").mkdir()
-    for page in ("README.md", "docs/benchmarks.md", "docs/benchmarks.json"):
+    for page in ("README.md", "docs/benchmarks.md", "docs/benchmarks.json", *CHARTS):
         shutil.copy(PROJECT / page, tmp_path / page)
     return tmp_path
 
@@ -58,9 +64,31 @@ def test_the_readme_gets_the_figures_that_the_page_gets(project: Path) -> None:
 
 def test_the_readme_holds_what_the_page_holds_now(project: Path) -> None:
     """If this fails, `python -m bench.section` writes the README's tables anew."""
-    before = (project / "README.md").read_text("utf-8")
+    pages = [project / name for name in ("README.md", *CHARTS)]
+    before = [page.read_bytes() for page in pages]
     write_summary(project)
-    assert (project / "README.md").read_text("utf-8") == before
+    assert [page.read_bytes() for page in pages] == before
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_the_chart_shows_the_figures_of_the_table(project: Path, chart: str) -> None:
+    drawing = ElementTree.parse(project / chart).getroot()
+    texts = [element.text or "" for element in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    shown: dict[str, list[str]] = {}
+    library = ""
+    for text in texts[2:]:  # The title and the explanation come first.
+        if re.fullmatch(r"\d+", text):
+            shown[library].append(text)
+        else:
+            library = text
+            shown[library] = []
+    table_rows = [cells(line) for line in tables_of(project / "README.md")[0].splitlines()[2:]]
+    timed = [row for row in table_rows if row[2] != "–"]
+    assert len(shown) == len(timed) > 5
+    for row in timed:
+        name, version = row[0].rsplit(" ", 1)
+        rates = [cell for cell in (row[2], row[4]) if cell != "–"]
+        assert shown[row[0] if name == "tokenizers" else name] == rates, version
 
 
 def test_a_section_is_written_in_its_place_again_and_again(project: Path) -> None:
@@ -184,3 +212,14 @@ def test_what_a_cluster_costs_is_measured(tmp_path: Path) -> None:
 
 def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_difficult_inputs_have_the_answers_that_the_page_gives(tmp_path: Path) -> None:
+    others.prepare(tmp_path)
+    answers = {title: others.answer("bpetite", title, tmp_path) for title in others.INPUTS}
+    assert answers.pop("a megabyte of spaces") == "1,000,000 ids"
+    page = (PROJECT / "docs" / "reliability.md").read_text("utf-8")
+    promised = {row[0]: row[1] for row in map(cells, page.splitlines()) if len(row) == 6}
+    for title, answer in answers.items():
+        assert answer.split(":")[0] == re.split(r"[ ,;]", promised[title])[0], title
+        assert "bpetite" not in answer
