@@ -153,7 +153,7 @@ def check(path: str, model: str) -> None:
     encode_corpus(task)()
     ids, offsets = Tokenizer.load(model).encode_batch_to_numpy(documents_of(path), dtype="uint16")
     made = [np.load(shard) for shard in sorted(task.output.glob("shard-*[0-9].npy"))]
-    ends = np.load(task.output / "shard-000000.offsets.npy")
+    ends = np.load(task.output / "shard-000000.offsets")
     if not np.array_equal(np.concatenate(made), ids) or not np.array_equal(ends, offsets[: len(ends)]):
         raise SystemExit(f"{path}: the ids differ")
 

@@ -24,7 +24,7 @@ from itertools import cycle
 from pathlib import Path
 
 from bench.section import machine, table
-from bpetite._internal.integers import number_with_unit
+from bpetite._internal.integers import BYTES, number_with_unit
 
 FORMATS = ("txt", "jsonl", "jsonl.gz", "jsonl.zst", "parquet")
 SEPARATOR = "<|endoftext|>"
@@ -165,4 +165,4 @@ if __name__ == "__main__":
     if made_in:
         make(int(asked), Path(texts_in), Path(made_in[0]))
     else:
-        main(number_with_unit("size", asked), Path(texts_in))
+        main(number_with_unit("size", asked, BYTES), Path(texts_in))

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from bench.large import SEPARATOR, cost
 from bench.section import machine, table
-from bpetite._internal.integers import number_with_unit
+from bpetite._internal.integers import BYTES, number_with_unit
 
 ROUNDS = 3
 SMALL = 100_000
@@ -106,4 +106,4 @@ def main(size: int, folder: Path) -> None:
 
 if __name__ == "__main__":
     asked, texts_in = sys.argv[1:]
-    main(number_with_unit("size", asked) or 0, Path(texts_in))
+    main(number_with_unit("size", asked, BYTES) or 0, Path(texts_in))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.large import cost
 from bench.section import machine, table
-from bpetite._internal.integers import number_with_unit
+from bpetite._internal.integers import BYTES, number_with_unit
 
 BLOCK = 1 << 18
 NAMES = ("text.txt", "line.jsonl")
@@ -84,4 +84,4 @@ if __name__ == "__main__":
     if made_in:
         make(int(asked), Path(texts_in), Path(made_in[0]))
     else:
-        main(number_with_unit("size", asked) or 0, Path(texts_in))
+        main(number_with_unit("size", asked, BYTES) or 0, Path(texts_in))

@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.large import SEPARATOR, cost, documents, write
 from bench.section import machine, table
-from bpetite._internal.integers import number_with_unit
+from bpetite._internal.integers import BYTES, number_with_unit
 
 ROUNDS = 3
 KINDS = {
@@ -104,4 +104,4 @@ if __name__ == "__main__":
     if rest:
         make(rest[0], int(asked), Path(texts_in), Path(rest[1]))
     else:
-        main(number_with_unit("size", asked) or 0, Path(texts_in))
+        main(number_with_unit("size", asked, BYTES) or 0, Path(texts_in))

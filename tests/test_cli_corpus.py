@@ -154,7 +154,6 @@ def test_a_corpus_is_encoded_and_verified(folder: Path) -> None:
     assert b"that became ordinary text: 4; --special parse gives them their ids" in anew.stderr
     (folder / "out" / "shard-000000.npy").write_bytes(b"")
     assert "shard-000000.npy: 0 bytes" in failed("verify", folder / "out")
-    assert "weights" in failed(*encode[:-4], "--output", folder / "w", "--input", f"{folder}/b.txt:2")
 
 
 def test_stats_tell_how_a_vocabulary_fits_each_source(folder: Path) -> None:
@@ -162,7 +161,7 @@ def test_stats_tell_how_a_vocabulary_fits_each_source(folder: Path) -> None:
     tokenizer.save(folder / "tok.json")
     stats = ("stats", "--model", folder / "tok.json", "--quiet", "--separator", "\x1e", "--input")
     fits = json.loads(done(*stats, folder / "a.jsonl", folder / "b.txt", "--json"))
-    assert list(fits) == [str(folder / "a.jsonl"), str(folder / "b.txt"), "total"]
+    assert list(fits["sources"]) == [str(folder / "a.jsonl"), str(folder / "b.txt")]
     ids = [token_id for text in TEXTS for token_id in tokenizer.encode(text)]
     size = sum(len(text.encode()) for text in TEXTS)
     characters = sum(map(len, TEXTS))
@@ -202,11 +201,67 @@ def test_tokens_are_counted_by_source(folder: Path) -> None:
     counts = tokenizer.count_batch(TEXTS)
     sizes = [len("".join(texts).encode()) for texts in (TEXTS[:5], TEXTS[5:])]
     assert json.loads(done(*count, *inputs, "--json")) == {
-        str(folder / "a.jsonl"): {"documents": 5, "tokens": sum(counts[:5]), "bytes": sizes[0]},
-        str(folder / "b.txt"): {"documents": 7, "tokens": sum(counts[5:]), "bytes": sizes[1]},
+        "sources": {
+            str(folder / "a.jsonl"): {"documents": 5, "tokens": sum(counts[:5]), "bytes": sizes[0]},
+            str(folder / "b.txt"): {"documents": 7, "tokens": sum(counts[5:]), "bytes": sizes[1]},
+        },
+        "total": {"documents": 12, "tokens": sum(counts), "bytes": sum(sizes)},
     }
     table = done(*count, *inputs).decode().splitlines()
     assert table[3].split() == ["total", "12", str(sum(sizes)), str(sum(counts)), f"{sum(counts) / 12:.1f}"]
+
+
+def test_a_source_may_have_any_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sources together have no name, so that none can hide it."""
+    monkeypatch.chdir(folder)
+    tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
+    tokenizer.save("tok.json")
+    names = ["total", "None", "sources"]
+    for name in names:
+        Path(name).write_text(f"the cat {name}")
+    tokens = [tokenizer.count(f"the cat {name}") for name in names]
+    for command in ("stats", "count-tokens"):
+        told = json.loads(done(command, "tok.json", *names, "--json"))
+        assert {name: row["tokens"] for name, row in told["sources"].items()} == dict(
+            zip(names, tokens, strict=True)
+        )
+        assert told["total"]["tokens"] == sum(tokens)
+        table = [line.split()[0] for line in done(command, "tok.json", *names).decode().splitlines()]
+        assert table == ["source", *names, "total"]
+    fits = corpus.stats(tokenizer, names)
+    assert [(fit.name, fit.tokens) for fit in fits] == [*zip(names, tokens, strict=True), (None, sum(tokens))]
+    rows = corpus.compare({"a": tokenizer}, names)
+    assert [(row["source"], row["tokens"]) for row in rows] == [(fit.name, fit.tokens) for fit in fits]
+    assert corpus.count_tokens(tokenizer, names)["total"].tokens == tokens[0]
+
+
+TAKES_NO_WEIGHTS = {
+    "stats": [],
+    "count-tokens": [],
+    "encode": [],
+    "compare": [],
+    "report": ["--output", "r.html"],
+    "encode-corpus": ["--output", "ids"],
+}
+
+
+@pytest.mark.parametrize("command", TAKES_NO_WEIGHTS)
+def test_a_weight_is_refused_where_it_is_not_applied(
+    folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    Tokenizer.train_from_iterator(TEXTS, 300).save("tok.json")
+    options = ["--input", "a.jsonl", "b.txt:2", *TAKES_NO_WEIGHTS[command]]
+    assert "b.txt: has the weight 2, but weights are for counting" in failed(command, "tok.json", *options)
+
+
+def test_a_weight_is_applied_in_counting_and_training(folder: Path) -> None:
+    (folder / "a.txt").write_text("ab ab")
+    (folder / "b.txt").write_text("th")
+    inputs = ["--input", folder / "a.txt", f"{folder}/b.txt:9", "--output", folder / "out"]
+    assert json.loads(done("count", *inputs))["total"] == 2 + 9
+    done("train", *inputs, "--force", "--vocab-size", "257")
+    assert Tokenizer.load(folder / "out").token_bytes(256) == b"th"
 
 
 def parquet(path: Path, texts: list[str | None]) -> Path:
@@ -294,7 +349,7 @@ def test_stats_take_special_tokens_as_encode_does(tmp_path: Path) -> None:
     for choice in ("parse", "text"):
         expected = tokenizer.count(text, special=choice)
         stats = ("stats", "--model", tmp_path / "tok.json", "--input", tmp_path / "a.txt")
-        (told,) = json.loads(done(*stats, "--special", choice, "--json")).values()
+        (told,) = json.loads(done(*stats, "--special", choice, "--json"))["sources"].values()
         assert told["tokens"] == expected
         for documents in ([text, text], iter([text, text])):
             (fit,) = corpus.stats(tokenizer, Documents(documents), special=choice)

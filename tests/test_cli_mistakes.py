@@ -297,7 +297,10 @@ NAMED: dict[str, tuple[list[str], str]] = {
     "min_count must be": (["train", *GOOD["train"], "--min-count=0"], "--min-count must be"),
     "vocab_size must be": (["train", *GOOD["train"], "--vocab-size=9"], "--vocab-size must be"),
     "memory_limit: ": (["train", *GOOD["train"], "--training-memory=1XB"], "--training-memory: "),
-    "shard_size: ": (["encode-corpus", *GOOD["encode-corpus"], "--shard-size=x"], "--shard-size: "),
+    "shard_size must be": (
+        ["encode-corpus", *GOOD["encode-corpus"], "--shard-size=0"],
+        "--shard-size must be",
+    ),
     "hold_out must be": (["stats", *GOOD["stats"], "--hold-out=2"], "--hold-out must be"),
     "split='held": (["stats", *GOOD["stats"], "--split=held-out"], "--split held-out needs --hold-out"),
     "separator must": (["stats", *GOOD["stats"], "--separator="], "--separator must not be empty"),

@@ -300,7 +300,7 @@ def test_a_run_that_began_without_a_cluster_goes_on_there(
         patched.setattr(ShardWriter, "finish", finishing_up_to(5))
         with pytest.raises(ValueError, match="stopped"):
             corpus.encode(tokenizer, folder / "in", tmp_path / "out", options=options)
-    assert len(list((tmp_path / "out").glob("shard-*.npy"))) == 2 * 5
+    assert len(list((tmp_path / "out").glob("shard-*.npy"))) == 5
     cluster.encode(tokenizer, folder / "in", tmp_path / "out", options=options, resume=True)
     corpus.encode(tokenizer, folder / "in", tmp_path / "local", options=options)
     assert contents(tmp_path / "out") == contents(tmp_path / "local")

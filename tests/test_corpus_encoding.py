@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def documents_in(folder: Path) -> list[list[int]]:
         if options["format"] == "megatron":
             offsets = megatron_offsets(Path(f"{stem}.idx"), ids.itemsize)
         else:
-            offsets = np.load(f"{stem}.offsets.npy")
+            offsets = np.load(f"{stem}.offsets")
         assert ids.dtype == options["dtype"]
         assert len(offsets) == shard["documents"] + 1
         assert len(ids) == shard["tokens"] == offsets[-1]
@@ -750,8 +751,8 @@ def test_a_disk_without_room_is_an_error_and_later_goes_on(
 ) -> None:
     arguments, whole = large
     run = ["encode-corpus", *arguments, "--output", str(tmp_path / "out"), "--resume"]
-    smallest = min(path.stat().st_size for path in whole.glob("shard-*[0-9].npy"))
-    largest = max(path.stat().st_size for path in whole.glob("shard-*[0-9].npy"))
+    smallest = min(path.stat().st_size for path in whole.glob("shard-*.npy"))
+    largest = max(path.stat().st_size for path in whole.glob("shard-*.npy"))
     for limit in (1000, smallest - 1, (smallest + largest) // 2):
         done = subprocess.run(
             [sys.executable, "-c", LIMITED, str(limit), *run], capture_output=True, check=False, text=True
@@ -811,7 +812,7 @@ def test_whichever_write_fails_no_later_shard_is_called_whole(
         whole = contents(tmp_path / "whole")
         assert all(whole[path.name] == path.read_bytes() for path in out.glob("[!.]*"))
         assert not list(out.glob(".shard-*"))
-        assert len(list(out.glob("shard-*[0-9].npy"))) <= failing
+        assert len(list(out.glob("shard-*.npy"))) <= failing
         corpus.encode(tokenizer, lines, out, options=options, resume=True)
         assert contents(out) == whole
 
@@ -929,6 +930,36 @@ def test_verify_finds_shards_of_another_run(tokenizer: Tokenizer, lines: list[Pa
     for number in (7, 8):
         (out / f"shard-00000{number}.npy").write_bytes(b"")
     with pytest.raises(ValueError, match=r"shard-000007\.npy: a shard that is not in the .* \(and 1 more\)"):
+        corpus.verify(out)
+
+
+def test_only_files_of_ids_end_in_npy_and_numpy_loads_the_others(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    manifest = corpus.encode(tokenizer, lines, out, options=Options(shard_size=500))
+    ids = [np.load(path) for path in sorted(out.glob("*.npy"))]
+    assert [len(shard) for shard in ids] == [shard.tokens for shard in manifest.shards]
+    offsets = [np.load(path, mmap_mode="r") for path in sorted(out.glob("*.offsets"))]
+    assert [int(shard[-1]) for shard in offsets] == [shard.tokens for shard in manifest.shards]
+
+
+def test_a_folder_whose_offsets_have_their_former_name_is_read(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    manifest = corpus.encode(tokenizer, lines, out, options=Options(shard_size=500))
+    for path in out.glob("*.offsets"):
+        path.rename(f"{path}.npy")
+    former = copy.deepcopy(manifest)
+    for shard in former.shards:
+        shard.files[0] = replace(shard.files[0], name=f"{shard.files[0].name}.npy")
+    former.save(out)
+    assert corpus.verify(out) == former
+    assert corpus.encode(tokenizer, lines, out, options=Options(shard_size=500), resume=True) == former
+    former.shards[0].files[0] = replace(former.shards[0].files[0], name="shard-000000.npy")
+    former.save(out)
+    with pytest.raises(ValueError, match=r"shard 0 must be shard-000000\.npy and shard-000000\.offsets"):
         corpus.verify(out)
 
 

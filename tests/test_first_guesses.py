@@ -169,7 +169,7 @@ def test_numbers_may_have_units(tmp_path: Path) -> None:
     for wrong in ("32x", "k", "1.5", ""):
         refused = bpetite(*train, tmp_path / "no", "--vocab-size", wrong)
         assert refused.returncode == 2
-        said = f"argument --vocab-size: {wrong!r} is not a whole number, such as 300, 32k or 1M"
+        said = f"argument --vocab-size: {wrong!r} is not a whole number, such as 300, 32k, 1M or 10B"
         assert said.encode() in refused.stderr
 
 

@@ -38,7 +38,8 @@ def encoded(folder: Path, **options: Any) -> list[list[int]]:
         options=corpus.Options(reading=Reading(separator=" "), **options),
         num_threads=threads,
     )
-    return [np.load(path).tolist() for path in sorted((folder / "ids").glob("*.npy"))]
+    paths = sorted([*(folder / "ids").glob("*.npy"), *(folder / "ids").glob("*.offsets")])
+    return [np.load(path).tolist() for path in paths]
 
 
 def verified(folder: Path, samples: Any) -> int:

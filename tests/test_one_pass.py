@@ -66,7 +66,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "train_from_files": lambda path: Tokenizer.train_from_files(path, 280).fingerprint,
     "stats": lambda path: [fit.to_dict() for fit in corpus.stats(MODELS["a"], path)],
     "compare": lambda path: [
-        {**row, "source": ""} for row in corpus.compare(MODELS, path) if row["source"] != "total"
+        {**row, "source": ""} for row in corpus.compare(MODELS, path) if row["source"] is not None
     ],
 }
 

@@ -150,7 +150,7 @@ def test_the_page_shows_the_numbers_in_plots_and_tables(browser: Browser, tmp_pa
     made = measured({"one": tokenizer(), "<b>two</b>": tokenizer("tiktoken").truncate(300)}, TEXTS)
     with opened(browser, document(made), tmp_path) as page:
         assert not page.locator("nav").is_visible()
-        for place, source in enumerate(["prose", "code", "total"]):
+        for place, source in enumerate(["prose", "code", None]):
             of_source = [row for row in made["rows"] if row["source"] == source]
             assert rows(page, "sources", place) == list(map(cells, of_source))
         total = made["rows"][-2]
@@ -280,7 +280,7 @@ def test_the_command_compares_with_other_tokenizers(tmp_path: Path) -> None:
         for source, text in TEXTS.items()
         for name, model in zip(names, models.values(), strict=True)
     }
-    sums = {("total", name): sum(n for (_, of), n in expected.items() if of == name) for name in names}
+    sums = {(None, name): sum(n for (_, of), n in expected.items() if of == name) for name in names}
     assert found == expected | sums
     assert json.loads(done.stdout)["compared"] == made["rows"]
     subprocess.run([*command[:4], *command[5:], "--force"], cwd=tmp_path, check=True, capture_output=True)

@@ -295,10 +295,21 @@ def test_a_size_of_shards_may_have_a_unit(tmp_path: Path, capsys: pytest.Capture
     TOKENIZER.save(tmp_path / "t.json")
     (tmp_path / "c.txt").write_text("a " * 3000)
     arguments = ["encode-corpus", "--model", str(tmp_path / "t.json"), "--input", str(tmp_path / "c.txt")]
-    for size, stored in (("1k", 1000), ("20M", 20_000_000), ("7", 7)):
+    sizes = {
+        "1k": 1000,
+        "20M": 20_000_000,
+        "7": 7,
+        "100B": 100_000_000_000,
+        "1.5b": 1_500_000_000,
+        "2T": 2 * 10**12,
+    }
+    for size, stored in sizes.items():
         output = tmp_path / size
         assert run([*arguments, "--output", str(output), "--shard-size", size, "--quiet"]) == 0
         assert json.loads((output / "manifest.json").read_bytes())["options"]["shard_size"] == stored
         assert np.load(output / "shard-000000.npy").size == 6000 or stored < 6000
-    assert run([*arguments, "--output", str(tmp_path / "x"), "--shard-size", "many"]) == 1
-    assert "--shard-size: 'many' is not a size" in capsys.readouterr().err
+    for wrong in ("many", "100MB", "1GiB", "1.5"):
+        with pytest.raises(SystemExit) as exited:
+            run([*arguments, "--output", str(tmp_path / "x"), "--shard-size", wrong])
+        assert exited.value.code == 2
+        assert f"--shard-size: {wrong!r} is not a whole number" in capsys.readouterr().err

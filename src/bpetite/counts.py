@@ -19,7 +19,7 @@ from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT, Pattern
 from bpetite._engine import CountTable
 from bpetite._internal import counts_file
 from bpetite._internal.arguments import Name, several, shortened, worded
-from bpetite._internal.integers import counted, integer, number_with_unit
+from bpetite._internal.integers import BYTES, counted, integer, number_with_unit
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts
@@ -42,7 +42,7 @@ def memory_bytes(size: int | str | None, name: str = "memory_limit") -> int | No
     >>> memory_bytes("2GB"), memory_bytes("1.5 GiB"), memory_bytes(4096)
     (2000000000, 1610612736, 4096)
     """
-    size = number_with_unit(name, size)
+    size = number_with_unit(name, size, BYTES)
     return None if size is None else min(integer(name, size, least=1), LARGEST_COUNT)
 
 

@@ -21,7 +21,7 @@ from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal import columns
 from bpetite._internal.arguments import check_type, check_word, several
 from bpetite._internal.files import write_all
-from bpetite._internal.integers import integer, number_with_unit
+from bpetite._internal.integers import BYTES, integer, number_with_unit
 from bpetite._internal.json import naming
 from bpetite._internal.lazy import import_numpy
 from bpetite._internal.progress import shown
@@ -811,7 +811,7 @@ class Tokenizer:
         >>> small.memory, small.encode("ab ab")
         (4194304, [256, 257])
         """
-        size = integer("memory", number_with_unit("memory", memory), least=1 << 20, most=sys.maxsize)
+        size = integer("memory", number_with_unit("memory", memory, BYTES), least=1 << 20, most=sys.maxsize)
         kept = {name: getattr(self, name) for name in ("_assumptions", "_original", "_vocabulary")}
         same = object.__new__(type(self))
         return same._set(**kept, _encoder=self._encoder.with_memory(size))

@@ -1,11 +1,49 @@
 """Checks the integers that are passed to public functions, reads sizes such as `2GB`, and writes counts."""
 
 import operator
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from bpetite._internal.arguments import worded
 
-_NUMBER = r"(?i)([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?"
+_QUANTITY = r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)"
+
+
+class Units(NamedTuple):
+    """What the units of one kind of quantity mean."""
+
+    factors: Mapping[str, int]
+    """The factor of each unit, in small letters."""
+
+    expected: str
+    """What a text must be, with examples."""
+
+    is_whole: bool
+    """Whether a fraction is an error; otherwise it is dropped."""
+
+
+_SI = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+BYTES = Units(
+    {
+        "": 1,
+        "b": 1,
+        **_SI,
+        **_BINARY,
+        **{f"{unit}b": factor for unit, factor in {**_SI, **_BINARY}.items()},
+    },
+    "a size such as 4096, 500MB, 2GB or 1.5GiB",
+    is_whole=False,
+)
+"""Sizes, in which `B` is a byte."""
+
+NUMBERS = Units(
+    {"": 1, **_SI, "b": 10**9},
+    "a whole number, such as 300, 32k, 1M or 10B",
+    is_whole=True,
+)
+"""Numbers of tokens, documents and threads, in which `B` is a billion."""
 
 
 def integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
@@ -35,29 +73,25 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int | None
     return number
 
 
-def number_with_unit(name: str, value: Any, *, whole: bool = False) -> Any:
-    """Convert a text such as `2GB`, `1.5 GiB` or `20M` to a number; return anything else unchanged.
+def number_with_unit(name: str, value: Any, units: Units) -> Any:
+    """Convert a text such as `2GB` or `20M` to a number; return anything else unchanged.
 
-    A part of a byte or token is dropped, or if it must be `whole`, an error.
-
-    >>> number_with_unit("shard_size", "20M"), number_with_unit("memory_limit", "1.5 GiB")
-    (20000000, 1610612736)
+    >>> number_with_unit("memory_limit", "1.5 GiB", BYTES), number_with_unit("max_document", "10B", BYTES)
+    (1610612736, 10)
+    >>> number_with_unit("shard_size", "20M", NUMBERS), number_with_unit("shard_size", "1.5B", NUMBERS)
+    (20000000, 1500000000)
     """
     if not isinstance(value, str):
         return value
     import re
-
-    match = re.fullmatch(_NUMBER, value.strip())
-    if match is None or (match[3] and not match[2]):
-        is_none = f"{value!r:.100} is not a size such as 4096, 500MB, 2GB or 1.5GiB"
-        raise ValueError(worded(lambda say: f"{say(name)}: {is_none}"))
     from fractions import Fraction
 
-    unit = 1024 if match[3] else 1000
-    number = Fraction(match[1]) * unit ** " kmgt".index(match[2].lower() or " ")
-    if whole and number.denominator != 1:
-        raise ValueError(worded(lambda say: f"{say(name)}: {value!r:.100} is not a whole number"))
-    return int(number)
+    match = re.fullmatch(_QUANTITY, value.strip())
+    factor = units.factors.get(match[2].lower()) if match is not None else None
+    quantity = Fraction(match[1]) * factor if match is not None and factor is not None else None
+    if quantity is None or (units.is_whole and quantity.denominator != 1):
+        raise ValueError(worded(lambda say: f"{say(name)}: {value!r:.100} is not {units.expected}"))
+    return int(quantity)
 
 
 def counted(number: int, what: str) -> str:

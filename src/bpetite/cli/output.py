@@ -133,14 +133,19 @@ TOKEN_SIZES = dict.fromkeys(("bytes_per_token", "characters_per_token", "tokens_
 """The mean sizes of tokens, and how they are shown."""
 
 
-def numbers(rows: Mapping[str, Mapping[str, float]], formats: Mapping[str, str]) -> list[str]:
+def source_name(name: str | None) -> str:
+    """Return what a table calls a source, or all of them together."""
+    return "total" if name is None else name
+
+
+def numbers(rows: Iterable[tuple[str, Mapping[str, Any]]], formats: Mapping[str, str]) -> list[str]:
     """Return a table of named rows, with the numbers that have a format.
 
     On a terminal that is too narrow, a head such as `tokens/word` takes two lines.
     """
     short = {"documents": "docs", "characters_per_token": "chars/token", "vocabulary_used": "used"}
     heads = [short.get(name, name.replace("_per_", "/").replace("_", " ")) for name in formats]
-    cells = [[name, *(format(row[of], how) for of, how in formats.items())] for name, row in rows.items()]
+    cells = [[name, *(format(row[of], how) for of, how in formats.items())] for name, row in rows]
     lines = table([["source", *heads], *cells])
     if sys.stdout.isatty() and len(max(lines, key=len)) > _columns():
         words = [re.findall("[^/ ]+/?", head) for head in ["source", *heads]]

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bpetite._internal.files import check_target, exists_already, named, try_writing
-from bpetite._internal.integers import number_with_unit
+from bpetite._internal.integers import NUMBERS, number_with_unit
 from bpetite._internal.progress import read_stdin
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 from bpetite.reading.options import Reading
-from bpetite.reading.sources import STDIN, find_inputs
+from bpetite.reading.sources import STDIN, find_inputs, without_weights
 
 Parser = argparse.ArgumentParser
 Options = argparse.Namespace
@@ -27,10 +27,9 @@ INPUT_HELP = (
 def number(word: str) -> int:
     """Return an argument that is a whole number, perhaps with a unit, such as `32k`."""
     try:
-        return int(word) if word[:1] == "-" else int(number_with_unit("number", word, whole=True))
+        return int(word) if word[:1] == "-" else int(number_with_unit("number", word, NUMBERS))
     except ValueError:
-        wrong = f"{word!r:.100} is not a whole number, such as 300, 32k or 1M"
-        raise argparse.ArgumentTypeError(wrong) from None
+        raise argparse.ArgumentTypeError(f"{word!r:.100} is not {NUMBERS.expected}") from None
 
 
 SHARED: dict[str, dict[str, Any]] = {
@@ -202,9 +201,9 @@ def documents_of(options: Options) -> Iterator[str]:
     from bpetite.reading.documents import read_batches
 
     reading = reading_of(options)
-    for found in find_inputs(options.input or STDIN):
-        for batch in read_batches(found, reading):
-            yield from decoded(found.name, batch)
+    for source in without_weights(find_inputs(options.input or STDIN)):
+        for batch in read_batches(source, reading):
+            yield from decoded(source.name, batch)
 
 
 def text_of(options: Options) -> str:

@@ -26,7 +26,7 @@ from bpetite.reading.batches import Batch
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import naming_invalid
-from bpetite.reading.sources import Input, find_inputs
+from bpetite.reading.sources import Input, find_inputs, without_weights
 from bpetite.tokenizer import Tokenizer
 
 
@@ -80,12 +80,15 @@ Corpus: TypeAlias = AnyPath | Iterable[AnyPath] | Column | TextColumn | Document
 
 
 def inputs_of(corpus: Any, output: AnyPath | None = None) -> list[Input]:
-    """Return what is read: the documents that are given, perhaps as a column, or the files that are named."""
+    """Return what is read: the documents that are given, perhaps as a column, or the files that are named.
+
+    Weights are refused: encoding and measuring take each input once.
+    """
     is_column = isinstance(corpus, TextColumn) or hasattr(corpus, "__arrow_c_stream__")
     given = Documents(corpus) if is_column or hasattr(corpus, "__arrow_c_array__") else corpus
     if isinstance(given, Documents):
         return [Input(given.name, source=given.name, documents=given.documents)]
-    return find_inputs(corpus, output=output)
+    return without_weights(find_inputs(corpus, output=output))
 
 
 class Part(NamedTuple):
@@ -116,10 +119,7 @@ class Job:
     @staticmethod
     def make(tokenizer: Tokenizer, corpus: Any, options: Options, output: AnyPath) -> Job:
         """Return the job, or refuse inputs and options that do not fit the tokenizer."""
-        found = inputs_of(corpus, output)
-        for source in found:
-            if source.weight != 1:
-                raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")
+        inputs = inputs_of(corpus, output)
         vocabulary = tokenizer.vocabulary
         largest = max([vocabulary.arrays.id_at(-1), *vocabulary.special_tokens.values()])
         dtype = choose_dtype(options.dtype, largest, options.format)
@@ -128,7 +128,7 @@ class Job:
             for option in ("prepend_special", "append_special")
         ]
         reading = replace(options.reading, cut=cutter_for([tokenizer]))
-        return Job(tokenizer, found, replace(options, reading=reading), dtype, *around)
+        return Job(tokenizer, inputs, replace(options, reading=reading), dtype, *around)
 
     @cached_property
     def recorded_options(self) -> Json:

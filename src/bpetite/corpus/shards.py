@@ -1,8 +1,9 @@
 """Ids → shard files that a training loop maps into memory.
 
 A shard is a file of ids and a file of the places where documents begin and end. `npy`: `.npy` and
-`.offsets.npy`; `bin`: raw ids and `.offsets.npy`; `megatron`: Megatron-LM's `.bin` and `.idx`. A file gets
-its name only when it is complete. `docs/scale.md` specifies all of them.
+`.offsets`; `bin`: raw ids and `.offsets`; `megatron`: Megatron-LM's `.bin` and `.idx`. `.offsets` has the
+content of a `.npy` file and another ending, so that `*.npy` matches only ids. A file gets its name only when
+it is complete. `docs/scale.md` specifies all of them.
 """
 
 import contextlib
@@ -76,7 +77,22 @@ def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
     stem = f"shard-{number:06d}"
     if shard_format == "megatron":
         return f"{stem}.bin", f"{stem}.idx"
-    return f"{stem}.{shard_format}", f"{stem}.offsets.npy"
+    return f"{stem}.{shard_format}", f"{stem}.offsets"
+
+
+def names_in(shard: Shard, number: int, shard_format: ShardFormat) -> tuple[str, str]:
+    """Return the names of a shard's two files, as `names_of`, or refuse a shard with other files.
+
+    The offsets were once called `.offsets.npy`.
+    """
+    ids_name, places_name = names_of(number, shard_format)
+    names = {file.name for file in shard.files}
+    former_name = f"{places_name}.npy"
+    if former_name in names and shard_format != "megatron":
+        places_name = former_name
+    if names != {ids_name, places_name}:
+        raise ValueError(f"shard {number} must be {ids_name} and {places_name}")
+    return ids_name, places_name
 
 
 class ShardWriter:

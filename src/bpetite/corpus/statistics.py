@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,16 @@ _NUMBERS = (
 )
 
 
+Row: TypeAlias = dict[str, str | int | float | None]
+"""The numbers of a source and a tokenizer."""
+
+
 @dataclass(frozen=True)
 class Fit:
-    """How well a tokenizer fits a source, or all of them (`total`)."""
+    """How well a tokenizer fits a source, or all of them together."""
 
-    name: str
+    name: str | None
+    """The name of the source; None for all of them, as a source may have any name."""
     documents: int
     bytes: int
     """Of text, in UTF-8."""
@@ -89,7 +94,7 @@ class Measuring(TypedDict, total=False):
 
 
 def stats(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> list[Fit]:
-    """Return how well a tokenizer fits each source; several sources are followed by their `total`.
+    """Return how well a tokenizer fits each source; behind several, one without a name is for all of them.
 
     `texts` are what `encode` takes: files, folders, globs, URLs, a column, or `Documents`. The keywords are
     `special`, `reading`, `num_threads` and `progress`. A special token in a text is one token, unless
@@ -139,13 +144,11 @@ def _size(texts: Sequence[str | bytes]) -> int:
     return sum(len(one if isinstance(one, bytes) or one.isascii() else one.encode()) for one in texts)
 
 
-def compare(
-    tokenizers: Mapping[str, Tokenizer], texts: Corpus, **how: Unpack[Measuring]
-) -> list[dict[str, str | int | float]]:
+def compare(tokenizers: Mapping[str, Tokenizer], texts: Corpus, **how: Unpack[Measuring]) -> list[Row]:
     """Return a row for each source and tokenizer, as a table of pandas or polars takes them.
 
-    `tokens_to_first` is the number of tokens divided by that of the first tokenizer. The keywords are those
-    of `stats`.
+    `tokens_to_first` is the number of tokens divided by that of the first tokenizer. Behind several sources,
+    rows whose source is None are for all of them. The keywords are those of `stats`.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> from bpetite.corpus import Documents
@@ -165,9 +168,9 @@ class Tallied(NamedTuple):
     """How often each id of each tokenizer occurs in all sources together."""
 
 
-def rows_of(names: Collection[str], tallied: Tallied) -> list[dict[str, str | int | float]]:
+def rows_of(names: Collection[str], tallied: Tallied) -> list[Row]:
     """Return a row for each source and tokenizer."""
-    rows: list[dict[str, str | int | float]] = []
+    rows: list[Row] = []
     for of_a_source in tallied.fits:
         for name, fit in zip(names, of_a_source, strict=True):
             first = of_a_source[0].tokens
@@ -194,7 +197,7 @@ def tally(tokenizers: Sequence[Tokenizer], sources: Sources, **how: Unpack[Measu
         found[name].add_texts(decoded(name, batch), goes_on=batch.goes_on)
         for uses, (ids, _) in zip(found[name].uses, encoded, strict=True):
             uses += np.bincount(ids, minlength=len(uses))
-    total = _Sums("total", tokenizers)
+    total = _Sums(None, tokenizers)
     for sums in found.values():
         total.texts.update(sums.texts)
         for all_uses, uses in zip(total.uses, sums.uses, strict=True):
@@ -237,7 +240,7 @@ def _measured(
 class _Sums:
     """The sums for a source so far."""
 
-    def __init__(self, name: str, tokenizers: Sequence[Tokenizer]) -> None:
+    def __init__(self, name: str | None, tokenizers: Sequence[Tokenizer]) -> None:
         self._name = name
         self._tokenizers = tokenizers
         self._inside_word = False

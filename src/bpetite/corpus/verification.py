@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from bpetite._internal.integers import integer
+from bpetite._internal.json import naming
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
 from bpetite.corpus.manifest import TOKENIZER, Manifest
-from bpetite.corpus.shards import Ids, Shard, hash_file, names_of, read_ids, read_offsets
+from bpetite.corpus.shards import Ids, Shard, hash_file, names_in, read_ids, read_offsets
 from bpetite.reading.raw import hash_input
 from bpetite.tokenizer import Tokenizer
 
@@ -72,9 +73,8 @@ def _check_shard(
     folder: Path, number: int, shard: Shard, options: Mapping[str, Any], tokenizer: Tokenizer, samples: int
 ) -> None:
     """Check the files of a shard, that ids and offsets fit together, and what sampled documents encode to."""
-    ids_name, documents_name = names = names_of(number, options["format"])
-    if {file.name for file in shard.files} != set(names):
-        raise ValueError(f"{folder}: shard {number} must be {' and '.join(names)}")
+    with naming(folder):
+        ids_name, documents_name = names_in(shard, number, options["format"])
     for file in shard.files:
         size, sha256 = hash_file(folder / file.name)
         if size != file.bytes:

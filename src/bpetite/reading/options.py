@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from bpetite._internal.arguments import check_word, worded
-from bpetite._internal.integers import integer, number_with_unit
+from bpetite._internal.integers import BYTES, integer, number_with_unit
 from bpetite._internal.types import Format, Invalid, Split
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class Reading:
     and what has less than a few megabytes is always taken."""
 
     def __post_init__(self) -> None:
-        most = integer("max_document", number_with_unit("max_document", self.max_document), least=1)
+        size = number_with_unit("max_document", self.max_document, BYTES)
+        most = integer("max_document", size, least=1)
         object.__setattr__(self, "max_document", most)
         check_word("split", self.split, ("train", "held-out"))
         check_word("invalid", self.invalid, ("error", "replace", "skip"))

@@ -161,6 +161,15 @@ def find_inputs(arguments: Path | Iterable[Path], *, output: Path | None = None)
     ]
 
 
+def without_weights(inputs: list[Input]) -> list[Input]:
+    """Return inputs of work that takes each text once; refuse one with a weight."""
+    for source in inputs:
+        if source.weight != 1:
+            use = "weights are for counting and training, all else takes an input once"
+            raise ValueError(f"{source.name}: has the weight {source.weight}, but {use}")
+    return inputs
+
+
 def _path(argument: Any) -> str:
     try:
         return os.fsdecode(argument)

@@ -15,7 +15,7 @@ from typing import Any
 
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_models
-from bpetite.cli.output import TOKEN_SIZES, colours_wanted, table
+from bpetite.cli.output import TOKEN_SIZES, colours_wanted, source_name, table
 from bpetite.show.compare import Comparison
 
 
@@ -50,7 +50,8 @@ def _cells(rows: list[dict[str, Any]]) -> list[list[str]]:
     cells = [["source", "tokenizer", "tokens", "bytes/token", "chars/token", "tokens/word", "ratio"]]
     for before, row in zip([None, *rows], rows, strict=False):
         is_first = before is None or before["source"] != row["source"]
-        source, ratio = (row["source"], "") if is_first else ("", f"{row['tokens_to_first']:.2f}x")
+        source = source_name(row["source"]) if is_first else ""
+        ratio = "" if is_first else f"{row['tokens_to_first']:.2f}x"
         sizes = [format(row[name], how) for name, how in TOKEN_SIZES.items()]
         cells.append([source, row["tokenizer"], f"{row['tokens']:,}", *sizes, ratio])
     return cells

@@ -5,7 +5,7 @@ examples:
   bpetite count-tokens tok.json 'web/*.parquet' --text-column body --json
 """
 
-from typing import Any
+from dataclasses import asdict, fields
 
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_model
@@ -21,16 +21,15 @@ def declare(command: shared.Parser) -> None:
 def run(options: shared.Options) -> shared.Result:
     """Return the table, or the JSON."""
     from bpetite import corpus  # slow to import
+    from bpetite.corpus import TokenCount
 
     tokenizer = read_model(options)
     counted = corpus.count_tokens(tokenizer, options.input, **shared.measuring(options))
-    rows: dict[str, dict[str, Any]] = {name: {**vars(one)} for name, one in counted.items()}
+    sources = {name: asdict(count) for name, count in counted.items()}
+    total = {field.name: sum(row[field.name] for row in sources.values()) for field in fields(TokenCount)}
     if options.json:
-        return rows
-    if len(rows) > 1:
-        rows["total"] = {
-            name: sum(row[name] for row in rows.values()) for name in ("documents", "bytes", "tokens")
-        }
-    for row in rows.values():
+        return {"sources": sources, "total": total}
+    rows = [*sources.items(), *([("total", total)] if len(sources) > 1 else [])]
+    for _, row in rows:
         row["tokens_per_document"] = row["tokens"] / (row["documents"] or 1)
     return numbers(rows, {"documents": ",", "bytes": ",", "tokens": ",", "tokens_per_document": ",.1f"})

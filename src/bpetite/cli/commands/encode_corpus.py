@@ -13,7 +13,7 @@ import re
 import shlex
 from functools import partial
 
-from bpetite._internal.integers import counted, number_with_unit
+from bpetite._internal.integers import counted
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_model
 from bpetite.counts import memory_bytes
@@ -36,8 +36,14 @@ def declare(command: shared.Parser) -> None:
     shared.add_choice(command, "--format", ("npy", "bin", "megatron"), shards)
     ids = "type of the ids (default: uint16 if every id fits, else uint32, or int32 for megatron)"
     shared.add_choice(command, "--dtype", ("auto", "uint16", "uint32", "int32"), ids)
-    size = "start a new shard after the document that reaches this many tokens (default: %(default)s)"
-    add("--shard-size", default="100M", metavar="TOKENS", help=size)
+    size = "start a new shard after the document that reaches this many tokens, such as 1.5B"
+    add(
+        "--shard-size",
+        type=shared.number,
+        default="100M",
+        metavar="TOKENS",
+        help=f"{size} (default: %(default)s)",
+    )
     for flag, does in (("--prepend-special", "begins"), ("--append-special", "ends")):
         what = f"a special token that {does} every document"
         add(flag, type=shared.text_argument, metavar="TEXT", help=what)
@@ -54,8 +60,8 @@ def run(options: shared.Options) -> shared.Result:
     from bpetite import corpus  # slow to import
 
     layout = corpus.Options(
-        **shared.chosen(options, "format", "dtype", "prepend_special", "append_special", "special"),
-        shard_size=number_with_unit("shard_size", options.shard_size),
+        **shared.chosen(options, "format", "dtype", "shard_size", "special"),
+        **shared.chosen(options, "prepend_special", "append_special"),
         reading=shared.reading_of(options),
     )
     tokenizer = read_model(options)

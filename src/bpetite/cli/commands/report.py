@@ -19,7 +19,7 @@ from bpetite._internal.integers import counted
 from bpetite._internal.names import recorded
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_models
-from bpetite.cli.output import TOKEN_SIZES, numbers
+from bpetite.cli.output import TOKEN_SIZES, numbers, source_name
 
 
 def declare(command: shared.Parser) -> None:
@@ -49,7 +49,9 @@ def run(options: shared.Options) -> shared.Result:
             "compared": found["rows"] if len(models) > 1 else [],
             "sizes": found["curves"][0][1],
         }
-    measured = numbers({row["source"]: row for row in of_first}, {"tokens": ",", **TOKEN_SIZES})
+    measured = numbers(
+        [(source_name(row["source"]), row) for row in of_first], {"tokens": ",", **TOKEN_SIZES}
+    )
     return [*measured, f"{counted(found['unused'], 'token')} not used"]
 
 

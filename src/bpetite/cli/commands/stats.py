@@ -11,7 +11,7 @@ others.
 
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_model
-from bpetite.cli.output import TOKEN_SIZES, numbers
+from bpetite.cli.output import TOKEN_SIZES, numbers, source_name
 
 _SHOWN = {"documents": ",", "bytes": ",", "tokens": ",", **TOKEN_SIZES, "vocabulary_used": ".1%"}
 """The numbers that the table shows, and how."""
@@ -29,5 +29,9 @@ def run(options: shared.Options) -> shared.Result:
 
     tokenizer = read_model(options)
     fits = corpus.stats(tokenizer, options.input, **shared.measuring(options))
-    rows = {fit.name: fit.to_dict() for fit in fits}
-    return rows if options.json else numbers(rows, _SHOWN)
+    if options.json:
+        return {
+            "sources": {fit.name: fit.to_dict() for fit in fits if fit.name is not None},
+            "total": fits[-1].to_dict(),
+        }
+    return numbers([(source_name(fit.name), fit.to_dict()) for fit in fits], _SHOWN)

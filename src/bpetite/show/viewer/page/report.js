@@ -60,9 +60,12 @@ const legend = (names, colours = names.map((_, place) => colour(place))) =>
 
 const colour = (place) => `s${place % 8}`;
 
+/** What a source is called; all of them together have no name. */
+const nameOf = (source) => source ?? "total";
+
 /** The numbers of a source, a row for each tokenizer. */
 function sourceTable(source, rows) {
-  const size = `${source}: ${plural(rows[0].bytes, "byte")}, ${plural(rows[0].characters, "character")}, ${plural(rows[0].words, "word")}`;
+  const size = `${nameOf(source)}: ${plural(rows[0].bytes, "byte")}, ${plural(rows[0].characters, "character")}, ${plural(rows[0].words, "word")}`;
   return named(size, tableOf(["tokenizer", ...HEADS, "ratio"], rows.map((row) => [row.tokenizer, row.tokens, ...perToken(row), `${row.tokens_to_first.toFixed(2)}×`])));
 }
 
@@ -71,9 +74,9 @@ function bars(bySource, names) {
   const most = Math.max(...bySource.flatMap(([, rows]) => rows.map((row) => row.characters_per_token))) || 1;
   const many = names.length > 1;
   return element("div.bars", {}, ...bySource.flatMap(([source, rows]) => [
-    many ? element("h3", {}, source) : "",
+    many ? element("h3", {}, nameOf(source)) : "",
     ...rows.flatMap((row, place) => [
-      element("span", {}, many ? row.tokenizer : source),
+      element("span", {}, many ? row.tokenizer : nameOf(source)),
       element("span", {}, element(`span.${colour(place)}`, { style: `width: ${(100 * row.characters_per_token) / most}%` })),
       element("span", {}, row.characters_per_token.toFixed(2)),
     ]),
