@@ -12,6 +12,7 @@ import tokenizers
 
 from bpetite import Tokenizer
 from bpetite.formats.shared import peers
+from bpetite.formats.shared.imported import Original
 from bpetite.vocabulary import Vocabulary
 
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés, 東京都 12345\n" * 3
@@ -359,3 +360,73 @@ def test_a_file_is_checked_with_its_own_library(
     from_file = Tokenizer.load(tmp_path / "tokenizer.json")
     with pytest.raises(ValueError, match=r"t.json, as tokenizers reads it, would not be the same tokenizer"):
         peers.compared_with(from_file._original, tok.vocabulary, tok.encode, "t.json")
+
+
+HEADERS = [
+    b"",
+    b"#version: 0.2\n",
+    b"#version: 0.2 - Trained by `huggingface/tokenizers`\n",
+    b"#version: 0.2 - Trained by `huggingface/tokenizers`\r\n",
+]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize(
+    "beside", [{}, {"add_prefix_space": True}, {"mask_token": {"content": "<m>", "lstrip": True}}]
+)
+def test_two_files_are_checked_whatever_their_header_and_the_files_beside_them_say(
+    header: bytes, beside: dict[str, Any], tmp_path: Path
+) -> None:
+    trained = tokenizers.ByteLevelBPETokenizer()
+    trained.train_from_iterator([TEXT], 300, special_tokens=["<m>", "<|endoftext|>"], show_progress=False)
+    trained.save_model(str(tmp_path))
+    merges = (tmp_path / "merges.txt").read_bytes().partition(b"\n")[2]
+    if header.endswith(b"\r\n"):
+        merges = merges.replace(b"\n", b"\r\n")
+    (tmp_path / "merges.txt").write_bytes(header + merges)
+    settings = {"tokenizer_class": "GPT2Tokenizer", **beside}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    facts = json.loads(bpetite("check", tmp_path).stdout)
+    assert facts["verdict"] == f"the ids are those of tokenizers {tokenizers.__version__}"
+    assert converted(tmp_path, tmp_path / "tok.json", "--check")["checked_with"] == ["tokenizers"]
+
+
+@pytest.mark.parametrize("padding", ["none", "to 40 ids", "on the left", "to a multiple"])
+@pytest.mark.parametrize("longest", [None, 3])
+def test_a_verdict_is_about_the_ids_of_texts_whatever_else_the_file_does_to_them(
+    padding: str, longest: int | None, folder: Path, tmp_path: Path
+) -> None:
+    Tokenizer.load(folder / "tok.json").to_huggingface(tmp_path / "plain.json")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "plain.json"))
+    if padding == "to 40 ids":
+        theirs.enable_padding(length=40)
+    elif padding != "none":
+        left = "left" if padding == "on the left" else "right"
+        theirs.enable_padding(direction=left, pad_to_multiple_of=8)
+    if longest is not None:
+        theirs.enable_truncation(longest)
+    end = "<|endoftext|>"
+    template = tokenizers.processors.TemplateProcessing(
+        f"{end} $A {end}", None, [(end, theirs.token_to_id(end))]
+    )
+    theirs.post_processor = template
+    path = tmp_path / "tokenizer.json"
+    theirs.save(str(path))
+    facts = json.loads(bpetite("check", path).stdout)
+    assert facts["verdict"] == f"the ids are those of tokenizers {tokenizers.__version__}"
+    checked = converted(path, tmp_path / "copy.json", "--to", "huggingface", "--check")
+    assert checked["checked_with"] == ["tokenizers", "tokenizers"]
+    document = json.loads(path.read_bytes())
+    ids = document["model"]["vocab"]
+    ids["a"], ids["b"] = ids["b"], ids["a"]
+    changed = Original("huggingface", {"tokenizer.json": json.dumps(document).encode()})
+    tok = Tokenizer.load(path)
+    with pytest.raises(ValueError, match="would not be the same tokenizer"):
+        peers.compared_with(changed, tok.vocabulary, tok.encode, "it")
+
+
+def test_a_file_that_its_own_library_cannot_read_is_named(folder: Path, tmp_path: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    broken = Original("huggingface", {"tokenizer.json": b"{}"})
+    with pytest.raises(ValueError, match=r"a\.json: tokenizers [0-9.]+ cannot read it: "):
+        peers.compared_with(broken, tok.vocabulary, tok.encode, "a.json")

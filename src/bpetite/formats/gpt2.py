@@ -13,7 +13,7 @@ from bpetite._engine import pretokenize
 from bpetite._internal.json import decoded, naming, parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
-from bpetite.formats.shared.configuration import Configuration
+from bpetite.formats.shared.configuration import TAKES_SPACE_EVERYWHERE, Configuration
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
 from bpetite.formats.shared.pairs import check_ids, packed_lines, parts_of, vocabulary_of_pairs
 from bpetite.formats.shared.printable import (
@@ -86,6 +86,17 @@ def parse(
         said = [of_beside(specials) if beside.tokens else unsaid]
     if pattern is None:
         said.append("the files do not hold their pattern: GPT-2's is used")
+    mask = beside.mask_taking_space
+    if mask in specials and beside.kind not in TAKES_SPACE_EVERYWHERE:
+        said.append(
+            f"{mask!r:.80} takes the white space before it, as with a {beside.kind}Tokenizer of "
+            "transformers 4; with that of transformers 5 it does not, unless the files say so"
+        )
+    if not _has_header(merges):
+        said.append(
+            f"{os.path.basename(merges_path)} does not begin with #version, and its first line is read as a "
+            "merge, as tokenizers and transformers 5 do; transformers 4 leaves it out"
+        )
     return Imported(vocabulary, [*unmade, *said])
 
 
@@ -212,7 +223,12 @@ def _ids(path: Path, content: bytes) -> dict[str, int]:
 def _packed_merges(path: Path, content: bytes) -> tuple[bytes, Callable[[int], int]]:
     """Return the merges of a `merges.txt`, packed, and a function from their ranks to line numbers."""
     lines = decoded(path, content).encode("utf-8").replace(b"\r\n", b"\n").split(b"\n")
-    if lines[0].startswith(b"#version"):
+    if _has_header(lines[0]):
         lines[0] = b""
     numbers = [number for number, line in enumerate(lines, 1) if line]
     return packed_lines(b"\n".join(filter(None, lines))), numbers.__getitem__
+
+
+def _has_header(merges: bytes) -> bool:
+    """Whether a `merges.txt` begins with its version; what follows on that line is of no matter."""
+    return merges.startswith(b"#version")

@@ -297,7 +297,7 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": _written_added_tokens(vocabulary),
+        "added_tokens": written_added_tokens(vocabulary),
         "normalizer": steps.normalizer_of(steps_in(vocabulary.normalization)),
         "pre_tokenizer": steps.pre_tokenizer_of(vocabulary.pattern),
         "post_processor": None,
@@ -362,7 +362,7 @@ def config_bytes(vocabulary: Vocabulary, files: Mapping[str, bytes]) -> bytes:
 
     The files that a tokenizer was read from say this, or else `<|endoftext|>`, if it is one, ends texts.
     """
-    added = _written_added_tokens(vocabulary)
+    added = written_added_tokens(vocabulary)
     specials = [token["content"] for token in added if token["special"]]
     roles = {"eos_token": END_OF_TEXT_TOKEN, **roles_in(files)}
     named = {key: token for key, token in roles.items() if token in vocabulary.special_tokens}
@@ -390,7 +390,8 @@ def _written_ids(vocabulary: Vocabulary) -> dict[str, int]:
     return ids
 
 
-def _written_added_tokens(vocabulary: Vocabulary) -> list[Json]:
+def written_added_tokens(vocabulary: Vocabulary) -> list[Json]:
+    """Return the `added_tokens` of a vocabulary, as a `tokenizer.json` lists them."""
     return [
         {
             "id": token_id,

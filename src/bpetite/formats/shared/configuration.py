@@ -39,13 +39,31 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 }
 """The special tokens of the kinds of tokenizer that have GPT-2's two files and its pattern."""
 
+_MASK = "mask_token"
+_MASK_TAKES_SPACE = {"Roberta", "Bart", "Longformer", "LED", "Blenderbot", "Deberta"}
+"""Kinds whose mask token takes the white space before it, unless an object says otherwise: their models were
+trained so, and their published tokenizer.json files say it."""
 
-SHIFTED = {"Nllb", "M2M100", "XLMRoberta", "MBart", "MBart50", "Camembert", "XGLM", "Barthez"}
-"""Kinds that number the pieces of a SentencePiece model anew."""
+TAKES_SPACE_EVERYWHERE = {"Blenderbot"}
+"""Those of which transformers 5 still says so; for the others, only transformers 4 does."""
+
+SHIFTED = {
+    *("Barthez", "Bartpho", "Camembert", "LayoutXLM", "M2M100", "MBart", "MBart50", "MLuke", "Nllb"),
+    *("PLBart", "Pegasus", "SeamlessM4T", "XGLM", "XLMRoberta"),
+}
+"""Kinds that number the pieces of a SentencePiece model anew: as fairseq does (`<s>`, `<pad>`, `</s>` and
+`<unk>` first, the pieces one place later), behind more tokens (Pegasus), or by a list of their own."""
 
 _KINDS = {kind.lower(): kind for kind in (*DEFAULTS, *SHIFTED, "CLIP", "Qwen2", "Whisper")}
-_KINDS |= dict.fromkeys(("gpt_neo", "gptj", "opt"), "GPT2")
-"""The kinds of tokenizer of models whose folders do not always name them."""
+_KINDS |= dict.fromkeys(("gptj", "opt"), "GPT2")
+_KINDS |= dict.fromkeys(("pegasusx", "bigbirdpegasus"), "Pegasus")
+_KINDS |= dict.fromkeys(("robertaprelayernorm", "data2vectext", "ibert"), "Roberta")
+_KINDS |= {"nllbmoe": "Nllb", "seamlessm4tv2": "SeamlessM4T"}
+_KINDS |= dict.fromkeys(
+    ("xlmrobertaxl", "xmod", "gte", "jinaembeddingsv3", "metaclip2", "trocr"), "XLMRoberta"
+)
+"""The kinds of tokenizer of models whose folders do not always name them, by the letters and digits of the
+models' types."""
 
 
 class NamedToken(NamedTuple):
@@ -71,6 +89,9 @@ class Configuration(NamedTuple):
     is_of_model: bool = False
     """Whether the kind is known from the model's `config.json`."""
 
+    mask_taking_space: str | None = None
+    """The mask token, if its kind alone says that it takes the white space before it."""
+
     @property
     def ids(self) -> dict[str, int]:
         """The tokens whose ids are told."""
@@ -87,17 +108,24 @@ def read_configuration(folder: Path) -> Configuration:
     if not isinstance(decoder, dict):
         settings |= _document(folder, SPECIAL_TOKENS)
     with naming(os.path.join(folder, CONFIGURATION)):
-        special = _special({**DEFAULTS.get(kind or "", {}), **settings})
+        settings = {**DEFAULTS.get(kind or "", {}), **settings}
+        mask = settings.get(_MASK)
+        by_kind = mask if kind in _MASK_TAKES_SPACE and isinstance(mask, str) else None
+        if by_kind is not None:
+            settings[_MASK] = {"content": mask, "lstrip": True}
+        special = _special(settings)
         if isinstance(decoder, dict):
             tokens = _tokens((text_of(token), _number(key), token) for key, token in decoder.items())
     if not isinstance(decoder, dict):
         added = _document(folder, _ADDED)
         with naming(os.path.join(folder, _ADDED)):
             tokens = _tokens((text, own, {"special": text in special}) for text, own in added.items())
+    if by_kind in tokens or not special.get(by_kind or ""):
+        by_kind = None  # The file of ids describes it, or another role that it has.
     for text, flags in special.items():
         tokens.setdefault(text, NamedToken(None, flags))
     puts_space = settings.get("add_prefix_space", kind == "Blenderbot")
-    return Configuration(kind, tokens, puts_space is True, kind is not None and is_of_model)
+    return Configuration(kind, tokens, puts_space is True, kind is not None and is_of_model, by_kind)
 
 
 def roles_in(files: Mapping[str, bytes]) -> dict[str, str]:
@@ -118,7 +146,7 @@ def _kind_of_model(folder: Path) -> str | None:
     named = None
     with suppress(OSError, ValueError):
         named = _document(folder, MODEL_CONFIGURATION).get("model_type")
-    return _KINDS.get(named) if isinstance(named, str) else None
+    return _KINDS.get(re.sub(r"[-_]", "", named).lower()) if isinstance(named, str) else None
 
 
 def _document(folder: Path, name: str) -> Json:

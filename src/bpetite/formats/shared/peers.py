@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterable
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
+from bpetite._internal.json import naming
+from bpetite.formats.huggingface import written_added_tokens
+from bpetite.formats.huggingface_steps import pre_tokenizer_of
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import Original
 from bpetite.formats.tiktoken import made_encoding
@@ -34,7 +37,8 @@ def compared_with(
     original: Original | None, vocabulary: Vocabulary, encode: Encodes, where: str, texts: Iterable[str] = ()
 ) -> Compared | None:
     """Compare the ids of difficult texts and others with those of the files' own library, if there is one."""
-    peer = None if original is None else peer_of(original, vocabulary)
+    with naming(where):
+        peer = None if original is None else peer_of(original, vocabulary)
     if peer is None:
         return None
     where = f"{where}, as {peer.library} reads it,"
@@ -57,17 +61,43 @@ def peer_of(original: Original, vocabulary: Vocabulary) -> Peer | None:
         return Peer("sentencepiece", model.encode, specials)
     if original.kind not in ("huggingface", "gpt2"):
         return None
+    content = original.content
+    if original.kind == "gpt2":
+        content = _joined_files(original, vocabulary)
+    return Peer("tokenizers", _tokenizers_encode(content))
+
+
+def _tokenizers_encode(content: bytes) -> Encodes:
+    """Load a `tokenizer.json` into tokenizers; only what decides the ids of a text itself is applied."""
     library = tokenizers_library()
-    if original.kind == "huggingface":
-        peer = library.Tokenizer.from_str(original.content.decode("utf-8"))
-    else:
-        vocab, merges = [content.decode("utf-8") for content in original.files.values()][:2]
-        lines = merges.replace("\r\n", "\n").removeprefix("#version: 0.2\n").split("\n")
-        pairs = [tuple(line.split(" ")) for line in lines if line]
-        peer = library.Tokenizer(library.models.BPE(json.loads(vocab), pairs))
-        peer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
-        peer.add_special_tokens(list(vocabulary.special_tokens))
-    return Peer("tokenizers", lambda text: peer.encode(text, add_special_tokens=False).ids)
+    try:
+        peer = library.Tokenizer.from_str(content.decode("utf-8"))
+    except Exception as error:  # It raises nothing more exact.
+        raise ValueError(f"tokenizers {library.__version__} cannot read it: {error}") from None
+    # A file may ask for ids of padding behind a text, or for the first ids only.
+    peer.no_padding()
+    peer.no_truncation()
+    return lambda text: peer.encode(text, add_special_tokens=False).ids
+
+
+def _joined_files(original: Original, vocabulary: Vocabulary) -> bytes:
+    """Return GPT-2's two files as a `tokenizer.json`, with what they lack: pattern and special tokens."""
+    vocab, merges = [content.decode("utf-8") for content in original.files.values()][:2]
+    lines = merges.replace("\r\n", "\n").split("\n")
+    if lines[0].startswith("#version"):
+        del lines[0]
+    model = {
+        "type": "BPE",
+        "vocab": {**json.loads(vocab), **vocabulary.special_tokens},
+        "merges": [line.split(" ") for line in lines if line],
+    }
+    document = {
+        "version": "1.0",
+        "added_tokens": written_added_tokens(vocabulary),
+        "pre_tokenizer": pre_tokenizer_of(vocabulary.pattern),
+        "model": model,
+    }
+    return json.dumps(document).encode("utf-8")
 
 
 def _tekken_encode(content: bytes, vocabulary: Vocabulary) -> Encodes:
