@@ -431,9 +431,14 @@ class Encoder:
         """Encode a text into an array."""
 
     def encode_batch(
-        self, texts: Texts, special: Special = ..., num_threads: int | None = ...
+        self,
+        texts: Texts,
+        special: Special = ...,
+        num_threads: int | None = ...,
+        prepend: int | list[int] | None = None,
+        append: int | list[int] | None = None,
     ) -> list[list[int]]:
-        """Encode texts."""
+        """Encode texts; `prepend` and `append` are put around the ids of each."""
 
     def encode_batch_to_numpy(
         self,
@@ -441,12 +446,13 @@ class Encoder:
         special: Special = ...,
         dtype: DType = ...,
         num_threads: int | None = ...,
-        append: int | None = None,
+        append: int | list[int] | None = None,
         progress: Progress | None = None,
+        prepend: int | list[int] | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts into one array; the ids of text `i` are those from `offsets[i]` to `offsets[i + 1]`.
 
-        `append` is an id that is put behind the ids of each text.
+        `prepend` and `append` are put around the ids of each text.
         """
 
     def decode_lists(

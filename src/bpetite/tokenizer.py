@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from sys import modules
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from bpetite._constants import SPACE, Pair, Pattern
 from bpetite._engine import Encoder, GrowingEncoding, pattern_way
@@ -23,8 +23,9 @@ from bpetite._internal.arguments import check_type, check_word, several
 from bpetite._internal.files import write_all
 from bpetite._internal.integers import BYTES, integer, number_with_unit
 from bpetite._internal.json import naming
-from bpetite._internal.lazy import import_numpy
+from bpetite._internal.lazy import import_numpy, numpy
 from bpetite._internal.progress import shown
+from bpetite._internal.tokens import ids_or_texts
 from bpetite._internal.types import Column, DType, Ids, Nulls, Path, Progress, Special, SpecialTokens, Texts
 from bpetite._persistence import artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
@@ -32,7 +33,8 @@ from bpetite.dialect import Dialect
 from bpetite.encoding.decoding import DecodeStream
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_of
-from bpetite.formats.shared.imported import Imported, Missing, Original, read_files
+from bpetite.encoding.template import NO_TEMPLATE, AnyTemplate, OtherTemplate, Template, left_out
+from bpetite.formats.shared.imported import Imported, Missing, Original, has_id, read_files
 from bpetite.patterns import steps_in
 from bpetite.training import (
     FileTrainingOptions,
@@ -53,7 +55,8 @@ if TYPE_CHECKING:
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
 
-Tokens = str | int | Sequence[str | int] | None
+Tokens: TypeAlias = "str | int | Iterable[str | int] | NDArray[Any] | None"
+"""Tokens to put around a text: special tokens by their texts, any tokens by their ids."""
 
 
 def _bytes_of(name: str, given: bytes | str) -> bytes:
@@ -73,17 +76,22 @@ class Tokenizer:
     'ab<|endoftext|>ab'
     """
 
-    __slots__ = ("__weakref__", "_assumptions", "_encoder", "_original", "_vocabulary")
+    __slots__ = (
+        *("__weakref__", "_assumptions", "_encoder", "_original", "_template", "_vocabulary"),
+        "_warns_of_template",
+    )
 
     _vocabulary: Vocabulary
     _encoder: Encoder | LaterEncoder
     _assumptions: tuple[str, ...]
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
+    _template: AnyTemplate  # what its library puts around a text
+    _warns_of_template: bool  # whether the next call that leaves the template out says so
 
     def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
         """Create the tokenizer of a vocabulary; a pattern that the engine cannot run is refused."""
         self._set(_vocabulary=vocabulary, _encoder=encoder_of(vocabulary))
-        self._set(_assumptions=tuple(assumptions), _original=None)
+        self._set(_assumptions=tuple(assumptions), _original=None)._with_template(None)
 
     def _made_encoder(self) -> Encoder:
         encoder = self._encoder
@@ -91,6 +99,9 @@ class Tokenizer:
             encoder = encoder_of(self._vocabulary)
             self._set(_encoder=encoder)
         return encoder
+
+    def _with_template(self, template: AnyTemplate) -> Self:
+        return self._set(_template=template, _warns_of_template=template is not None)
 
     def _set(self, **values: object) -> Self:
         for name, value in values.items():
@@ -193,7 +204,8 @@ class Tokenizer:
             )
             trained = object.__new__(cls)
             later = LaterEncoder(trained._made_encoder)
-            return trained._set(_vocabulary=learnt, _encoder=later, _assumptions=(), _original=None)
+            trained._set(_vocabulary=learnt, _encoder=later, _assumptions=(), _original=None)
+            return trained._with_template(None)
 
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (`fit` shortens a text to a number of tokens).
@@ -235,27 +247,40 @@ class Tokenizer:
         """Return a tokenizer with another vocabulary, and with the template and all else beside this one."""
         from bpetite.formats import huggingface
 
+        template = self._template
+        if isinstance(template, Template):
+            before, after = self.special_tokens, vocabulary.special_tokens
+            template = template.moved({before[text]: after[text] for text in before})
+        changed = type(self)(vocabulary, self._assumptions)._with_template(template)
         if self._original is None or not (self._original_of("huggingface") or self._original.companions):
-            return type(self)(vocabulary, self._assumptions)
+            return changed
         try:
-            changed = huggingface.changed(vocabulary, self._original)
+            return changed._set(_original=huggingface.changed(vocabulary, self._original))
         except ValueError as reason:
             lost = f"the settings of {', '.join(self._original.files)}: left out, as {reason}"
-            return type(self)(vocabulary, [*self._assumptions, lost])
-        return type(self)(vocabulary, self._assumptions)._set(_original=changed)
+            return changed._set(_assumptions=(*self._assumptions, lost))
 
     # Encoding ----------------------------------------------------------------------------------------
 
     def encode(
-        self, text: str, special: Special = "parse", prepend: Tokens = None, append: Tokens = None
+        self,
+        text: str,
+        special: Special = "parse",
+        prepend: Tokens = None,
+        append: Tokens = None,
+        add_special_tokens: bool | None = None,
     ) -> list[int]:
         """Encode text.
 
         A special token in the text becomes its id (`special="parse"`), is treated as ordinary text
         (`"text"`), or raises a `ValueError` (`"error"`). Use `"text"` or `"error"` for text from users: with
         `"parse"`, a user who writes `<|endoftext|>` ends the text. Added tokens of other libraries' files
-        that are not special, such as runs of spaces, are found in every text. `prepend` and `append` are
-        tokens to put before and after the ids: special tokens by name, any token by id, one or several.
+        that are not special, such as runs of spaces, are found in every text.
+
+        `add_special_tokens=True` puts the tokens around the ids that the model's own library puts there
+        (`template`), such as `<s>`. By default they are left out, and the first call says so with a warning
+        if there are any; `False` leaves them out silently. `prepend` and `append` are tokens to put before
+        and after all of these: special tokens by name, any token by id, one or several.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode("ab<|endoftext|>", special="text", append="<|endoftext|>")
@@ -264,21 +289,44 @@ class Tokenizer:
         # No parameter is for keywords alone, here and in `encode_to_numpy`: their defaults would cost every
         # call 40 ns.
         ids = self._encoder.encode(text, special)
-        if prepend is None and append is None:
+        if prepend is append is add_special_tokens is None and not self._warns_of_template:
             return ids
-        return [*self._ids_of(prepend, "prepend"), *ids, *self._ids_of(append, "append")]
+        before, after = self._around(add_special_tokens, prepend, append)
+        return [*before, *ids, *after]
 
-    def _ids_of(self, tokens: Tokens, name: str) -> list[int]:
-        """Return the ids of tokens that are given by name (special tokens only) or by id."""
-        ids = []
-        for token in [tokens] if isinstance(tokens, str | int) else tokens or ():
-            if isinstance(token, str) and token not in self.special_tokens:
-                has = ", ".join(self.special_tokens) or "none"
-                raise ValueError(f"{name}: {token!r} is not a special token of this tokenizer (it has {has})")
-            token_id = self.special_tokens[token] if isinstance(token, str) else token
-            self.token_bytes(token_id)
-            ids.append(token_id)
-        return ids
+    def _around(
+        self, add_special_tokens: bool | None, prepend: Tokens = None, append: Tokens = None
+    ) -> tuple[list[int], list[int]]:
+        """Return the ids to put before and after a text."""
+        template = self._added_template(add_special_tokens)
+        before = [*self._ids_of("prepend", prepend), *template.prefix]
+        after = [*template.suffix, *self._ids_of("append", append)]
+        return before, after
+
+    def _added_template(self, add_special_tokens: bool | None) -> Template:
+        """Return the template that a call asked for; the first that did not ask for any or none is warned."""
+        if add_special_tokens is None:
+            if self._warns_of_template:
+                self._set(_warns_of_template=False)
+                message = left_out(self._template, self.special_tokens)
+                warnings.warn(message, UserWarning, stacklevel=_outside())
+            return NO_TEMPLATE
+        check_type("add_special_tokens", add_special_tokens, bool, "a bool")
+        return (self.template if add_special_tokens else None) or NO_TEMPLATE
+
+    def _ids_of(self, name: str, tokens: Tokens) -> list[int]:
+        """Return the ids of an argument: special tokens by their texts, any tokens by their ids."""
+        return [self._id_of(name, token) for token in ids_or_texts(name, tokens)]
+
+    def _id_of(self, name: str, token: int | str) -> int:
+        if isinstance(token, str):
+            if token in self.special_tokens:
+                return self.special_tokens[token]
+            has = ", ".join(self.special_tokens) or "none"
+            raise ValueError(f"{name}: {token!r} is not a special token of this tokenizer (it has {has})")
+        if not has_id(self._vocabulary, token):
+            raise KeyError(f"{name}: no token has the id {token}")
+        return token
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text in which special tokens are ordinary text.
@@ -289,14 +337,24 @@ class Tokenizer:
         return self._encoder.encode(text, "text")
 
     def encode_batch(
-        self, texts: Texts, *, special: Special = "parse", num_threads: int | None = None
+        self,
+        texts: Texts,
+        *,
+        special: Special = "parse",
+        num_threads: int | None = None,
+        prepend: Tokens = None,
+        append: Tokens = None,
+        add_special_tokens: bool | None = None,
     ) -> list[list[int]]:
         """Encode texts on all cores, or on `num_threads` threads; the ids do not depend on the number.
 
-        >>> Tokenizer.train("ab ab ab", 258).encode_batch(["ab", " ab"])
-        [[256], [257]]
+        `prepend`, `append` and `add_special_tokens` put tokens around each text, as in `encode`.
+
+        >>> Tokenizer.train("ab ab ab", 258).encode_batch(["ab", " ab"], append="<|endoftext|>")
+        [[256, 258], [257, 258]]
         """
-        return self._encoder.encode_batch(texts, special, num_threads)
+        before, after = self._around(add_special_tokens, prepend, append)
+        return self._encoder.encode_batch(texts, special, num_threads, before, after)
 
     def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> EncodedParts:
         """Encode the joined text of parts, each with what is done with special tokens in it, as in `encode`.
@@ -328,7 +386,12 @@ class Tokenizer:
         return [EncodedParts(*of_text) for of_text in of_texts]
 
     def encode_to_numpy(
-        self, text: str, special: Special = "parse", dtype: DType = "uint32", num_threads: int | None = None
+        self,
+        text: str,
+        special: Special = "parse",
+        dtype: DType = "uint32",
+        num_threads: int | None = None,
+        add_special_tokens: bool | None = None,
     ) -> NDArray[Any]:
         """Encode a text to an array, without a Python object for each id.
 
@@ -339,7 +402,14 @@ class Tokenizer:
         """
         if "numpy" not in modules:  # calling the function costs a short text half its time
             import_numpy()
-        return self._encoder.encode_to_numpy(text, special, dtype, num_threads)
+        ids = self._encoder.encode_to_numpy(text, special, dtype, num_threads)
+        if add_special_tokens is None and not self._warns_of_template:
+            return ids
+        template = self._added_template(add_special_tokens)
+        if not template.size:
+            return ids
+        parts = [template.prefix, ids, template.suffix]
+        return numpy.concatenate([numpy.asarray(part, dtype) for part in parts])
 
     def encode_batch_to_numpy(
         self,
@@ -348,19 +418,22 @@ class Tokenizer:
         special: Special = "parse",
         dtype: DType = "uint32",
         num_threads: int | None = None,
-        append: int | None = None,
+        append: Tokens = None,
+        prepend: Tokens = None,
+        add_special_tokens: bool | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts to one array of ids; text `i` has the ids from `offsets[i]` to `offsets[i + 1]`.
 
-        A text may also be given as UTF-8 `bytes`. `append` is an id to add after each text, such as that of
-        `<|endoftext|>`.
+        A text may also be given as UTF-8 `bytes`. `prepend`, `append` and `add_special_tokens` put tokens
+        around each text, as in `encode`, such as `<|endoftext|>`.
 
         >>> ids, offsets = Tokenizer.train("ab ab ab", 258).encode_batch_to_numpy(["ab ab", "", "ab"])
         >>> ids.tolist(), offsets.tolist()
         ([256, 257, 256], [0, 2, 2, 3])
         """
         import_numpy()
-        return self._encoder.encode_batch_to_numpy(texts, special, dtype, num_threads, append)
+        before, after = self._around(add_special_tokens, prepend, append)
+        return self._encoder.encode_batch_to_numpy(texts, special, dtype, num_threads, after, prepend=before)
 
     def encode_column(
         self,
@@ -369,21 +442,25 @@ class Tokenizer:
         special: Special = "parse",
         dtype: DType = "uint32",
         num_threads: int | None = None,
-        append: int | None = None,
+        append: Tokens = None,
         nulls: Nulls = "error",
+        prepend: Tokens = None,
+        add_special_tokens: bool | None = None,
     ) -> Any:
         """Encode a column of strings to a column of lists of ids, without a Python object for each row.
 
         The column may be of any library that speaks Arrow, in one piece or in several, and the result is
         taken by any of them: `pyarrow.array(result)`, `polars.Series(result)`, ... A row without a text is an
-        error that names it, stays without a value (`nulls="keep"`), or has no ids (`"empty"`).
+        error that names it, stays without a value (`nulls="keep"`), or is an empty text (`"empty"`).
+        `prepend`, `append` and `add_special_tokens` put tokens around each text, as in `encode`.
 
         >>> import pyarrow
         >>> column = Tokenizer.train("ab ab ab", 258).encode_column(pyarrow.array(["ab ab", "", "ab"]))
         >>> pyarrow.array(column).to_pylist()
         [[256, 257], [], [256]]
         """
-        return columns.encoded(self._made_encoder(), column, special, dtype, num_threads, append, nulls)
+        around = self._around(add_special_tokens, prepend, append)
+        return columns.encoded(self._made_encoder(), column, special, dtype, num_threads, around, nulls)
 
     def encode_iterable(self, iterable: Iterable[str], *, special: Special = "parse") -> Iterator[int]:
         """Yield the ids of the joined text in constant memory, however it was divided.
@@ -431,26 +508,42 @@ class Tokenizer:
         """
         return self._encoder.encode_with_offsets(text, special, unit)
 
-    def count(self, text: str, special: Special = "parse", *, num_threads: int | None = None) -> int:
+    def count(
+        self,
+        text: str,
+        special: Special = "parse",
+        *,
+        num_threads: int | None = None,
+        add_special_tokens: bool | None = None,
+    ) -> int:
         """Return the number of ids of a text, without creating them.
 
-        As in `encode`, a special token in the text counts as one, unless `special` is `"text"`.
+        As in `encode`, a special token in the text counts as one, unless `special` is `"text"`, and
+        `add_special_tokens=True` counts the tokens of the `template`, too.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.count("ab ab"), tok.count("ab<|endoftext|>", "text")
         (2, 14)
         """
-        return self._encoder.count(text, special, num_threads)
+        counted = self._encoder.count(text, special, num_threads)
+        return counted + self._added_template(add_special_tokens).size
 
     def count_batch(
-        self, texts: Texts, *, special: Special = "parse", num_threads: int | None = None
+        self,
+        texts: Texts,
+        *,
+        special: Special = "parse",
+        num_threads: int | None = None,
+        add_special_tokens: bool | None = None,
     ) -> list[int]:
-        """Return the number of ids of each text.
+        """Return the number of ids of each text, by the arguments of `count`.
 
         >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab ab", "", "abc"])
         [2, 0, 2]
         """
-        return self._encoder.count_batch(texts, special, num_threads)
+        added = self._added_template(add_special_tokens).size
+        counts = self._encoder.count_batch(texts, special, num_threads)
+        return [count + added for count in counts] if added else counts
 
     def count_column(
         self,
@@ -489,48 +582,76 @@ class Tokenizer:
         uses = Counter(self._encoder.encode(text, special))
         return curve_of(self._vocabulary, uses, len(text.encode("utf-8")), len(text), sizes)
 
-    def fit(self, text: str, max_tokens: int, *, side: Side = "right", special: Special = "parse") -> str:
+    def fit(
+        self,
+        text: str,
+        max_tokens: int,
+        *,
+        side: Side = "right",
+        special: Special = "parse",
+        add_special_tokens: bool | None = None,
+    ) -> str:
         """Shorten a text to at most `max_tokens` tokens; `side` is the side where the rest is cut off.
 
         The result is the longest beginning (with `side="left"`, the longest end) that has at most this many
         tokens when it is encoded alone. It never ends within a character or a special token. Only as much of
         the text is encoded as fits. (In a range of over 1,024 characters without a safe place to cut, such as
-        a very long word, only lengths near the limit are tried.)
+        a very long word, only lengths near the limit are tried.) With `add_special_tokens=True`, the tokens
+        of the `template` are among the `max_tokens`.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.fit("ab ab abc", 3), tok.fit("ab ab abc", 2, side="left")
         ('ab ab ab', ' abc')
         """
         check_word("side", side, ("right", "left"))
-        max_tokens = integer("max_tokens", max_tokens, least=0)
+        template = self._added_template(add_special_tokens)
+        max_tokens = integer("max_tokens", max_tokens, least=template.size) - template.size
         fitting = self._fitting(text, special)
         if side == "right":
             return text[: fitting.furthest(0, len(text), max_tokens)]
         return text[fitting.furthest(len(text), 0, max_tokens) :]
 
     def chunks(
-        self, text: str, size: int, *, overlap: int = 0, special: Special = "parse"
+        self,
+        text: str,
+        size: int,
+        *,
+        overlap: int = 0,
+        special: Special = "parse",
+        add_special_tokens: bool | None = None,
     ) -> Iterator[Chunk]:
         """Divide a text into chunks of at most `size` tokens each, when they are encoded alone.
 
         A chunk is a named tuple of its text, its ids, and its start and end in the text (in characters). It
         is as long as fits, and ends between two pretokens if possible (and always between two characters).
         `overlap` is the number of tokens that a chunk may share with the one before it. Without overlap, the
-        texts of all chunks together are the text.
+        texts of all chunks together are the text. With `add_special_tokens=True`, the ids of each chunk have
+        the tokens of the `template` around them, and these are among the `size`.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> [(chunk.text, chunk.ids, chunk.start) for chunk in tok.chunks("ab ab abc", 2)]
         [('ab ab', [256, 257], 0), (' abc', [257, 99], 5)]
         """
-        from bpetite.encoding.fitting import Chunk
-
-        size = integer("size", size, least=1)
+        template = self._added_template(add_special_tokens)
+        size = integer("size", size, least=1 + template.size) - template.size
         overlap = integer("overlap", overlap, least=0)
         if overlap >= size:
-            raise ValueError(f"overlap must be smaller than size: {overlap} is not less than {size}")
-        parts = self._fitting(text, special).spans(size, overlap)
-        encode = self._encoder.encode
-        return (Chunk(part := text[start:end], encode(part, special), start, end) for start, end in parts)
+            raise ValueError(
+                f"overlap must be smaller than size: {overlap} is not less than {size}"
+                + f" ({size + template.size} without the {template.size} of the template)"
+                * bool(template.size)
+            )
+        spans = self._fitting(text, special).spans(size, overlap)
+        return self._chunks(text, spans, special, template)
+
+    def _chunks(
+        self, text: str, spans: Iterator[tuple[int, int]], special: Special, template: Template
+    ) -> Iterator[Chunk]:
+        from bpetite.encoding.fitting import Chunk
+
+        for start, end in spans:
+            ids = self._encoder.encode(text[start:end], special)
+            yield Chunk(text[start:end], template.around(ids), start, end)
 
     def _fitting(self, text: str, special: Special) -> Fitting:
         from bpetite.encoding.fitting import Fitting, any_of
@@ -618,7 +739,7 @@ class Tokenizer:
 
     # Looking inside ----------------------------------------------------------------------------------
 
-    def show(self, text: str, *, special: Special = "parse") -> ShownText:
+    def show(self, text: str, *, special: Special = "parse", add_special_tokens: bool = False) -> ShownText:
         """Return the tokens of a text for display: coloured in a notebook, plain elsewhere.
 
         >>> Tokenizer.train("ab ab ab", 258).show("ab abc")
@@ -626,7 +747,7 @@ class Tokenizer:
         3 tokens, 6 bytes, 2.00 bytes per token
         """
         specials = set(self._vocabulary.special_tokens_apart.values())
-        ids = self.encode(text, special=special)
+        ids = self.encode(text, special, add_special_tokens=add_special_tokens)
         return ShownText([ShownToken(own, self.token_bytes(own), own in specials) for own in ids])
 
     def pretokens(self, text: str) -> list[bytes]:
@@ -675,7 +796,7 @@ class Tokenizer:
         """
         given = [*several("ids", "integers", ids)]
         try:
-            return self.encode(self.decode(given)) == given
+            return self._encoder.encode(self.decode(given)) == given
         except UnicodeDecodeError:
             return False
 
@@ -789,6 +910,31 @@ class Tokenizer:
         """
         return self._assumptions
 
+    @property
+    def template(self) -> Template | None:
+        """The ids that the model's own library puts before (`prefix`) and after each text (`suffix`).
+
+        It comes from the `post_processor` of a `tokenizer.json`, from `add_bos_token` and `add_eos_token` of
+        a `tokenizer_config.json` or a GGUF file, from the class that a configuration names (RoBERTa), or is
+        the `<s>` of a `tekken.json`. None if nothing is put there, as in a new training. `encode` and its
+        like apply it with `add_special_tokens=True`.
+
+        >>> import json, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "tokenizer.json")
+        ...     Tokenizer.train("ab ab", 257).to_huggingface(path)
+        ...     processor = {"type": "BertProcessing", "cls": ["a", 97], "sep": ["<|endoftext|>", 257]}
+        ...     _ = path.write_text(json.dumps(json.loads(path.read_text()) | {"post_processor": processor}))
+        ...     tok = Tokenizer.load(path)
+        >>> tok.template
+        Template(prefix=(97,), suffix=(257,))
+        >>> tok.encode("ab ab", add_special_tokens=True)
+        [97, 256, 32, 256, 257]
+        """
+        if isinstance(self._template, OtherTemplate):
+            raise ValueError(f"the template cannot be applied: {self._template.reason}")
+        return self._template
+
     # Memory ------------------------------------------------------------------------------------------
 
     @property
@@ -812,7 +958,9 @@ class Tokenizer:
         (4194304, [256, 257])
         """
         size = integer("memory", number_with_unit("memory", memory, BYTES), least=1 << 20, most=sys.maxsize)
-        kept = {name: getattr(self, name) for name in ("_assumptions", "_original", "_vocabulary")}
+        kept = {
+            name: getattr(self, name) for name in self.__slots__ if name not in ("__weakref__", "_encoder")
+        }
         same = object.__new__(type(self))
         return same._set(**kept, _encoder=self._encoder.with_memory(size))
 
@@ -891,7 +1039,8 @@ class Tokenizer:
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
         with naming(path):  # a pattern that the engine cannot run
-            return cls(read.vocabulary, read.assumptions)._set(_original=read.original)
+            tokenizer = cls(read.vocabulary, read.assumptions)
+        return tokenizer._set(_original=read.original)._with_template(read.template)
 
     def _original_of(self, kind: str) -> Original | None:
         """Return the files that this was read from, if they are of a format."""
@@ -984,7 +1133,7 @@ class Tokenizer:
         """
         from bpetite.formats import tiktoken
 
-        return tiktoken.peer_encoding(self._vocabulary, name, self.encode)
+        return tiktoken.peer_encoding(self._vocabulary, name, self._encoder.encode)
 
     @classmethod
     def from_huggingface(cls, path: Path) -> Tokenizer:
@@ -1089,7 +1238,8 @@ class Tokenizer:
         """Refuse an export that, read back, encodes difficult texts to other ids."""
         from bpetite.formats.shared.difficult import check_same_ids
 
-        check_same_ids(self._vocabulary, self.encode, Tokenizer(again.vocabulary).encode, os.fspath(path))
+        again_encoder = encoder_of(again.vocabulary)
+        check_same_ids(self._vocabulary, self._encoder.encode, again_encoder.encode, os.fspath(path))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tokenizer is immutable: {name} cannot be set")
@@ -1102,7 +1252,9 @@ class Tokenizer:
         import pickle
         import zlib
 
-        parts = artifact_bytes(self._vocabulary), self._assumptions, self._original, self.memory
+        beside: dict[str, object] = {"_assumptions": self._assumptions, "_original": self._original}
+        beside |= {"_template": self._template, "_warns_of_template": self._warns_of_template}
+        parts = artifact_bytes(self._vocabulary), beside, self.memory
         return _from_packed, (type(self), zlib.compress(pickle.dumps(parts), 1))
 
     def __eq__(self, other: object) -> bool:
@@ -1118,6 +1270,15 @@ class Tokenizer:
         )
 
 
+def _outside() -> int:
+    """Return the number of calls, from the caller on, up to the first that is not in this package."""
+    package = os.path.dirname(__file__) + os.sep
+    frame, depth = sys._getframe(1), 1
+    while frame.f_code.co_filename.startswith(package) and frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
 def _streamed(stream: Any, pieces: Iterator[str]) -> Iterator[int]:
     """Yield the ids of the pieces of a text."""
     for piece in pieces:
@@ -1129,6 +1290,6 @@ def _from_packed(kind: type[Tokenizer], packed: bytes) -> Tokenizer:
     import pickle
     import zlib
 
-    artifact, assumptions, original, memory = pickle.loads(zlib.decompress(packed))
-    same = kind(vocabulary_of(artifact, "pickle"), assumptions)._set(_original=original)
+    artifact, beside, memory = pickle.loads(zlib.decompress(packed))
+    same = kind(vocabulary_of(artifact, "pickle"))._set(**beside)
     return same if memory == same.memory else same.with_memory(memory)

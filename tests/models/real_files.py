@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import unicodedata
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -74,7 +75,12 @@ def unpacked(name: str) -> Path:
 
 @cache
 def loaded(name: str) -> Tokenizer:
-    return Tokenizer.load(unpacked(name))
+    """Return the tokenizer of a file; that its template is left out is said now, and not again."""
+    tok = Tokenizer.load(unpacked(name))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        tok.encode("")
+    return tok
 
 
 @cache
@@ -125,6 +131,40 @@ def test_ids_are_those_of_the_original_library(name: str) -> None:
     for text in texts():
         ours = tok.encode(text) if is_json else tok.encode_ordinary(text)
         assert ours == list(encode(text)), text[:80]
+
+
+TEMPLATES = {
+    "llama2/tokenizer.json": ((1,), ()),
+    "llama3/tokenizer.json": None,
+    "mistral0.3/tokenizer.json": ((1,), ()),
+    "roberta/tokenizer.json": ((0,), (2,)),
+    "whisper/tokenizer.json": ((50_258, 50_363), (50_257,)),
+    "tekken/tekken.json": ((1,), ()),
+    "cohere/tokenizer.json": ((5,), (7,)),
+    "qwen2.5/tokenizer.json": None,
+}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_real_template_is_read(name: str) -> None:
+    assert loaded(name).template == TEMPLATES[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in {*SOURCES, *TEMPLATES} if name.endswith("tokenizer.json")]
+    + [f"users/{name}" for name in USERS],
+)
+def test_templates_are_added_as_tokenizers_adds_them(name: str) -> None:
+    try:
+        tok = loaded(name)
+    except ValueError:
+        return  # One that is refused is tested with the others of people.
+    peer = tokenizers.Tokenizer.from_file(str(unpacked(name)))
+    peer.no_truncation()
+    peer.no_padding()
+    for text in ("the cat", "", "a the b"):
+        assert tok.encode(text, add_special_tokens=True) == peer.encode(text).ids, text
 
 
 @pytest.mark.parametrize("kind", ["small", "mixed", "utf8"])

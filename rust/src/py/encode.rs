@@ -141,14 +141,17 @@ impl PyEncoder {
         }
     }
 
-    #[pyo3(signature = (texts, special=Special::Parse, num_threads=Threads(None)))]
+    #[pyo3(signature = (texts, special=Special::Parse, num_threads=Threads(None), prepend=None, append=None))]
     fn encode_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
         special: Special,
         num_threads: Threads,
+        prepend: Option<&Bound<'_, PyAny>>,
+        append: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let encoded = self.of_many::<u32>(texts, special, num_threads, None, &mut PyWatch::default())?;
+        let around = self.around(prepend, append)?;
+        let encoded = self.of_many::<u32>(texts, special, num_threads, &around, &mut PyWatch::default())?;
         // Each list may be too small to be checked by itself.
         memory::ensure(self.integers.bytes_of_lists(encoded.offsets.len(), encoded.ids.len()))?;
         let lists = PyList::empty(texts.py());
@@ -159,7 +162,8 @@ impl PyEncoder {
     }
 
     #[pyo3(signature = (
-        texts, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None), append=None, progress=None
+        texts, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None), append=None, progress=None,
+        prepend=None
     ))]
     #[allow(clippy::too_many_arguments)] // Mostly keywords.
     fn encode_batch_to_numpy<'py>(
@@ -170,11 +174,13 @@ impl PyEncoder {
         num_threads: Threads,
         append: Option<&Bound<'_, PyAny>>,
         progress: Option<Py<PyAny>>,
+        prepend: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Arrays<'py>> {
         let (py, watch) = (texts.py(), &mut PyWatch::of(progress.as_ref()));
+        let around = self.around(prepend, append)?;
         Ok(match dtype {
-            Width::Bits16 => arrays(py, self.of_many::<u16>(texts, special, num_threads, append, watch)?),
-            Width::Bits32 => arrays(py, self.of_many::<u32>(texts, special, num_threads, append, watch)?),
+            Width::Bits16 => arrays(py, self.of_many::<u16>(texts, special, num_threads, &around, watch)?),
+            Width::Bits32 => arrays(py, self.of_many::<u32>(texts, special, num_threads, &around, watch)?),
         })
     }
 
@@ -254,7 +260,8 @@ impl PyEncoder {
         special: Special,
         num_threads: Threads,
     ) -> PyResult<Vec<usize>> {
-        let encoded = self.of_many::<()>(texts, special, num_threads, None, &mut PyWatch::default())?;
+        let encoded =
+            self.of_many::<()>(texts, special, num_threads, &Around::default(), &mut PyWatch::default())?;
         memory::ensure(encoded.offsets.len() * BYTES_PER_COUNT)?;
         Ok(each(&encoded).map(<[()]>::len).collect())
     }
@@ -355,23 +362,42 @@ impl PyEncoder {
         Ok(py.detach(|| self.encoder.encode_all(texts, choices, threads.0, watch))?)
     }
 
-    /// Encode texts, if wanted with an id behind those of each.
+    /// Encode texts, and put the same ids around those of each.
     pub fn of_many<T: Id>(
         &self,
         texts: &Bound<'_, PyAny>,
         special: Special,
         threads: Threads,
-        append: Option<&Bound<'_, PyAny>>,
+        around: &Around,
         watch: &mut dyn Watch,
     ) -> PyResult<Encoded<T>> {
-        let append = append.map(|id| self.known_id(id)).transpose()?;
         let mut encoded =
             self.encoder.encode_all(&Texts::new(texts)?, &[special.into()], threads.0, watch)?;
-        if let Some(id) = append {
-            memory::reserve(&mut encoded.ids, encoded.offsets.len())?;
-            texts.py().detach(|| append_to_each(&mut encoded, T::from_id(id)));
+        if around.len() > 0 {
+            let texts_encoded = encoded.offsets.len() - 1;
+            memory::reserve(&mut encoded.ids, around.len().saturating_mul(texts_encoded))?;
+            texts.py().detach(|| put_around_each(&mut encoded, around));
         }
         Ok(encoded)
+    }
+
+    /// The ids that are put around those of each text, which must be known.
+    fn around(
+        &self,
+        prepend: Option<&Bound<'_, PyAny>>,
+        append: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Around> {
+        let before = prepend.map(|ids| self.known_ids(ids)).transpose()?;
+        let after = append.map(|ids| self.known_ids(ids)).transpose()?;
+        Ok(Around { before: before.unwrap_or_default(), after: after.unwrap_or_default() })
+    }
+
+    /// One id, or a list of them.
+    fn known_ids(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        let Ok(list) = ids.cast::<PyList>() else {
+            return Ok(vec![self.known_id(ids)?]);
+        };
+        list.iter().map(|id| self.known_id(&id)).collect()
     }
 
     fn known_id(&self, id: &Bound<'_, PyAny>) -> PyResult<u32> {
@@ -403,16 +429,37 @@ fn arrays<T: Id + numpy::Element>(py: Python<'_>, encoded: Encoded<T>) -> Arrays
     (encoded.ids.into_pyarray(py).into_any(), encoded.offsets.into_pyarray(py))
 }
 
-/// Append an id to the ids of each text, from the last text to the first, so that ids are moved once.
-fn append_to_each<T: Id>(encoded: &mut Encoded<T>, id: T) {
+/// The ids that are put before and after those of each text.
+#[derive(Default)]
+pub struct Around {
+    before: Vec<u32>,
+    after: Vec<u32>,
+}
+
+impl Around {
+    fn len(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+}
+
+/// Put ids around those of each text, from the last text to the first, so that ids are moved once.
+fn put_around_each<T: Id>(encoded: &mut Encoded<T>, around: &Around) {
     let Encoded { ids, offsets } = encoded;
-    let length = ids.len() + offsets.len() - 1;
-    ids.resize(length, id);
-    for text in (0..offsets.len() - 1).rev() {
+    let texts = offsets.len() - 1;
+    ids.resize(ids.len() + texts * around.len(), T::from_id(0));
+    for text in (0..texts).rev() {
         let (start, end) = (offsets[text] as usize, offsets[text + 1] as usize);
-        ids.copy_within(start..end, start + text);
-        ids[end + text] = id;
-        offsets[text + 1] += text as u64 + 1;
+        let new_start = start + text * around.len();
+        let moved = new_start + around.before.len();
+        let moved_end = moved + (end - start);
+        ids.copy_within(start..end, moved);
+        for (place, &id) in ids[new_start..moved].iter_mut().zip(&around.before) {
+            *place = T::from_id(id);
+        }
+        for (place, &id) in ids[moved_end..].iter_mut().zip(&around.after) {
+            *place = T::from_id(id);
+        }
+        offsets[text + 1] = (moved_end + around.after.len()) as u64;
     }
 }
 

@@ -22,7 +22,7 @@ use pyo3::types::{PyList, PySequence, PyString};
 use super::PyWatch;
 use super::arguments::Threads;
 use super::decode::watched;
-use super::encode::{PyEncoder, each};
+use super::encode::{Around, PyEncoder, each};
 use super::ids::pairs;
 use super::texts::OneText;
 use crate::encode::{Special, Trim};
@@ -97,8 +97,13 @@ impl FramedEncoder {
         let (framed, watch) = (slf.get(), &mut PyWatch::default());
         // The encodings refer to these texts, which nobody else can change.
         let texts = texts.to_tuple()?;
-        let encoded =
-            framed.encoder.get().of_many::<u32>(&texts, framed.frame.special, num_threads, None, watch)?;
+        let encoded = framed.encoder.get().of_many::<u32>(
+            &texts,
+            framed.frame.special,
+            num_threads,
+            &Around::default(),
+            watch,
+        )?;
         memory::ensure(texts.len() * BYTES_PER_ENCODING + size_of_val(&encoded.ids[..]))?;
         let mut encodings = Vec::new();
         for (text, own) in texts.iter().zip(each(&encoded)) {

@@ -22,8 +22,8 @@ def worded(words: Callable[[Name], str]) -> Message:
     resume=True continues, min_count 5 would fit
     --resume continues, --min-count 5 would fit
     """
-    message = Message(words(_in_python))
-    message.on_command_line = words(_as_option)
+    message = Message(words(in_python))
+    message.on_command_line = words(as_option)
     return message
 
 
@@ -32,7 +32,12 @@ def on_command_line(message: object) -> str:
     return message.on_command_line if isinstance(message, Message) else str(message)
 
 
-def _in_python(name: str, value: object = None) -> str:
+def in_python(name: str, value: object = None) -> str:
+    """Name an argument in Python.
+
+    >>> in_python("resume", True)
+    'resume=True'
+    """
     return name if value is None else f"{name}={value!r}"
 
 
@@ -40,7 +45,12 @@ _OPTIONS = {"overwrite": "force", "special_tokens": "special-token"}
 """Arguments whose options have other names."""
 
 
-def _as_option(name: str, value: object = None) -> str:
+def as_option(name: str, value: object = None) -> str:
+    """Name an argument on the command line.
+
+    >>> as_option("resume", True)
+    '--resume'
+    """
     if not name.isidentifier():  # more than a name
         return name
     option = f"--{_OPTIONS.get(name, name).replace('_', '-')}"

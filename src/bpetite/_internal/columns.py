@@ -146,13 +146,14 @@ def encoded(
     special: Special,
     dtype: DType,
     num_threads: int | None,
-    append: int | None,
+    around: tuple[list[int], list[int]],
     nulls: Nulls,
 ) -> Any:
-    """Encode the texts of a column to lists of ids."""
+    """Encode the texts of a column to lists of ids, each with the same ids `around` its own."""
+    before, after = around
     texts, missing = _rows(column, texts_in(column), nulls, arrow.large_binary())
     ids, offsets = encoder.encode_batch_to_numpy(
-        TextColumn(texts, nulls="empty"), special, dtype, num_threads, append
+        TextColumn(texts, nulls="empty"), special, dtype, num_threads, after, prepend=before
     )
     values = arrow.array(ids)
     return _column(arrow.list_(values.type), arrow.large_list(values.type), offsets, missing, [], [values])

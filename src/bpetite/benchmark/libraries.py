@@ -69,7 +69,8 @@ def bpetite_texts(model: Model) -> Encoder:
     from bpetite.tokenizer import Tokenizer
 
     ours = Tokenizer.load(model.path, **model.lacking)
-    how: dict[str, Any] = {"special": "text" if model.kind == "sentencepiece" else "parse"}
+    special = "text" if model.kind == "sentencepiece" else "parse"
+    how: dict[str, Any] = {"special": special, "add_special_tokens": False}
     return Encoder(
         lambda texts: ours.encode_batch_to_numpy(texts, num_threads=model.threads, **how),
         lambda text: ours.encode(text, **how),

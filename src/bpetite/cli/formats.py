@@ -15,9 +15,10 @@ from bpetite._internal.json import naming
 from bpetite._internal.names import recorded
 from bpetite.cli.output import way_note
 from bpetite.cli.shared import add_choice, add_special_tokens, chosen, text_argument
+from bpetite.encoding.template import left_out
 from bpetite.formats import loading
 from bpetite.formats.loading import ANY_FORMAT
-from bpetite.formats.shared.imported import UNICODE_ASSUMPTION
+from bpetite.formats.shared.imported import TEMPLATE_ASSUMPTION, UNICODE_ASSUMPTION
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
@@ -55,9 +56,14 @@ def read_model(options: argparse.Namespace, path: str | None = None, *, must_agr
     found = loading.load(path, **lacking(options), must_agree=must_agree)
     tokenizer = Tokenizer._of_file(path, found)
     options.progress.note = options.progress.note or way_note(tokenizer.pattern_way)
-    for assumption in tokenizer.assumptions:
-        if assumption != UNICODE_ASSUMPTION:  # True of every file: `inspect` shows it.
-            options.progress.say(f"{path}: note: {on_command_line(assumption)}")
+    unsaid = {UNICODE_ASSUMPTION}  # True of every file: `inspect` shows it.
+    if "add_special_tokens" in options:
+        unsaid.add(TEMPLATE_ASSUMPTION)
+    notes = [assumption for assumption in tokenizer.assumptions if assumption not in unsaid]
+    if tokenizer._template is not None and not getattr(options, "add_special_tokens", True):
+        notes.append(left_out(tokenizer._template, tokenizer.special_tokens))
+    for note in notes:
+        options.progress.say(f"{path}: note: {on_command_line(note)}")
     return tokenizer
 
 

@@ -38,6 +38,10 @@ SHARED: dict[str, dict[str, Any]] = {
         "default": "parse",
         "help": "special tokens in the text: their ids (parse, the default), ordinary text, or an error",
     },
+    "--add-special-tokens": {
+        "action": "store_true",
+        "help": "add the tokens that the model's own library puts around each text, such as <s>",
+    },
     "--num-threads": {"type": number, "metavar": "N", "help": "threads to use (default: all cores)"},
     "--memory-limit": {
         "metavar": "SIZE",

@@ -50,6 +50,7 @@ def encode_column(
 
     encoded = partial(
         tokenizer.encode_column,
+        add_special_tokens=False,
         special=special,
         dtype=dtype,
         append=special_id("append_special", append_special, tokenizer.special_tokens),

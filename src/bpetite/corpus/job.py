@@ -166,7 +166,7 @@ class Job:
     ) -> tuple[Ids, NDArray[np.uint64], int]:
         """Encode a batch on this thread; return its ids, where each whole document ends in them, and how
         many texts of special tokens became ordinary text."""
-        encode = partial(self.tokenizer.encode_batch, special=self.options.special)
+        encode = partial(self.tokenizer._encoder.encode_batch, special=self.options.special)
         with naming_invalid(source, batch, self.options.reading, encode):
             ids, offsets, found = self._encoded(batch, progress)
         if self.prepended is not None:

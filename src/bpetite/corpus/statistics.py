@@ -121,19 +121,31 @@ class TokenCount:
     bytes: int = 0
 
 
-def count_tokens(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> dict[str, TokenCount]:
+def count_tokens(
+    tokenizer: Tokenizer,
+    texts: Corpus,
+    *,
+    add_special_tokens: bool | None = None,
+    **how: Unpack[Measuring],
+) -> dict[str, TokenCount]:
     """Return the number of tokens of each source, by the keywords of `stats`, which takes longer.
+
+    `add_special_tokens=True` counts those that the model's own library puts around each document
+    (`Tokenizer.template`), too.
 
     >>> from bpetite.corpus import Documents
     >>> count_tokens(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
     {'documents': TokenCount(documents=2, tokens=4, bytes=8)}
     """
     sources = sources_of(texts)
+    template = tokenizer._added_template(add_special_tokens)
     counted = {name: TokenCount() for name in sources}
     for name, batch, [counts] in _measured([tokenizer], Tokenizer.count_batch, sources, **how):
         counted[name].tokens += sum(counts)
         counted[name].documents += len(batch.texts) - batch.goes_on
         counted[name].bytes += _size(batch.texts)
+    for count in counted.values():
+        count.tokens += template.size * count.documents
     return counted
 
 
@@ -219,7 +231,8 @@ def _measured(
     """Yield the name of the source of each batch, the batch, and what each tokenizer makes of it."""
 
     def make(texts: Sequence[Any]) -> list[Any]:
-        return [measure(tok, texts, special=special, num_threads=num_threads) for tok in tokenizers]
+        how: dict[str, Any] = {"special": special, "num_threads": num_threads, "add_special_tokens": False}
+        return [measure(tok, texts, **how) for tok in tokenizers]
 
     reading = replace(reading or Reading(), cut=cutter_for(tokenizers))
     threads = threads_of(num_threads)

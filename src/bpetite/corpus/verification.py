@@ -104,6 +104,6 @@ def _check_sample(where: str, ids: Ids, tokenizer: Tokenizer, options: Mapping[s
         text = tokenizer.decode(np.asarray(ids[len(before) : len(ids) - len(after)]).astype(np.uint32))
     except (KeyError, UnicodeDecodeError) as error:
         raise ValueError(f"{where} does not decode: {error!r}") from None
-    again = tokenizer.encode_to_numpy(text, special=options["special"])
+    again = tokenizer.encode_to_numpy(text, special=options["special"], add_special_tokens=False)
     if not np.array_equal(np.concatenate((before, again, after)), ids):
         raise ValueError(f"{where} decodes to a text that encodes to other ids")

@@ -7,14 +7,16 @@ the patterns of these names are defined here.
 import mmap
 import struct
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from bpetite._constants import Pattern
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
+from bpetite.encoding.template import Template, template_of
 from bpetite.formats import sentencepiece
-from bpetite.formats.shared.imported import Imported
+from bpetite.formats.shared.imported import Imported, has_id
 from bpetite.formats.shared.pairs import packed_merges, vocabulary_of_pairs
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import MARK
@@ -57,6 +59,12 @@ _WHOLE_FIRST = {
 }
 """The names whose pretokens are looked up as whole tokens before any merge."""
 
+_FIRST_BY_DEFAULT = {
+    *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
+    *("jina-v5-nano", "tekken"),
+}
+"""The names for which a text begins with the first token unless the file says otherwise."""
+
 _CONTROL, _USER_DEFINED = 3, 4
 _NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
 
@@ -71,7 +79,9 @@ def read(path: Path, pattern: Pattern | None = None) -> Imported:
     if read_model is None:
         kind = f"of kind {model!r:.40}, which cannot be read; only BPE ('gpt2', 'llama') can"
         raise ValueError(f"its tokenizer is {kind}" if model else "it holds no tokenizer")
-    imported = read_model(fields, pattern)._replace(extras=[*_extras(fields)])
+    imported = read_model(fields, pattern)
+    template = _template(fields, is_known=partial(has_id, imported.vocabulary))
+    imported = imported._replace(extras=[*_extras(fields)], template=template)
     return imported.read_from("gguf", kept)
 
 
@@ -81,6 +91,20 @@ def _extras(fields: Mapping[str, Any]) -> Iterator[str]:
         yield "the chat template"
     if any(key.endswith("_token_id") for key in fields if key.startswith("tokenizer.ggml.")):
         yield "which special tokens begin, end and fill up texts"
+
+
+def _template(fields: Mapping[str, Any], is_known: Callable[[object], bool]) -> Template | None:
+    """Return what llama.cpp puts around a text: what the file says, or else its default for this kind."""
+    is_of_pieces = fields["tokenizer.ggml.model"] == "llama"
+    name = str(fields.get("tokenizer.ggml.pre"))
+    adds_first = fields.get("tokenizer.ggml.add_bos_token", is_of_pieces or name in _FIRST_BY_DEFAULT)
+    adds_last = fields.get("tokenizer.ggml.add_eos_token", False)
+    first_id, last_id = (1, 2) if is_of_pieces else (11, 11)  # where the file does not say them
+    first = fields.get("tokenizer.ggml.bos_token_id", first_id)
+    last = fields.get("tokenizer.ggml.eos_token_id", last_id)
+    prefix = [first] if adds_first is True and is_known(first) else []
+    suffix = [last] if adds_last is True and is_known(last) else []
+    return template_of(prefix, suffix)
 
 
 def _of_pairs(fields: Mapping[str, Any], pattern: Pattern | None) -> Imported:

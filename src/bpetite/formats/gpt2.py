@@ -97,7 +97,7 @@ def parse(
             f"{os.path.basename(merges_path)} does not begin with #version, and its first line is read as a "
             "merge, as tokenizers and transformers 5 do; transformers 4 leaves it out"
         )
-    return Imported(vocabulary, [*unmade, *said])
+    return Imported(vocabulary, [*unmade, *said], template=beside.template(specials))
 
 
 def _special_ids(

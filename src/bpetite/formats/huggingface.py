@@ -1,11 +1,13 @@
 """`tokenizer.json` of byte-level BPE tokenizers: JSON in, a vocabulary out, and back.
 
 What can be reproduced exactly is read, anything else refused with its reason. The ids are those that the
-file's tokenizer gives with `add_special_tokens=False`: templates that put tokens around a text are left out.
+file's tokenizer gives with `add_special_tokens=False`; the template that puts tokens around a text is read
+beside them.
 """
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from bpetite._constants import END_OF_TEXT_TOKEN
@@ -17,7 +19,7 @@ from bpetite.formats import huggingface_steps as steps
 from bpetite.formats.huggingface_steps import steps_of, types_of
 from bpetite.formats.shared import pairs
 from bpetite.formats.shared.configuration import CONFIGURATION, FLAGS, SPECIAL_TOKENS, roles_in
-from bpetite.formats.shared.imported import IN_TEXTS, Imported, Original, check_merges_bytes
+from bpetite.formats.shared.imported import IN_TEXTS, Imported, Original, check_merges_bytes, has_id
 from bpetite.formats.shared.printable import printable_or_text, printed_ids, printed_merges, to_printable
 from bpetite.normalization import Step, normalizing, steps_in
 from bpetite.patterns import PATTERNS
@@ -206,18 +208,17 @@ class _Reader:
 
     def _read(self, vocabulary: Vocabulary, *, drops_missing: bool = False) -> Imported:
         """Return the result, with what the file has beside it; this does not change the ids of texts."""
-        processors = steps_of(self._document.get("post_processor"), "processors")
         said = [] if self._decoder else ["the file has no decoder: here, decoding gives the text again"]
         left_out = {
             key: f"the file's {key} of texts is not applied"
             for key in ("truncation", "padding")
             if self._document.get(key)
         }
-        if types_of(filter(None, processors)) - {"ByteLevel"}:
-            around = "encode puts no special tokens around a text (elsewhere: add_special_tokens=False)"
-            left_out = {"post_processor": around, **left_out}
-        extras = tuple(_BESIDE_IDS[key] for key in left_out)
-        return Imported(vocabulary, [*said, *left_out.values()], extras, drops_missing)
+        template = steps.template_in(self._document.get("post_processor"), partial(has_id, vocabulary))
+        beside = [*(["post_processor"] if template is not None else []), *left_out]
+        extras = tuple(_BESIDE_IDS[key] for key in beside)
+        said += left_out.values()
+        return Imported(vocabulary, said, extras, drops_missing, template=template)
 
 
 def _model(value: object) -> Json:

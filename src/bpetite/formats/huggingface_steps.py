@@ -6,7 +6,7 @@ normalizer or in `Metaspace`; here, these remain spaces.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from typing import Any, Literal
 from bpetite._constants import BYTES, SPACE, Pattern
 from bpetite._engine import covers_all_text, read_pattern, same_pattern
 from bpetite._internal.json import Json, flag, typed
+from bpetite.encoding.template import AnyTemplate, OtherTemplate, template_of
 from bpetite.normalization import Step
 from bpetite.patterns import CL100K, PATTERNS, SINGLE, checked_pattern, is_word, steps_in
 from bpetite.vocabulary import MARK
@@ -53,6 +54,62 @@ def types_of(steps: Iterable[object]) -> set[str | None]:
     """
     types = (step.get("type") for step in steps if isinstance(step, dict))
     return {kind if isinstance(kind, str) else None for kind in types}
+
+
+# The template ------------------------------------------------------------------------------------------
+
+Outside = tuple[int, int]
+"""A token that is not of a text: its id and its type."""
+
+
+def template_parts(processor: Json) -> list[Outside | int]:
+    """Return the tokens that a processor puts around a text, and instead of the text the type that it gets.
+
+    >>> template_parts({"type": "RobertaProcessing", "cls": ["<s>", 0], "sep": ["</s>", 2]})
+    [(0, 0), 0, (2, 0)]
+    """
+    kind = processor["type"]
+    if kind == "ByteLevel":
+        return [0]
+    if kind in ("BertProcessing", "RobertaProcessing"):
+        return [(processor["cls"][1], 0), 0, (processor["sep"][1], 0)]
+    parts: list[Outside | int] = []
+    for part in processor["single"] if kind == "TemplateProcessing" else ():
+        if "Sequence" in part:
+            # A second text, which there is not, is no part of a template of ours.
+            parts += [part["Sequence"]["type_id"]] if part["Sequence"]["id"] == "A" else [0, 0]
+        else:
+            token = part["SpecialToken"]
+            ids = processor["special_tokens"][token["id"]]["ids"]
+            parts += [(token_id, token["type_id"]) for token_id in ids]
+    return parts
+
+
+def template_in(post_processor: object, is_known: Callable[[object], bool]) -> AnyTemplate:
+    """Return the template of a file's `post_processor`; the ids of its tokens must be known.
+
+    >>> processor = {"type": "BertProcessing", "cls": ["<s>", 0], "sep": ["</s>", 2]}
+    >>> template_in(processor, is_known={0, 2}.__contains__)
+    Template(prefix=(0,), suffix=(2,))
+    """
+    steps = [step for step in steps_of(post_processor, "processors") if step is not None]
+    templates = [step for step in steps if types_of([step]) != {"ByteLevel"}]
+    if len(templates) > 1:
+        return OtherTemplate("post_processor has several templates, each for the texts of the one before")
+    if not templates:
+        return None
+    try:
+        parts = template_parts(templates[0])
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return OtherTemplate(f"post_processor is {templates[0]!r:.80}, which is not a template that is known")
+    texts = [place for place, part in enumerate(parts) if isinstance(part, int)]
+    if len(texts) != 1:
+        return OtherTemplate("post_processor does not put tokens around one text")
+    ids = [part[0] for part in parts if not isinstance(part, int)]
+    for token_id in ids:
+        if not is_known(token_id):
+            return OtherTemplate(f"post_processor puts id {token_id!r:.80} around a text, which no token has")
+    return template_of(ids[: texts[0]], ids[texts[0] :])
 
 
 # The pattern -------------------------------------------------------------------------------------------

@@ -287,9 +287,10 @@ def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Impor
 def _of_ranks(path: str, content: bytes, given: _Given) -> Imported:
     from bpetite.formats import tiktoken
 
-    beside = configuration.read_configuration(os.path.dirname(path)).ids
-    ranks = tiktoken.parse_published(path, content, *given, beside)
-    return ranks.read_from("tiktoken", {path: content})
+    beside = configuration.read_configuration(os.path.dirname(path))
+    ranks = tiktoken.parse_published(path, content, *given, beside.ids)
+    template = beside.template(ranks.vocabulary.special_tokens)
+    return ranks._replace(template=template).read_from("tiktoken", {path: content})
 
 
 def _of_pieces(path: str, content: bytes, _: _Given) -> Imported:

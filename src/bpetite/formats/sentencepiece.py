@@ -135,7 +135,8 @@ def of_pieces(
         unknown=next(((own, True) for own, _, _, kind in others if kind == _UNKNOWN), None),
     )
     named = [of_beside(added)] if added else []
-    return Imported(vocabulary, [*named, parsed_unlike("sentencepiece")])
+    said = [*named, parsed_unlike("sentencepiece")]
+    return Imported(vocabulary, said, template=told.template(special_tokens))
 
 
 def _ids_and_ranks(pieces: Sequence[Piece]) -> tuple[dict[str, int], list[tuple[float, str]]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bpetite._internal.json import Json, typed
+from bpetite.encoding.template import Template
 from bpetite.formats.shared.imported import Imported, parsed_unlike
 from bpetite.formats.tiktoken import vocabulary_of_ranks
 from bpetite.vocabulary import Arrays
@@ -20,6 +21,9 @@ _UNNAMED = (
     *("[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
 )
 """The first special tokens of files that list none."""
+
+_FIRST = "<s>"
+"""The token that begins a text."""
 
 _ASSUMED = "the file does not name its special tokens: they get the names of Mistral's v3, such as [INST]"
 
@@ -37,7 +41,10 @@ def parse_document(document: Json) -> Imported:
     specials = _special_tokens(document.get("special_tokens"), special_count)
     said = [parsed_unlike("mistral_common"), *([] if document.get("special_tokens") else [_ASSUMED])]
     extras = [*_extras(document, len(vocab) - size)]
-    return Imported(vocabulary_of_ranks(Arrays.of(ranks), pattern, specials), said, extras)
+    first = specials.get(_FIRST)  # what mistral_common puts before a prompt
+    template = None if first is None else Template(prefix=(first,))
+    vocabulary = vocabulary_of_ranks(Arrays.of(ranks), pattern, specials)
+    return Imported(vocabulary, said, extras, template=template)
 
 
 def _extras(document: Json, unused: int) -> Iterator[str]:

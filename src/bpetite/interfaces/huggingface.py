@@ -21,7 +21,7 @@ from bpetite._engine import FramedEncoder, FramedEncoding
 from bpetite._internal.types import Special
 from bpetite.encoding.encoder import encoder_of
 from bpetite.formats import huggingface
-from bpetite.formats.huggingface_steps import steps_of
+from bpetite.formats.huggingface_steps import Outside, steps_of, template_parts
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.shared.printable import printable_or_text
 
@@ -29,9 +29,6 @@ Trim = Literal["no", "yes", "keep first"]
 
 Lengths = tuple[dict[str, Any] | None, dict[str, Any] | None]
 """Truncation and padding, as tokenizers tells them."""
-
-Outside = tuple[int, int]
-"""A token that is not of a text: its id and its type."""
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
 """The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
@@ -421,29 +418,13 @@ class _Template(NamedTuple):
         trimming = [step for step in steps if step.get("trim_offsets")]
         if len(trimming) > 1 or {step["type"] for step in steps[:-1]} - {"ByteLevel"}:
             return None
-        parts: list[Any] = _parts(steps[-1]) if steps else [0]
+        parts: list[Any] = template_parts(steps[-1]) if steps else [0]
         own = [place for place, part in enumerate(parts) if isinstance(part, int)]
         if len(own) != 1:
             return None
         before, after = parts[: own[0]], parts[own[0] + 1 :]
         trim: Trim = "no" if not trimming else "keep first" if trimming[0]["add_prefix_space"] else "yes"
         return cls(before, after, parts[own[0]], trim)
-
-
-def _parts(step: dict[str, Any]) -> list[Any]:
-    """Return the tokens that a step puts around a text, and instead of the text the type that it gets."""
-    if step["type"] == "ByteLevel":
-        return [0]
-    if step["type"] in ("BertProcessing", "RobertaProcessing"):
-        return [(step["cls"][1], 0), 0, (step["sep"][1], 0)]
-    parts: list[Any] = []
-    for part in step["single"] if step["type"] == "TemplateProcessing" else ():
-        if "Sequence" in part:
-            parts += [part["Sequence"]["type_id"]] if part["Sequence"]["id"] == "A" else [0, 0]
-        else:
-            token = part["SpecialToken"]
-            parts += [(token_id, token["type_id"]) for token_id in step["special_tokens"][token["id"]]["ids"]]
-    return parts
 
 
 def _steps(part: Any, key: str) -> list[dict[str, Any]]:

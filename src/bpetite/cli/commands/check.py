@@ -9,6 +9,8 @@ The result says what the file does not tell, and what of it an artifact cannot
 hold. Other ids are an error, with the first text and place that differ.
 """
 
+from functools import partial
+
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_model
 from bpetite.formats.shared.imported import losses
@@ -28,7 +30,8 @@ def run(options: shared.Options) -> shared.Result:
     tokenizer = read_model(options)
     [path], original = options.models, tokenizer._original
     texts = shared.documents_of(options) if options.input else ()
-    found = compared_with(original, tokenizer.vocabulary, tokenizer.encode, path, texts)
+    encode = partial(tokenizer.encode, add_special_tokens=False)
+    found = compared_with(original, tokenizer.vocabulary, encode, path, texts)
     library = found and f"{found.library} {found.version}"
     return {
         "format": "bpetite" if original is None else original.kind,

@@ -12,6 +12,7 @@ examples:
 
 import os
 import tempfile
+from functools import partial
 from typing import Any
 
 from bpetite._internal.files import created
@@ -91,8 +92,9 @@ def run(options: shared.Options) -> shared.Result:
             attempt = os.path.join(folder, last_part(target))
             _write(tokenizer, attempt, kind)
             again = loading.load(attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False)
+        encode = partial(tokenizer.encode, add_special_tokens=False)
         for original, path in (tokenizer._original, source), (again.original, target):
-            checked.append(compared_with(original, tokenizer.vocabulary, tokenizer.encode, path))
+            checked.append(compared_with(original, tokenizer.vocabulary, encode, path))
     _write(tokenizer, target, kind, overwrite=options.force, **settings)
     for loss in losses(tokenizer.vocabulary, tokenizer._original, kind, to_folder=to_folder):
         options.progress.say(f"{target}: {loss}")

@@ -16,6 +16,7 @@ def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command)
     shared.add_sources(command, required=False)  # words behind MODEL are inputs, too
+    shared.add_shared(command, "--add-special-tokens")
 
 
 def run(options: shared.Options) -> shared.Result:
@@ -24,7 +25,8 @@ def run(options: shared.Options) -> shared.Result:
     from bpetite.corpus import TokenCount
 
     tokenizer = read_model(options)
-    counted = corpus.count_tokens(tokenizer, options.input, **shared.measuring(options))
+    how = {**shared.measuring(options), **shared.chosen(options, "add_special_tokens")}
+    counted = corpus.count_tokens(tokenizer, options.input, **how)
     sources = {name: asdict(count) for name, count in counted.items()}
     total = {field.name: sum(row[field.name] for row in sources.values()) for field in fields(TokenCount)}
     if options.json:

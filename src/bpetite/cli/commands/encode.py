@@ -3,6 +3,7 @@
 examples:
   bpetite encode --model tok.json --text "hello world"
   bpetite encode --model tok.json --text "hello world" --show
+  bpetite encode --model llama/ --text "hello world" --add-special-tokens
   bpetite encode --model tok.json --input book.txt
   bpetite encode --model tok.json --input chapters/ questions.jsonl
   echo hello | bpetite encode --model tok.json
@@ -22,7 +23,7 @@ def declare(command: shared.Parser) -> None:
     source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="the text itself")
     shared.add_inputs(source, f"{shared.INPUT_HELP} (default: stdin)", required=False)
-    shared.add_shared(command, "--special")
+    shared.add_shared(command, "--special", "--add-special-tokens")
     command.add_argument("--show", action="store_true", help="print the tokens themselves, coloured")
     shared.add_reading(command)
 
@@ -32,10 +33,11 @@ def run(options: shared.Options) -> shared.Result:
     tokenizer = read_model(options)
     is_divided = options.input or (options.text is None and shared.reading_of(options) != Reading())
     texts = shared.documents_of(options) if is_divided else [shared.text_of(options)]
+    how = shared.chosen(options, "special", "add_special_tokens")
     if options.show:
-        shown = [tokenizer.show(text, special=options.special) for text in texts]
+        shown = [tokenizer.show(text, **how) for text in texts]
         if options.json:
             return [as_line([token._asdict() for token in one.tokens]) for one in shown]
         return [f"{painted(one.tokens)}\n{one.summary}" for one in shown]
-    encoded = (tokenizer.encode(text, special=options.special) for text in texts)
+    encoded = (tokenizer.encode(text, **how) for text in texts)
     return [json.dumps(ids, separators=(",", ":")) for ids in encoded]

@@ -63,7 +63,7 @@ def _id_of(tokenizer: Tokenizer, given: str) -> int:
         return tokenizer.special_tokens[given]
     with contextlib.suppress(KeyError):
         return tokenizer.token_id(given)
-    parts = " ".join(map(str, tokenizer.encode(given)))
+    parts = " ".join(map(str, tokenizer.encode(given, add_special_tokens=False)))
     raise ValueError(f"--token: {given!r} is no token of {tokenizer.vocab_size:,}; it is encoded as {parts}")
 
 

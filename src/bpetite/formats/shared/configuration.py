@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from bpetite._internal.json import Json, naming, parse_object, refuse, type_name
 from bpetite._internal.types import Path
+from bpetite.encoding.template import Template, template_of
 from bpetite.vocabulary import LARGEST_ID
 
 CONFIGURATION = "tokenizer_config.json"
@@ -46,6 +47,9 @@ trained so, and their published tokenizer.json files say it."""
 
 TAKES_SPACE_EVERYWHERE = {"Blenderbot"}
 """Those of which transformers 5 still says so; for the others, only transformers 4 does."""
+
+_ALWAYS_AROUND = {"Roberta", "Bart", "Longformer", "LED", "Deberta"}
+"""Kinds that put the tokens of classification around every text."""
 
 SHIFTED = {
     *("Barthez", "Bartpho", "Camembert", "LayoutXLM", "M2M100", "MBart", "MBart50", "MLuke", "Nllb"),
@@ -92,10 +96,26 @@ class Configuration(NamedTuple):
     mask_taking_space: str | None = None
     """The mask token, if its kind alone says that it takes the white space before it."""
 
+    prefix: tuple[str, ...] = ()
+    """The tokens that transformers puts before a text."""
+
+    suffix: tuple[str, ...] = ()
+    """The tokens that transformers puts after a text."""
+
     @property
     def ids(self) -> dict[str, int]:
         """The tokens whose ids are told."""
         return {text: token.token_id for text, token in self.tokens.items() if token.token_id is not None}
+
+    def template(self, special_tokens: Mapping[str, int]) -> Template | None:
+        """Return what is put around a text; a token that is not special puts nothing there.
+
+        >>> Configuration(prefix=("<s>",), suffix=("</s>",)).template({"<s>": 1})
+        Template(prefix=(1,), suffix=())
+        """
+        prefix = [special_tokens[text] for text in self.prefix if text in special_tokens]
+        suffix = [special_tokens[text] for text in self.suffix if text in special_tokens]
+        return template_of(prefix, suffix)
 
 
 def read_configuration(folder: Path) -> Configuration:
@@ -125,7 +145,22 @@ def read_configuration(folder: Path) -> Configuration:
     for text, flags in special.items():
         tokens.setdefault(text, NamedToken(None, flags))
     puts_space = settings.get("add_prefix_space", kind == "Blenderbot")
-    return Configuration(kind, tokens, puts_space is True, kind is not None and is_of_model, by_kind)
+    is_of_model = kind is not None and is_of_model
+    around = _around(settings, kind)
+    return Configuration(kind, tokens, puts_space is True, is_of_model, by_kind, *around)
+
+
+def _around(settings: Json, kind: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the tokens that transformers puts before and after a text."""
+    if kind in _ALWAYS_AROUND:
+        before, after = settings.get("cls_token"), settings.get("sep_token")
+    else:
+        adds_first = settings.get("add_bos_token", kind == "CodeLlama") is True
+        adds_last = settings.get("add_eos_token") is True
+        before = settings.get("bos_token") if adds_first else None
+        after = settings.get("eos_token") if adds_last else None
+    first, last = text_of(before), text_of(after)
+    return (first,) if isinstance(first, str) else (), (last,) if isinstance(last, str) else ()
 
 
 def roles_in(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_all
 from bpetite._internal.names import is_folder_name
 from bpetite._internal.types import Path
+from bpetite.encoding.template import AnyTemplate
 from bpetite.formats.shared.configuration import CONFIGURATION
 from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
@@ -114,12 +115,16 @@ class Imported(NamedTuple):
     original: Original | None = None
     """What can be written again."""
 
+    template: AnyTemplate = None
+    """What its library puts around a text."""
+
     @property
     def assumptions(self) -> list[str]:
         """All that was assumed."""
         if self.is_own:
             return [*self.said]
-        return [*self.said, *lacking_bytes(self.vocabulary), UNICODE_ASSUMPTION]
+        around = [] if self.template is None else [TEMPLATE_ASSUMPTION]
+        return [*self.said, *around, *lacking_bytes(self.vocabulary), UNICODE_ASSUMPTION]
 
     def dropping(self) -> Self:
         """Return a copy that does what its library does with missing bytes."""
@@ -180,6 +185,25 @@ UNICODE_ASSUMPTION = (
     "a library with older tables may cut text differently at newer characters"
 )
 """An assumption of every import, as no file names its Unicode version."""
+
+TEMPLATE_ASSUMPTION = (
+    "encode puts no special tokens around a text (elsewhere: add_special_tokens=False) unless "
+    "add_special_tokens=True asks for them"
+)
+"""An assumption of every import whose library puts tokens around a text."""
+
+
+def has_id(vocabulary: Vocabulary, token_id: object) -> bool:
+    """Whether a token has this id.
+
+    >>> vocabulary = Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], {"<s>": 300})
+    >>> has_id(vocabulary, 300), has_id(vocabulary, 299), has_id(vocabulary, "<s>")
+    (True, False, False)
+    """
+    if type(token_id) is not int or token_id in vocabulary.provisional:
+        return False
+    is_other = token_id in vocabulary.decode_only or token_id in vocabulary.special_tokens.values()
+    return is_other or vocabulary.arrays.token_of(token_id) is not None
 
 
 # What a format cannot hold -----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, get_type_hints
 
@@ -31,6 +31,7 @@ class Model:
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         self.name = name
         self.tokenizer = tokenizer
+        self._encode = partial(tokenizer.encode, add_special_tokens=False)
         self.explainer = Explainer(tokenizer.vocabulary)
 
     def rules(self) -> Answer:
@@ -48,7 +49,7 @@ class Model:
 
     def encode(self, text: str) -> Answer:
         """Encode a text; `spans` are the bytes that each token covers, or empty where nobody knows."""
-        ids, spans = self.tokenizer.encode(text), list[tuple[int, int]]()
+        ids, spans = self._encode(text), list[tuple[int, int]]()
         with suppress(ValueError):
             spans = self.tokenizer.encode_with_offsets(text, unit="bytes")[1]
         return {"ids": ids, "spans": spans, "tokens": self._drawn(ids)}
@@ -69,7 +70,7 @@ class Model:
         """Replay the merges of every pretoken of a text, or of the one that holds a token of the text."""
         pretokens: Sequence[bytes] = self.tokenizer.pretokens(text)
         if token is not None:
-            before = self.tokenizer.encode(text)[:token]
+            before = self._encode(text)[:token]
             offset = sum(len(self.explainer.tokens[token_id]) for token_id in before)
             place = bisect_right(list(accumulate(map(len, pretokens))), offset)
             if place == len(pretokens):
@@ -81,7 +82,7 @@ class Model:
 
     def _replayed(self, pretoken: bytes) -> Answer:
         text = pretoken.decode("utf-8")
-        whole = self.tokenizer.encode(text)
+        whole = self._encode(text)
         shown = {"text": text, **drawn(pretoken)}
         nothing = {**shown, "states": [], "ranks": [], "merges": []}
         if len(whole) == 1 and whole[0] in self.explainer.special_ids:
@@ -126,7 +127,7 @@ class Model:
         matches = _matcher(by, query)
         uses = Counter[int]()
         with suppress(ValueError):  # the vocabulary lacks one of its bytes
-            uses.update(self.tokenizer.encode(text))
+            uses.update(self._encode(text))
         found = [item for item in self._all_tokens if matches(*item)]
         found.sort(key=self._order(sort, uses))
         parts = [self.explainer.part(token_id) for token_id, _ in found[first : first + ROWS]]
