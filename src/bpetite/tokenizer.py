@@ -995,6 +995,9 @@ class Tokenizer:
         file lacks the pattern or the special tokens, give them here (special tokens as a dict with ids, or a
         list). `assumptions` lists what was assumed.
 
+        A name that is no path, such as `Qwen/Qwen2.5-7B` or `cl100k_base`, is looked up in the caches of the
+        Hugging Face Hub and of tiktoken. Nothing is downloaded: the error says which command does it.
+
         A few vocabularies lack tokens for some bytes, mostly control characters. A text with such a byte is
         refused; with `missing="drop"` the byte is left out, as the model's own library does.
 

@@ -22,6 +22,8 @@ from bpetite.formats.shared.imported import TEMPLATE_ASSUMPTION, UNICODE_ASSUMPT
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
+_NAME = "the name of one in the caches of the Hugging Face Hub or of tiktoken"
+
 
 def add_models(command: argparse.ArgumentParser, more: str = "") -> None:
     """Declare the tokenizer of a command, behind `--model` or not, and options about its file.
@@ -29,7 +31,7 @@ def add_models(command: argparse.ArgumentParser, more: str = "") -> None:
     There may be several if something is said about `more` of them.
     """
     how: dict[str, Any] = {"dest": "models", "action": "extend", "metavar": "MODEL"}
-    command.add_argument(nargs="*", default=argparse.SUPPRESS, help=f"{ANY_FORMAT}{more}", **how)
+    command.add_argument(nargs="*", default=argparse.SUPPRESS, help=f"{ANY_FORMAT}; or {_NAME}{more}", **how)
     command.add_argument(
         "--model", nargs="+", default=argparse.SUPPRESS, help="the same, wherever it is clearer", **how
     )

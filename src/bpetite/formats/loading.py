@@ -104,9 +104,8 @@ def load(
     check_word("missing", missing, ("refuse", "drop"))
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
-        _refuse_name_of_model(name)
-        read = _of_folder if os.path.isdir(name) else _of_file
-        found = read(name, _Given(pattern, special_tokens))
+        given = _Given(pattern, special_tokens)
+        found = _of_path(name, given) if _is_path(name) else _of_name(name, given)
     else:
         name = type(source).__name__
         found = _of_object(source)
@@ -118,19 +117,40 @@ def load(
     return found
 
 
-def _refuse_name_of_model(name: str) -> None:
-    """Say which file to get, if there is no such path and the name seems to be that of a model."""
-    if os.path.lexists(name) or name.endswith(_ENDINGS):
-        return
-    from bpetite.formats.shared.published import file_of
+def _is_path(name: str) -> bool:
+    """Whether a word is a path: there is something, or it has the ending of a file."""
+    return os.path.lexists(name) or name.endswith(_ENDINGS)
 
-    wanted = file_of(name)
-    on_hub = re.fullmatch(r"([\w-]+)/[\w-][\w.-]*", name)
-    if on_hub and not os.path.isdir(on_hub[1]):
-        wanted = f"tokenizer.json, which `hf download {name} tokenizer.json` fetches"
-    if wanted:
-        how = "no such file; a model is loaded from its file"
-        raise FileNotFoundError(f"{name}: {how}, and this one needs {wanted}")
+
+def _of_path(path: str, given: _Given) -> Imported:
+    read = _of_folder if os.path.isdir(path) else _of_file
+    return read(path, given)
+
+
+def _of_name(name: str, given: _Given) -> Imported:
+    """Read what the name of an encoding or of a model means from the caches of tiktoken and the Hub.
+
+    If it is not there, the error says what to do; a word that is no such name is a missing file.
+    """
+    from bpetite.formats.shared import caches
+    from bpetite.formats.shared.published import encoding_called
+
+    encoding = encoding_called(name)
+    if encoding is not None:
+        from bpetite.formats.tiktoken import published_encoding
+
+        found = published_encoding(encoding, caches.tiktoken_cache())
+        if found is not None:
+            return found
+    folder = caches.snapshot(name)
+    if folder is not None:
+        with suppress(FileNotFoundError):  # Only other files of the model were fetched.
+            found = _of_folder(folder, given)
+            cached = f"it is read from the cache of the Hugging Face Hub, {folder}"
+            return found._replace(said=[cached, *found.said])
+    if how := caches.advice(name):
+        raise FileNotFoundError(f"{name}: no such file or folder; {how}")
+    return _of_file(name, given)
 
 
 def check_given(vocabulary: Vocabulary, pattern: Pattern | None, specials: SpecialTokens | None) -> None:

@@ -20,9 +20,18 @@ from bpetite._internal.arguments import worded
 from bpetite._internal.json import naming
 from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
+from bpetite.formats.shared.caches import encoding_files
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
-from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
-from bpetite.formats.shared.published import PUBLISHED, Published
+from bpetite.formats.shared.imported import (
+    IN_TEXTS,
+    Imported,
+    check_holds,
+    contents,
+    of_beside,
+    read_files,
+    some,
+)
+from bpetite.formats.shared.published import ENCODINGS, OTHER_SPECIAL_TOKENS, PUBLISHED, Published, url_of
 from bpetite.patterns import PATTERNS, named_pattern, pattern_name
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
@@ -76,6 +85,34 @@ def published_of(content: bytes) -> Published | None:
     import hashlib
 
     return PUBLISHED.get(hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest())
+
+
+def published_encoding(encoding: str, folder: str) -> Imported | None:
+    """Read one of tiktoken's encodings from a folder, such as its cache; None if it is not there.
+
+    Of GPT-2's two files, the ranks are made; the file in the result is then that of the ranks.
+    """
+    ranks, pair = encoding_files(encoding, folder)
+    if ranks is not None:
+        path, content = ranks, contents(ranks)
+    elif pair is not None:
+        from bpetite.formats import gpt2
+
+        path, content = pair[0], to_bytes(read_files("gpt2", gpt2.parse, pair).vocabulary)
+    else:
+        return None
+    published = published_of(content)
+    file = f"{ENCODINGS[encoding]}.tiktoken"
+    if published is None or published.name != ENCODINGS[encoding]:
+        url = url_of(f"encodings/{file}")
+        raise ValueError(f"{path}: it is not the published file of {encoding}, which is at {url}")
+    specials = OTHER_SPECIAL_TOKENS.get(encoding, published.special_tokens)
+    imported = parse(path, content, published.pattern, specials)
+    read = (
+        f"it is read from tiktoken's cache, {path}, and is the published file of {published.name}; "
+        f"used: the pattern {pattern_name(published.pattern)} and the special tokens {some(specials)}"
+    )
+    return imported._replace(said=[read, *imported.said]).read_from("tiktoken", {file: content})
 
 
 def parse(

@@ -8,11 +8,9 @@ tiktoken's documentation shows. Of overlapping special tokens, the longest wins;
 
 from __future__ import annotations
 
-import hashlib
 import operator
 import os
 import re
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property
@@ -21,14 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from bpetite._engine import Encoder
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.names import last_part
 from bpetite._internal.types import Path, Special
 from bpetite.encoding.encoder import encoder_of
 from bpetite.encoding.fitting import any_of
-from bpetite.formats import gpt2
-from bpetite.formats.shared.imported import contents, read_files
-from bpetite.formats.shared.published import ENCODINGS, OTHER_SPECIAL_TOKENS, encoding_of_model, url_of
-from bpetite.formats.tiktoken import check_expressible, covering_pattern, parse, published_of, to_bytes
+from bpetite.formats.shared.caches import tiktoken_cache
+from bpetite.formats.shared.published import ENCODINGS, encoding_of_model, url_of
+from bpetite.formats.tiktoken import check_expressible, covering_pattern, published_encoding
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
 if TYPE_CHECKING:
@@ -37,11 +33,6 @@ if TYPE_CHECKING:
 _Specials = Literal["all"] | AbstractSet[str]
 _Disallowed = Literal["all"] | Collection[str]
 _END_OF_TEXT = "<|endoftext|>"
-
-
-_VOCAB = "gpt-2/encodings/main/encoder.json", "vocab.json"
-_MERGES = "gpt-2/encodings/main/vocab.bpe", "merges.txt"
-"""The files of GPT-2, where OpenAI publishes them and how others call them."""
 
 
 def list_encoding_names() -> list[str]:
@@ -88,34 +79,17 @@ https://openaipublic.blob.core.windows.net/encodings/p50k_base.tiktoken, or name
     """
     if encoding_name not in ENCODINGS:
         raise ValueError(f"unknown encoding {encoding_name!r:.80}; the known ones are {', '.join(ENCODINGS)}")
-    told = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
-    in_cache = told or os.path.join(tempfile.gettempdir(), "data-gym-cache")
-    return _read(encoding_name, in_cache if folder is None else os.fspath(folder))
+    return _read(encoding_name, tiktoken_cache() if folder is None else os.fspath(folder))
 
 
 @cache
 def _read(name: str, folder: str) -> Encoding:
-    file = f"{ENCODINGS[name]}.tiktoken"
-    url = url_of(f"encodings/{file}")
-    vocab, merges = _found(folder, *_VOCAB), _found(folder, *_MERGES)
-    if path := _found(folder, f"encodings/{file}"):
-        content = contents(path)
-    elif vocab and merges and ENCODINGS[name] == "r50k_base":
-        path, content = vocab, to_bytes(read_files("gpt2", gpt2.parse, [vocab, merges]).vocabulary)
-    else:
+    published = published_encoding(name, folder)
+    if published is None:
+        file = f"{ENCODINGS[name]}.tiktoken"
+        url = url_of(f"encodings/{file}")
         raise FileNotFoundError(f"{folder}: {file} is not there; get it from {url}, or name its folder")
-    published = published_of(content)
-    if published is None or published.name != ENCODINGS[name]:
-        raise ValueError(f"{path}: it is not the published file of {name}, which is at {url}")
-    specials = OTHER_SPECIAL_TOKENS.get(name, published.special_tokens)
-    return Encoding(name, parse(path, content, published.pattern, specials).vocabulary)
-
-
-def _found(folder: str, file: str, *names: str) -> str | None:
-    """Return the path of a file of OpenAI, under its own name, other `names`, or that of the cache."""
-    in_cache = hashlib.sha1(url_of(file).encode(), usedforsecurity=False).hexdigest()
-    paths = (os.path.join(folder, name) for name in (last_part(file), *names, in_cache))
-    return next(filter(os.path.isfile, paths), None)
+    return Encoding(name, published.vocabulary)
 
 
 class Encoding:

@@ -1,5 +1,5 @@
 """The SHA-256 of a published file of ranks in, its pattern and special tokens, which the file lacks, out; and
-the name of a model in, the file that holds its tokenizer out.
+the name of a model in, its encoding or its owner out.
 
 The hashes of OpenAI's files, and the encodings of its models, are those of tiktoken itself.
 """
@@ -147,22 +147,32 @@ def url_of(file: str) -> str:
     return f"https://openaipublic.blob.core.windows.net/{file}"
 
 
-def file_of(name: str) -> str | None:
-    """Say which file holds the tokenizer that people call by a name; None of a name that is not known.
+def encoding_called(name: str) -> str | None:
+    """Return the encoding of tiktoken that a name means: its own, the beginning of it, or that of a model.
 
-    >>> file_of("Mistral")
-    'tokenizer.json, which `hf download mistralai/MODEL tokenizer.json` fetches'
+    >>> encoding_called("cl100k"), encoding_called("GPT-4o"), encoding_called("Mistral")
+    ('cl100k_base', 'o200k_base', None)
     """
     name = name.lower()
+    if name in ENCODINGS:
+        return name
     begin = name.partition("_")[0]
-    named = next((one for one in ENCODINGS if one.partition("_")[0] == begin), None)
-    encoding = encoding_of_model(name) or named
-    if encoding == "gpt2":
-        return "vocab.json and merges.txt of GPT-2"
-    if encoding:
-        file = f"{ENCODINGS[encoding]}.tiktoken"
-        return f"{file}, which is at {url_of(f'encodings/{file}')}"
-    if re.match("claude|gemini|grok", name):
-        return "a file that its maker has not published"
-    owner = next((own for names, own in _OWNERS.items() if re.match(rf"({names})(?![a-z])", name)), None)
-    return owner and f"tokenizer.json, which `hf download {owner}/MODEL tokenizer.json` fetches"
+    named = next((encoding for encoding in ENCODINGS if encoding.partition("_")[0] == begin), None)
+    return encoding_of_model(name) or named
+
+
+def unpublished(name: str) -> bool:
+    """Whether a name is that of a model whose tokenizer is not published."""
+    return re.match("claude|gemini|grok", name.lower()) is not None
+
+
+def owner_of(name: str) -> str | None:
+    """Return the owner on the Hugging Face Hub of the models whose names begin as this one.
+
+    >>> owner_of("Mistral")
+    'mistralai'
+    """
+    for names, owner in _OWNERS.items():
+        if re.match(rf"({names})(?![a-z])", name.lower()):
+            return owner
+    return None
