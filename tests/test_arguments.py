@@ -281,6 +281,90 @@ def test_a_wrong_type_is_a_type_error_and_a_wrong_value_a_value_error_that_names
             assert argument in str(refused.value).replace("special token ", "special_tokens: "), wrong
 
 
+class Unread:
+    """Documents that must not be read."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("it was read")
+
+
+UNREAD = corpus.Documents(Unread())
+
+
+def encoded_corpus(**options: Any) -> object:
+    return corpus.encode(TRAINED, UNREAD, "never-written", options=corpus.Options(**options))
+
+
+OF_CORPORA: dict[str, tuple[str, Callable[[Any], object], list[Any], list[Any]]] = {
+    "encode": ("tokenizer", lambda x: corpus.encode(x, UNREAD, "never-written"), ["tok.json", None], []),
+    "stats": ("tokenizer", lambda x: corpus.stats(x, UNREAD), ["tok.json", None, {"a": TRAINED}], []),
+    "count_tokens": ("tokenizer", lambda x: corpus.count_tokens(x, UNREAD), ["tok.json", None], []),
+    "encode_column": ("tokenizer", lambda x: corpus.encode_column(x, "a", "b"), ["tok.json", None], []),
+    "compare": (
+        "tokenizer",
+        lambda x: corpus.compare(x, UNREAD),
+        ["tok.json", None, TRAINED, [TRAINED], {"a": "tok.json"}],
+        [{}],
+    ),
+    "options": (
+        "options",
+        lambda x: corpus.encode(TRAINED, UNREAD, "never-written", options=x),
+        [{}, "npy", 5, corpus.Reading()],
+        [],
+    ),
+    "reading of options": ("reading", lambda x: encoded_corpus(reading=x), [{}, "text", 5, None], []),
+    "special of options": ("special", lambda x: encoded_corpus(special=x), [5, None], ["all", ""]),
+    "dtype of options": ("dtype", lambda x: encoded_corpus(dtype=x), [5, None, np.uint16], ["int64", ""]),
+    "format of options": ("format", lambda x: encoded_corpus(format=x), [5, None], ["csv"]),
+    "special": ("special", lambda x: corpus.stats(TRAINED, UNREAD, special=x), [5, None], ["all", ""]),
+    "special of counting": (
+        "special",
+        lambda x: corpus.count_tokens(TRAINED, UNREAD, special=x),
+        [5, None],
+        ["all", ""],
+    ),
+    "special of comparing": (
+        "special",
+        lambda x: corpus.compare({"a": TRAINED}, UNREAD, special=x),
+        [5, None],
+        ["all", ""],
+    ),
+    "reading": ("reading", lambda x: corpus.stats(TRAINED, UNREAD, reading=x), [{}, "text", 5], []),
+    "special of a column": (
+        "special",
+        lambda x: corpus.encode_column(TRAINED, "unread", "b", special=x),
+        [5, None],
+        ["all"],
+    ),
+    "dtype of a column": (
+        "dtype",
+        lambda x: corpus.encode_column(TRAINED, "unread", "b", dtype=x),
+        [5, None, np.uint16],
+        ["int32"],
+    ),
+    "nulls of a column": (
+        "nulls",
+        lambda x: corpus.encode_column(TRAINED, "unread", "b", nulls=x),
+        [5, None],
+        ["skip"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OF_CORPORA)
+def test_arguments_of_corpora_are_checked_before_anything_is_read(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    argument, call, types, values = OF_CORPORA[case]
+    for kind, given in [(TypeError, types), (ValueError, values)]:
+        for wrong in given:
+            with pytest.raises(kind) as refused:
+                call(wrong)
+            assert str(refused.value).startswith(argument), wrong
+    assert not Path("never-written").exists()
+
+
 TAKES_PROGRESS: dict[str, Callable[[Path, Any], object]] = {
     "Counts.from_files": lambda folder, x: Counts.from_files(folder / "a.txt", progress=x),
     "Counts.from_iterator": lambda _, x: Counts.from_iterator([TEXT], progress=x),

@@ -137,7 +137,8 @@ def test_a_corpus_is_encoded_and_verified(folder: Path) -> None:
     assert summary == {
         "documents": len(TEXTS),
         "tokens": len(ids),
-        "bytes": sum((folder / name).stat().st_size for name in ("a.jsonl", "b.txt")),
+        "bytes": sum(len(text.encode()) for text in TEXTS),
+        "input_bytes": sum((folder / name).stat().st_size for name in ("a.jsonl", "b.txt")),
         "dtype": "uint16",
         "shards": 1,
         "invalid_documents": 0,
@@ -147,10 +148,13 @@ def test_a_corpus_is_encoded_and_verified(folder: Path) -> None:
     assert tokenizer.decode(ids) == "".join(text + "<|endoftext|>" for text in TEXTS)
     assert json.loads(done("verify", folder / "out", "--inputs", "--quiet"))["tokens"] == len(ids)
     assert "is finished" in failed(*encode, *inputs)
-    again = json.loads(done(*encode, *inputs, "--resume", "--quiet"))
-    assert again == {**summary, "special_texts": 0}  # those of this run
+    again = bpetite(*encode, *inputs, "--resume")
+    assert json.loads(again.stdout) == summary
+    assert b"nothing was left to encode: 12 documents, " in again.stderr
+    assert b" MB" not in again.stderr
     anew = bpetite(*encode, *inputs, "--force")
     assert json.loads(anew.stdout) == summary
+    assert b" MB of text in " in anew.stderr
     assert b"that became ordinary text: 4; --special parse gives them their ids" in anew.stderr
     (folder / "out" / "shard-000000.npy").write_bytes(b"")
     assert "shard-000000.npy: 0 bytes" in failed("verify", folder / "out")
@@ -162,7 +166,7 @@ def test_stats_tell_how_a_vocabulary_fits_each_source(folder: Path) -> None:
     stats = ("stats", "--model", folder / "tok.json", "--quiet", "--separator", "\x1e", "--input")
     fits = json.loads(done(*stats, folder / "a.jsonl", folder / "b.txt", "--json"))
     assert list(fits["sources"]) == [str(folder / "a.jsonl"), str(folder / "b.txt")]
-    ids = [token_id for text in TEXTS for token_id in tokenizer.encode(text)]
+    ids = [token_id for text in TEXTS for token_id in tokenizer.encode(text, special="text")]
     size = sum(len(text.encode()) for text in TEXTS)
     characters = sum(map(len, TEXTS))
     words = sum(len(text.split()) for text in TEXTS)
@@ -177,6 +181,7 @@ def test_stats_tell_how_a_vocabulary_fits_each_source(folder: Path) -> None:
         "tokens_per_word": len(ids) / words,
         "distinct_tokens": len(set(ids)),
         "vocabulary_used": len(set(ids)) / tokenizer.vocab_size,
+        "special_texts": 4,
     }
     table = done(*stats, folder / "b.txt").decode().splitlines()
     assert table[0].split() == [
@@ -198,14 +203,24 @@ def test_tokens_are_counted_by_source(folder: Path) -> None:
     tokenizer.save(folder / "tok.json")
     count = ("count-tokens", "--model", folder / "tok.json", "--quiet", "--separator", "\x1e", "--input")
     inputs = [folder / "a.jsonl", folder / "b.txt"]
-    counts = tokenizer.count_batch(TEXTS)
+    counts = tokenizer.count_batch(TEXTS, special="text")
     sizes = [len("".join(texts).encode()) for texts in (TEXTS[:5], TEXTS[5:])]
     assert json.loads(done(*count, *inputs, "--json")) == {
         "sources": {
-            str(folder / "a.jsonl"): {"documents": 5, "tokens": sum(counts[:5]), "bytes": sizes[0]},
-            str(folder / "b.txt"): {"documents": 7, "tokens": sum(counts[5:]), "bytes": sizes[1]},
+            str(folder / "a.jsonl"): {
+                "documents": 5,
+                "tokens": sum(counts[:5]),
+                "bytes": sizes[0],
+                "special_texts": 1,
+            },
+            str(folder / "b.txt"): {
+                "documents": 7,
+                "tokens": sum(counts[5:]),
+                "bytes": sizes[1],
+                "special_texts": 3,
+            },
         },
-        "total": {"documents": 12, "tokens": sum(counts), "bytes": sum(sizes)},
+        "total": {"documents": 12, "tokens": sum(counts), "bytes": sum(sizes), "special_texts": 4},
     }
     table = done(*count, *inputs).decode().splitlines()
     assert table[3].split() == ["total", "12", str(sum(sizes)), str(sum(counts)), f"{sum(counts) / 12:.1f}"]
@@ -283,9 +298,10 @@ def test_a_column_of_ids_is_added_to_parquet(folder: Path) -> None:
     table = pyarrow.parquet.read_table(folder / "b.parquet")
     assert table.drop_columns(["numbers"]) == pyarrow.parquet.read_table(source)
     assert table["numbers"].type == pyarrow.list_(pyarrow.uint16())
-    ids = [[*tokenizer.encode(text), tokenizer.special_tokens["<|endoftext|>"]] for text in TEXTS]
+    end_id = tokenizer.special_tokens["<|endoftext|>"]
+    ids = [[*tokenizer.encode(text, special="text"), end_id] for text in TEXTS]
     assert table["numbers"].to_pylist() == [*ids, None]
-    assert told == {"rows": 13, "tokens": sum(map(len, ids))}
+    assert told == {"rows": 13, "tokens": sum(map(len, ids)), "special_texts": 4}
     assert "exists already; --force replaces it" in failed(*command)
     done(*command, "--force", "--nulls", "empty")
     assert pyarrow.parquet.read_table(folder / "b.parquet")["ids"].to_pylist()[-1] == []
@@ -303,8 +319,45 @@ def test_what_is_wrong_with_a_column_is_said(folder: Path) -> None:
     assert "broken Parquet" in failed(*command, folder / "a.jsonl")
     texts = pyarrow.array([b"a", b"\xff"])
     pyarrow.parquet.write_table(pyarrow.table({"text": texts}), folder / "c.parquet", row_group_size=1)
-    assert "row group 1: row 0: not valid UTF-8 at byte 0" in failed(*command, folder / "c.parquet")
+    assert "c.parquet: row 1: not valid UTF-8 at byte 0" in failed(*command, folder / "c.parquet")
     assert not (folder / "b.parquet").exists()
+
+
+@pytest.mark.parametrize("special", ["text", "parse", "error"])
+def test_commands_that_make_or_measure_data_take_special_tokens_alike(
+    tmp_path: Path, special: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
+    tokenizer.save("tok.json")
+    texts = ["the cat<|endoftext|>", "", "sat <|endoftext|><|endoftext|>"]
+    Path("in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), "in.parquet", row_group_size=2)
+    commands = {
+        "encode-corpus": ["--input", "in.jsonl", "--output", "ids"],
+        "encode-column": ["--input", "in.parquet", "--output", "out.parquet"],
+        "count-tokens": ["--input", "in.jsonl"],
+        "stats": ["--input", "in.jsonl"],
+        "compare": ["tok.json", "--input", "in.jsonl"],
+        "report": ["--input", "in.jsonl", "--output", "r.html"],
+    }
+    asked = [] if special == "text" else ["--special", special]
+    told = (
+        "special tokens in the documents that became ordinary text: 3; --special parse gives them their ids"
+    )
+    for name, options in commands.items():
+        ran = bpetite(name, "tok.json", *options, "--json", *asked)
+        if special == "error":
+            assert (ran.returncode, ran.stdout) == (1, b"")
+            assert re.search(rb"(document|row) 0: the text contains the special token", ran.stderr)
+            continue
+        assert ran.returncode == 0, ran.stderr
+        expected = sum(tokenizer.count_batch(texts, special="text" if special == "text" else "parse"))
+        tokens = re.findall(rb'"tokens": (\d+)', ran.stdout)
+        assert int(tokens[0]) == expected, name
+        assert (f"bpetite {name}: {told}" in ran.stderr.decode()) == (special == "text")
+    shown = bpetite("compare", "tok.json", "tok.json", "--text", texts[2], *asked)
+    assert (b"became ordinary text: 2;" in shown.stderr) == (special == "text")
 
 
 def test_documents_that_run_together_in_the_shards_are_warned_of(folder: Path) -> None:
@@ -341,7 +394,7 @@ def test_a_folder_of_shards_is_a_model(folder: Path) -> None:
     assert shown["fingerprint"] == tokenizer.fingerprint
 
 
-def test_stats_take_special_tokens_as_encode_does(tmp_path: Path) -> None:
+def test_special_tokens_are_text_or_parsed_as_asked_for(tmp_path: Path) -> None:
     tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
     text = "one<|endoftext|>two"
     (tmp_path / "a.txt").write_text(text)

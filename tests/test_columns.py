@@ -3,26 +3,38 @@
 import ctypes
 import gc
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas  # type: ignore[import-untyped]
 import polars
 import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, TextColumn, Tokenizer
-from bpetite.corpus import Documents, count_tokens, encode, stats
+from bpetite._internal.types import Nulls
+from bpetite.corpus import Documents, count_tokens, encode, encode_column, stats
+from bpetite.corpus.columns import _sorting
 
 Row = str | None
 
 TOKENIZER = Tokenizer.train("the cat sat on the mat, naïve cafés 東京 " * 20, 300)
 ROWS: list[Row] = ["the cat", "", "naïve cafés", None, "on the mat, on the mat", "東京 <|endoftext|>", "x"]
 rows_of_any_kind = st.lists(st.none() | st.text(alphabet="the cé東\n", max_size=20), max_size=30)
+
+
+def views_with_empty_slices(rows: list[Row]) -> Any:
+    views = pyarrow.array(["b" * 20, *rows], pyarrow.string()).cast(pyarrow.string_view())
+    return pyarrow.chunked_array([views[1:1], views[1:], views[len(rows) :][:0]])
+
 
 KINDS: dict[str, Callable[[list[Row]], Any]] = {
     "string": lambda rows: pyarrow.array(rows, pyarrow.string()),
@@ -38,6 +50,7 @@ KINDS: dict[str, Callable[[list[Row]], Any]] = {
     "chunked": lambda rows: pyarrow.chunked_array([rows[:2], [], rows[2:]], pyarrow.string()),
     "slice": lambda rows: pyarrow.array(["before", None, *rows, "after"], pyarrow.string())[2:-1],
     "slice of views": lambda rows: pyarrow.array(["b" * 20, *rows, "a"], pyarrow.string_view())[1:-1],
+    "views with empty slices": views_with_empty_slices,
     "table": lambda rows: pyarrow.table({"text": pyarrow.array(rows, pyarrow.string())}),
     "slice of a table": lambda rows: pyarrow.record_batch(
         {"t": pyarrow.array(["x", *rows], pyarrow.string())}
@@ -404,3 +417,130 @@ FALSE_LISTS: dict[str, Callable[[], Any]] = {
 def test_lists_that_contradict_themselves_are_refused(lie: str) -> None:
     with pytest.raises(ValueError, match="the column contradicts itself"):
         TOKENIZER.decode_column(FALSE_LISTS[lie]())
+
+
+# A column of Parquet ---------------------------------------------------------------------------------------
+
+
+def test_a_file_keeps_its_codecs_its_row_groups_and_what_its_rows_are_sorted_by(tmp_path: Path) -> None:
+    table = pyarrow.table(
+        {
+            "key": range(7),
+            "body": ROWS[:3] + ["a"] * 4,
+            "deep": [{"x": 1, "y": ["a"]}] * 7,
+            "with.dot": [1.5] * 7,
+        }
+    )
+    codecs = {
+        "key": "GZIP",
+        "body": "BROTLI",
+        "deep.x": "ZSTD",
+        "deep.y.list.element": "LZ4",
+        "with.dot": "NONE",
+    }
+    sorted_by = [pyarrow.parquet.SortingColumn(0), pyarrow.parquet.SortingColumn(4, descending=True)]
+    source, output = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    pyarrow.parquet.write_table(
+        table, source, row_group_size=3, compression=codecs, sorting_columns=sorted_by
+    )
+    encode_column(TOKENIZER, source, output, column="body")
+    written = pyarrow.parquet.ParquetFile(output)
+    assert [written.metadata.row_group(group).num_rows for group in range(3)] == [3, 3, 1]
+    for number in range(3):
+        group = written.metadata.row_group(number)
+        assert list(group.sorting_columns) == sorted_by
+        chunks = [group.column(place) for place in range(written.metadata.num_columns)]
+        assert {chunk.path_in_schema: chunk.compression for chunk in chunks} == {
+            **codecs,
+            "with.dot": "UNCOMPRESSED",
+            "ids.list.element": "BROTLI",
+        }
+    assert written.read().drop_columns(["ids"]) == table
+
+
+def test_only_what_all_row_groups_are_sorted_by_is_kept(tmp_path: Path) -> None:
+    first, second = pyarrow.parquet.SortingColumn(0), pyarrow.parquet.SortingColumn(1)
+    assert sorting_of([[first, second], [first, second]]) == [first, second]
+    assert sorting_of([[first, second], [first]]) == [first]
+    assert sorting_of([[first], [second]]) == []
+    assert sorting_of([[first], []]) == []
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a"]}), tmp_path / "a.parquet")
+    encode_column(TOKENIZER, tmp_path / "a.parquet", tmp_path / "b.parquet")
+    metadata = pyarrow.parquet.read_metadata(tmp_path / "b.parquet")
+    assert metadata.row_group(0).sorting_columns == ()
+
+
+def sorting_of(groups: list[list[Any]]) -> list[Any]:
+    return _sorting([SimpleNamespace(sorting_columns=tuple(group)) for group in groups])
+
+
+def test_a_column_without_a_value_gives_no_ids(tmp_path: Path) -> None:
+    for kind in (pyarrow.null(), pyarrow.string(), pyarrow.binary()):
+        column = pyarrow.array([None, None], kind)
+        assert listed(TOKENIZER.encode_column(column, nulls="keep")) == [None, None]
+        pyarrow.parquet.write_table(pyarrow.table({"text": column}), tmp_path / "a.parquet")
+        treatments: list[tuple[Nulls, list[Any]]] = [("keep", [None, None]), ("empty", [[], []])]
+        for nulls, expected in treatments:
+            told = encode_column(
+                TOKENIZER, tmp_path / "a.parquet", tmp_path / "b.parquet", nulls=nulls, overwrite=True
+            )
+            assert told == (2, 0, 0)
+            assert pyarrow.parquet.read_table(tmp_path / "b.parquet")["ids"].to_pylist() == expected
+        with pytest.raises(ValueError, match="row 0: column 'text' is null"):
+            encode_column(TOKENIZER, tmp_path / "a.parquet", tmp_path / "c.parquet")
+        with pytest.raises(ValueError, match="row 0: column 'text' is null"):
+            Counts.from_files(tmp_path / "a.parquet")
+        assert Counts.from_files(tmp_path / "a.parquet", invalid="skip").documents == 0
+
+
+def test_a_name_of_two_columns_is_refused(tmp_path: Path) -> None:
+    pairs = pyarrow.Table.from_arrays([pyarrow.array(["a"])] * 4, names=["text", "text", "n", "n"])
+    pyarrow.parquet.write_table(pairs, tmp_path / "a.parquet")
+    for call in (
+        lambda: encode_column(TOKENIZER, tmp_path / "a.parquet", tmp_path / "b.parquet"),
+        lambda: Counts.from_files(tmp_path / "a.parquet"),
+        lambda: stats(TOKENIZER, tmp_path / "a.parquet"),
+    ):
+        with pytest.raises(ValueError, match=r"a\.parquet: 2 columns are called 'text'"):
+            call()
+    single = pairs.rename_columns(["text", "other", "n", "n"])
+    pyarrow.parquet.write_table(single, tmp_path / "a.parquet")
+    assert encode_column(TOKENIZER, tmp_path / "a.parquet", tmp_path / "b.parquet").rows == 1
+    assert Counts.from_files(tmp_path / "a.parquet").documents == 1
+
+
+@pytest.mark.parametrize("texts", [["the cat", "sat"], []])
+def test_parquet_from_a_pipe_is_refused_by_what_it_is(tmp_path: Path, texts: list[str]) -> None:
+    column = pyarrow.array(texts, pyarrow.string())
+    pyarrow.parquet.write_table(pyarrow.table({"text": column}), tmp_path / "a.parquet")
+    TOKENIZER.save(tmp_path / "tok.json")
+    out = ["--output", str(tmp_path / "out")]
+    for command in (
+        ["encode-column", str(tmp_path / "tok.json"), "--input", "-", *out],
+        ["encode-column", str(tmp_path / "tok.json"), "--input", "/dev/stdin", *out],
+        ["count", "--input", "-", *out],
+        ["count-tokens", str(tmp_path / "tok.json"), "--input", "/dev/stdin"],
+    ):
+        content = (tmp_path / "a.parquet").read_bytes()
+        ran = subprocess.run(
+            [sys.executable, "-m", "bpetite", *command], input=content, capture_output=True, check=False
+        )
+        assert (ran.returncode, ran.stdout) == (1, b"")
+        assert b"Parquet cannot be read from a pipe" in ran.stderr
+        assert b"give the file itself" in ran.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_rows_are_numbered_from_0_in_the_whole_file(tmp_path: Path) -> None:
+    path, special = tmp_path / "a.parquet", "a <|endoftext|>"
+    cases: list[tuple[list[Any], str, dict[str, Any]]] = [
+        ([b"a"] * 5 + [b"\xff"], "not valid UTF-8 at byte 0", {}),
+        (["a"] * 5 + [special], "the text contains the special token", {"special": "error"}),
+        (["a"] * 5 + [None], "column 'text' is null", {}),
+    ]
+    for rows, wrong, options in cases:
+        pyarrow.parquet.write_table(pyarrow.table({"text": rows}), path, row_group_size=2)
+        with pytest.raises(ValueError, match=rf"a\.parquet: row 5: {wrong}"):
+            encode_column(TOKENIZER, path, tmp_path / "b.parquet", **options)
+        with pytest.raises(ValueError, match=rf"(row|document) 5(: column 'text' is null|: {wrong})"):
+            stats(TOKENIZER, path, **options)

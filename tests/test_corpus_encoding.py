@@ -1,8 +1,10 @@
 """A corpus into shards: the same bytes however often it was stopped, or a refusal that says why."""
 
+import contextlib
 import copy
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import fsspec
 import numpy as np
 import pytest
 import xxhash
@@ -479,6 +482,101 @@ def test_going_on_with_other_documents_is_refused(
     assert contents(tmp_path / "out") == before
 
 
+def stdin_of(texts: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("|".join(texts).encode())))
+    return "-"
+
+
+def in_memory(texts: list[str]) -> str:
+    fsspec.filesystem("memory").pipe("memory://resumed.txt", "|".join(texts).encode())
+    return "memory://resumed.txt"
+
+
+def pipe_of(texts: list[str]) -> str:
+    """A pipe that has the same name each time."""
+    reading, writing = os.pipe()
+    os.dup2(reading, 200)
+    os.write(writing, "|".join(texts).encode())
+    os.close(writing)
+    os.close(reading)
+    return "/dev/fd/200"
+
+
+@pytest.mark.parametrize("kind", ["stdin", "memory", "documents", "pipe"])
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_an_input_that_no_times_identify_is_read_again_and_compared(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, is_finished: bool
+) -> None:
+    """It was read to its end; then the run stopped, or went on to the end."""
+
+    def put(texts: list[str]) -> Any:
+        if kind == "stdin":
+            return stdin_of(texts, monkeypatch)
+        if kind == "memory":
+            return in_memory(texts)
+        return pipe_of(texts) if kind == "pipe" else Documents(texts)
+
+    texts = [f"text {number}" for number in range(40)]
+    other = [*texts[:-1], "text 41"]  # as long
+    options = Options(reading=Reading(separator="|"))
+    out = tmp_path / "out"
+    whole = corpus.encode(tokenizer, Documents(texts), tmp_path / "whole", options=options)
+    with monkeypatch.context() as patched:
+        if not is_finished:
+            patched.setattr(Manifest, "save", mock.Mock(side_effect=Stop))
+        with contextlib.suppress(Stop):
+            corpus.encode(tokenizer, put(texts), out, options=options)
+    assert (out / "manifest.json").exists() == is_finished
+    for changed in (other, texts[:-1], [*texts, "more"], []):
+        source = put(changed)
+        with pytest.raises(ValueError, match="changed since"):
+            corpus.encode(tokenizer, source, out, options=options, resume=True)
+    manifest = corpus.encode(tokenizer, put(texts), out, options=options, resume=True)
+    assert manifest.shards == whole.shards
+    assert documents_in(out) == [tokenizer.encode(text) for text in texts]
+    if kind == "pipe":
+        os.close(200)
+
+
+def test_a_resumed_run_tells_of_all_special_tokens_and_texts_and_what_it_did(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "BLOCK", 100)
+    texts = [f"{text}{END * (number % 3)} é" for number, text in enumerate(TEXTS)]
+    (tmp_path / "a.txt").write_text("\x1e".join(texts))
+    options = Options(shard_size=50, reading=Reading(separator="\x1e"))
+    size = sum(len(text.encode()) for text in texts)
+    whole = corpus.encode(tokenizer, tmp_path / "a.txt", tmp_path / "whole", options=options)
+    assert (whole.special_texts, whole.text_bytes, whole.encoded_bytes) == (60, size, size)
+    for shard, in_shard in zip(whole.shards, documents_in_shards(tmp_path / "whole"), strict=True):
+        assert shard.special_texts == sum(tokenizer.decode(ids).count(END) for ids in in_shard)
+    finish, calls = ShardWriter.finish, itertools.count()
+
+    def stopping_finish(writer: ShardWriter) -> Any:
+        if next(calls) == 5:
+            raise Stop
+        return finish(writer)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ShardWriter, "finish", stopping_finish)
+        with pytest.raises(Stop):
+            corpus.encode(tokenizer, tmp_path / "a.txt", tmp_path / "out", options=options)
+    resumed = corpus.encode(tokenizer, tmp_path / "a.txt", tmp_path / "out", options=options, resume=True)
+    assert resumed == whole
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    assert (resumed.special_texts, resumed.text_bytes) == (60, size)
+    assert resumed.encoded_bytes is not None
+    assert 0 < resumed.encoded_bytes < size
+    again = corpus.encode(tokenizer, tmp_path / "a.txt", tmp_path / "out", options=options, resume=True)
+    assert (again.special_texts, again.text_bytes, again.encoded_bytes) == (60, size, None)
+
+
+def documents_in_shards(folder: Path) -> list[list[list[int]]]:
+    """The ids of each document of each shard."""
+    documents = iter(documents_in(folder))
+    return [list(itertools.islice(documents, shard.documents)) for shard in Manifest.load(folder).shards]
+
+
 @pytest.fixture
 def stopped(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> Path:
     """The folder of a run that was stopped in the third of three files."""
@@ -822,7 +920,7 @@ def test_a_failed_write_is_told_though_it_stops_encoders_first(
 ) -> None:
     """The caller waits for a batch that is given up because an earlier one could not be written."""
 
-    encode = Job.ids_of
+    encode = Job.encoded
 
     def endless(self: Job, source: Any, batch: Any, progress: Callable[..., object]) -> object:
         while batch.first:
@@ -833,7 +931,7 @@ def test_a_failed_write_is_told_though_it_stops_encoders_first(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(batches, "BLOCK", 100)
-    monkeypatch.setattr(Job, "ids_of", endless)
+    monkeypatch.setattr(Job, "encoded", endless)
     monkeypatch.setattr(ShardWriter, "write", faulty)
     with pytest.raises(OSError, match="No space left"):
         corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "out")
@@ -952,6 +1050,8 @@ def test_a_folder_whose_offsets_have_their_former_name_is_read(
     for path in out.glob("*.offsets"):
         path.rename(f"{path}.npy")
     former = copy.deepcopy(manifest)
+    former.format_version = 2  # which did not say the bytes of text
+    former.inputs = [read._replace(text_bytes=0) for read in manifest.inputs]
     for shard in former.shards:
         shard.files[0] = replace(shard.files[0], name=f"{shard.files[0].name}.npy")
     former.save(out)

@@ -156,7 +156,7 @@ def list_of(path: Path, rows: Sequence[str | bytes | None]) -> list[str]:
     texts = []
     for number, row in enumerate(rows):
         if row is None:
-            raise ValueError(f"{path}: row {number + 1}: column 'text' is null")
+            raise ValueError(f"{path}: row {number}: column 'text' is null")
         try:
             texts.append(row if isinstance(row, str) else row.decode())
         except UnicodeDecodeError as error:
@@ -266,7 +266,7 @@ REFUSED = [
     ("c.parquet", b"plain", "not a complete Parquet file"),
     ("c.parquet", b"PAR1" + bytes(99) + b"PAR1", "broken Parquet"),
     ("c.parquet", parquet(["a"], column="body"), "no column 'text'.*'body'"),
-    ("c.parquet", parquet([None, "b"]), "row 1: column 'text' is null"),
+    ("c.parquet", parquet([None, "b"]), "row 0: column 'text' is null"),
     ("c.parquet", parquet([b"ok", b"\xff"]), "document 1: not valid UTF-8 at byte 0"),
     ("c.jsonl", parquet(["a"]), "read as jsonl, but it holds Parquet"),
     ("c.parquet.gz", gzip.compress(parquet(["a"])), "Parquet inside gzip"),

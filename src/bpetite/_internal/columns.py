@@ -60,12 +60,24 @@ def _refusing(what: str = "the column contradicts itself") -> Iterator[None]:
 
 
 def _sound(array: Any, *, full: bool = False) -> Any:
-    """Check an array against itself; a full check looks at its offsets, too."""
+    """Check an array against itself; a full check looks at its offsets, too.
+
+    One without elements is replaced by a new one: its buffers may be missing, whatever its offset.
+    """
+    if _is_empty(array):
+        return arrow.nulls(0, array.type)
     with _refusing():
         array.validate(full=full)
     if array.offset < 0:
         raise ValueError("the column contradicts itself: its offset is negative")
     return array
+
+
+def _is_empty(array: Any) -> bool:
+    try:
+        return len(array) == 0
+    except SystemError:  # of a negative length
+        return False
 
 
 def texts_in(column: object) -> Iterator[Any] | None:
@@ -151,18 +163,27 @@ def encoded(
 ) -> Any:
     """Encode the texts of a column to lists of ids, each with the same ids `around` its own."""
     before, after = around
+    texts, missing = texts_and_nulls(column, nulls)
+    ids, offsets = encoder.encode_batch_to_numpy(texts, special, dtype, num_threads, after, prepend=before)
+    return lists_of(ids, offsets, missing)
+
+
+def texts_and_nulls(column: Column, nulls: Nulls) -> tuple[TextColumn, Any]:
+    """Return the texts of all rows, empty ones for nulls, and which rows are null and stay so."""
     texts, missing = _rows(column, texts_in(column), nulls, arrow.large_binary())
-    ids, offsets = encoder.encode_batch_to_numpy(
-        TextColumn(texts, nulls="empty"), special, dtype, num_threads, after, prepend=before
-    )
+    return TextColumn(texts, nulls="empty"), missing
+
+
+def lists_of(ids: Any, offsets: Any, missing: Any) -> Any:
+    """Return a column of lists of ids."""
     values = arrow.array(ids)
     return _column(arrow.list_(values.type), arrow.large_list(values.type), offsets, missing, [], [values])
 
 
 def counted(encoder: Encoder, column: Column, special: Special, num_threads: int | None, nulls: Nulls) -> Any:
     """Return the number of ids of each text of a column."""
-    texts, missing = _rows(column, texts_in(column), nulls, arrow.large_binary())
-    counts = encoder.count_batch(TextColumn(texts, nulls="empty"), special, num_threads)
+    texts, missing = texts_and_nulls(column, nulls)
+    counts = encoder.count_batch(texts, special, num_threads)
     return arrow.array(np.array(counts, np.uint64), mask=missing)
 
 

@@ -68,13 +68,15 @@ class Shown(contextlib.AbstractContextManager["Shown"]):
         elif self._is_drawn:
             self._draw(stage, done, total)
 
-    def complete(self, what: str, size: int | None = None) -> None:
-        """Say that the work is finished; of what was read, also its size in bytes and the speed."""
+    def complete(self, what: str, size: int | None = None, of: str = "") -> None:
+        """Say that the work is finished; also the size in bytes, and of what they are, and the speed."""
         self._say_note()
         self.__exit__()
         if size is not None:
             elapsed = time.monotonic() - self._started
-            what += f", {size / 1e6:,.1f} MB in {elapsed:.1f} s ({size / 1e6 / max(elapsed, 1e-9):,.0f} MB/s)"
+            what += (
+                f", {size / 1e6:,.1f} MB{of} in {elapsed:.1f} s ({size / 1e6 / max(elapsed, 1e-9):,.0f} MB/s)"
+            )
         self.say(what)
 
     def _draw(self, stage: str, done: int, total: int) -> None:

@@ -145,8 +145,24 @@ def add_sources(command: argparse.ArgumentParser, *, required: bool = True) -> N
 
 def add_measuring(command: Parser) -> None:
     """Declare how tokenizers are measured on texts."""
-    add_shared(command, "--special", "--num-threads")
+    add_special_as_text(command)
+    add_shared(command, "--num-threads")
     add_reading(command)
+
+
+def add_special_as_text(command: Parser) -> None:
+    """Declare `--special` where training data is made or measured."""
+    what = "special tokens in the text: ordinary text (the default), their ids (parse), or an error"
+    add_choice(command, "--special", ("text", "parse", "error"), what)
+
+
+def tell_of_special_texts(name: str, options: Options, special_texts: int | None) -> None:
+    """Tell how many special tokens became ordinary text, if there were any."""
+    if special_texts:
+        became = "special tokens in the documents that became ordinary text"
+        options.progress.say(
+            f"bpetite {name}: {became}: {special_texts:,}; --special parse gives them their ids"
+        )
 
 
 _READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (

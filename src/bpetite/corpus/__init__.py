@@ -1,6 +1,6 @@
 """Encoding whole corpora into shards of ids: in bounded memory, resumable, on one machine or a cluster."""
 
-from bpetite.corpus.columns import encode_column
+from bpetite.corpus.columns import EncodedColumn, encode_column
 from bpetite.corpus.job import Documents, Options
 from bpetite.corpus.run import encode
 from bpetite.corpus.statistics import TokenCount, compare, count_tokens, stats
@@ -10,6 +10,7 @@ from bpetite.reading.options import Reading
 
 __all__ = [
     "Documents",
+    "EncodedColumn",
     "Options",
     "Reading",
     "TokenCount",

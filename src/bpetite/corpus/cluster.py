@@ -137,7 +137,7 @@ def encode(
 
     `resume` continues after the last whole shard of a stopped run, wherever that ran.
     """
-    job = Job.make(tokenizer, paths, options or Options(), output)
+    job = Job.make(tokenizer, paths, Options() if options is None else options, output)
     if not all(source.is_local for source in job.inputs):
         raise ValueError("a cluster cannot encode URLs, only files that all machines see under the same name")
     work = functools.partial(_by_tasks, job, address, task_bytes)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._engine import TextColumn
-from bpetite._internal.arguments import check_word, special_id
+from bpetite._engine import TextColumn, Xxh3128
+from bpetite._internal.arguments import check_type, check_word, special_id
 from bpetite._internal.integers import integer
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
@@ -21,8 +21,9 @@ from bpetite._internal.types import Column, DType, Progress, Special, Texts
 from bpetite._internal.types import Path as AnyPath
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER, Manifest
-from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
-from bpetite.reading.batches import Batch
+from bpetite.corpus.shards import DTYPES, FORMATS, Ids, ShardFormat, choose_dtype
+from bpetite.corpus.specials import Encoded, check_special, check_tokenizer, encoded
+from bpetite.reading.batches import Batch, text_bytes
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import naming_invalid
@@ -48,6 +49,9 @@ class Options:
 
     def __post_init__(self) -> None:
         check_word("format", self.format, FORMATS)
+        check_word("dtype", self.dtype, ("auto", *DTYPES))
+        check_special(self.special)
+        check_type("reading", self.reading, Reading)
         shard_size = integer("shard_size", self.shard_size, least=1, most=2**63 - 1)
         object.__setattr__(self, "shard_size", shard_size)
 
@@ -101,8 +105,12 @@ class Part(NamedTuple):
     """What was encoded; with its texts, if only they can show that the input has changed."""
     read: int
     """The number of bytes of the inputs."""
-    special_texts: int
-    """The texts of special tokens that became ordinary text."""
+    text_bytes: int
+    """The number of bytes of the texts, ..."""
+    encoded_bytes: int
+    """... and of those that are not in shards already."""
+    special_texts: NDArray[np.int64]
+    """The texts of special tokens in each document that became ordinary text; empty if there are none."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +127,8 @@ class Job:
     @staticmethod
     def make(tokenizer: Tokenizer, corpus: Any, options: Options, output: AnyPath) -> Job:
         """Return the job, or refuse inputs and options that do not fit the tokenizer."""
+        check_tokenizer(tokenizer)
+        check_type("options", options, Options)
         inputs = inputs_of(corpus, output)
         vocabulary = tokenizer.vocabulary
         largest = max([vocabulary.arrays.id_at(-1), *vocabulary.special_tokens.values()])
@@ -142,7 +152,7 @@ class Job:
         return artifact_bytes(self.tokenizer.vocabulary)
 
     def identity(self) -> Json:
-        """Return what must be the same when a stopped run is resumed; of an input, name, size and times."""
+        """Return what must be the same when a stopped run is resumed; of an input, its name and stamp."""
         return {
             "fingerprint": self.tokenizer.fingerprint,
             "options": self.recorded_options,
@@ -161,52 +171,53 @@ class Job:
             options=self.recorded_options,
         )
 
-    def ids_of(
-        self, source: Input, batch: Batch, progress: Progress | None = None
-    ) -> tuple[Ids, NDArray[np.uint64], int]:
-        """Encode a batch on this thread; return its ids, where each whole document ends in them, and how
-        many texts of special tokens became ordinary text."""
-        encode = partial(self.tokenizer._encoder.encode_batch, special=self.options.special)
-        with naming_invalid(source, batch, self.options.reading, encode):
-            ids, offsets, found = self._encoded(batch, progress)
+    def encoded(self, source: Input, batch: Batch, progress: Progress | None = None) -> Encoded:
+        """Encode a batch on this thread, each document with what is before and after it.
+
+        Nothing is put behind a document that goes on in the next batch, or before the rest of one.
+        """
+        width: DType = "uint16" if self.dtype == "uint16" else "uint32"
+        again = partial(self.tokenizer._encoder.encode_batch, special=self.options.special)
+        with naming_invalid(source, batch, self.options.reading, again):
+            ids, offsets, special_texts = encoded(
+                self.tokenizer,
+                batch.texts,
+                self.options.special,
+                dtype=width,
+                num_threads=1,
+                append=self.appended,
+                progress=progress,
+            )
         if self.prepended is not None:
             begins_within = int(batch.begun > 0)
             ids = np.insert(ids, offsets[begins_within:-1].astype(np.intp), self.prepended)
             offsets[1:] += np.arange(1 - begins_within, len(offsets) - begins_within, dtype=np.uint64)
-        if not batch.goes_on:
-            return ids, offsets[1:], found
-        return ids[: len(ids) - (self.appended is not None)], offsets[1:-1], found
-
-    def _encoded(self, batch: Batch, progress: Progress | None) -> tuple[Ids, NDArray[np.uint64], int]:
-        """Encode a batch, and count the special tokens in it if they are to be text.
-
-        Where none is found, the ids are the same whether they are looked for or not.
-        """
-        width: DType = "uint16" if self.dtype == "uint16" else "uint32"
-        encode = self.tokenizer._encoder.encode_batch_to_numpy
-        how = width, 1, self.appended, progress
-        if self.options.special != "text":
-            return *encode(batch.texts, self.options.special, *how), 0
-        ids, offsets = encode(batch.texts, "parse", *how)
-        found = self._specials_in(ids)
-        if found > len(batch.texts) * (self.appended is not None):
-            ids, offsets = encode(batch.texts, "text", *how)
-            return ids, offsets, found - self._specials_in(ids)
-        return ids, offsets, 0
-
-    def _specials_in(self, ids: Ids) -> int:
-        return int(np.count_nonzero(np.isin(ids, list(self.tokenizer.special_tokens.values()))))
+        if batch.goes_on and self.appended is not None:
+            ids = ids[:-1]
+            offsets[-1] -= np.uint64(1)
+        return Encoded(ids, offsets, special_texts)
 
     def part(
         self, source: Input, batch: Batch, read: int, done: int = 0, progress: Progress | None = None
     ) -> Part:
         """Encode what was read, but not the first `done` documents, which are in shards already."""
-        left = batch
+        rest = batch
         if done:
-            left = batch._replace(texts=batch.texts[done:], first=batch.first + done, begun=0)
-        ids, ended, found = self.ids_of(source, left, progress)
-        ends = np.concatenate((np.zeros(done, np.uint64), ended))
-        return Part(ids, ends, batch if source.status() is None else batch._replace(texts=()), read, found)
+            rest = batch._replace(texts=batch.texts[done:], first=batch.first + done, begun=0)
+        ids, offsets, special_texts = self.encoded(source, rest, progress)
+        ended = offsets[1:-1] if batch.goes_on else offsets[1:]
+        if len(special_texts):
+            special_texts = np.concatenate((np.zeros(done, np.int64), special_texts))
+        encoded_bytes = text_bytes(rest.texts)
+        return Part(
+            ids=ids,
+            ends=np.concatenate((np.zeros(done, np.uint64), ended)),
+            batch=batch if source.status() is None else batch._replace(texts=()),
+            read=read,
+            text_bytes=encoded_bytes + (text_bytes(batch.texts[:done]) if done else 0),
+            encoded_bytes=encoded_bytes,
+            special_texts=special_texts,
+        )
 
 
 def cutter_for(tokenizers: Sequence[Tokenizer]) -> Cut | None:
@@ -219,8 +230,26 @@ def cutter_for(tokenizers: Sequence[Tokenizer]) -> Cut | None:
 
 
 def named_stamp(source: Input) -> list[Any]:
-    """Return an input's recorded name, its size and, of a local file, the times that change when it does."""
-    status = source.status()
-    if status is None:
-        return [recorded(source.name), source.size(), None]
-    return [recorded(source.name), status.st_size, [status.st_mtime_ns, status.st_ctime_ns]]
+    """Return an input's recorded name, its size and what changes with its content, if these are known."""
+    return [recorded(source.name), *source.stamp()]
+
+
+class DocumentsHash:
+    """The hash of documents, however they are divided into batches; without any, it is empty."""
+
+    def __init__(self) -> None:
+        self._hash: Xxh3128 | None = None
+
+    def add(self, texts: Sequence[str | bytes], *, goes_on: bool = False) -> None:
+        """Add documents; if the last one `goes_on`, its rest comes next."""
+        last = len(texts) - 1
+        for place, text in enumerate(texts):
+            self._hash = self._hash or Xxh3128()
+            # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
+            self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+            if not (goes_on and place == last):
+                self._hash.update(b"\xff")  # a byte that no UTF-8 contains
+
+    def hexdigest(self) -> str:
+        """Return the hash so far."""
+        return self._hash.hexdigest() if self._hash else ""

@@ -26,7 +26,12 @@ from bpetite._internal.names import local, recorded
 from bpetite.corpus.shards import Shard, ShardFile
 from bpetite.reading.batches import ReadInput
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
+
+_NEW_OF_SHARD = "special_texts"
+_NEW_OF_INPUT = "text_bytes"
+"""What version 2 did not have."""
+
 MANIFEST = "manifest.json"
 JOURNAL = ".journal.jsonl"
 TOKENIZER = "bpetite.json"
@@ -133,8 +138,9 @@ class Manifest:
     inputs: list[ReadInput] = field(default_factory=list)
     """The inputs that end in the shards."""
     shards: list[Shard] = field(default_factory=list)
-    special_texts: int = field(default=0, compare=False)
-    """The texts of special tokens that this run made ordinary text; the file does not have it."""
+    format_version: int = FORMAT_VERSION
+    encoded_bytes: int | None = field(default=None, compare=False)
+    """The bytes of text that this run encoded, None if nothing was left; the file does not have it."""
 
     @property
     def tokens(self) -> int:
@@ -147,20 +153,41 @@ class Manifest:
         return sum(shard.documents for shard in self.shards)
 
     @property
+    def special_texts(self) -> int | None:
+        """How many special tokens in the documents became ordinary text; None if the file does not say it."""
+        if self.format_version == 2:
+            return None
+        return sum(shard.special_texts for shard in self.shards)
+
+    @property
+    def text_bytes(self) -> int | None:
+        """How many bytes of text were encoded; None if the file does not say it."""
+        if self.format_version == 2:
+            return None
+        return sum(read.text_bytes for read in self.inputs)
+
+    @property
     def of_next_input(self) -> int:
         """How many documents in the shards are of an input that does not end there."""
         return self.documents - sum(read.documents for read in self.inputs)
 
     def to_json(self) -> bytes:
         """Return the content of the file, with its own hash at the end; equal manifests give equal bytes."""
+        inputs = [_row(read) for read in self.inputs]
+        shards = [asdict(shard) for shard in self.shards]
+        if self.format_version == 2:
+            for stored in inputs:
+                del stored[_NEW_OF_INPUT]
+            for stored in shards:
+                del stored[_NEW_OF_SHARD]
         content: Json = {
-            "format_version": FORMAT_VERSION,
+            "format_version": self.format_version,
             "tokenizer": dict(self.tokenizer),
             "options": dict(self.options),
             "documents": self.documents,
             "tokens": self.tokens,
-            "inputs": [_row(read) for read in self.inputs],
-            "shards": [asdict(shard) for shard in self.shards],
+            "inputs": inputs,
+            "shards": shards,
         }
         content["sha256"] = hashlib.sha256(_dumped(content)).hexdigest()
         return _dumped(content)
@@ -184,13 +211,18 @@ class Manifest:
             raise FileNotFoundError(f"{folder}: there is no {MANIFEST}") from None
         with _refusing(path):
             stored = json.loads(content)
-            if stored["format_version"] != FORMAT_VERSION:
-                raise ValueError(f"format_version {stored['format_version']!r} is not {FORMAT_VERSION}")
+            version = stored["format_version"]
+            if version not in (2, FORMAT_VERSION):
+                raise ValueError(f"format_version {version!r} is not {FORMAT_VERSION}")
+            lacks = version == 2
+            of_input: Json = {_NEW_OF_INPUT: 0} if lacks else {}
+            of_shard: Json = {_NEW_OF_SHARD: 0} if lacks else {}
             manifest = Manifest(
                 tokenizer=dict(stored["tokenizer"]),
                 options=dict(stored["options"]),
-                inputs=list(map(_read_input, stored["inputs"])),
-                shards=list(map(_shard, stored["shards"])),
+                inputs=[_read_input(of_input | read) for read in stored["inputs"]],
+                shards=[_shard(of_shard | shard) for shard in stored["shards"]],
+                format_version=version,
             )
             as_written = manifest.to_json()
         if as_written != content:

@@ -22,7 +22,6 @@ from pathlib import Path
 
 import numpy as np
 
-from bpetite._engine import Xxh3128
 from bpetite._internal.arguments import Name, worded
 from bpetite._internal.files import PART, write_whole
 from bpetite._internal.json import Json
@@ -30,10 +29,12 @@ from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.job import Corpus, Job, Options, Part
+from bpetite.corpus.job import Corpus, DocumentsHash, Job, Options, Part
 from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest
 from bpetite.corpus.shards import ShardWriter, remove_parts
 from bpetite.reading.batches import Batch, ReadInput
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
 from bpetite.reading.parallel import Item, read_all
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input, size_of
@@ -67,7 +68,7 @@ def encode(
     >>> manifest.documents, manifest.tokens
     (2, 3)
     """
-    job = Job.make(tokenizer, corpus, options or Options(), output)
+    job = Job.make(tokenizer, corpus, Options() if options is None else options, output)
     threads = threads_of(num_threads)
     work = partial(_by_threads, job, threads)
     return run(job, Path(output), work, progress, resume=resume, overwrite=overwrite)
@@ -132,6 +133,8 @@ class _Run:
         """The number of documents up to the end of the part."""
         self._ended: deque[tuple[int, ReadInput]] = deque()
         """Inputs that have ended, but not in a complete shard, and the number of documents up to there."""
+        self._text_bytes = 0
+        """The bytes of text that were read of this input and all before it."""
         self._begin_input()
         self._progress = progress
         self._total = 0 if progress is None else size_of(job.inputs)
@@ -141,13 +144,13 @@ class _Run:
         return ShardWriter(self._folder, self._number, self._job.options.format, self._job.dtype)
 
     def _begin_input(self) -> None:
-        self._first_of_input, self._affected = self._taken, 0
-        self._hash: Xxh3128 | None = None
+        self._first_of_input, self._text_before, self._affected = self._taken, self._text_bytes, 0
+        self._hash = DocumentsHash()
 
     def write(self, parts: Iterable[Part]) -> None:
         """Write all parts."""
         for part in parts:
-            self._made.special_texts += part.special_texts
+            self._made.encoded_bytes = (self._made.encoded_bytes or 0) + part.encoded_bytes
             self._note(part)
             self._take(part)
             self._read += part.read
@@ -164,14 +167,20 @@ class _Run:
         """Note the inputs that end in a part."""
         ended = part.batch.ended
         self._taken += len(part.ends) - sum(end.documents for end in ended)
+        self._text_bytes += part.text_bytes - sum(end.text_bytes for end in ended)
         self._affected += part.batch.affected
         for end in ended:
             self._taken += end.documents
+            self._text_bytes += end.text_bytes
             if self._taken < self._begun:
                 self._refuse_changed()
             digest = end.xxh3_128 or self._prefix()
-            documents = self._taken - self._first_of_input
-            read = end._replace(xxh3_128=digest, documents=documents, affected=self._affected)
+            read = end._replace(
+                xxh3_128=digest,
+                documents=self._taken - self._first_of_input,
+                affected=self._affected,
+                text_bytes=self._text_bytes - self._text_before,
+            )
             self._ended.append((self._taken, read))
             self._begin_input()
 
@@ -189,7 +198,8 @@ class _Run:
             after = first + int(np.searchsorted(part.ends[first:], np.uint64(start + missing))) + 1
             is_full = after <= len(part.ends)
             stop = int(part.ends[after - 1]) if is_full else len(part.ids)
-            self._writer.write(part.ids[start:stop], part.ends[first:after] - np.uint64(start))
+            special_texts = int(part.special_texts[first:after].sum())
+            self._writer.write(part.ids[start:stop], part.ends[first:after] - np.uint64(start), special_texts)
             self._go_past(part, first, after)
             if is_full:
                 self._end_shard()
@@ -201,16 +211,12 @@ class _Run:
 
     def _go_past(self, part: Part, first: int, after: int | None) -> None:
         """Hash the documents that are behind, if the part has their texts."""
-        batch = part.batch
-        for place, text in enumerate(batch.texts[first:after], first):
-            self._hash = self._hash or Xxh3128()
-            # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
-            self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
-            if place < len(part.ends):
-                self._hash.update(b"\xff")  # a byte that no UTF-8 contains
+        texts = part.batch.texts[first:after]
+        is_cut = len(texts) > 0 and first + len(texts) > len(part.ends)
+        self._hash.add(texts, goes_on=is_cut)
 
     def _prefix(self) -> str:
-        return self._hash.hexdigest() if self._hash else ""
+        return self._hash.hexdigest()
 
     def _end_shard(self) -> None:
         """Complete a shard in another thread while the next one begins."""
@@ -361,18 +367,27 @@ def _check_same(folder: Path, job: Job, begun: Json, made: Manifest) -> None:
         if then != here:
             raise ValueError(f"{folder}: the inputs changed: number {number} was {then}, now {here}")
     for source, (before, stamp), read in zip(job.inputs, stamps, made.inputs, strict=False):
-        if before != stamp and not _is_unchanged(source, read):
+        is_known = before == stamp and stamp[2] is not None
+        if not is_known and not _is_unchanged(source, read, job.options.reading):
             raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
     if made.of_next_input and len(made.inputs) < len(stamps):
+        next_input = job.inputs[len(made.inputs)]
         (name, then_size, then_times), (_, size, times) = stamps[len(made.inputs)]
-        if then_size != size or (then_times or [])[:1] != (times or [])[:1]:
+        # Of other inputs than ordinary files, what is in shards is read again and compared.
+        has_changed = then_times is not None and then_times[:1] != (times or [])[:1]
+        if then_size != size or (has_changed and next_input.status() is not None):
             raise ValueError(
                 f"{name}: changed since the run read a part of it ({then_size} bytes then, {size} now); a "
                 "copy with the same content and the same time of change is accepted (cp -p)"
             )
 
 
-def _is_unchanged(source: Input, read: ReadInput) -> bool:
-    if source.is_local:
+def _is_unchanged(source: Input, read: ReadInput, reading: Reading) -> bool:
+    """Whether an input has the content that was read; other inputs than ordinary files are read again."""
+    if source.status() is not None:
         return hash_input(source.name) == (read.bytes, read.xxh3_128)
-    return source.size() in (None, read.bytes)
+    documents = DocumentsHash()
+    with closing(read_batches(source, reading)) as batches:
+        for batch in batches:
+            documents.add(batch.texts, goes_on=batch.goes_on)
+    return documents.hexdigest() == read.xxh3_128

@@ -23,7 +23,7 @@ Ids = NDArray[Any]
 
 FORMATS: tuple[ShardFormat, ...] = ("npy", "bin", "megatron")
 
-_DTYPES = ("uint16", "uint32", "int32")
+DTYPES = ("uint16", "uint32", "int32")
 _MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
 _MEGATRON_DTYPES = {"int32": 4, "uint16": 8}
 _MEGATRON_HEAD = "<QBQQ"
@@ -49,6 +49,8 @@ class Shard:
     tokens: int
     documents: int
     files: list[ShardFile]
+    special_texts: int = 0
+    """The number of special tokens in its documents that became ordinary text."""
 
     @property
     def bytes(self) -> int:
@@ -67,9 +69,14 @@ def choose_dtype(asked: str, largest_id: int, shard_format: ShardFormat) -> str:
         asked = "uint16" if largest_id < 2**16 else wide
     if asked not in ("uint16", wide):
         raise ValueError(f"dtype must be auto, uint16 or {wide} for {shard_format}, not {asked!r}")
-    if largest_id > np.iinfo(asked).max:
-        raise ValueError(f"dtype {asked} cannot hold every id of this vocabulary, up to {largest_id}")
+    check_largest(asked, largest_id)
     return asked
+
+
+def check_largest(dtype: str, largest_id: int) -> None:
+    """Refuse a type that cannot hold every id."""
+    if largest_id > np.iinfo(dtype).max:
+        raise ValueError(f"dtype {dtype} cannot hold every id of this vocabulary, up to {largest_id}")
 
 
 def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
@@ -111,8 +118,9 @@ class ShardWriter:
         self._offsets = [np.zeros(1, np.uint64)]
         self.tokens = 0
         self.documents = 0
+        self.special_texts = 0
 
-    def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
+    def write(self, ids: Ids, ends: NDArray[np.uint64], special_texts: int = 0) -> None:
         """Append ids; `ends` are the places in them where documents end."""
         if not len(ids) and not len(ends):
             return
@@ -124,6 +132,7 @@ class ShardWriter:
         self._offsets.append(ends + np.uint64(self.tokens))
         self.tokens += len(ids)
         self.documents += len(ends)
+        self.special_texts += special_texts
 
     def finish(self) -> Shard:
         """Complete the files and give them their names."""
@@ -135,7 +144,7 @@ class ShardWriter:
             self._file.write(self._head())
         self._opened.close()
         files = [ShardFile(path.name, *hash_file(path)) for path in (self._places_path, self._ids_path)]
-        return Shard(self.tokens, self.documents, files)
+        return Shard(self.tokens, self.documents, files, self.special_texts)
 
     def discard(self) -> None:
         """Remove what was written, unless it is finished."""
@@ -203,7 +212,7 @@ def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[n
 
 def read_ids(path: Path, shard_format: ShardFormat, dtype: str) -> Ids:
     """Return the ids of a shard, mapped into memory."""
-    if dtype not in _DTYPES:
+    if dtype not in DTYPES:
         raise ValueError(f"{path}: ids cannot have the type {dtype}")
     if shard_format == "npy":
         return _mapped(path, dtype)

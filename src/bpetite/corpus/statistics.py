@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._engine import TextColumn
+from bpetite._internal.arguments import check_type
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Progress, Special
 from bpetite.corpus.job import Corpus, cutter_for, inputs_of
+from bpetite.corpus.specials import Encoded, check_special, check_tokenizer, check_tokenizers, encoded
 from bpetite.encoding.display import per_token
-from bpetite.reading.batches import Batch, decoded
+from bpetite.reading.batches import Batch, decoded, text_bytes
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import naming_invalid, read_all
 from bpetite.reading.sources import Input, size_of
@@ -26,7 +27,7 @@ from bpetite.tokenizer import Tokenizer
 _NUMBERS = (
     *("documents", "bytes", "characters", "words", "tokens"),
     *("bytes_per_token", "characters_per_token", "tokens_per_word"),
-    *("distinct_tokens", "vocabulary_used"),
+    *("distinct_tokens", "vocabulary_used", "special_texts"),
 )
 
 
@@ -50,6 +51,8 @@ class Fit:
     distinct_tokens: int
     """How many different ids occur."""
     vocab_size: int
+    special_texts: int
+    """The special tokens in the texts that were taken as ordinary text."""
 
     @property
     def bytes_per_token(self) -> float:
@@ -83,8 +86,9 @@ class Fit:
 class Measuring(TypedDict, total=False):
     """How tokenizers are measured on texts.
 
-    A special token in a text is one token, unless `special` is `"text"`; its bytes count as bytes of text
-    either way. `reading` says how files become documents.
+    A special token in a text is ordinary text, as in what `encode` writes, and counted as such in
+    `special_texts`; or it is one token (`special="parse"`), or an error. `reading` says how files become
+    documents.
     """
 
     special: Special
@@ -97,20 +101,23 @@ def stats(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> list
     """Return how well a tokenizer fits each source; behind several, one without a name is for all of them.
 
     `texts` are what `encode` takes: files, folders, globs, URLs, a column, or `Documents`. The keywords are
-    `special`, `reading`, `num_threads` and `progress`. A special token in a text is one token, unless
-    `special` is `"text"`; its bytes count as bytes of text either way.
+    `special`, `reading`, `num_threads` and `progress`. A special token in a text is ordinary text, as in what
+    `encode` writes, unless `special` is `"parse"` or `"error"`; `special_texts` counts them.
 
     >>> from bpetite.corpus import Documents
     >>> [fit] = stats(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
     >>> fit.documents, fit.tokens, fit.bytes_per_token
     (2, 4, 2.0)
     """
+    check_tokenizer(tokenizer)
     return [fit for [fit] in tally([tokenizer], sources_of(texts), **how).fits]
 
 
 @dataclass
 class TokenCount:
     """The numbers of documents, of bytes of text and of tokens of a source.
+
+    `special_texts` are the special tokens in the texts that were taken as ordinary text.
 
     >>> TokenCount(documents=2, tokens=4).tokens
     4
@@ -119,6 +126,7 @@ class TokenCount:
     documents: int = 0
     tokens: int = 0
     bytes: int = 0
+    special_texts: int = 0
 
 
 def count_tokens(
@@ -135,25 +143,20 @@ def count_tokens(
 
     >>> from bpetite.corpus import Documents
     >>> count_tokens(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
-    {'documents': TokenCount(documents=2, tokens=4, bytes=8)}
+    {'documents': TokenCount(documents=2, tokens=4, bytes=8, special_texts=0)}
     """
+    check_tokenizer(tokenizer)
     sources = sources_of(texts)
     template = tokenizer._added_template(add_special_tokens)
     counted = {name: TokenCount() for name in sources}
-    for name, batch, [counts] in _measured([tokenizer], Tokenizer.count_batch, sources, **how):
-        counted[name].tokens += sum(counts)
+    for name, batch, [measured] in _measured([tokenizer], sources, **how):
+        counted[name].tokens += len(measured.ids)
         counted[name].documents += len(batch.texts) - batch.goes_on
-        counted[name].bytes += _size(batch.texts)
+        counted[name].bytes += text_bytes(batch.texts)
+        counted[name].special_texts += measured.special_count
     for count in counted.values():
         count.tokens += template.size * count.documents
     return counted
-
-
-def _size(texts: Sequence[str | bytes]) -> int:
-    """Return the number of bytes of texts in UTF-8."""
-    if isinstance(texts, TextColumn):
-        return texts.size
-    return sum(len(one if isinstance(one, bytes) or one.isascii() else one.encode()) for one in texts)
 
 
 def compare(tokenizers: Mapping[str, Tokenizer], texts: Corpus, **how: Unpack[Measuring]) -> list[Row]:
@@ -168,6 +171,7 @@ def compare(tokenizers: Mapping[str, Tokenizer], texts: Corpus, **how: Unpack[Me
     >>> [(row["tokenizer"], row["tokens"], row["tokens_to_first"]) for row in rows]
     [('new', 2, 1.0), ('old', 3, 1.5)]
     """
+    check_tokenizers(tokenizers)
     return rows_of(tokenizers, tally([*tokenizers.values()], sources_of(texts), **how))
 
 
@@ -205,34 +209,32 @@ def sources_of(texts: Any) -> Sources:
 def tally(tokenizers: Sequence[Tokenizer], sources: Sources, **how: Unpack[Measuring]) -> Tallied:
     """Read each source once, encode it with each tokenizer, and count: a pipe cannot be read twice."""
     found = {name: _Sums(name, tokenizers) for name in sources}
-    for name, batch, encoded in _measured(tokenizers, Tokenizer.encode_batch_to_numpy, sources, **how):
+    for name, batch, measured in _measured(tokenizers, sources, **how):
         found[name].add_texts(decoded(name, batch), goes_on=batch.goes_on)
-        for uses, (ids, _) in zip(found[name].uses, encoded, strict=True):
-            uses += np.bincount(ids, minlength=len(uses))
+        found[name].add_ids(measured)
     total = _Sums(None, tokenizers)
     for sums in found.values():
-        total.texts.update(sums.texts)
-        for all_uses, uses in zip(total.uses, sums.uses, strict=True):
-            all_uses += uses
+        total.add(sums)
     several = [total] if len(sources) > 1 else []
     return Tallied([sums.fits() for sums in (*found.values(), *several)], total.uses)
 
 
 def _measured(
     tokenizers: Sequence[Tokenizer],
-    measure: Callable[..., Any],
     sources: Sources,
     *,
-    special: Special = "parse",
+    special: Special = "text",
     reading: Reading | None = None,
     num_threads: int | None = None,
     progress: Progress | bool | None = None,
-) -> Iterator[tuple[str, Batch, list[Any]]]:
+) -> Iterator[tuple[str, Batch, list[Encoded]]]:
     """Yield the name of the source of each batch, the batch, and what each tokenizer makes of it."""
+    check_special(special)
+    if reading is not None:
+        check_type("reading", reading, Reading)
 
-    def make(texts: Sequence[Any]) -> list[Any]:
-        how: dict[str, Any] = {"special": special, "num_threads": num_threads, "add_special_tokens": False}
-        return [measure(tok, texts, **how) for tok in tokenizers]
+    def make(texts: Sequence[Any]) -> list[Encoded]:
+        return [encoded(tok, texts, special, num_threads=num_threads) for tok in tokenizers]
 
     reading = replace(reading or Reading(), cut=cutter_for(tokenizers))
     threads = threads_of(num_threads)
@@ -259,6 +261,7 @@ class _Sums:
         self._inside_word = False
         self.texts: Counter[str] = Counter(documents=0, bytes=0, characters=0, words=0)
         self.uses: list[NDArray[np.int64]] = [np.zeros(tok.largest_id + 1, np.int64) for tok in tokenizers]
+        self.special_texts = [0] * len(tokenizers)
 
     def add_texts(self, texts: list[str], *, goes_on: bool) -> None:
         """Add the texts of a batch."""
@@ -268,7 +271,21 @@ class _Sums:
             ended = place < len(texts) - goes_on
             self._inside_word = not ended and text != "" and not text[-1].isspace()
         characters, documents = sum(map(len, texts)), len(texts) - goes_on
-        self.texts.update(documents=documents, bytes=_size(texts), characters=characters, words=words)
+        self.texts.update(documents=documents, bytes=text_bytes(texts), characters=characters, words=words)
+
+    def add_ids(self, encoded: Sequence[Encoded]) -> None:
+        """Add what each tokenizer made of the texts of a batch."""
+        for place, of_tokenizer in enumerate(encoded):
+            uses = self.uses[place]
+            uses += np.bincount(of_tokenizer.ids, minlength=len(uses))
+            self.special_texts[place] += of_tokenizer.special_count
+
+    def add(self, other: _Sums) -> None:
+        """Add the sums for another source."""
+        self.texts.update(other.texts)
+        for place in range(len(self.uses)):
+            self.uses[place] += other.uses[place]
+            self.special_texts[place] += other.special_texts[place]
 
     def fits(self) -> list[Fit]:
         """Return the result for each tokenizer."""
@@ -278,7 +295,10 @@ class _Sums:
                 tokens=int(uses.sum()),
                 distinct_tokens=int(np.count_nonzero(uses)),
                 vocab_size=tokenizer.vocab_size,
+                special_texts=special_texts,
                 **self.texts,
             )
-            for tokenizer, uses in zip(self._tokenizers, self.uses, strict=True)
+            for tokenizer, uses, special_texts in zip(
+                self._tokenizers, self.uses, self.special_texts, strict=True
+            )
         ]

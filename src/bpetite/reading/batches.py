@@ -33,6 +33,8 @@ class ReadInput(NamedTuple):
     """The number of its documents; in a batch, of those that are there."""
     affected: int = 0
     """The number of documents that were not UTF-8, and were repaired or skipped as the options say."""
+    text_bytes: int = 0
+    """The number of bytes of the texts of its documents; in a batch, of those that are there."""
 
 
 class Batch(NamedTuple):
@@ -58,6 +60,13 @@ class Batch(NamedTuple):
 
     ended: Sequence[ReadInput] = ()
     """The inputs that end here."""
+
+
+def text_bytes(texts: Sequence[str | bytes]) -> int:
+    """Return the number of bytes of texts in UTF-8."""
+    if isinstance(texts, TextColumn):
+        return texts.size
+    return sum(len(text if isinstance(text, bytes) or text.isascii() else text.encode()) for text in texts)
 
 
 def columns_in(documents: Any) -> Iterator[TextColumn] | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
-from bpetite.reading.batches import Batch, ReadInput, refuse_invalid
+from bpetite.reading.batches import Batch, ReadInput, refuse_invalid, text_bytes
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
@@ -156,7 +156,8 @@ class _Reader(NamedTuple):
             documents = self._split(content)
             texts += documents
             digest = hash_of(content) if self.is_hashed else ""
-            ended.append(ReadInput(source.name, len(content), digest, len(documents)))
+            size = text_bytes(documents)
+            ended.append(ReadInput(source.name, len(content), digest, len(documents), text_bytes=size))
         batch = Batch(texts, ended=ended)
         refuse_invalid("", batch)
         return batch

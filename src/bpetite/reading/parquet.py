@@ -34,7 +34,7 @@ def read_rows(raw: Raw, reading: Reading) -> Iterator[Batch]:
             row = column.is_null().index(True).as_py()
             if reading.invalid == "error":
                 refuse_invalid(raw.name, Batch(TextColumn(column[:row]), first))
-            raise ValueError(f"{raw.name}: row {first + row + 1}: column {reading.text_column!r} is null")
+            raise ValueError(f"{raw.name}: row {first + row}: column {reading.text_column!r} is null")
         texts, affected = repaired(TextColumn(column, nulls="skip"), reading.invalid)
         yield Batch(texts, first, affected=affected + column.null_count, read=read)
         first += len(column)
@@ -57,6 +57,7 @@ def opened(raw: Raw, name: str) -> Iterator[Any]:
     arrow = needed("pyarrow", "reading Parquet")
     import pyarrow.parquet
 
+    raw.check_seekable()
     try:
         buffer = _BUFFER if raw.expected > _SMALL else 0
         file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False, buffer_size=buffer)
@@ -92,9 +93,11 @@ def _check_column(arrow: Any, path: str, schema: Any, name: str) -> None:
     """Refuse a column that does not exist or is not text."""
     if name not in schema.names:
         raise ValueError(f"{path}: no column {name!r} (there is {', '.join(map(repr, schema.names))})")
+    if schema.names.count(name) > 1:
+        raise ValueError(f"{path}: {schema.names.count(name)} columns are called {name!r}")
     kind = schema.field(name).type
     if arrow.types.is_dictionary(kind):
         kind = kind.value_type
-    plain = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
+    plain = (arrow.null(), arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
     if kind not in plain and str(kind) not in _VIEWS:
         raise ValueError(f"{path}: column {name!r} is not text but {kind}")

@@ -54,6 +54,12 @@ class Raw:
             self._left -= len(block)
         return block
 
+    def check_seekable(self) -> None:
+        """Refuse Parquet from a pipe: it is read from its end, where the index is."""
+        if not self._file.seekable():
+            why = "Parquet cannot be read from a pipe or another stream, as its index is at its end"
+            raise ValueError(f"{self.name}: {why}; give the file itself")
+
     def ends_with(self, mark: bytes) -> bool:
         """Whether the input ends with these bytes, where this can be seen without reading all of it."""
         if not self._file.seekable():

@@ -10,6 +10,8 @@ from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input, chain_of
 
 _PARQUET = b"PAR1"
+_BEGIN = b"PAR1\x15"
+"""How Parquet begins: with the mark, and the first byte of a page's header or of the index."""
 
 _KINDS: dict[str, tuple[str, bytes]] = {
     "text": (".txt", b""),
@@ -75,6 +77,8 @@ def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
         if "parquet" in (named, asked):
             raise ValueError(f"{name}: Parquet inside {held} is not supported; unpack it")
         return form or "text", held
+    if head.startswith(_BEGIN):
+        raw.check_seekable()
     is_parquet = head.startswith(_PARQUET) and raw.ends_with(_PARQUET)
     if form == "parquet" and not is_parquet:
         raise ValueError(f"{name}: not a complete Parquet file (no {_PARQUET.decode()} at both ends)")

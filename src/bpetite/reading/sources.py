@@ -31,6 +31,13 @@ _MARKED = r"(?s)(?P<path>.+?)(?::text=(?P<field>[^:]+))?(?::(?P<weight>[0-9]+(?:
 _URL = r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)"
 
 
+_VERSIONS = (
+    *("ETag", "etag", "Content-MD5", "Digest", "md5Hash", "CRC"),
+    *("Last-Modified", "LastModified", "last_modified", "updated", "mtime", "created"),
+)
+"""What file systems call the hash of a file's content, and the time when it changed."""
+
+
 class Input(NamedTuple):
     """One file of a corpus, local or not, or the documents that are given in place of files."""
 
@@ -108,10 +115,29 @@ class Input(NamedTuple):
             return status.st_size
         if self.documents is not None or not _is_url(self.name):
             return None
+        size: int | None = self._remote_facts().get("size")
+        return size
+
+    def stamp(self) -> tuple[int | None, list[Any] | None]:
+        """Return its size and what changes with its content, each None where the system does not tell it.
+
+        Of an ordinary local file, these are its times; of a URL, what the file system says of a version.
+        """
+        status = self.status()
+        if status is not None:
+            return status.st_size, [status.st_mtime_ns, status.st_ctime_ns]
+        if self.documents is not None or not _is_url(self.name):
+            return None, None
+        facts = self._remote_facts()
+        versions = [f"{name} {facts[name]}" for name in _VERSIONS if facts.get(name) is not None]
+        return facts.get("size"), versions or None
+
+    def _remote_facts(self) -> dict[str, Any]:
+        """Return what a remote file system says of it."""
         with naming_remote(self):
             system, path = _fsspec().core.url_to_fs(self.name)
-            size: int | None = system.info(path).get("size")
-        return size
+            facts: dict[str, Any] = system.info(path)
+        return facts
 
     def about_size(self) -> int | None:
         """Return its size, if known: that of a file when it was found."""

@@ -32,12 +32,19 @@ def declare(command: shared.Parser) -> None:
 def run(options: shared.Options) -> shared.Result:
     """Return the tokens of a text, or the table."""
     from bpetite import corpus  # slow to import
+    from bpetite.corpus.specials import encoded
 
     tokenizers = read_models(options)
     if options.input:
         rows = corpus.compare(tokenizers, options.input, **shared.measuring(options))
+        of_all = rows[-len(tokenizers) :]
+        shared.tell_of_special_texts(
+            "compare", options, max(int(row["special_texts"] or 0) for row in of_all)
+        )
         return {"rows": rows} if options.json else table(_cells(rows), left=[0, 1])
     text = shared.text_of(options)
+    special_texts = [encoded(tok, [text], options.special).special_count for tok in tokenizers.values()]
+    shared.tell_of_special_texts("compare", options, max(special_texts))
     shown = {name: tok.show(text, special=options.special) for name, tok in tokenizers.items()}
     compared = Comparison(text, shown)
     if options.json:

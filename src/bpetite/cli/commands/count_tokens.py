@@ -29,6 +29,7 @@ def run(options: shared.Options) -> shared.Result:
     counted = corpus.count_tokens(tokenizer, options.input, **how)
     sources = {name: asdict(count) for name, count in counted.items()}
     total = {field.name: sum(row[field.name] for row in sources.values()) for field in fields(TokenCount)}
+    shared.tell_of_special_texts("count-tokens", options, total["special_texts"])
     if options.json:
         return {"sources": sources, "total": total}
     rows = [*sources.items(), *([("total", total)] if len(sources) > 1 else [])]

@@ -24,7 +24,8 @@ def declare(command: shared.Parser) -> None:
     text("--append-special", metavar="TEXT", help="a special token that ends every row")
     nulls = "a row without a text: an error (the default), a row without ids, or an empty list of ids"
     shared.add_choice(command, "--nulls", ("error", "keep", "empty"), nulls)
-    shared.add_shared(command, "--special", "--num-threads")
+    shared.add_special_as_text(command)
+    shared.add_shared(command, "--num-threads")
 
 
 def run(options: shared.Options) -> shared.Result:
@@ -34,5 +35,6 @@ def run(options: shared.Options) -> shared.Result:
     tokenizer = read_model(options)
     names = ("column", "ids_column", "special", "dtype", "append_special", "nulls", "num_threads", "progress")
     how = shared.chosen(options, *names)
-    rows, ids = encode_column(tokenizer, options.input, options.output, overwrite=options.force, **how)
-    return {"rows": rows, "tokens": ids}
+    told = encode_column(tokenizer, options.input, options.output, overwrite=options.force, **how)
+    shared.tell_of_special_texts("encode-column", options, told.special_texts)
+    return told._asdict()

@@ -49,8 +49,7 @@ def declare(command: shared.Parser) -> None:
         add(flag, type=shared.text_argument, metavar="TEXT", help=what)
     memory = "memory that this process may take, such as 1GB, at least about 300MB; fewer threads are used"
     add("--memory-limit", metavar="SIZE", help=f"{memory} if it is tight (default: no limit)")
-    special = "special tokens in the text: ordinary text (the default), their ids (parse), or an error"
-    shared.add_choice(command, "--special", ("text", "parse", "error"), special)
+    shared.add_special_as_text(command)
     shared.add_shared(command, "--num-threads", "--cluster")
     shared.add_reading(command)
 
@@ -89,17 +88,17 @@ def run(options: shared.Options) -> shared.Result:
     written = {
         "documents": manifest.documents,
         "tokens": manifest.tokens,
-        "bytes": sum(source.bytes for source in manifest.inputs),
+        "bytes": manifest.text_bytes,
+        "input_bytes": sum(source.bytes for source in manifest.inputs),
         "dtype": manifest.options["dtype"],
         "shards": len(manifest.shards),
         "invalid_documents": sum(source.affected for source in manifest.inputs),
         "special_texts": manifest.special_texts,
     }
     done = f"{counted(manifest.documents, 'document')}, {counted(manifest.tokens, 'token')}"
-    options.progress.complete(f"encoding complete: {done}", written["bytes"])
-    if manifest.special_texts:
-        texts = f"{manifest.special_texts:,}; --special parse gives them their ids"
-        options.progress.say(
-            f"bpetite encode-corpus: special tokens in the documents that became ordinary text: {texts}"
-        )
+    if manifest.encoded_bytes is None:
+        options.progress.complete(f"nothing was left to encode: {done}")
+    else:
+        options.progress.complete(f"encoding complete: {done}", manifest.encoded_bytes, of=" of text")
+    shared.tell_of_special_texts("encode-corpus", options, manifest.special_texts)
     return written

@@ -37,7 +37,9 @@ def run(options: shared.Options) -> shared.Result:
 
     made = _made(options)
     models, how = read_models(options), shared.measuring(options)
-    found = report(models, tally([*models.values()], sources_of(options.input), **how), made)
+    tallied = tally([*models.values()], sources_of(options.input), **how)
+    shared.tell_of_special_texts("report", options, max(fit.special_texts for fit in tallied.fits[-1]))
+    found = report(models, tallied, made)
     with write_whole(options.output, overwrite=options.force) as file:
         file.write(document(found))
     of_first = [row for row in found["rows"] if row["tokenizer"] == found["name"]]

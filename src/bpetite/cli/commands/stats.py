@@ -29,6 +29,7 @@ def run(options: shared.Options) -> shared.Result:
 
     tokenizer = read_model(options)
     fits = corpus.stats(tokenizer, options.input, **shared.measuring(options))
+    shared.tell_of_special_texts("stats", options, fits[-1].special_texts)
     if options.json:
         return {
             "sources": {fit.name: fit.to_dict() for fit in fits if fit.name is not None},

@@ -1,0 +1,100 @@
+"""Texts in, ids out, and how many texts of special tokens in them became ordinary text.
+
+What makes training data, or measures it, takes them as text unless asked otherwise: no document puts a
+control token into the data. How many there were is said, as documents may have been joined by such a token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._internal.arguments import check_word
+from bpetite._internal.types import DType, Progress, Special, Texts
+from bpetite.tokenizer import Tokenizer
+
+_NONE = np.zeros(0, np.int64)
+
+
+class Encoded(NamedTuple):
+    """What texts were encoded to."""
+
+    ids: NDArray[Any]
+    offsets: NDArray[np.uint64]
+    """The ids of text `i` are those from `offsets[i]` to `offsets[i + 1]`."""
+    special_texts: NDArray[np.int64]
+    """For each text, how many special tokens in it became ordinary text; empty if none did."""
+
+    @property
+    def special_count(self) -> int:
+        """The number of these special tokens in all texts."""
+        return int(self.special_texts.sum())
+
+
+def encoded(
+    tokenizer: Tokenizer,
+    texts: Texts,
+    special: Special,
+    *,
+    dtype: DType = "uint32",
+    num_threads: int | None = None,
+    append: int | None = None,
+    progress: Progress | None = None,
+) -> Encoded:
+    """Encode texts, and count the special tokens in them if they are to be text.
+
+    The special tokens are looked for first. Where there are none, the ids are the same either way, so only
+    texts with some are encoded twice.
+    """
+    encode = tokenizer._encoder.encode_batch_to_numpy
+    options = dtype, num_threads, append, progress
+    if special != "text":
+        ids, offsets = encode(texts, special, *options)
+        return Encoded(ids, offsets, _NONE)
+    special_ids = _special_ids(tokenizer)
+    ids, offsets = encode(texts, "parse", *options)
+    appended = len(offsets) - 1 if append in special_ids else 0
+    parsed = np.isin(ids, list(special_ids))
+    if np.count_nonzero(parsed) == appended:
+        return Encoded(ids, offsets, _NONE)
+    in_parsed = _number_by_text(parsed, offsets)
+    ids, offsets = encode(texts, "text", *options)
+    in_text = _number_by_text(np.isin(ids, list(special_ids)), offsets)
+    return Encoded(ids, offsets, in_parsed - in_text)
+
+
+def _special_ids(tokenizer: Tokenizer) -> set[int]:
+    """Return the ids of special tokens, without those that are found even where special tokens are text."""
+    ordinary = tokenizer.vocabulary.added_tokens
+    return {token_id for text, token_id in tokenizer.special_tokens.items() if text not in ordinary}
+
+
+def _number_by_text(marked: NDArray[np.bool_], offsets: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return how many ids of each text are marked."""
+    so_far = np.concatenate((np.zeros(1, np.int64), np.cumsum(marked, dtype=np.int64)))
+    return np.diff(so_far[offsets.astype(np.intp)])
+
+
+def check_special(special: object) -> None:
+    """Refuse a wrong value before anything is read."""
+    check_word("special", special, ("parse", "text", "error"))
+
+
+def check_tokenizer(tokenizer: object) -> None:
+    """Refuse what is no tokenizer, such as the path of one."""
+    if not isinstance(tokenizer, Tokenizer):
+        kind = type(tokenizer).__name__
+        raise TypeError(f"tokenizer must be a Tokenizer, as Tokenizer.load(path) returns, not {kind}")
+
+
+def check_tokenizers(tokenizers: object) -> None:
+    """Refuse what is no mapping of names to tokenizers."""
+    if not isinstance(tokenizers, Mapping):
+        raise TypeError(f"tokenizers must be a mapping of names to them, not {type(tokenizers).__name__}")
+    if not tokenizers:
+        raise ValueError("tokenizers must be at least one, not an empty mapping")
+    for tokenizer in tokenizers.values():
+        check_tokenizer(tokenizer)
