@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow
@@ -277,6 +278,50 @@ def test_a_weight_is_applied_in_counting_and_training(folder: Path) -> None:
     assert json.loads(done("count", *inputs))["total"] == 2 + 9
     done("train", *inputs, "--force", "--vocab-size", "257")
     assert Tokenizer.load(folder / "out").token_bytes(256) == b"th"
+
+
+def test_tokens_are_counted_of_stdin_and_of_a_text(folder: Path) -> None:
+    tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
+    tokenizer.save(folder / "tok.json")
+    text = "naïve cafés, the cat"
+    expected = {
+        "documents": 1,
+        "tokens": tokenizer.count(text),
+        "bytes": len(text.encode()),
+        "special_texts": 0,
+    }
+    count = ("count-tokens", folder / "tok.json", "--json")
+    for name, options in (("-", []), ("-", ["-"]), ("-", ["--input", "-"]), ("--text", ["--text", text])):
+        told = json.loads(done(*count, *options, stdin=text.encode()))
+        assert told == {"sources": {name: expected}, "total": expected}
+    lines = (folder / "a.jsonl").read_bytes()
+    told = json.loads(done(*count, "--input-format", "jsonl", stdin=lines))
+    assert told["total"]["documents"] == 5
+    assert json.loads(done(*count, "--text", ""))["total"]["tokens"] == 0
+    assert bpetite(*count, "a.txt", "--text", "x").returncode == 2
+
+
+def test_a_text_is_cut_to_a_number_of_tokens_and_divided(folder: Path) -> None:
+    tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
+    tokenizer.save(folder / "tok.json")
+    text = "the cat sat, naïve 東京\n" * 5
+    sides: list[tuple[list[str], Literal["right", "left"]]] = [([], "right"), (["--side", "left"], "left")]
+    for options, side in sides:
+        expected = tokenizer.fit(text, 7, side=side)
+        assert 0 < len(expected) < len(text)
+        fit = ("fit", folder / "tok.json", "--tokens", "7", *options)
+        assert done(*fit, stdin=text.encode()).decode() == done(*fit, "--text", text).decode() == expected
+        assert json.loads(done(*fit, "--text", text, "--json")) == expected
+    for overlap in (0, 3):
+        chunks = ("chunks", folder / "tok.json", "--tokens", "7", "--overlap", overlap)
+        expected_chunks = [chunk._asdict() for chunk in tokenizer.chunks(text, 7, overlap=overlap)]
+        for ran in (done(*chunks, stdin=text.encode()), done(*chunks, "--text", text)):
+            assert [json.loads(line) for line in ran.decode().splitlines()] == expected_chunks
+    model = folder / "tok.json"
+    assert "--tokens must be" in failed("fit", model, "--tokens=-1", "--text", "a")
+    assert "--tokens must be" in failed("chunks", model, "--tokens=0", "--text", "a")
+    wrong = failed("chunks", model, "--tokens", "3", "--overlap", "3", "--text", "a")
+    assert "--overlap must be smaller than --tokens: 3 is not less than 3" in wrong
 
 
 def parquet(path: Path, texts: list[str | None]) -> Path:

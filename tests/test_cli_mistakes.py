@@ -28,6 +28,8 @@ GOOD: dict[str, list[str]] = {
     "demo": [],
     "encode": ["--model", "tok.json", "--text", "the cat"],
     "decode": ["--model", "tok.json", "--ids", "97"],
+    "fit": ["tok.json", "--tokens", "3", "--text", "the cat"],
+    "chunks": ["tok.json", "--tokens", "3", "--overlap", "1", "--text", "the cat"],
     "encode-corpus": ["--model", "tok.json", "--input", "c.txt", "--output", "out.ids", "--resume"],
     "encode-column": [
         *("--model", "tok.json", "--input", "rows.parquet"),

@@ -35,6 +35,8 @@ PRINTERS = {
         *("--quiet", "--output", "out"),
     ],
     "count-tokens": ["count-tokens", "--model", "tok.json", "--input", "corpus.txt"],
+    "fit": ["fit", "tok.json", "--tokens", "3", "--text", "the cat"],
+    "chunks": ["chunks", "tok.json", "--tokens", "3", "--text", "the cat"],
     "verify": ["verify", "shards"],
     "convert": ["convert", "tok.json", "out"],
     "check": ["check", "tok.json"],

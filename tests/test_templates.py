@@ -4,8 +4,10 @@ import json
 import pickle
 import struct
 import warnings
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow
@@ -345,3 +347,31 @@ def test_corpora_are_measured_and_encoded_without_a_warning(tok: Tokenizer, tmp_
     assert counted.tokens == expected + 4
     with pytest.warns(UserWarning, match="add_special_tokens=True"):
         corpus.count_tokens(tok, documents)
+
+
+def test_documents_of_a_corpus_get_the_template_where_asked(tok: Tokenizer, tmp_path: Path) -> None:
+    from bpetite import corpus
+    from bpetite.corpus import Options, Reading
+    from bpetite.reading import batches
+
+    assert tok.template is not None
+    long = "the cat sat on the mat, " * 4000
+    texts = ["the cat", "", long, "the mat <s>"]
+    (tmp_path / "a.txt").write_text("\x1e".join(texts))
+    options = Options(add_special_tokens=True, reading=Reading(separator="\x1e"))
+    with mock.patch.object(batches, "BLOCK", 1 << 14):
+        manifest = corpus.encode(tok, tmp_path / "a.txt", tmp_path / "ids", options=options)
+    ids = np.load(tmp_path / "ids" / "shard-000000.npy")
+    offsets = np.load(tmp_path / "ids" / "shard-000000.offsets").astype(int)
+    encoded = [ids[start:end].tolist() for start, end in pairwise(offsets)]
+    assert encoded == [tok.encode(text, special="text", add_special_tokens=True) for text in texts]
+    assert manifest.special_texts == 1
+    assert corpus.verify(tmp_path / "ids") == manifest
+    assert corpus.encode(tok, tmp_path / "a.txt", tmp_path / "ids", options=options, resume=True) == manifest
+    without = Options(reading=Reading(separator="\x1e"))
+    with pytest.raises(ValueError, match="add_special_tokens changed"):
+        corpus.encode(tok, tmp_path / "a.txt", tmp_path / "ids", options=without, resume=True)
+    for option in ("prepend_special", "append_special"):
+        both = Options(add_special_tokens=True, **{option: "<s>"})  # type: ignore[arg-type] # of a dict
+        with pytest.raises(ValueError, match=f"puts tokens there already; leave {option} out"):
+            corpus.encode(tok, tmp_path / "a.txt", tmp_path / "no", options=both)

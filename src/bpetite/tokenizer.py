@@ -19,7 +19,7 @@ from bpetite._engine import Encoder, GrowingEncoding, pattern_way
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal import columns
-from bpetite._internal.arguments import check_type, check_word, several
+from bpetite._internal.arguments import check_type, check_word, several, worded
 from bpetite._internal.files import write_all
 from bpetite._internal.integers import BYTES, integer, number_with_unit
 from bpetite._internal.json import naming
@@ -636,10 +636,11 @@ class Tokenizer:
         size = integer("size", size, least=1 + template.size) - template.size
         overlap = integer("overlap", overlap, least=0)
         if overlap >= size:
+            numbers = f"{overlap} is not less than {size}"
+            if template.size:
+                numbers += f" ({size + template.size} without the {template.size} of the template)"
             raise ValueError(
-                f"overlap must be smaller than size: {overlap} is not less than {size}"
-                + f" ({size + template.size} without the {template.size} of the template)"
-                * bool(template.size)
+                worded(lambda name: f"{name('overlap')} must be smaller than {name('size')}: {numbers}")
             )
         spans = self._fitting(text, special).spans(size, overlap)
         return self._chunks(text, spans, special, template)

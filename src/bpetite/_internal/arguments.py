@@ -41,7 +41,7 @@ def in_python(name: str, value: object = None) -> str:
     return name if value is None else f"{name}={value!r}"
 
 
-_OPTIONS = {"overwrite": "force", "special_tokens": "special-token"}
+_OPTIONS = {"overwrite": "force", "special_tokens": "special-token", "max_tokens": "tokens", "size": "tokens"}
 """Arguments whose options have other names."""
 
 

@@ -26,7 +26,10 @@ from bpetite.reading.memory_limit import set_limit
 
 GROUPS = {
     "Learn a vocabulary": ("train", "count", "merge-counts", "demo"),
-    "Text and ids": ("encode", "decode", "encode-corpus", "encode-column", "count-tokens", "verify"),
+    "Text and ids": (
+        *("encode", "decode", "count-tokens", "fit", "chunks"),
+        *("encode-corpus", "encode-column", "verify"),
+    ),
     "Other formats": ("convert", "check"),
     "Look inside": ("inspect", "compare", "explain", "view", "stats", "report", "bench"),
 }

@@ -71,7 +71,8 @@ def encode_column(
     check_word("dtype", dtype, ("uint32", "uint16"))
     check_word("nulls", nulls, ("error", "keep", "empty"))
     check_largest(dtype, tokenizer.largest_id)
-    append = special_id("append_special", append_special, tokenizer.special_tokens)
+    append_id = special_id("append_special", append_special, tokenizer.special_tokens)
+    append = [] if append_id is None else [append_id]
     arrow = needed("pyarrow", "reading and writing Parquet")
     import pyarrow.parquet
 

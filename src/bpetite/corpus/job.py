@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import TextColumn, Xxh3128
-from bpetite._internal.arguments import check_type, check_word, special_id
+from bpetite._internal.arguments import check_type, check_word, special_id, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
@@ -23,6 +23,7 @@ from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import DTYPES, FORMATS, Ids, ShardFormat, choose_dtype
 from bpetite.corpus.specials import Encoded, check_special, check_tokenizer, encoded
+from bpetite.encoding.template import Template
 from bpetite.reading.batches import Batch, text_bytes
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.options import Reading
@@ -45,12 +46,15 @@ class Options:
     prepend_special: str | None = None
     append_special: str | None = None
     special: Special = "text"
+    add_special_tokens: bool = False
+    """Whether the tokens of the model's template are put around each document (`Tokenizer.template`)."""
     reading: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
         check_word("format", self.format, FORMATS)
         check_word("dtype", self.dtype, ("auto", *DTYPES))
         check_special(self.special)
+        check_type("add_special_tokens", self.add_special_tokens, bool, "a bool")
         check_type("reading", self.reading, Reading)
         shard_size = integer("shard_size", self.shard_size, least=1, most=2**63 - 1)
         object.__setattr__(self, "shard_size", shard_size)
@@ -62,6 +66,8 @@ class Options:
         'uint16'
         """
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "reading"}
+        if not self.add_special_tokens:
+            del own["add_special_tokens"]
         return {**own, "dtype": dtype, **self.reading.to_dict()}
 
 
@@ -121,8 +127,12 @@ class Job:
     inputs: Sequence[Input]
     options: Options
     dtype: str
-    prepended: int | None
-    appended: int | None
+    template: Template
+    """The ids around each document that the model's own library puts there, if they are asked for."""
+    before: Sequence[int]
+    """All ids before each document, ..."""
+    after: Sequence[int]
+    """... and after it."""
 
     @staticmethod
     def make(tokenizer: Tokenizer, corpus: Any, options: Options, output: AnyPath) -> Job:
@@ -133,18 +143,23 @@ class Job:
         vocabulary = tokenizer.vocabulary
         largest = max([vocabulary.arrays.id_at(-1), *vocabulary.special_tokens.values()])
         dtype = choose_dtype(options.dtype, largest, options.format)
-        around = [
-            special_id(option, getattr(options, option), tokenizer.special_tokens)
-            for option in ("prepend_special", "append_special")
-        ]
+        template = tokenizer._added_template(options.add_special_tokens)
+        prepended = _around("prepend_special", options, tokenizer, template.prefix)
+        appended = _around("append_special", options, tokenizer, template.suffix)
+        before, after = [*prepended, *template.prefix], [*template.suffix, *appended]
         reading = replace(options.reading, cut=cutter_for([tokenizer]))
-        return Job(tokenizer, inputs, replace(options, reading=reading), dtype, *around)
+        return Job(tokenizer, inputs, replace(options, reading=reading), dtype, template, before, after)
 
     @cached_property
     def recorded_options(self) -> Json:
         """The options, as manifests record them; if inputs have fields of their own, the field of each."""
         own = [source.field for source in self.inputs]
-        return {**self.options.to_dict(self.dtype), **({"fields": own} if any(own) else {})}
+        options = self.options.to_dict(self.dtype)
+        if any(own):
+            options["fields"] = own
+        if self.options.add_special_tokens:
+            options["template"] = [list(self.template.prefix), list(self.template.suffix)]
+        return options
 
     @cached_property
     def artifact(self) -> bytes:
@@ -185,16 +200,16 @@ class Job:
                 self.options.special,
                 dtype=width,
                 num_threads=1,
-                append=self.appended,
+                prepend=self.before,
+                append=self.after,
                 progress=progress,
             )
-        if self.prepended is not None:
-            begins_within = int(batch.begun > 0)
-            ids = np.insert(ids, offsets[begins_within:-1].astype(np.intp), self.prepended)
-            offsets[1:] += np.arange(1 - begins_within, len(offsets) - begins_within, dtype=np.uint64)
-        if batch.goes_on and self.appended is not None:
-            ids = ids[:-1]
-            offsets[-1] -= np.uint64(1)
+        if batch.begun:
+            ids = ids[len(self.before) :]
+            offsets[1:] -= np.uint64(len(self.before))
+        if batch.goes_on:
+            ids = ids[: len(ids) - len(self.after)]
+            offsets[-1] -= np.uint64(len(self.after))
         return Encoded(ids, offsets, special_texts)
 
     def part(
@@ -218,6 +233,26 @@ class Job:
             encoded_bytes=encoded_bytes,
             special_texts=special_texts,
         )
+
+
+def _around(option: str, options: Options, tokenizer: Tokenizer, of_template: Sequence[int]) -> list[int]:
+    """Return the id of the special token that an option puts on one side of each document, if any.
+
+    It is refused where the template has tokens on this side: nobody knows which of them is meant to be first.
+    """
+    token = getattr(options, option)
+    token_id = special_id(option, token, tokenizer.special_tokens)
+    if token_id is None:
+        return []
+    if of_template:
+        raise ValueError(
+            worded(
+                lambda name: (
+                    f"{name('add_special_tokens', True)} puts tokens there already; leave {name(option)} out"
+                )
+            )
+        )
+    return [token_id]
 
 
 def cutter_for(tokenizers: Sequence[Tokenizer]) -> Cut | None:

@@ -6,7 +6,7 @@ control token into the data. How many there were is said, as documents may have 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,24 +41,25 @@ def encoded(
     *,
     dtype: DType = "uint32",
     num_threads: int | None = None,
-    append: int | None = None,
+    prepend: Sequence[int] = (),
+    append: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> Encoded:
-    """Encode texts, and count the special tokens in them if they are to be text.
+    """Encode texts, with the same ids around each, and count the special tokens that are to be text.
 
     The special tokens are looked for first. Where there are none, the ids are the same either way, so only
     texts with some are encoded twice.
     """
     encode = tokenizer._encoder.encode_batch_to_numpy
-    options = dtype, num_threads, append, progress
+    options = dtype, num_threads, list(append), progress, list(prepend)
     if special != "text":
         ids, offsets = encode(texts, special, *options)
         return Encoded(ids, offsets, _NONE)
     special_ids = _special_ids(tokenizer)
     ids, offsets = encode(texts, "parse", *options)
-    appended = len(offsets) - 1 if append in special_ids else 0
+    around = sum(token_id in special_ids for token_id in (*prepend, *append))
     parsed = np.isin(ids, list(special_ids))
-    if np.count_nonzero(parsed) == appended:
+    if np.count_nonzero(parsed) == around * (len(offsets) - 1):
         return Encoded(ids, offsets, _NONE)
     in_parsed = _number_by_text(parsed, offsets)
     ids, offsets = encode(texts, "text", *options)

@@ -96,10 +96,11 @@ def _check_shard(
 
 
 def _check_sample(where: str, ids: Ids, tokenizer: Tokenizer, options: Mapping[str, Any]) -> None:
-    around = (options.get("prepend_special"), options["append_special"])
-    before, after = (
-        np.array([] if name is None else [tokenizer.special_tokens[name]], np.uint32) for name in around
-    )
+    prefix, suffix = options.get("template", ([], []))
+    prepended = _ids_of(options.get("prepend_special"), tokenizer)
+    appended = _ids_of(options["append_special"], tokenizer)
+    before = np.array([*prepended, *prefix], np.uint32)
+    after = np.array([*suffix, *appended], np.uint32)
     try:
         text = tokenizer.decode(np.asarray(ids[len(before) : len(ids) - len(after)]).astype(np.uint32))
     except (KeyError, UnicodeDecodeError) as error:
@@ -107,3 +108,7 @@ def _check_sample(where: str, ids: Ids, tokenizer: Tokenizer, options: Mapping[s
     again = tokenizer.encode_to_numpy(text, special=options["special"], add_special_tokens=False)
     if not np.array_equal(np.concatenate((before, again, after)), ids):
         raise ValueError(f"{where} decodes to a text that encodes to other ids")
+
+
+def _ids_of(special_token: str | None, tokenizer: Tokenizer) -> list[int]:
+    return [] if special_token is None else [tokenizer.special_tokens[special_token]]

@@ -1,7 +1,9 @@
-"""Count the tokens of files. `bpetite count` counts pretokens, to train on them.
+"""Count the tokens of texts. `bpetite count` counts pretokens, to train on them.
 
 examples:
   bpetite count-tokens tok.json book.txt questions.jsonl
+  bpetite count-tokens tok.json --text "hello world"
+  cat prompt.txt | bpetite count-tokens tok.json
   bpetite count-tokens tok.json 'web/*.parquet' --text-column body --json
 """
 
@@ -10,12 +12,17 @@ from dataclasses import asdict, fields
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_model
 from bpetite.cli.output import numbers
+from bpetite.reading.sources import STDIN
 
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command)
-    shared.add_sources(command, required=False)  # words behind MODEL are inputs, too
+    source = command.add_mutually_exclusive_group()
+    source.add_argument("--text", metavar="T", help="the text itself")
+    inputs = f"{shared.INPUT_HELP}; each argument is a source (default: stdin)"
+    shared.add_inputs(source, inputs, required=False)  # words behind MODEL are inputs, too
+    shared.add_measuring(command)
     shared.add_shared(command, "--add-special-tokens")
 
 
@@ -26,7 +33,10 @@ def run(options: shared.Options) -> shared.Result:
 
     tokenizer = read_model(options)
     how = {**shared.measuring(options), **shared.chosen(options, "add_special_tokens")}
-    counted = corpus.count_tokens(tokenizer, options.input, **how)
+    texts = options.input or STDIN
+    if options.text is not None:
+        texts = corpus.Documents([shared.text_of(options)], "--text")
+    counted = corpus.count_tokens(tokenizer, texts, **how)
     sources = {name: asdict(count) for name, count in counted.items()}
     total = {field.name: sum(row[field.name] for row in sources.values()) for field in fields(TokenCount)}
     shared.tell_of_special_texts("count-tokens", options, total["special_texts"])

@@ -50,7 +50,7 @@ def declare(command: shared.Parser) -> None:
     memory = "memory that this process may take, such as 1GB, at least about 300MB; fewer threads are used"
     add("--memory-limit", metavar="SIZE", help=f"{memory} if it is tight (default: no limit)")
     shared.add_special_as_text(command)
-    shared.add_shared(command, "--num-threads", "--cluster")
+    shared.add_shared(command, "--add-special-tokens", "--num-threads", "--cluster")
     shared.add_reading(command)
 
 
@@ -60,14 +60,16 @@ def run(options: shared.Options) -> shared.Result:
 
     layout = corpus.Options(
         **shared.chosen(options, "format", "dtype", "shard_size", "special"),
-        **shared.chosen(options, "prepend_special", "append_special"),
+        **shared.chosen(options, "prepend_special", "append_special", "add_special_tokens"),
         reading=shared.reading_of(options),
     )
     tokenizer = read_model(options)
     if options.memory_limit is not None:
         tokenizer = tokenizer.with_memory(CACHE)
     ends = [text for text in tokenizer.special_tokens if re.search(_ENDS, text, re.IGNORECASE)]
-    is_divided = options.append_special or options.prepend_special or options.special == "parse"
+    has_template = options.add_special_tokens and tokenizer.template is not None
+    is_divided = options.append_special or options.prepend_special or has_template
+    is_divided = is_divided or options.special == "parse"
     if not is_divided and ends:
         end = f"--append-special {shlex.quote(ends[0])} ends each with one"
         options.progress.say(f"bpetite encode-corpus: no token stands between documents in the shards; {end}")

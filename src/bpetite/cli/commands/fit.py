@@ -1,0 +1,28 @@
+"""Shorten a text to a number of tokens. The text is printed, with no newline.
+
+examples:
+  cat prompt.txt | bpetite fit tok.json --tokens 8000
+  bpetite fit tok.json --tokens 3 --side left --text "the cat sat on it"
+"""
+
+from bpetite.cli import shared
+from bpetite.cli.formats import add_models, read_model
+
+
+def declare(command: shared.Parser) -> None:
+    """Declare the options."""
+    add_models(command)
+    command.add_argument("--text", metavar="T", help="the text itself (default: stdin)")
+    most = "the largest number of tokens"
+    command.add_argument("--tokens", required=True, type=shared.number, metavar="N", help=most)
+    side = "the side where the rest is cut off (default: %(default)s)"
+    shared.add_choice(command, "--side", ("right", "left"), side)
+    shared.add_shared(command, "--special", "--add-special-tokens")
+
+
+def run(options: shared.Options) -> shared.Result:
+    """Return what fits."""
+    tokenizer = read_model(options)
+    text = shared.text_of(options)
+    how = shared.chosen(options, "side", "special", "add_special_tokens")
+    return tokenizer.fit(text, options.tokens, **how).encode("utf-8")
