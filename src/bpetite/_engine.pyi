@@ -187,7 +187,11 @@ class CountTable:
     """Pretokens and how often each occurs."""
 
     def __new__(
-        cls, pattern: Pattern, boundaries: Sequence[str] = (), count_unmatched: bool = True
+        cls,
+        pattern: Pattern,
+        boundaries: Sequence[str] = (),
+        count_unmatched: bool = True,
+        normalization: Sequence[Sequence[str]] = (),
     ) -> CountTable: ...
     def add_files(
         self,
@@ -454,6 +458,11 @@ class Encoder:
 
         `prepend` and `append` are put around the ids of each text.
         """
+
+    def decode_batch(
+        self, batch: Iterable[Ids], errors: str = "strict", num_threads: int | None = ...
+    ) -> list[str]:
+        """Decode rows of ids."""
 
     def decode_lists(
         self, ids: NDArray[np.uint32], ends: NDArray[np.uint64]

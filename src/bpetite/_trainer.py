@@ -1,6 +1,6 @@
 """Byte-level BPE training, written to be read: from a corpus to merges and a vocabulary.
 
-1. `pretokenize` cuts the corpus; no pair ever crosses a pretoken.
+1. The corpus is normalized, if that is wanted, and `pretokenize` cuts it; no pair ever crosses a pretoken.
 2. Equal pretokens are counted once, with their multiplicity.
 3. The merge loop counts all pairs afresh, picks the best one, and applies it everywhere, until the
    vocabulary is full or no pair is left.
@@ -10,13 +10,14 @@ This is the specification: the engine must give the same result, and the tests c
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal
 
 from bpetite._constants import BASE_VOCAB_SIZE, END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN, Pair, Pattern
+from bpetite._normalizer import Step, aligned
 from bpetite._pretokenizer import pieces, split_at_specials
 from bpetite.dialect import Dialect
 
@@ -52,10 +53,12 @@ def train_bpe(
     special_tokens: Sequence[str] = (END_OF_TEXT_TOKEN,),
     min_count: int = 1,
     max_token_length: int | None = None,
+    normalization: Sequence[Step] = (),
 ) -> TrainerResult:
     """Learn merges from a corpus until the vocabulary has the wanted size or no pair is left.
 
-    Pretokens rarer than `min_count` are dropped; no token grows beyond `max_token_length` bytes.
+    Pretokens rarer than `min_count` are dropped; no token grows beyond `max_token_length` bytes. The text
+    between special tokens is normalized by the steps of `normalization` before it is cut.
 
     >>> train_bpe("ab ab ab", 258).merges
     ((97, 98), (32, 256))
@@ -68,7 +71,7 @@ def train_bpe(
     vocab = rules.base_vocabulary(len(special_tokens))
     next_id = rules.first_merge_id(len(special_tokens))
     id_of = {token: token_id for token_id, token in vocab.items()}
-    words = _count_words(corpus, id_of, rules, pattern, special_tokens)
+    words = _count_words(corpus, id_of, rules, pattern, special_tokens, normalization)
     words = {word: count for word, count in words.items() if count >= min_count}
     merges: list[Pair] = []
     while len(vocab) < BASE_VOCAB_SIZE + planned:
@@ -101,14 +104,32 @@ def train_bpe(
     )
 
 
+def _normalized_segments(
+    corpus: str, boundaries: Sequence[str], normalization: Sequence[Step]
+) -> Iterator[str]:
+    """Yield the text between boundaries, normalized.
+
+    >>> list(_normalized_segments("A<x>B", ["<x>"], [("Lowercase",)]))
+    ['a', 'b']
+    """
+    place = 0
+    for segment, is_special in split_at_specials(corpus, boundaries):
+        if not is_special:
+            yield aligned(segment, normalization, "text" if place == 0 else "segment")[0]
+        place += len(segment)
+
+
 def _count_words(
-    corpus: str, id_of: Mapping[bytes, int], rules: Dialect, pattern: Pattern, special_tokens: Sequence[str]
+    corpus: str,
+    id_of: Mapping[bytes, int],
+    rules: Dialect,
+    pattern: Pattern,
+    special_tokens: Sequence[str],
+    normalization: Sequence[Step] = (),
 ) -> dict[Word, int]:
     """Count the pretokens of a corpus, each as the tuple of its base ids."""
     words: Counter[Word] = Counter()
-    for segment, is_special in split_at_specials(corpus, rules.boundaries(special_tokens)):
-        if is_special:
-            continue
+    for segment in _normalized_segments(corpus, rules.boundaries(special_tokens), normalization):
         for piece, matched in pieces(segment, pattern):
             if matched or rules.unmatched_text == "counted":
                 words[tuple(id_of[bytes([byte])] for byte in piece)] += 1

@@ -24,10 +24,11 @@ from bpetite._internal.lazy import numpy as np
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts
 from bpetite.dialect import Dialect
+from bpetite.normalization import Normalization, checked, steps_in
 from bpetite.patterns import PATTERNS, checked_pattern, named_pattern
 from bpetite.reading import batches as batching
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
-from bpetite.reading.cuts import cutter
+from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
 from bpetite.vocabulary import listed_special_tokens
@@ -54,6 +55,7 @@ _RULES = {
     "pattern": ["pattern"],
     "boundaries": ["dialect", "special_tokens"],
     "unmatched_text": ["dialect"],
+    "normalization": ["normalization"],
 }
 """The rules of counting, and the arguments that decide them."""
 
@@ -79,17 +81,26 @@ class Counts:
         pattern: Pattern = "gpt2",
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
+        normalization: Normalization | None = None,
     ) -> None:
         """Create empty counts; the dialect decides whether special tokens are boundaries in the corpus."""
         rules = Dialect.named(dialect)
         boundaries = rules.boundaries(default_specials(special_tokens))
-        self._begin(named_pattern(pattern), boundaries, rules.unmatched_text)
+        self._begin(named_pattern(pattern), boundaries, rules.unmatched_text, checked(normalization))
         self.dialect, self.special_tokens = rules, default_specials(special_tokens)
 
-    def _begin(self, pattern: Pattern, boundaries: tuple[str, ...], unmatched_text: str) -> Self:
+    def _begin(
+        self,
+        pattern: Pattern,
+        boundaries: tuple[str, ...],
+        unmatched_text: str,
+        normalization: Normalization | None,
+    ) -> Self:
         """Begin with these rules, and without counts."""
         self.pattern, self.boundaries = checked_pattern(pattern), boundaries
         self.unmatched_text = unmatched_text
+        self.normalization = normalization
+        """What was done to the text between boundaries before it was cut, such as `NFC`."""
         self.dialect = self.special_tokens = None
         self.name = ""
         """The file that these were loaded from, or the first of them."""
@@ -99,8 +110,20 @@ class Counts:
         """The weights of sources, where they are not 1."""
         self.beside = Tally()
         """Documents and bytes that were read, but that the engine's table does not know of."""
-        self._table = CountTable(pattern, boundaries, unmatched_text == "counted")
+        counts_unmatched = unmatched_text == "counted"
+        self._table = CountTable(pattern, boundaries, counts_unmatched, steps_in(normalization))
         return self
+
+    @property
+    def cut(self) -> Cut | None:
+        """What finds places where a document may be cut while it is read.
+
+        None if there are none: where a normalized text may be cut is only known once it is normalized.
+
+        >>> Counts().cut is None, Counts(normalization="NFC").cut is None
+        (False, True)
+        """
+        return cutter([self.pattern], self.boundaries) if self.normalization is None else None
 
     @classmethod
     def from_files(
@@ -110,6 +133,7 @@ class Counts:
         pattern: Pattern = "gpt2",
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
+        normalization: Normalization | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
@@ -122,6 +146,9 @@ class Counts:
         `text_field`, `text_column`, `invalid`, `input_format`, `hold_out`, `split` and
         `max_document`; `bpetite.corpus.Reading` explains them.
 
+        `normalization`, such as `NFC`, is applied to each document before it is cut; as only a whole document
+        can be normalized, each is then held in memory.
+
         `progress` is called with `("counting", bytes, total)`, first when all inputs were found, and with
         `("documents", number, 0)`.
 
@@ -132,7 +159,12 @@ class Counts:
         ...     Counts.from_files(path, text_field="body")
         Counts(2 distinct pretokens, 2 in all, 1 document)
         """
-        counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
+        counts = cls(
+            pattern=pattern,
+            dialect=dialect,
+            special_tokens=special_tokens,
+            normalization=normalization,
+        )
         rules = Reading(**reading)
         limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
         return counts._with_inputs(find_inputs(paths), rules, limits, progress)
@@ -141,7 +173,7 @@ class Counts:
         self, inputs: Sequence[Input], reading: Reading, limits: Limits, progress: Progress | bool | None
     ) -> Counts:
         """Return these counts, which are empty, with those of inputs."""
-        rules = replace(reading, cut=cutter([self.pattern], self.boundaries))
+        rules = replace(reading, cut=self.cut)
         self._table.add_documents([], **limits)
         with shown(progress) as told:
             report = ProgressOfAll(told, size_of(inputs))
@@ -164,6 +196,7 @@ class Counts:
         pattern: Pattern = "gpt2",
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
+        normalization: Normalization | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
@@ -173,7 +206,12 @@ class Counts:
         >>> Counts.from_iterator(["ab ab", b"ab"]).total
         3
         """
-        counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
+        counts = cls(
+            pattern=pattern,
+            dialect=dialect,
+            special_tokens=special_tokens,
+            normalization=normalization,
+        )
         columns = batching.columns_in(documents)
         with shown(progress) as report:
             counts._table.add_documents(
@@ -274,7 +312,8 @@ class Counts:
         >>> len(Counts.from_iterator(["ab ab"]).empty())
         0
         """
-        made = object.__new__(Counts)._begin(self.pattern, self.boundaries, self.unmatched_text)
+        rules = self.pattern, self.boundaries, self.unmatched_text, self.normalization
+        made = object.__new__(Counts)._begin(*rules)
         made.dialect, made.special_tokens, made.name = self.dialect, self.special_tokens, self.name
         return made
 
@@ -284,7 +323,7 @@ class Counts:
             ours, theirs = getattr(self, rule), getattr(other, rule)
             if ours != theirs and (rule != "boundaries" or set(ours) != set(theirs)):
                 names = {text: name for name, text in PATTERNS.items()}
-                ours, theirs = (names.get(one) or shortened(one) for one in (ours, theirs))
+                ours, theirs = (names.get(one) or shortened(one or ()) for one in (ours, theirs))
                 where = f"{other.name}: " if other.name else ""
                 differ = f"{where}counted with the {rule} {theirs}, but "
                 if self.name and other.name:
@@ -311,6 +350,7 @@ class Counts:
             pattern=self.pattern,
             boundaries=list(self.boundaries),
             unmatched_text=self.unmatched_text,
+            normalization=self.normalization,
             total=self.total,
             scale=self.scale,
             weights=self.weights,
@@ -347,7 +387,8 @@ class Counts:
         min_count = integer("min_count", min_count, least=1)
         rules, parts = counts_file.read_counts(path)
         try:
-            counts = object.__new__(cls)._begin(rules.pattern, tuple(rules.boundaries), rules.unmatched_text)
+            counted_by = rules.pattern, tuple(rules.boundaries), rules.unmatched_text
+            counts = object.__new__(cls)._begin(*counted_by, checked(rules.normalization))
             if rules.dialect:
                 counts.dialect, counts.special_tokens = Dialect(**rules.dialect), tuple(rules.special_tokens)
         except (ValueError, TypeError) as refused:  # a pattern that the engine cannot scan, or no dialect

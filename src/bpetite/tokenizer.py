@@ -35,6 +35,7 @@ from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_of
 from bpetite.encoding.template import NO_TEMPLATE, AnyTemplate, OtherTemplate, Template, left_out
 from bpetite.formats.shared.imported import Imported, Missing, Original, has_id, read_files
+from bpetite.normalization import Normalization
 from bpetite.patterns import steps_in
 from bpetite.training import (
     FileTrainingOptions,
@@ -148,7 +149,8 @@ class Tokenizer:
         """Train on documents from any iterable of `str` or UTF-8 `bytes`, or from a column of Arrow.
 
         Keywords are `dialect` (by default "bpetite"), `pattern` ("gpt2"), `special_tokens`, `min_count` (1),
-        `max_token_length`, `num_threads`, `memory_limit` and `progress`; the last six are by default None.
+        `max_token_length`, `normalization` (such as "NFC": done to each text before it is cut, in training
+        and in encoding), `num_threads`, `memory_limit` and `progress`; the default of all others is None.
 
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
@@ -184,6 +186,7 @@ class Tokenizer:
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
         max_token_length: int | None = None,
+        normalization: Normalization | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
@@ -192,7 +195,8 @@ class Tokenizer:
         if isinstance(counts, Counts) and reading:
             raise TypeError(f"train_from_counts: there is no option {next(iter(reading))!r}")
         given = counts if isinstance(counts, Counts) else None
-        training = Training(dialect, pattern, special_tokens, min_count, max_token_length, given)
+        rules = dialect, pattern, special_tokens, min_count, max_token_length
+        training = Training(*rules, given, normalization)
         training.planned_tokens(vocab_size)  # checks the size before anything is counted
         limits: dict[str, Any] = {"num_threads": num_threads, "memory_limit": memory_limit}
         with shown(progress) as report:
@@ -230,6 +234,9 @@ class Tokenizer:
     ) -> Tokenizer:
         """Learn up to `add` further tokens on new text; existing ids keep their meaning.
 
+        Texts are counted by the rules of this vocabulary, such as its normalization; counts must be by the
+        same rules.
+
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
@@ -240,6 +247,7 @@ class Tokenizer:
             if not isinstance(counts, Counts):
                 specials = list(self.special_tokens)
                 rules: dict[str, Any] = {"dialect": self.dialect, "special_tokens": specials}
+                rules["normalization"] = self._vocabulary.normalization
                 counts = Counts.from_iterator(counts, pattern=self.pattern, **rules, **how)
             return self._changed(extend_vocabulary(self._vocabulary, counts, add, **limits, **how))
 

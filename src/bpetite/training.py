@@ -15,6 +15,7 @@ from bpetite._internal.memory import available_memory
 from bpetite._internal.types import Progress, ReadingOptions
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
+from bpetite.normalization import Normalization, checked
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary, check_order
 
@@ -35,6 +36,7 @@ class TrainingOptions(MergingOptions, total=False):
     """How texts become a vocabulary."""
 
     pattern: Pattern
+    normalization: Normalization | None
 
 
 class FileTrainingOptions(TrainingOptions, ReadingOptions, total=False):
@@ -62,6 +64,7 @@ class Training:
         min_count: int = 1,
         max_token_length: int | None = None,
         counts: Counts | None = None,
+        normalization: Normalization | None = None,
     ) -> None:
         if max_token_length is not None:
             max_token_length = integer("max_token_length", max_token_length, least=1)
@@ -71,12 +74,15 @@ class Training:
                 special_tokens = counts.special_tokens
             if special_tokens is None:
                 special_tokens = counts.boundaries or None
+            if normalization is None:
+                normalization = counts.normalization
         self.dialect = Dialect.named("bpetite" if dialect is None else dialect)
         self.pattern = None if pattern is None else named_pattern(pattern)
         """None means the pattern of the counts."""
         self.special_tokens = default_specials(special_tokens)
         self.min_count = integer("min_count", min_count, least=1)
         self.max_token_length = max_token_length
+        self.normalization = checked(normalization)
 
     def planned_tokens(self, vocab_size: int) -> int:
         """Return the number of tokens to learn."""
@@ -91,7 +97,12 @@ class Training:
     def counting(self) -> dict[str, Any]:
         """The options that `Counts` takes."""
         pattern = PATTERNS["gpt2"] if self.pattern is None else self.pattern
-        return {"pattern": pattern, "dialect": self.dialect, "special_tokens": self.special_tokens}
+        return {
+            "pattern": pattern,
+            "dialect": self.dialect,
+            "special_tokens": self.special_tokens,
+            "normalization": self.normalization,
+        }
 
     @property
     def trained_with(self) -> dict[str, int]:
@@ -126,7 +137,14 @@ def train_vocabulary(
     _check_counted_by(counts, training)
     how: dict[str, Any] = {"num_threads": num_threads, "progress": progress, "keep_counts": keep_counts}
     rows = _learn(counts, training, rules.base_bytes(), planned, memory_bytes(memory_limit), **how)
-    return Vocabulary.from_merges(rows, rules, training.special_tokens, counts.pattern, training.trained_with)
+    return Vocabulary.from_merges(
+        rows,
+        rules,
+        training.special_tokens,
+        counts.pattern,
+        training.trained_with,
+        training.normalization,
+    )
 
 
 def extend_vocabulary(
@@ -153,7 +171,14 @@ def extend_vocabulary(
     if set(vocabulary.tokens) != {*base, *vocabulary.merge_ids}:
         raise ValueError("this vocabulary cannot be extended: it has tokens that no merge makes")
     specials = list(vocabulary.special_tokens)
-    training = Training(rules, vocabulary.pattern, specials, min_count, max_token_length)
+    training = Training(
+        rules,
+        vocabulary.pattern,
+        specials,
+        min_count,
+        max_token_length,
+        normalization=vocabulary.normalization,
+    )
     _check_counted_by(counts, training)
     add = integer("add", add, least=0)
     bytes_by_id = sorted(range(BASE_VOCAB_SIZE), key=lambda byte: base[byte])

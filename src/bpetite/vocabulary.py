@@ -162,8 +162,7 @@ class Vocabulary:
 
     normalization: Normalization | None = None
     """The normalization of the text between special tokens, before it is cut into pretokens: the name of a
-    normalizer (`NFC`), or several as tuples of a name and its arguments (`("Replace", pattern, content)`).
-    Only imported vocabularies have it."""
+    normalizer (`NFC`), or several as tuples of a name and its arguments (`("Replace", pattern, content)`)."""
 
     added_tokens: Collection[str] = frozenset()
     """The special tokens that are ordinary ones of the model: Hugging Face's added tokens that are not
@@ -296,6 +295,7 @@ class Vocabulary:
         special_tokens: Sequence[str],
         pattern: Pattern = PRETOKENIZER_PATTERN,
         trained_with: Mapping[str, int] | None = None,
+        normalization: Normalization | None = None,
     ) -> Vocabulary:
         """Build a vocabulary from the engine's merges: rows of left, right and resulting symbol.
 
@@ -314,6 +314,7 @@ class Vocabulary:
             pattern=pattern,
             dialect=dialect,
             trained_with=trained_with or {},
+            normalization=normalization,
         )
 
     def extended(self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]] | bytes) -> Vocabulary:

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::finder::{Finder, Starts};
+use crate::normalize::Normalizer;
 use crate::pretokenize::Pattern;
 
 /// Texts that separate documents.
@@ -62,12 +63,19 @@ impl Boundaries {
 pub struct Cutter<'a> {
     pub pattern: &'a Pattern,
     pub boundaries: Option<&'a Boundaries>,
+    pub normalizer: &'a Normalizer,
 }
 
 impl Cutter<'_> {
     /// Whether a text can be cut at all.
     pub fn can_cut(self) -> bool {
-        self.pattern.can_cut() || self.boundaries.is_some()
+        self.can_cut_within_segments() || self.boundaries.is_some()
+    }
+
+    /// Whether a segment between boundaries can be cut. The proof of a pattern is about the normalized text, which is only
+    /// known once the segment is normalized as a whole.
+    fn can_cut_within_segments(self) -> bool {
+        self.pattern.can_cut() && self.normalizer.is_identity()
     }
 
     /// The number of bytes on each side that decide on a cut: those of a character, or of the longest boundary and another
@@ -78,7 +86,7 @@ impl Cutter<'_> {
 
     /// The first cut at or after `from`.
     pub fn next(self, bytes: &[u8], from: usize) -> Option<usize> {
-        if !self.pattern.can_cut() {
+        if !self.can_cut_within_segments() {
             return self.boundaries?.next_end(bytes, from);
         }
         let mut place = self.pattern.safe_cut_of_bytes(bytes, from)?;
@@ -123,7 +131,8 @@ mod tests {
         let pattern = Pattern::new(&[source.into()]).unwrap();
         let texts: Vec<String> = boundaries.iter().map(ToString::to_string).collect();
         let boundaries = Boundaries::new(&texts).unwrap();
-        let cutter = Cutter { pattern: &pattern, boundaries: boundaries.as_ref() };
+        let normalizer = Normalizer::new(&[]).unwrap();
+        let cutter = Cutter { pattern: &pattern, boundaries: boundaries.as_ref(), normalizer: &normalizer };
         let mut cuts = 0;
         for number in 0..letters.len().pow(length) {
             let letter = |place| letters[number / letters.len().pow(place) % letters.len()];

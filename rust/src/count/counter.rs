@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;
 use crate::memory::boxed_array;
+use crate::normalize::Beginning;
 use crate::prefetch::prefetch_at;
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
@@ -83,19 +84,22 @@ impl<'a, 's> Counter<'a, 's> {
     pub fn count(&mut self, text: &str, continues: bool, pulse: &mut Pulse) -> Result<()> {
         self.counted.bytes += text.len() as u64;
         match self.cutter.boundaries {
-            None => self.count_segment(text, continues, pulse),
+            None => self.count_segment(text, continues, Beginning::Text, pulse),
             Some(boundaries) => {
-                let mut continues = continues;
+                let (mut continues, mut at) = (continues, Beginning::Text);
                 boundaries.segments(text).try_for_each(|segment| {
-                    self.count_segment(segment, std::mem::replace(&mut continues, false), pulse)
+                    self.count_segment(segment, continues, at, pulse)?;
+                    (continues, at) = (false, Beginning::Segment);
+                    Ok(())
                 })
             }
         }
     }
 
-    fn count_segment(&mut self, text: &str, continues: bool, pulse: &mut Pulse) -> Result<()> {
+    fn count_segment(&mut self, text: &str, continues: bool, at: Beginning, pulse: &mut Pulse) -> Result<()> {
         self.counted.documents += u64::from(!text.is_empty() && !continues);
-        let text = self.cutter.pattern.prepare(text, pulse)?;
+        let text = self.cutter.normalizer.normalize(text, at, pulse)?;
+        let text = self.cutter.pattern.prepare(&text, pulse)?;
         let mut scanner = self.cutter.pattern.scan(&text);
         let mut batch = Batch::default();
         let mut start = 0;

@@ -30,6 +30,7 @@ use sorted::Merged;
 use spill::sources;
 
 use crate::error::{Error, Result};
+use crate::normalize::Normalizer;
 use crate::pretokenize::Pattern;
 use crate::watch::{COUNTING, Pulse, Watch};
 use crate::workers::{each, thread_count};
@@ -51,6 +52,7 @@ pub struct Limits {
 pub struct CountTable {
     pattern: Arc<Pattern>,
     boundaries: Option<Boundaries>,
+    normalizer: Normalizer,
     count_unmatched: bool,
     /// They hold different pretokens. If they are taken away, it stays known how much was counted.
     pub shards: Box<[Shard; SHARDS]>,
@@ -67,10 +69,17 @@ pub struct CountTable {
 impl CountTable {
     /// An empty table. `boundaries` are the texts between documents; if several match, the leftmost and then the longest
     /// is taken. `count_unmatched` decides whether text that the pattern does not match is counted or left out.
-    pub fn new(pattern: &[String], boundaries: &[String], count_unmatched: bool) -> Result<Self> {
+    /// `normalization` has the steps that the text between boundaries goes through before it is cut.
+    pub fn new(
+        pattern: &[String],
+        boundaries: &[String],
+        count_unmatched: bool,
+        normalization: &[Vec<String>],
+    ) -> Result<Self> {
         Ok(Self {
             pattern: Pattern::new(pattern)?,
             boundaries: Boundaries::new(boundaries)?,
+            normalizer: Normalizer::new(normalization)?,
             count_unmatched,
             shards: Box::default(),
             limit: None,
@@ -121,7 +130,8 @@ impl CountTable {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             self.shards.iter_mut().for_each(|shard| shard.budget = (limit / SHARDS).max(1));
         }
-        let cutter = Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() };
+        let (boundaries, normalizer) = (self.boundaries.as_ref(), &self.normalizer);
+        let cutter = Cutter { pattern: &self.pattern, boundaries, normalizer };
         let (feed, shards) = (Feed::new(cutter), self.shards.each_mut().map(Mutex::new));
         let counter = || Counter::new(cutter, self.count_unmatched, &shards);
         let amount = feed.count(thread_count(limits.threads, usize::MAX), counter, pulse, next)?;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::shard::CountSlot;
 use super::*;
 use crate::key::{HashSeed, Key};
+use crate::normalize::Beginning;
 use crate::pretokenize::{Batch, pretokenize};
 use crate::watch::{Stage, Unwatched};
 
@@ -176,7 +177,7 @@ fn chunks_of_files_and_documents_count_like_the_whole() {
         let boundaries = BOUNDARIES[round / PATTERNS.len() % BOUNDARIES.len()];
         let texts: Vec<String> = (0..1 + round % 4).map(|_| random_text(&mut state)).collect();
         let (counts, documents) = expected(&texts, pattern, boundaries);
-        let table = || CountTable::new(&[pattern.into()], &strings(boundaries), true).unwrap();
+        let table = || CountTable::new(&[pattern.into()], &strings(boundaries), true, &[]).unwrap();
 
         let mut from_files = table();
         let name = |index| format!("{index}.txt");
@@ -202,7 +203,7 @@ fn chunks_of_files_and_documents_count_like_the_whole() {
 #[test]
 fn many_pretokens_outgrow_every_table() {
     let words: String = (0..30_000).map(|n| format!(" word{n} {}", "x".repeat(n % 40))).collect();
-    let mut table = CountTable::new(&[GPT2.into()], &[], true).unwrap();
+    let mut table = CountTable::new(&[GPT2.into()], &[], true, &[]).unwrap();
     add(&mut table, &[words.as_bytes()], threads(2));
     assert_eq!(counted(&table), expected(&[words], GPT2, &[]).0);
 }
@@ -218,7 +219,7 @@ fn the_first_bad_byte_of_a_file_is_told_whatever_the_threads_do() {
             let first = str::from_utf8(&content).unwrap_err().valid_up_to() as u64;
             let path = folder.write("bad.txt", &content);
             for count in [1, 3] {
-                let mut table = CountTable::new(&[GPT2.into()], &[], true).unwrap();
+                let mut table = CountTable::new(&[GPT2.into()], &[], true, &[]).unwrap();
                 match table.add_files(std::slice::from_ref(&path), threads(count), &mut Unwatched) {
                     Err(Error::NotUtf8 { input, offset }) => {
                         assert_eq!((Path::new(&input), offset), (path.as_path(), first));
@@ -252,7 +253,7 @@ fn a_watch_that_says_stop_stops() {
             Err(Error::Value("stop".into()))
         }
     }
-    let mut table = CountTable::new(&[GPT2.into()], &[], true).unwrap();
+    let mut table = CountTable::new(&[GPT2.into()], &[], true, &[]).unwrap();
     let text = "word ".repeat(1000);
     let error = add_batches(&mut table, &[text.as_bytes()], 1, threads(2), &mut Stop).unwrap_err();
     assert_eq!(error.to_string(), "stop");
@@ -260,7 +261,7 @@ fn a_watch_that_says_stop_stops() {
 
 #[test]
 fn a_batch_of_gaps_is_left_out_when_it_should_be() {
-    let mut table = CountTable::new(&[r"\d".into()], &[], false).unwrap();
+    let mut table = CountTable::new(&[r"\d".into()], &[], false, &[]).unwrap();
     let text = "ab1 ".repeat(2 * Batch::default().ends().len().max(600));
     add(&mut table, &[text.as_bytes()], threads(1));
     assert_eq!(counted(&table), Counts::from([(b"1".to_vec(), 1200)]));
@@ -270,12 +271,12 @@ fn a_batch_of_gaps_is_left_out_when_it_should_be() {
 fn tables_add_up_and_quickly() {
     let words: Vec<String> = (0..200_000).map(|n| format!(" w{n} {}", "y".repeat(n % 30))).collect();
     let count = |words: &[String]| {
-        let mut table = CountTable::new(&[r"\S+|\s+".into()], &[], true).unwrap();
+        let mut table = CountTable::new(&[r"\S+|\s+".into()], &[], true, &[]).unwrap();
         let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
         add(&mut table, &documents, threads(1));
         table
     };
-    let mut sum = CountTable::new(&[r"\S+|\s+".into()], &[], true).unwrap();
+    let mut sum = CountTable::new(&[r"\S+|\s+".into()], &[], true, &[]).unwrap();
     sum.merge(&count(&words[..150_000]), 1).unwrap();
     sum.merge(&count(&words[100_000..]), 1).unwrap();
     let mut both = words[..150_000].to_vec();
@@ -289,7 +290,7 @@ fn counts_over_the_memory_limit_are_spilled_and_merged_back() {
     let words: Vec<String> = (0..9_000).map(|n| format!(" w{} {}", n % 7001, "y".repeat(n % 50))).collect();
     let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
     let count = |documents: &[&[u8]], memory_limit| {
-        let mut table = CountTable::new(&[r"\S+|\s+".into()], &[], true).unwrap();
+        let mut table = CountTable::new(&[r"\S+|\s+".into()], &[], true, &[]).unwrap();
         add(&mut table, documents, Limits { threads: Some(2), memory: memory_limit });
         table
     };
@@ -313,7 +314,7 @@ fn batches_count_like_the_whole_whoever_is_late() {
     let all = expected(&words, GPT2, &[]).0;
     for threads in [1, 2, 5] {
         for late in [0, 1, 7] {
-            let mut table = CountTable::new(&[GPT2.into()], &[], true).unwrap();
+            let mut table = CountTable::new(&[GPT2.into()], &[], true, &[]).unwrap();
             let (mut batches, mut returned) = (words.chunks(40), 0);
             let mut next = |counted: Vec<Numbered>| {
                 returned += counted.len();
@@ -340,7 +341,7 @@ fn the_first_bad_document_is_told_before_what_comes_later() {
         for (size, count) in [(1, 1), (1, 3), (4, 2), (10, 4)] {
             for interrupts in [false, true] {
                 let mut number = 0;
-                let mut table = CountTable::new(&[GPT2.into()], &[], true).unwrap();
+                let mut table = CountTable::new(&[GPT2.into()], &[], true, &[]).unwrap();
                 let told = table.add_documents(threads(count), &mut Unwatched, &mut |_| {
                     if number >= 10 {
                         return Err(Error::Caller { raised: "no more".into(), interrupts });
@@ -360,6 +361,31 @@ fn the_first_bad_document_is_told_before_what_comes_later() {
                     other => panic!("{other:?}"),
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn segments_are_normalized_as_a_whole_before_they_are_cut() {
+    let steps = [vec!["NFC".to_string()]];
+    let normalizer = Normalizer::new(&steps).unwrap();
+    let normalized = |text: &str| {
+        let pulse = &mut Pulse::of(&mut Unwatched);
+        normalizer.normalize(text, Beginning::Text, pulse).unwrap().into_owned()
+    };
+    for (text, boundaries) in [
+        ("e\u{301} caf\u{65}\u{301}s a\u{323}\u{301} ".repeat(40), &[][..]),
+        ("e\u{301}<|x|>\u{301}e <|x|>caf\u{65}\u{301}s".repeat(40), &["<|x|>"][..]),
+    ] {
+        let segments = match boundaries {
+            [] => normalized(&text),
+            [boundary, ..] => text.split(boundary).map(normalized).collect::<Vec<_>>().join(boundary),
+        };
+        let (counts, _) = expected(&[segments], GPT2, boundaries);
+        for count in [1, 3] {
+            let mut table = CountTable::new(&[GPT2.into()], &strings(boundaries), true, &steps).unwrap();
+            add(&mut table, &[text.as_bytes()], threads(count));
+            assert_eq!(counted(&table), counts);
         }
     }
 }

@@ -42,11 +42,17 @@ pub struct PyCountTable {
 impl PyCountTable {
     #[new]
     #[pyo3(
-        signature = (pattern, boundaries=vec![], count_unmatched=true),
-        text_signature = "(pattern, boundaries=(), count_unmatched=True)"
+        signature = (pattern, boundaries=vec![], count_unmatched=true, normalization=vec![]),
+        text_signature = "(pattern, boundaries=(), count_unmatched=True, normalization=())"
     )]
-    fn new(pattern: Steps, boundaries: Vec<String>, count_unmatched: bool) -> PyResult<Self> {
-        Ok(Self { table: count::CountTable::new(&pattern.0, &boundaries, count_unmatched)? })
+    fn new(
+        pattern: Steps,
+        boundaries: Vec<String>,
+        count_unmatched: bool,
+        normalization: Vec<Vec<String>>,
+    ) -> PyResult<Self> {
+        let table = count::CountTable::new(&pattern.0, &boundaries, count_unmatched, &normalization)?;
+        Ok(Self { table })
     }
 
     #[pyo3(signature = (paths, *, num_threads=Threads(None), memory_limit=None, progress=None, on_documents=None))]

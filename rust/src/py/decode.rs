@@ -10,11 +10,19 @@ use pyo3::types::PyString;
 use super::PyWatch;
 use crate::decode::decode_onto;
 use crate::error::Result;
+use crate::memory;
 use crate::tokens::TokenBytes;
 use crate::watch::{Pulse, Unwatched};
+use crate::workers::{self, thread_count};
 
 /// Fewer ids or bytes than this are worked on without releasing the GIL.
 const SHORT: usize = 1 << 13;
+
+/// With fewer ids, a thread costs more than it saves.
+const IDS_FOR_THREAD: usize = 1 << 16;
+
+/// The number of jobs for each thread: rows may be of very different lengths.
+const JOBS_FOR_THREAD: usize = 8;
 
 /// Which spaces a text omits at its beginning.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,6 +66,31 @@ pub fn joined(py: Python<'_>, tokens: &TokenBytes, ids: Vec<u32>, drops: Drops) 
     let mut bytes = Vec::new();
     watched(py, ids.len(), |pulse| append(tokens, &ids, drops, &mut bytes, pulse))?;
     Ok(bytes)
+}
+
+/// The bytes of each row of ids, on up to so many threads.
+pub fn decoded_rows(
+    tokens: &TokenBytes,
+    rows: &[Vec<u32>],
+    drops: Drops,
+    threads: Option<usize>,
+    pulse: &mut Pulse,
+) -> Result<Vec<Vec<u8>>> {
+    let ids: usize = rows.iter().map(Vec::len).sum();
+    let threads = thread_count(threads, ids / IDS_FOR_THREAD);
+    let in_job = rows.len().div_ceil(JOBS_FOR_THREAD * threads).max(1);
+    let decode = |some: &[Vec<u32>], pulse: &mut Pulse| {
+        let mut decoded = Vec::new();
+        memory::reserve(&mut decoded, some.len())?;
+        for ids in some {
+            let mut bytes = Vec::new();
+            append(tokens, ids, drops, &mut bytes, pulse)?;
+            decoded.push(bytes);
+        }
+        Ok(decoded)
+    };
+    let jobs = workers::each(threads, rows.chunks(in_job), pulse, decode)?;
+    memory::gathered(jobs.into_iter().flatten())
 }
 
 /// Run work on so many ids, or bytes, if it is long without the GIL and with checks for Ctrl-C.

@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::arguments::{Threads, Width};
 use super::columns::decoded_lists;
-use super::decode::{Drops, joined, utf8, watched};
+use super::decode::{Drops, decoded_rows, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
 use super::pretokenize::Steps;
 use super::streams::{GrowingEncoding, PyEncodeStream};
@@ -279,6 +279,29 @@ impl PyEncoder {
     #[pyo3(signature = (ids, errors="strict"))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
         utf8(ids.py(), &joined(ids.py(), self.encoder.tokens(), ids_from(ids)?, self.drops)?, errors)
+    }
+
+    #[pyo3(signature = (batch, errors="strict", num_threads=Threads(None)))]
+    fn decode_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        errors: &str,
+        num_threads: Threads,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = batch.py();
+        let mut rows = Vec::new();
+        for row in items(batch, "batch must be several lists of ids")? {
+            memory::push(&mut rows, ids_from(&row?)?)?;
+        }
+        let (tokens, drops) = (self.encoder.tokens(), self.drops);
+        let decoded =
+            watched(py, usize::MAX, |pulse| decoded_rows(tokens, &rows, drops, num_threads.0, pulse))?;
+        drop(rows);
+        let texts = PyList::empty(py);
+        for bytes in decoded {
+            texts.append(utf8(py, &bytes, errors)?)?;
+        }
+        Ok(texts)
     }
 
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {

@@ -57,6 +57,8 @@ class Rules(NamedTuple):
     """The dialect that was given for counting, unless parts had different ones."""
     special_tokens: list[str]
     """The special tokens that were given with it."""
+    normalization: Any = None
+    """Checked where it is used; counts without one are written as before there were any."""
     unicode_version: str = UNICODE_VERSION
     format_version: int = FORMAT_VERSION
 
@@ -88,11 +90,19 @@ def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[
                 put(joined)
 
         # Bytes of a source's name that are not UTF-8 become escapes of JSON.
-        stored = json.dumps(rules._asdict(), ensure_ascii=False, sort_keys=True)
+        stored = json.dumps(_stored(rules), ensure_ascii=False, sort_keys=True)
         put(MARK + stored.encode("utf-8", "backslashreplace") + b"\n")
         yield add
         put(_HEAD.pack(0, 0, 0, 0))
         file.write(bytes.fromhex(digest.hexdigest()))
+
+
+def _stored(rules: Rules) -> dict[str, Any]:
+    """Return the rules as they are written."""
+    stored = rules._asdict()
+    if rules.normalization is None:
+        del stored["normalization"]
+    return stored
 
 
 def _narrow(numbers: NDArray[np.uint64]) -> NDArray[Any]:
@@ -117,7 +127,7 @@ def _read_rules(path: Path, file: BinaryIO) -> Rules:
     try:
         stored = json.loads(line)
         if type(stored) is dict:  # files that say nothing of the dialect are read, too
-            stored = {"dialect": {}, "special_tokens": [], **stored}
+            stored = {"dialect": {}, "special_tokens": [], "normalization": None, **stored}
         rules = fields_of(Rules, stored)
     except TypeError as error:
         refuse(path, f"rules: {error}")

@@ -118,6 +118,12 @@ def add_rules(command: argparse._ActionsContainer, or_else: str = "", dialect: s
     add_special_tokens(command, "TEXT", special)
 
 
+def add_normalization(command: argparse._ActionsContainer, or_else: str = "") -> None:
+    """Declare what is done to texts before they are cut."""
+    does = f"normalize each text before it is cut, in encoding, too (default: {or_else}no normalization)"
+    command.add_argument("--normalization", choices=("NFC", "NFD", "NFKC", "NFKD"), help=does)
+
+
 def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: str) -> None:
     """Declare special tokens."""
     command.add_argument(

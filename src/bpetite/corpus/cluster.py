@@ -32,7 +32,6 @@ from bpetite.corpus.manifest import Manifest
 from bpetite.corpus.run import run
 from bpetite.counts import Counts
 from bpetite.reading.counting import ProgressOfAll, count_inputs
-from bpetite.reading.cuts import cutter
 from bpetite.reading.division import divide
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import read_all
@@ -85,7 +84,7 @@ def count(
     `memory_limit`, this process keeps what is beyond it in temporary files.
     """
     rules = Counts() if rules is None else rules.empty()
-    reading = replace(reading or Reading(), cut=cutter([rules.pattern], rules.boundaries))
+    reading = replace(reading or Reading(), cut=rules.cut)
     inputs = find_inputs(paths)
     parts: list[Any] = []
     done = 0

@@ -20,13 +20,15 @@ def declare(command: shared.Parser) -> None:
     shared.add_inputs(command, f"{shared.INPUT_HELP}; PATH:2.5 counts it 2.5 times")
     shared.add_output(command, "the file to write the counts to")
     shared.add_rules(command)
+    shared.add_normalization(command)
     shared.add_shared(command, "--num-threads", "--memory-limit", "--cluster")
     shared.add_reading(command)
 
 
 def run(options: shared.Options) -> shared.Result:
     """Count, save, and return a summary."""
-    training = Training(options.dialect, options.pattern, options.special_token)
+    rules = options.dialect, options.pattern, options.special_token
+    training = Training(*rules, normalization=options.normalization)
     count = count_inputs if options.cluster is None else _count_on_cluster
     counts = count(options, training)
     counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)

@@ -25,6 +25,7 @@ def declare(command: shared.Parser) -> None:
     add, size = learned.add_argument, "the most tokens, such as 32000 or 32k"
     add("--vocab-size", type=shared.number, required=True, metavar="N", help=size)
     shared.add_rules(learned, "as in --counts, else ")
+    shared.add_normalization(learned, "as in --counts, else ")
     add("--min-count", type=shared.number, default=1, metavar="N", help="drop pretokens rarer than this")
     add("--max-token-length", type=shared.number, metavar="N", help="the maximum length of a token in bytes")
     machine = command.add_argument_group("threads and memory")
@@ -40,7 +41,8 @@ def run(options: shared.Options) -> shared.Result:
     started = time.perf_counter()
     counts = None if options.counts is None else load_counts(options, options.min_count)
     rules = options.dialect, options.pattern, options.special_token
-    training = Training(*rules, options.min_count, options.max_token_length, counts)
+    limits = options.min_count, options.max_token_length
+    training = Training(*rules, *limits, counts, options.normalization)
     planned = training.planned_tokens(options.vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")
     if counts is None:
