@@ -1,6 +1,7 @@
 """Artifacts: the same state is the same bytes, saving is whole or not at all, loading checks everything."""
 
 import copy
+import dataclasses
 import json
 import os
 import pickle
@@ -15,7 +16,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bpetite import Dialect, Tokenizer, Vocabulary, _persistence
-from bpetite._constants import PRETOKENIZER_PATTERN, SCHEMA_VERSION, UNICODE_VERSION
+from bpetite._constants import (
+    END_OF_TEXT_TOKEN,
+    GENERAL_SCHEMA_VERSION,
+    PRETOKENIZER_PATTERN,
+    SCHEMA_VERSION,
+    UNICODE_VERSION,
+)
 from bpetite._internal.json import parse_object, written
 from bpetite._trainer import train_bpe
 from bpetite.dialect import DIALECTS
@@ -42,30 +49,157 @@ def saved(tokenizer: Tokenizer) -> dict[str, Any]:
     return document
 
 
-def test_an_artifact_is_compact_sorted_json(tok: Tokenizer, tmp_path: Path) -> None:
-    tok.save(tmp_path / "tok.json")
+def canonical(document: dict[str, Any]) -> bytes:
+    text = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8")
+
+
+def test_an_artifact_of_schema_1_has_exactly_these_bytes(tmp_path: Path) -> None:
+    Tokenizer.train("ab ab ab", 258).save(tmp_path / "tok.json")
+    vocab = {str(byte): [byte] for byte in range(256)}
+    vocab |= {"256": [97, 98], "257": [32, 97, 98], "258": list(b"<|endoftext|>")}
+    assert (tmp_path / "tok.json").read_bytes() == canonical(
+        {
+            "mergeable_vocab_size": 258,
+            "merges": [[97, 98], [32, 256]],
+            "pretokenizer_pattern": PRETOKENIZER_PATTERN,
+            "schema_version": 1,
+            "special_tokens": {"<|endoftext|>": 258},
+            "vocab": vocab,
+        }
+    )
+    assert SCHEMA_VERSION == 1
+
+
+def test_an_artifact_of_schema_2_is_compact_sorted_json(rich: Tokenizer, tmp_path: Path) -> None:
+    rich.save(tmp_path / "tok.json")
     content = (tmp_path / "tok.json").read_bytes()
     document = json.loads(content)
     assert list(document) == sorted(_persistence._KEYS)
-    assert document["schema_version"] == SCHEMA_VERSION == 1
-    assert document["pattern"] == PRETOKENIZER_PATTERN
-    assert document["tokens"] == {str(byte): f"{byte:02x}" for byte in range(256)}
-    assert document["merge_ids"] == list(range(256, 256 + len(tok.merges)))
-    assert document["merges"] == [part for pair in tok.merges for part in pair]
-    canonical = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    assert content == canonical.encode("utf-8")
+    assert document["schema_version"] == GENERAL_SCHEMA_VERSION == 2
+    assert document["pattern"] == rich.pattern
+    assert sorted(document["tokens"].values()) == [f"{byte:02x}" for byte in range(256)]
+    assert document["merge_ids"] == list(rich.vocabulary.merge_ids)
+    assert document["merges"] == [part for pair in rich.merges for part in pair]
+    assert content == canonical(document)
+
+
+DEFAULT = Tokenizer.train(CORPUS, 270).vocabulary
+END = {END_OF_TEXT_TOKEN: 270}
+IRREGULAR_MERGES = [(257, 99), (97, 98)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Tokenizer.train_from_iterator([CORPUS], 270, dialect="tiktoken").vocabulary,
+        Tokenizer.train_from_iterator([CORPUS], 270, pattern="cl100k").vocabulary,
+        Tokenizer.train_from_iterator([CORPUS], 270, special_tokens=["<|endoftext|>", "<|x|>"]).vocabulary,
+        Tokenizer.train_from_iterator([CORPUS], 270, special_tokens=["<|x|>"]).vocabulary,
+        Tokenizer.train_from_iterator([CORPUS], 270, special_tokens=[]).vocabulary,
+        Tokenizer.train_from_iterator([CORPUS], 300, min_count=2).vocabulary,
+        dataclasses.replace(DEFAULT, special_tokens={END_OF_TEXT_TOKEN: 271}),
+        dataclasses.replace(DEFAULT, normalization="NFC"),
+        dataclasses.replace(DEFAULT, whole_pretoken_first=True),
+        dataclasses.replace(DEFAULT, added_tokens={END_OF_TEXT_TOKEN}),
+        dataclasses.replace(DEFAULT, token_flags={END_OF_TEXT_TOKEN: ["lstrip"]}),
+        dataclasses.replace(DEFAULT, decode_only={271: b"x"}),
+        dataclasses.replace(DEFAULT, drops_space=True),
+        dataclasses.replace(DEFAULT, equal_ranks=[(0, 2)], irregular=True),
+        Vocabulary({**DEFAULT.tokens, 271: b"xyz"}, DEFAULT.merges, END),
+        Vocabulary({**DEFAULT.tokens, 270: b"xyz"}, DEFAULT.merges, {END_OF_TEXT_TOKEN: 271}),
+        Vocabulary(
+            {byte: bytes([byte]) for byte in range(256)} | {256: b"abc", 257: b"ab"},
+            IRREGULAR_MERGES,
+            {END_OF_TEXT_TOKEN: 258},
+            irregular=True,
+        ),
+        Vocabulary({255 - byte: bytes([byte]) for byte in range(256)}, [], {END_OF_TEXT_TOKEN: 256}),
+    ],
+    ids=str,
+)
+def test_what_schema_1_cannot_say_is_saved_as_schema_2(other: Vocabulary) -> None:
+    artifact = _persistence.artifact_bytes(other)
+    assert json.loads(artifact)["schema_version"] == 2
+    assert _persistence.vocabulary_of(artifact, "a.json") == other
+
+
+@pytest.mark.parametrize("size", [256, 257, 270, 400])
+def test_both_schemas_hold_a_default_vocabulary(size: int) -> None:
+    vocabulary = Tokenizer.train(CORPUS, size).vocabulary
+    artifact = _persistence.artifact_bytes(vocabulary)
+    general = _persistence.general_artifact_bytes(vocabulary)
+    assert [json.loads(written)["schema_version"] for written in (artifact, general)] == [1, 2]
+    assert _persistence.vocabulary_of(artifact, "a") == vocabulary == _persistence.vocabulary_of(general, "a")
+
+
+def test_fingerprints_do_not_depend_on_the_schema() -> None:
+    known = "f70cffb7279860a710b3fad163f0004e385f84ce2b331a453d2224473c603d7e"
+    assert Tokenizer.train("ab ab ab", 258).fingerprint == known
 
 
 def test_the_same_state_is_the_same_bytes(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "a.json")
     Tokenizer.load(tmp_path / "a.json").save(tmp_path / "b.json")
     result = train_bpe(CORPUS, 270)
-    tokens = {place: token for place, token in result.vocab.items() if place < 270}
-    _persistence.save_vocabulary(
-        tmp_path / "c.json", Vocabulary(tokens, result.merges, result.special_tokens)
-    )
-    contents = {(tmp_path / name).read_bytes() for name in ("a.json", "b.json", "c.json")}
+    _persistence.save(tmp_path / "c.json", result.vocab, result.merges, result.special_tokens)
+    _persistence.save(tmp_path / "d.json", *_persistence.load(tmp_path / "c.json"))
+    contents = {(tmp_path / name).read_bytes() for name in ("a.json", "b.json", "c.json", "d.json")}
     assert len(contents) == 1
+    vocab, merges, special_tokens = _persistence.load(tmp_path / "a.json")
+    assert vocab == result.vocab
+    assert merges == list(result.merges)
+    assert special_tokens == result.special_tokens
+
+
+def test_save_and_load_of_the_parts_are_strict_about_files(tok: Tokenizer, tmp_path: Path) -> None:
+    parts = train_bpe(CORPUS, 270)
+    how = parts.vocab, parts.merges, parts.special_tokens
+    path = tmp_path / "tok.json"
+    with pytest.raises(FileNotFoundError):
+        _persistence.load(path)
+    with pytest.raises(FileNotFoundError):
+        _persistence.save(tmp_path / "nowhere" / "tok.json", *how)
+    path.write_text("precious")
+    with pytest.raises(FileExistsError):
+        _persistence.save(path, *how)
+    assert path.read_text() == "precious"
+    _persistence.save(path, *how, overwrite=True)
+    assert Tokenizer.load(path) == tok
+    assert [entry.name for entry in tmp_path.iterdir()] == ["tok.json"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"vocab": {}}, "lacks id 0"),
+        ({"merges": [(97, 98)]}, "special_tokens: the id"),
+        ({"merges": ()}, "special_tokens: the id"),
+        ({"special_tokens": {}}, "special_tokens"),
+        ({"special_tokens": {"<|end|>": 270}}, "special_tokens"),
+        ({"special_tokens": {END_OF_TEXT_TOKEN: 270, "<|x|>": 271}}, "special_tokens"),
+        ({"special_tokens": {END_OF_TEXT_TOKEN: 271}}, "270, not 271"),
+    ],
+)
+def test_save_refuses_parts_that_schema_1_cannot_say(
+    changes: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    result = train_bpe(CORPUS, 270)
+    how: dict[str, Any] = {
+        "vocab": result.vocab,
+        "merges": result.merges,
+        "special_tokens": result.special_tokens,
+        **changes,
+    }
+    with pytest.raises(ValueError, match=f"tok.json: .*{says}"):
+        _persistence.save(tmp_path / "tok.json", **how)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_load_of_the_parts_refuses_schema_2(rich: Tokenizer, tmp_path: Path) -> None:
+    rich.save(tmp_path / "tok.json")
+    with pytest.raises(ValueError, match="schema_version: 2 is not 1"):
+        _persistence.load(tmp_path / "tok.json")
 
 
 @pytest.mark.parametrize("name", list(DIALECTS))
@@ -177,10 +311,11 @@ def put_in(key: str, place: Any, value: object) -> Change:
 
 
 CHANGES: list[tuple[str, Change]] = [
-    ("schema_version", put("schema_version", 2)),
+    ("schema_version: 3 is not 1 or 2", put("schema_version", 3)),
+    ("'added_tokens' is not a key of an artifact of schema 1", put("schema_version", 1)),
     ("schema_version", put("schema_version", True)),
-    ("schema_version", put("schema_version", "1")),
-    ("schema_version", put("schema_version", 1.0)),
+    ("schema_version", put("schema_version", "2")),
+    ("schema_version", put("schema_version", 2.0)),
     ("extra", put("extra", 1)),
     ("unicode_version", put("unicode_version", "1.0")),
     ("pattern", put("pattern", None)),
@@ -203,6 +338,7 @@ CHANGES: list[tuple[str, Change]] = [
     ("merge 0 is made of id 1000000", put_in("merges", 0, 10**6)),
     ("merges", put_in("merges", 0, -1)),
     ("merges", put_in("merges", 0, 10**30)),
+    (r"merges\[0\] must be an id .*, not \[97, 98\]", put("merges", [[97, 98]])),
     ("merge_ids", lambda document: document["merge_ids"].pop()),
     (r"merge \d+ (makes|is made of id)", put_in("merge_ids", 0, 5)),
     ("special_tokens", put_in("special_tokens", "<a>", 5.5)),
@@ -227,6 +363,53 @@ CHANGES: list[tuple[str, Change]] = [
 ]
 
 
+CHANGES_OF_SCHEMA_1: list[tuple[str, Change]] = [
+    ("'mergeable_vocab_size' is not a key of an artifact of schema 2", put("schema_version", 2)),
+    ("schema_version: 3 is not 1 or 2", put("schema_version", 3)),
+    ("schema_version: True", put("schema_version", True)),
+    ("'extra' is not a key of an artifact of schema 1", put("extra", 1)),
+    ("pretokenizer_pattern: 'a' is not the pattern of schema 1", put("pretokenizer_pattern", "a")),
+    ("pretokenizer_pattern: None", put("pretokenizer_pattern", None)),
+    ("mergeable_vocab_size is 271, but 256 bytes and 14 merges make 270", put("mergeable_vocab_size", 271)),
+    ("mergeable_vocab_size is 270.0", put("mergeable_vocab_size", 270.0)),
+    ("mergeable_vocab_size is True", put("mergeable_vocab_size", True)),
+    ("merges must be a list", put("merges", {})),
+    (r"merges\[0\] must be a list of two ids, not 97", put("merges", [97, 98])),
+    ("mergeable_vocab_size", put("merges", [])),
+    ("mergeable_vocab_size", lambda document: document["merges"].pop()),
+    *(
+        (r"merges\[0\] must be a list of two ids", put_in("merges", 0, value))
+        for value in ([97], [97, 98, 99], [97, True], [97, -1], [97, 2**32], ["97", 98], [97, 98.0], None)
+    ),
+    ("merge 0 is made of id 256, which no earlier merge makes", put_in("merges", 0, [97, 256])),
+    ("merge 13 is made of id 270, which no earlier merge makes", put_in("merges", 13, [97, 270])),
+    ("is given twice", lambda document: document["merges"].__setitem__(1, document["merges"][0])),
+    ("special_tokens must be an object", put("special_tokens", [])),
+    (r"special_tokens must be <\|endoftext\|> alone", put("special_tokens", {})),
+    (r"special_tokens must be <\|endoftext\|> alone", put_in("special_tokens", "<|x|>", 271)),
+    ("special_tokens", put("special_tokens", {"<|x|>": 270})),
+    *(
+        ("must be 270, not", put_in("special_tokens", END_OF_TEXT_TOKEN, value))
+        for value in (271, 5, True, 270.0, "270")
+    ),
+    ("vocab must be an object", put("vocab", [])),
+    ("vocab lacks id 5;", lambda document: document["vocab"].pop("5")),
+    ("vocab lacks id 270;", lambda document: document["vocab"].pop("270")),
+    ("vocab has id 271;", put_in("vocab", "271", [97])),
+    (r"vocab\[5\] is b'a', but must be b'\\x05'", put_in("vocab", "5", [97])),
+    (r"vocab\[256\] is b'a', but must be", put_in("vocab", "256", [97])),
+    (r"vocab\[270\] is b'<|end|>', but must be b'<\|endoftext\|>'", put_in("vocab", "270", [*b"<|end|>"])),
+    *(
+        (r"vocab\['97'\] must be a list of bytes", put_in("vocab", "97", value))
+        for value in ([256], [-1], [97.0], [True], ["a"], "61", 97, None, [[97]])
+    ),
+    *(
+        ("vocab: .* is not an id", put_in("vocab", key, [97]))
+        for key in ("05", "-1", "٣", "a", "", str(2**32))
+    ),
+]
+
+
 def check_refused(document: dict[str, Any], change: Change, field: str, folder: Path) -> None:
     broken = copy.deepcopy(document)
     change(broken)
@@ -242,6 +425,15 @@ def test_a_broken_artifact_is_refused(rich: Tokenizer, tmp_path: Path, field: st
     check_refused(saved(rich), change, field, tmp_path)
 
 
+@pytest.mark.parametrize(("field", "change"), CHANGES_OF_SCHEMA_1)
+def test_a_broken_artifact_of_schema_1_is_refused(
+    tok: Tokenizer, tmp_path: Path, field: str, change: Change
+) -> None:
+    check_refused(saved(tok), change, field, tmp_path)
+    with pytest.raises(ValueError, match=r"broken\.json: "):
+        _persistence.load(tmp_path / "broken.json")
+
+
 @pytest.mark.parametrize("which", ["tok", "rich"])
 def test_a_missing_key_is_refused_by_its_name(
     which: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -250,8 +442,11 @@ def test_a_missing_key_is_refused_by_its_name(
     for key in document:
         path = tmp_path / "broken.json"
         path.write_text(json.dumps({name: value for name, value in document.items() if name != key}))
-        with pytest.raises(ValueError, match=key):
+        with pytest.raises(ValueError, match=f"broken.json: {key} is missing"):
             Tokenizer.load(path)
+        if which == "tok":
+            with pytest.raises(KeyError, match=f"{key} is missing"):
+                _persistence.load(path)
 
 
 @pytest.mark.parametrize(
@@ -275,6 +470,8 @@ def test_what_is_no_json_object_is_refused(content: bytes, message: str, tmp_pat
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
         Tokenizer.load(path)
+    with pytest.raises(ValueError, match=r"broken\.json: "):
+        _persistence.load(path)
 
 
 def test_merges_that_double_without_end_are_refused(rich: Tokenizer, tmp_path: Path) -> None:
@@ -311,7 +508,12 @@ ARTIFACTS = [
 @example(ARTIFACTS[2], 0, 0, b"")
 @example(ARTIFACTS[0], ARTIFACTS[0].index(b"[97,98") + 1, 2, b"99")
 @example(ARTIFACTS[0], ARTIFACTS[0].index(b"[97,98") + 1, 1, b" 9")
-@example(ARTIFACTS[0], ARTIFACTS[0].index(b'"97":"61"') + 6, 2, b"62")
+@example(ARTIFACTS[0], ARTIFACTS[0].index(b'"97":[97]') + 6, 2, b"98")
+@example(ARTIFACTS[0], ARTIFACTS[0].index(b'"97":[97]') + 6, 2, b"true")
+@example(ARTIFACTS[0], ARTIFACTS[0].index(b'"97":[97]') + 1, 2, b"96")
+@example(ARTIFACTS[1], ARTIFACTS[1].index(b':"61"') + 2, 2, b"62")
+@example(ARTIFACTS[1], ARTIFACTS[1].index(b'"schema_version":2') + 17, 1, b"1")
+@example(ARTIFACTS[0], ARTIFACTS[0].index(b'"schema_version":1') + 17, 1, b"2")
 def test_lists_that_the_engine_reads_are_those_of_the_whole_file(
     artifact: bytes, place: int, length: int, put: bytes
 ) -> None:

@@ -12,7 +12,10 @@ SPACE, BYTES = "(?space)", "(?bytes)"
 """The two steps that are not expressions (see docs/artifact.md)."""
 
 SCHEMA_VERSION: int = 1
-"""The version of the artifact's schema."""
+"""The version of the artifact's schema for vocabularies of the default dialect and pattern."""
+
+GENERAL_SCHEMA_VERSION: int = 2
+"""The version of the artifact's schema for all other vocabularies."""
 
 END_OF_TEXT_TOKEN: str = "<|endoftext|>"
 """The special token of the default dialect."""

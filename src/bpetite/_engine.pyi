@@ -330,7 +330,8 @@ def cut_json(json: bytes) -> tuple[bytes, dict[str, Any]] | None:
 
     They are `model.vocab`, a dict of distinct ids; `model.merges`, texts `left right` or lists of texts, with
     the byte FE between their parts and FF between them; `merges` and `merge_ids`, numbers as the bytes of
-    an array. `None` if anything in the text is unusual.
+    an array, and pairs of numbers as a tuple with these bytes; `vocab`, lists of bytes by ids, as ids, joined
+    bytes and ends. `None` if anything in the text is unusual.
     """
 
 def read_printed(ids: dict[str, int]) -> tuple[tuple[bytes, bytes, bytes], list[int]]:

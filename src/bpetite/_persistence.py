@@ -1,20 +1,75 @@
 """Writes and reads artifacts, with all checks of an artifact; `docs/artifact.md` is normative.
 
-Equal vocabularies have equal artifacts, byte for byte.
+Schema 1 holds a vocabulary of the default dialect and pattern whose only special token is `<|endoftext|>`,
+token by token; schema 2 holds any other one. Equal vocabularies have equal artifacts, byte for byte.
 """
 
+from __future__ import annotations
+
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, cast
 
-from bpetite._constants import SCHEMA_VERSION, UNICODE_VERSION
+from bpetite._constants import (
+    BASE_VOCAB_SIZE,
+    END_OF_TEXT_TOKEN,
+    GENERAL_SCHEMA_VERSION,
+    PRETOKENIZER_PATTERN,
+    SCHEMA_VERSION,
+    UNICODE_VERSION,
+    Pair,
+)
 from bpetite._internal.files import write_whole
 from bpetite._internal.json import Json, naming, parse_with_lists, typed, written
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary
+
+
+class MissingKeyError(ValueError, KeyError):
+    """A key that every artifact of its schema has is missing."""
+
+    __str__ = Exception.__str__  # A KeyError would put its message in quotes.
+
+
+def save(
+    path: Path,
+    vocab: Mapping[int, bytes],
+    merges: Sequence[Pair],
+    special_tokens: Mapping[str, int],
+    overwrite: bool = False,
+) -> None:
+    """Save a vocabulary of the default dialect and pattern; `vocab` has the special token, too.
+
+    >>> import tempfile
+    >>> from bpetite._trainer import train_bpe
+    >>> trained = train_bpe("ab ab ab", 258)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(f"{folder}/tok.json", trained.vocab, trained.merges, trained.special_tokens)
+    ...     load(f"{folder}/tok.json")[1:]
+    ([(97, 98), (32, 256)], {'<|endoftext|>': 258})
+    """
+    with naming(path):
+        size = BASE_VOCAB_SIZE + len(merges)
+        _check_special_tokens(special_tokens, size)
+        pairs = _checked_pairs([list(pair) for pair in merges])
+        vocabulary = _default_vocabulary(pairs)
+        lists = {str(token_id): list(token) for token_id, token in vocab.items()}
+        _check_tokens(_tokens_of_lists(lists), vocabulary)
+    save_vocabulary(path, vocabulary, overwrite)
+
+
+def load(path: Path) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
+    """Load an artifact of schema 1 as `(vocab, merges, special_tokens)`, as `save` takes them."""
+    with open(path, "rb") as file:
+        document = parse_with_lists(path, file.read(), "an artifact")
+    _check_version(path, document, [SCHEMA_VERSION])
+    vocabulary = _of_schema_1(path, document)
+    special_tokens = dict(vocabulary.special_tokens)
+    vocab = {**vocabulary.tokens, special_tokens[END_OF_TEXT_TOKEN]: END_OF_TEXT_TOKEN.encode("utf-8")}
+    return vocab, list(vocabulary.merges), special_tokens
 
 
 def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False) -> None:
@@ -25,15 +80,179 @@ def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False)
 
 def artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of a vocabulary; equal vocabularies give equal bytes."""
-    return written(_document(vocabulary)).encode("utf-8")
+    if _fits_schema_1(vocabulary):
+        return written(_to_schema_1(vocabulary)).encode("utf-8")
+    return general_artifact_bytes(vocabulary)
 
 
-def _document(vocabulary: Vocabulary) -> Json:
-    """Return what an artifact holds."""
-    arrays = vocabulary.arrays
-    merges = memoryview(arrays.merges).cast("I").tolist()
-    made = merges[2::3]
+def general_artifact_bytes(vocabulary: Vocabulary) -> bytes:
+    """Return the artifact of any vocabulary in schema 2, which is shorter and names the Unicode version."""
+    return written(_to_schema_2(vocabulary)).encode("utf-8")
+
+
+def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
+    """Return the vocabulary of an artifact's bytes; errors name `path`."""
+    return vocabulary_of_document(parse_with_lists(path, artifact, "an artifact"), path)
+
+
+def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
+    """Return the vocabulary of an artifact's object; errors name `path`."""
+    _check_version(path, document, [SCHEMA_VERSION, GENERAL_SCHEMA_VERSION])
+    if document["schema_version"] == SCHEMA_VERSION:
+        return _of_schema_1(path, document)
+    return _of_schema_2(path, document)
+
+
+def _check_version(path: Path, document: Json, known: Sequence[int]) -> None:
+    _check_has(path, document, ["schema_version"])
+    version = document["schema_version"]
+    if type(version) is not int or version not in known:
+        raise ValueError(f"{path}: schema_version: {version!r:.80} is not {' or '.join(map(str, known))}")
+
+
+def _check_keys(path: Path, document: Json, keys: Iterable[str], optional: Iterable[str] = ()) -> None:
+    """Check that every key is known and there."""
+    if unknown := [key for key in document if key not in {*keys, *optional}]:
+        schema = document["schema_version"]
+        raise ValueError(f"{path}: {unknown[0]!r:.80} is not a key of an artifact of schema {schema}")
+    _check_has(path, document, keys)
+
+
+def _check_has(path: Path, document: Json, keys: Iterable[str]) -> None:
+    if missing := [key for key in keys if key not in document]:
+        raise MissingKeyError(f"{path}: {missing[0]} is missing")
+
+
+# Schema 1: the default dialect and pattern -------------------------------------------------------------
+
+_SCHEMA_1_KEYS = (
+    "mergeable_vocab_size",
+    "merges",
+    "pretokenizer_pattern",
+    "schema_version",
+    "special_tokens",
+    "vocab",
+)
+
+
+def _default_vocabulary(pairs: array[int]) -> Vocabulary:
+    """Return the vocabulary that merges alone determine: bytes, a token for each merge, the special token."""
+    count = len(pairs) // 2
+    size = BASE_VOCAB_SIZE + count
+    rows = array("I", bytes(12 * count))
+    rows[::3], rows[1::3], rows[2::3] = pairs[::2], pairs[1::2], array("I", range(BASE_VOCAB_SIZE, size))
+    base = Arrays.of({byte: bytes([byte]) for byte in range(BASE_VOCAB_SIZE)})
+    special_tokens = {END_OF_TEXT_TOKEN: size}
+    return Vocabulary.of_arrays(replace(base, merges=rows.tobytes()), special_tokens=special_tokens)
+
+
+def _fits_schema_1(vocabulary: Vocabulary) -> bool:
+    """Whether the merges alone determine the vocabulary, so that nothing of it is lost."""
+    if vocabulary.special_tokens != {END_OF_TEXT_TOKEN: vocabulary.mergeable_vocab_size}:
+        return False
+    try:
+        return _default_vocabulary(array("I", _flat_merges(vocabulary))) == vocabulary
+    except ValueError:  # The merges are in no order of training.
+        return False
+
+
+def _flat_merges(vocabulary: Vocabulary) -> list[int]:
+    merges = memoryview(vocabulary.arrays.merges).cast("I").tolist()
     del merges[2::3]
+    return merges
+
+
+def _to_schema_1(vocabulary: Vocabulary) -> Json:
+    size = vocabulary.mergeable_vocab_size
+    vocab = {str(token_id): list(token) for token_id, token in vocabulary.tokens.items()}
+    return {
+        "mergeable_vocab_size": size,
+        "merges": vocabulary.merges,
+        "pretokenizer_pattern": PRETOKENIZER_PATTERN,
+        "schema_version": SCHEMA_VERSION,
+        "special_tokens": {END_OF_TEXT_TOKEN: size},
+        "vocab": {**vocab, str(size): list(END_OF_TEXT_TOKEN.encode("utf-8"))},
+    }
+
+
+def _of_schema_1(path: Path, document: Json) -> Vocabulary:
+    _check_keys(path, document, _SCHEMA_1_KEYS)
+    with naming(path):
+        if document["pretokenizer_pattern"] != PRETOKENIZER_PATTERN:
+            actual = document["pretokenizer_pattern"]
+            raise ValueError(f"pretokenizer_pattern: {actual!r:.80} is not the pattern of schema 1")
+        pairs = _checked_pairs(document["merges"])
+        count = len(pairs) // 2
+        size = document["mergeable_vocab_size"]
+        if type(size) is not int or size != BASE_VOCAB_SIZE + count:
+            makes = f"{BASE_VOCAB_SIZE} bytes and {count} merges make {BASE_VOCAB_SIZE + count} tokens"
+            raise ValueError(f"mergeable_vocab_size is {size!r:.80}, but {makes}")
+        _check_special_tokens(typed(document["special_tokens"], dict, "special_tokens"), size)
+        vocabulary = _default_vocabulary(pairs)
+        vocab = document["vocab"]
+        _check_tokens(Arrays(*vocab) if isinstance(vocab, tuple) else _tokens_of_lists(vocab), vocabulary)
+        return vocabulary
+
+
+def _checked_pairs(merges: Any) -> array[int]:
+    """Return the ids of merges, of which each must be a list of two; the engine may have read them."""
+    if isinstance(merges, tuple):
+        return array("I", merges[0])
+    if isinstance(merges, bytes):  # Numbers; there may be none.
+        merges = array("I", merges).tolist()
+    for rank, pair in enumerate(typed(merges, list, "merges")):
+        if not isinstance(pair, list) or len(pair) != 2 or not all(map(_is_id, pair)):
+            raise ValueError(f"merges[{rank}] must be a list of two ids, not {pair!r:.80}")
+    return array("I", chain.from_iterable(merges))
+
+
+def _check_special_tokens(special_tokens: Mapping[str, Any], size: int) -> None:
+    if list(special_tokens) != [END_OF_TEXT_TOKEN]:
+        raise ValueError(f"special_tokens must be {END_OF_TEXT_TOKEN} alone, not {[*special_tokens]!r:.80}")
+    token_id = special_tokens[END_OF_TEXT_TOKEN]
+    if type(token_id) is not int or token_id != size:
+        raise ValueError(
+            f"special_tokens: the id of {END_OF_TEXT_TOKEN} must be {size}, not {token_id!r:.80}"
+        )
+
+
+def _tokens_of_lists(vocab: Any) -> Arrays:
+    """Return tokens that are lists of bytes, by their ids in decimal."""
+    tokens: dict[int, bytes] = {}
+    for key, values in typed(vocab, dict, "vocab").items():
+        are_bytes = isinstance(values, list) and all(
+            type(value) is int and 0 <= value < 256 for value in values
+        )
+        if not are_bytes:
+            raise ValueError(f"vocab[{key!r:.80}] must be a list of bytes, 0 to 255, not {values!r:.80}")
+        tokens[_canonical_id("vocab", key)] = bytes(values)
+    return Arrays.of(dict(sorted(tokens.items())))
+
+
+def _check_tokens(tokens: Arrays, vocabulary: Vocabulary) -> None:
+    """Check that the listed tokens are those of the merges, and the special token."""
+    size = vocabulary.mergeable_vocab_size
+    joined = vocabulary.arrays.tokens + END_OF_TEXT_TOKEN.encode("utf-8")
+    ends = vocabulary.arrays.ends + array("Q", [len(joined)]).tobytes()
+    expected = Arrays(array("I", range(size + 1)).tobytes(), joined, ends)
+    if tokens == expected:
+        return
+    listed = set(memoryview(tokens.ids).cast("I"))
+    if missing := set(range(size + 1)) - listed:
+        raise ValueError(f"vocab lacks id {min(missing)}; it must hold the ids 0 to {size}")
+    if len(listed) > size + 1:
+        raise ValueError(f"vocab has id {max(listed)}; it must hold the ids 0 to {size}")
+    for token_id in range(size + 1):
+        token, right_token = tokens.token_at(token_id), expected.token_at(token_id)
+        if token != right_token:
+            raise ValueError(f"vocab[{token_id}] is {token!r:.80}, but must be {right_token!r:.80}")
+
+
+# Schema 2: any vocabulary ------------------------------------------------------------------------------
+
+
+def _to_schema_2(vocabulary: Vocabulary) -> Json:
+    arrays = vocabulary.arrays
     # Merges in an order of training tell what their tokens are.
     lists_all = vocabulary.irregular or vocabulary.provisional or vocabulary.unknown
     optional = {
@@ -48,11 +267,11 @@ def _document(vocabulary: Vocabulary) -> Json:
         "added_tokens": sorted(vocabulary.added_tokens),
         "decode_only": _to_hexadecimal(vocabulary.decode_only),
         "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": made,
-        "merges": merges,
+        "merge_ids": list(arrays.to_merge_ids()),
+        "merges": _flat_merges(vocabulary),
         "normalization": vocabulary.normalization,
         "pattern": vocabulary.pattern,
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": GENERAL_SCHEMA_VERSION,
         "special_tokens": dict(vocabulary.special_tokens),
         "tokens": _to_hexadecimal(vocabulary.tokens) if lists_all else _unmerged(arrays),
         "trained_with": dict(vocabulary.trained_with),
@@ -74,15 +293,10 @@ def _to_hexadecimal(tokens: Mapping[int, bytes]) -> Json:
     return {str(token_id): token.hex() for token_id, token in tokens.items()}
 
 
-def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
-    """Return the vocabulary of an artifact's bytes; errors name `path`."""
-    return vocabulary_of_document(parse_with_lists(path, artifact, "an artifact"), path)
-
-
-def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
-    """Return the vocabulary of an artifact's object; errors name `path`."""
+def _of_schema_2(path: Path, document: Json) -> Vocabulary:
+    _check_keys(path, document, _KEYS, _OPTIONAL)
     with naming(path):
-        _check_keys(document)
+        _check_unicode_version(document["unicode_version"])
         _check_values(document)
         fields = {key: value for key, value in document.items() if key not in _VERSIONS}
         tokens, decode_only = (_from_hexadecimal(key, fields.pop(key)) for key in ("tokens", "decode_only"))
@@ -165,16 +379,7 @@ _OPTIONAL = {"drops_missing", "drops_space", "equal_ranks", "provisional", "toke
 _KEYS = [key for key in _FIELDS if key not in _OPTIONAL]
 
 
-def _check_keys(document: Json) -> None:
-    """Check the version, and that every key is known and there."""
-    version = document.get("schema_version", SCHEMA_VERSION)
-    if type(version) is not int or version != SCHEMA_VERSION:
-        raise ValueError(f"schema_version: {version!r:.80} is not {SCHEMA_VERSION}")
-    if unknown := [key for key in document if key not in _FIELDS]:
-        raise ValueError(f"{unknown[0]!r:.80} is not a key of an artifact")
-    if missing := [key for key in _KEYS if key not in document]:
-        raise ValueError(f"{missing[0]} is missing")
-    version = document["unicode_version"]
+def _check_unicode_version(version: object) -> None:
     if version != UNICODE_VERSION:
         raise ValueError(
             f"unicode_version: {version!r:.20} made it, but this is Unicode {UNICODE_VERSION}, which may "
@@ -189,6 +394,8 @@ def _check_values(document: Json) -> None:
         kind, is_right, what = _FIELDS[key]
         if isinstance(value, bytes):
             continue  # The engine has read and checked it.
+        if isinstance(value, tuple):  # The engine has read pairs, which only schema 1 has.
+            value = memoryview(value[0]).cast("B").cast("I", (len(value[0]) // 8, 2)).tolist()
         items: Iterable[tuple[Any, Any]] = [("", value)]
         if kind is not None:
             typed(value, kind, key)
@@ -217,7 +424,12 @@ def _from_hexadecimal(field: str, spelled: Mapping[str, str]) -> dict[int, bytes
     """Read the bytes of tokens, in the order of their ids, which must be written in canonical form."""
     tokens: dict[int, bytes] = {}
     for key, digits in spelled.items():
-        if not (key.isdecimal() and len(key) <= 10 and str(int(key)) == key and int(key) <= LARGEST_ID):
-            raise ValueError(f"{field}: {key!r:.80} is not {_AN_ID}")
-        tokens[int(key)] = bytes.fromhex(digits)
+        tokens[_canonical_id(field, key)] = bytes.fromhex(digits)
     return dict(sorted(tokens.items()))
+
+
+def _canonical_id(field: str, key: str) -> int:
+    """Return the id that is the key of an object, if it is written in the one canonical way."""
+    if not (key.isdecimal() and len(key) <= 10 and str(int(key)) == key and int(key) <= LARGEST_ID):
+        raise ValueError(f"{field}: {key!r:.80} is not {_AN_ID}")
+    return int(key)

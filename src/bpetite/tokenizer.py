@@ -27,7 +27,7 @@ from bpetite._internal.lazy import import_numpy, numpy
 from bpetite._internal.progress import shown
 from bpetite._internal.tokens import ids_or_texts
 from bpetite._internal.types import Column, DType, Ids, Nulls, Path, Progress, Special, SpecialTokens, Texts
-from bpetite._persistence import artifact_bytes, save_vocabulary, vocabulary_of
+from bpetite._persistence import general_artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.encoding.decoding import DecodeStream
@@ -1266,7 +1266,7 @@ class Tokenizer:
 
         beside: dict[str, object] = {"_assumptions": self._assumptions, "_original": self._original}
         beside |= {"_template": self._template, "_warns_of_template": self._warns_of_template}
-        parts = artifact_bytes(self._vocabulary), beside, self.memory
+        parts = general_artifact_bytes(self._vocabulary), beside, self.memory
         return _from_packed, (type(self), zlib.compress(pickle.dumps(parts), 1))
 
     def __eq__(self, other: object) -> bool:

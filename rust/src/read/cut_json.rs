@@ -6,17 +6,27 @@
 use super::json_lines::{DEPTH, Line};
 use crate::text_pairs::{BETWEEN, WITHIN};
 use crate::token_numbers::NO_TOKEN;
+use crate::vocabulary::TokenList;
 
 type ReadList = fn(&mut Line<'_>) -> Option<LongList>;
 
-/// The places of the lists in a `tokenizer.json` and in our own artifact, and what reads them.
-const PLACES: [(&str, ReadList); 4] =
-    [("model.vocab", ids), ("model.merges", pairs), ("merges", numbers), ("merge_ids", numbers)];
+/// The places of the lists in a `tokenizer.json` and in our own artifacts, and what reads them.
+const PLACES: [(&str, ReadList); 5] = [
+    ("model.vocab", ids),
+    ("model.merges", pairs),
+    ("merges", numbers_or_pairs),
+    ("merge_ids", numbers),
+    ("vocab", tokens),
+];
 
 /// What was cut out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LongList {
     Numbers(Vec<u32>),
+    /// Lists of two numbers.
+    NumberPairs(Vec<[u32; 2]>),
+    /// Tokens as lists of bytes, by their ids.
+    Tokens(TokenList),
     /// Merges, each a text `left right` or a list of texts, with [`WITHIN`] and [`BETWEEN`] them.
     Pairs(Vec<u8>),
     /// Texts of tokens, joined, the end of each, and their ids, which are distinct.
@@ -95,6 +105,54 @@ fn numbers(line: &mut Line<'_>) -> Option<LongList> {
     Some(LongList::Numbers(numbers))
 }
 
+fn numbers_or_pairs(line: &mut Line<'_>) -> Option<LongList> {
+    let start = line.rest;
+    line.byte(b'[')?;
+    let holds_lists = line.next()? == b'[';
+    line.rest = start;
+    if holds_lists { number_pairs(line) } else { numbers(line) }
+}
+
+fn number_pairs(line: &mut Line<'_>) -> Option<LongList> {
+    let mut pairs = Vec::new();
+    line.items(*b"[]", |line| {
+        line.byte(b'[')?;
+        let left = number(line)?;
+        line.byte(b',')?;
+        let right = number(line)?;
+        line.byte(b']')?;
+        pairs.push([left, right]);
+        Some(())
+    })?;
+    Some(LongList::NumberPairs(pairs))
+}
+
+fn tokens(line: &mut Line<'_>) -> Option<LongList> {
+    let (mut key, mut joined, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    line.items(*b"{}", |line| {
+        key.clear();
+        line.string_onto(&mut key)?;
+        let id = canonical(&key)?;
+        line.byte(b':')?;
+        let start = joined.len();
+        line.items(*b"[]", |line| {
+            joined.push(u8::try_from(number(line)?).ok()?);
+            Some(())
+        })?;
+        places.push((id, start..joined.len()));
+        Some(())
+    })?;
+    places.sort_unstable_by_key(|&(id, _)| id);
+    if !places.is_sorted_by(|(id, _), (next, _)| id < next) {
+        return None;
+    }
+    let mut list = TokenList::default();
+    for (id, place) in places {
+        list.push(id, &joined[place]);
+    }
+    Some(LongList::Tokens(list))
+}
+
 fn pairs(line: &mut Line<'_>) -> Option<LongList> {
     let mut pairs = Vec::new();
     line.items(*b"[]", |line| {
@@ -126,10 +184,16 @@ fn number(line: &mut Line<'_>) -> Option<u32> {
     line.next();
     let length = line.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = line.rest.split_at(length);
-    if length > 1 && digits[0] == b'0' {
+    line.rest = rest;
+    canonical(digits)
+}
+
+/// The id that digits spell in the one way that JSON has for it.
+fn canonical(digits: &[u8]) -> Option<u32> {
+    let are_digits = digits.iter().all(u8::is_ascii_digit);
+    if !are_digits || (digits.len() > 1 && digits[0] == b'0') {
         return None;
     }
-    line.rest = rest;
     std::str::from_utf8(digits).ok()?.parse().ok().filter(|&id| id != NO_TOKEN)
 }
 
@@ -209,6 +273,45 @@ mod tests {
     }
 
     #[test]
+    fn pairs_of_numbers_and_tokens_are_read() {
+        let (rest, list) = list_of("{\"merges\": [ [97,98], [ 256 , 0 ] ]}", "merges").unwrap();
+        assert_eq!(rest, "{\"merges\": null}");
+        assert_eq!(list, LongList::NumberPairs(vec![[97, 98], [256, 0]]));
+        let (_, list) = list_of("{\"merges\": [ ]}", "merges").unwrap();
+        assert_eq!(list, LongList::Numbers(vec![]));
+        let (rest, list) =
+            list_of("{\"vocab\":{\"10\":[255, 0],\"\\u0032\":[ ],\"3\":[7]}}", "vocab").unwrap();
+        assert_eq!(rest, "{\"vocab\":null}");
+        let tokens = TokenList { ids: vec![2, 3, 10], joined: vec![7, 255, 0], ends: vec![0, 1, 3] };
+        assert_eq!(list, LongList::Tokens(tokens));
+    }
+
+    #[test]
+    fn what_is_unusual_in_pairs_and_tokens_is_left_to_others() {
+        for pairs in
+            ["[[1]]", "[[1,2,3]]", "[[1,2],3]", "[1,[2,3]]", "[[1,true]]", "[[1,-2]]", "[[1,2],]", "{}"]
+        {
+            assert_eq!(cut_json(format!("{{\"merges\":{pairs}}}").as_bytes()), None, "{pairs}");
+        }
+        for tokens in [
+            "[]",
+            "{\"a\":[1]}",
+            "{\"\":[1]}",
+            "{\"01\":[1]}",
+            "{\"-1\":[1]}",
+            "{\"4294967295\":[1]}",
+            "{\"1\":[256]}",
+            "{\"1\":[1.0]}",
+            "{\"1\":[true]}",
+            "{\"1\":1}",
+            "{\"1\":[1],\"1\":[1]}",
+            "{\"1\":[1],}",
+        ] {
+            assert_eq!(cut_json(format!("{{\"vocab\":{tokens}}}").as_bytes()), None, "{tokens}");
+        }
+    }
+
+    #[test]
     fn what_is_unusual_in_numbers_is_left_to_others() {
         for number in
             ["-1", "01", "1.0", "1e3", "4294967295", "4294967296", "true", "\"1\"", "", "1 2", "[1]"]
@@ -223,7 +326,7 @@ mod tests {
 
     #[test]
     fn lists_elsewhere_stay() {
-        let json = br#"{"vocab": {"a": 0}, "m": {"merges": ["a b"]}, "model": {"merge_ids": [1]}}"#;
+        let json = br#"{"v": {"a": 0}, "m": {"merges": ["a b"]}, "model": {"merge_ids": [1]}}"#;
         assert_eq!(cut_json(json).unwrap(), CutJson { rest: json.to_vec(), lists: vec![] });
     }
 }

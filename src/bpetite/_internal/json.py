@@ -37,8 +37,9 @@ def parse_object(path: Path, content: bytes, what: str) -> Json:
 def parse_with_lists(path: Path, content: bytes, what: str) -> Json:
     """Read an object as `parse_object` does, but let the engine read the long lists of a tokenizer.
 
-    If nothing in them is unusual, numbers become the bytes of an array, and merges of texts have the byte FE
-    between their parts and FF between them: no UTF-8 has these bytes.
+    If nothing in them is unusual, numbers become the bytes of an array, pairs of numbers a tuple with these
+    bytes, tokens a tuple of ids, joined bytes and ends, and merges of texts have the byte FE between their
+    parts and FF between them: no UTF-8 has these bytes.
 
     >>> parse_with_lists("a.json", b'{"model": {"vocab": {"a": 0}, "merges": ["a b", "ab c"]}}', "a file")
     {'model': {'vocab': {'a': 0}, 'merges': b'a\\xfeb\\xffab\\xfec'}}
