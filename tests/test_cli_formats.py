@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import tokenizers
+import transformers
 
 from bpetite import Tokenizer
 from bpetite.formats.shared import peers
@@ -65,9 +66,91 @@ def test_a_folder_with_settings_is_for_transformers(folder: Path, tmp_path: Path
     assert converted(folder / "tok.json", tmp_path / "other")["to"] == "gpt2"
 
 
+@pytest.mark.parametrize("source", ["tok.json", "tokenizer.json", "of transformers/"])
+@pytest.mark.parametrize("target", ["new/", "new", "there", "there/", "llama-3.1", "mine.json/"])
+def test_a_folder_that_is_asked_for_is_one_that_transformers_and_we_load(
+    source: str, target: str, folder: Path, tmp_path: Path
+) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    tok.save(tmp_path / "tok.json")
+    tok.to_huggingface(tmp_path / "tokenizer.json")
+    tok.save_folder(tmp_path / "of transformers")
+    (tmp_path / "there").mkdir()
+    written = f"{tmp_path}/{target}"
+    assert converted(f"{tmp_path}/{source}", written, "--to", "huggingface", "--check")["to"] == "huggingface"
+    names = ["tokenizer.json", "tokenizer_config.json"]
+    assert sorted(path.name for path in Path(written).iterdir()) == names
+    assert Tokenizer.load(written).encode(TEXT) == tok.encode(TEXT)
+    auto: Any = transformers.AutoTokenizer  # its annotations are incomplete
+    assert auto.from_pretrained(written).encode(TEXT, add_special_tokens=False) == tok.encode(TEXT)
+
+
+@pytest.mark.parametrize("kind", ["bpetite", "tiktoken"])
+def test_a_format_of_one_file_is_not_written_to_a_folder(kind: str, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    for target in ("new/", "there", "there/"):
+        done = bpetite("convert", folder / "tok.json", f"{tmp_path}/{target}", "--to", kind)
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert f"is a folder, and {kind} is a format of one file: name it, as in " in done.stderr.decode()
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+    assert not any((tmp_path / "there").iterdir())
+
+
+def test_settings_of_a_folder_are_refused_for_a_file(folder: Path, tmp_path: Path) -> None:
+    for target in (tmp_path / "tokenizer.json", tmp_path / "tok.json"):
+        done = bpetite("convert", folder / "tok.json", target, "--eos-token", "<|endoftext|>")
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert f"--eos-token is for a folder of huggingface, and {target} is for a file" in str(done.stderr)
+        assert not target.exists()
+
+
+CHAT_TOKENS = ["<s>", "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|eos|>"]
+
+
+@pytest.mark.parametrize(
+    ("template", "options", "bos", "eos", "notes"),
+    [
+        (None, [], "<s>", "<|eos|>", ["bos_token is <s>", "eos_token is <|eos|>"]),
+        ("{{ x }}<|im_end|>", [], "<s>", "<|im_end|>", ["bos_token is <s>", "eos_token is <|im_end|>"]),
+        ("{{ x }}<|eos|>", [], "<s>", "<|eos|>", ["bos_token is <s>", "eos_token is <|eos|>"]),
+        ("{{ x + eos_token }}", [], "<s>", "<|im_end|>", ["bos_token is <s>", "eos_token is <|im_end|>"]),
+        (None, ["--eos-token", "<|endoftext|>"], "<s>", "<|endoftext|>", ["bos_token is <s>"]),
+        (
+            "<|im_end|>",
+            ["--eos-token", "<|eos|>", "--bos-token", "<|im_start|>"],
+            "<|im_start|>",
+            "<|eos|>",
+            [],
+        ),
+    ],
+)
+def test_the_tokens_that_begin_and_end_a_text_are_chosen_and_said(
+    template: str | None, options: list[str], bos: str, eos: str, notes: list[str], tmp_path: Path
+) -> None:
+    tok = Tokenizer.train_from_iterator([CORPUS], 300, special_tokens=CHAT_TOKENS)
+    tok.save(tmp_path / "tok.json")
+    if template is not None:
+        (tmp_path / "chat.jinja").write_text(template)
+        options = [*options, "--chat-template", str(tmp_path / "chat.jinja")]
+    command = ("convert", tmp_path / "tok.json", f"{tmp_path}/hf/", "--to", "huggingface", *options)
+    done = bpetite(*command)
+    assert done.returncode == 0, done.stderr.decode()
+    said = [line for line in done.stderr.decode().splitlines() if "_token is" in line]
+    assert [line.partition("note: ")[2].partition(",")[0] for line in said] == notes
+    auto: Any = transformers.AutoTokenizer  # its annotations are incomplete
+    theirs = auto.from_pretrained(f"{tmp_path}/hf")
+    assert (theirs.bos_token, theirs.eos_token) == (bos, eos)
+    assert theirs.eos_token_id == tok.special_tokens[eos]
+    # What a folder says is kept, and nothing is chosen again.
+    again = bpetite("convert", tmp_path / "hf", f"{tmp_path}/copy/", "--to", "huggingface")
+    assert b"_token is" not in again.stderr
+    assert auto.from_pretrained(f"{tmp_path}/copy").eos_token == eos
+
+
 PATTERN_LOST = "the file does not hold the pattern; give it when you load the file: gpt2"
 SPECIALS_LOST = "the file does not hold the special tokens; give them and their ids when you load the file"
 SPECIAL_LOST = "the files do not say which tokens are special; name them when you load the files"
+END_CHOSEN = "note: eos_token is <|endoftext|>, by its name; --eos-token names another"
 BESIDE_LOST = [
     "lost: the template that puts tokens around a text",
     "lost: how texts are truncated",
@@ -94,7 +177,7 @@ def told_by_converting(source: Path, target: Path, kind: str) -> list[str]:
     ("kind", "told"),
     [
         ("bpetite", []),
-        ("huggingface", []),
+        ("huggingface", [END_CHOSEN]),
         ("tiktoken", [PATTERN_LOST, SPECIALS_LOST]),
         ("gpt2", [SPECIAL_LOST]),
     ],
@@ -117,7 +200,7 @@ def test_of_special_tokens_nothing_is_told_where_there_are_none(tmp_path: Path, 
     ("kind", "told"),
     [
         ("bpetite", BESIDE_LOST),
-        ("huggingface", []),
+        ("huggingface", [END_CHOSEN]),
         ("tiktoken", [PATTERN_LOST, SPECIALS_LOST, ADDED_LOST, *BESIDE_LOST]),
         ("gpt2", [SPECIAL_LOST, ADDED_LOST, *BESIDE_LOST]),
     ],

@@ -210,7 +210,7 @@ def test_what_was_read_is_written_with_everything_in_it(small: Json, tmp_path: P
 @pytest.mark.parametrize("specials", [["<|endoftext|>", "<|user|>"], ["<|user|>"], []])
 def test_the_config_tells_transformers_the_special_tokens(tmp_path: Path, specials: list[str]) -> None:
     tok = Tokenizer.train_from_iterator(["low lower"], 300, special_tokens=specials, dialect="tiktoken")
-    tok.to_huggingface(tmp_path / "tokenizer.json", config=True)
+    tok.save_folder(tmp_path)
     load: Any = transformers.AutoTokenizer  # its annotations are incomplete
     theirs = load.from_pretrained(str(tmp_path))
     assert sorted(theirs.all_special_tokens) == sorted(specials)
@@ -225,9 +225,9 @@ def test_the_config_is_written_with_the_file_or_neither_is(tmp_path: Path) -> No
     tok = Tokenizer.train("low lower", 300)
     (tmp_path / "tokenizer_config.json").write_text("theirs")
     with pytest.raises(FileExistsError, match=r"tokenizer_config\.json exists already"):
-        tok.to_huggingface(tmp_path / "tokenizer.json", config=True)
+        tok.save_folder(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer_config.json"]
-    tok.to_huggingface(tmp_path / "tokenizer.json", config=True, overwrite=True)
+    tok.save_folder(tmp_path, overwrite=True)
     assert "eos_token" in json.loads((tmp_path / "tokenizer_config.json").read_text())
 
 

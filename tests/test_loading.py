@@ -1,16 +1,19 @@
 """The one door: a tokenizer is recognised by what it holds; what cannot be read is refused by its name."""
 
 import base64
+import contextlib
 import gzip
 import hashlib
 import importlib
 import inspect
 import json
+import os
 import pickle
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -24,7 +27,7 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, _engine
+from bpetite import Tokenizer, _engine, _persistence
 from bpetite.formats import gguf, huggingface
 from bpetite.formats import tiktoken as ranks_files
 from bpetite.formats.shared import peers
@@ -78,6 +81,7 @@ def test_a_pattern_may_be_given_as_the_engine_of_the_file_reads_it(tmp_path: Pat
 def test_an_artifact_and_a_tokenizer_json_are_told_by_their_keys(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "a")
     tok.to_huggingface(tmp_path / "b")
+    assert (tmp_path / "b").is_file()
     check_same(Tokenizer.load(tmp_path / "a"), tok)
     check_same(Tokenizer.load(tmp_path / "b"), tok)
     check_same(Tokenizer.load(str(tmp_path / "b"), pattern="o200k", special_tokens=[END]), tok)
@@ -484,9 +488,66 @@ def test_objects_of_other_libraries_are_read(tok: Tokenizer) -> None:
         Tokenizer.load(5)
 
 
+def test_a_model_of_minbpe_is_read(tmp_path: Path) -> None:
+    """What minbpe's `save` writes, of its own tokenizers with a pattern and without."""
+    for pattern, told in ((PATTERNS["llama3"], False), ("", False), ("[a-z]+", True)):
+        lines = ["minbpe v1", pattern, "2", "<|endoftext|> 258", "<a> 300", "97 98", "256 99"]
+        (tmp_path / "mine.model").write_text("\n".join(lines) + "\n")
+        tok = Tokenizer.load(tmp_path / "mine.model")
+        assert tok.encode("abcab abc<a><|endoftext|>") == [257, 256, 32, 257, 300, 258]
+        assert tok.pattern == (pattern or PATTERNS["none"])
+        assert any("minbpe drops" in assumption for assumption in tok.assumptions) == told
+        tok.save(tmp_path / "tok.json", overwrite=True)
+        assert Tokenizer.load(tmp_path / "tok.json") == tok
+
+
+def test_merges_and_ids_are_read_under_other_names(gpt2_like: Tokenizer, tmp_path: Path) -> None:
+    gpt2_like.to_gpt2(tmp_path / "en-vocab.json", tmp_path / "en-merges.txt")
+    check_same(Tokenizer.load(tmp_path / "en-vocab.json"), gpt2_like)
+    check_same(Tokenizer.load(tmp_path / "en-merges.txt"), gpt2_like)
+    (tmp_path / "en-vocab.json").rename(tmp_path / "vocab.json")
+    merges = (tmp_path / "en-merges.txt").read_bytes()
+    for name, content in (("bpe", merges), ("pairs.txt", merges.partition(b"\n")[2])):
+        (tmp_path / name).write_bytes(content)
+        check_same(Tokenizer.load(tmp_path / name), gpt2_like)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_has_the_limit_of_a_file(
+    tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tok.save(tmp_path / "tok.json")
+    content = (tmp_path / "tok.json").read_bytes()
+
+    def loaded(written: bytes, load: Callable[[Path], object] = Tokenizer.load) -> object:
+        os.mkfifo(tmp_path / "pipe")
+        writer = threading.Thread(target=write, args=(written,))
+        writer.start()
+        try:
+            return load(tmp_path / "pipe")
+        finally:
+            writer.join()
+            (tmp_path / "pipe").unlink()
+
+    def write(written: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError), open(tmp_path / "pipe", "wb") as pipe:
+            pipe.write(written)
+
+    assert loaded(content) == tok
+    monkeypatch.setattr("bpetite._internal.files.MOST_READ", len(content) - 1)
+    for load in (Tokenizer.load, _persistence.load, Tokenizer.from_huggingface):
+        with pytest.raises(ValueError, match="pipe: it has more bytes than the file of a tokenizer may have"):
+            loaded(content, load)
+        with pytest.raises(ValueError, match=f"it has {len(content)} bytes, but the file of a tokenizer"):
+            load(tmp_path / "tok.json")
+    with pytest.raises(ValueError, match="a pipe has no places: give a file"):
+        loaded(b"GGUF" + bytes(2000))
+
+
 # What cannot be read ---------------------------------------------------------------------------------------
 
 
+KERAS = b'{"class_name": "Tokenizer", "config": {"num_words": null, "word_index": "{}"}}'
 CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
 
 
@@ -519,6 +580,26 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b"\xef\xbb\xbf{}", "it begins with a byte-order mark; save it as UTF-8 without one"),
         ("{}".encode("utf-16"), "it begins with a byte-order mark"),
         (b"[1, 2]", "is one JSON object, not a list"),
+        (KERAS, "a Tokenizer of Keras, whose tokens are words"),
+        (json.dumps(KERAS.decode()).encode(), "a Tokenizer of Keras, whose tokens are words"),
+        (b"\x1b\0\0\0\0\0\0\0\x05\0\0\0<unk>\0\0\0\0", r"a tokenizer\.bin of llama2\.c, which lacks merges"),
+        (b'{"config": {}, "tokenization": "REMI", "miditok_version": "3.0.3"}', "of MidiTok, for music"),
+        (b'{"vocab": {"a": 0}, "merges": ["a b"]}', "save them as vocab.json and merges.txt"),
+        (b'{"vocab": {"0": [97]}, "merges": [[97, 98]]}', "save them as vocab.json and merges.txt"),
+        (
+            b'{"stoi": {"a": 0}, "itos": {"0": "a"}}',
+            "nothing else says .*: its keys are 'itos', 'stoi'; a model",
+        ),
+        (b"{}", "nothing else says .*: it has no keys; a model"),
+        (
+            "\u0120 t\nh e\n\u0120t he\n".encode(),
+            "it holds merges, but no ids, and vocab.json is not beside it",
+        ),
+        (b"minbpe v1\n\n", "line 3 must be the number of special tokens"),
+        (b"minbpe v1\n\n2\n<a> 256\n", "line 5 must be a special token and its id"),
+        (b"minbpe v1\n\n0\n97 98\n97\n", "line 5 must be the two ids of a merge"),
+        (b"minbpe v1\n\n0\n97 257\n", "merge 0 is made of id 257"),
+        (b"minbpe v1\n\n0\n97 99999999999\n", "line 4 must be the two ids of a merge"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, content: bytes, words: str) -> None:

@@ -201,7 +201,7 @@ def test_figures_on_pages_are_those_of_the_code(page: str, words: str, file: str
 
 
 def test_sizes_on_pages_are_those_of_the_code() -> None:
-    from bpetite.formats import loading
+    from bpetite._internal import files
     from bpetite.reading.options import Reading
 
     security = (PROJECT / "SECURITY.md").read_text("utf-8")
@@ -212,6 +212,6 @@ def test_sizes_on_pages_are_those_of_the_code() -> None:
     assert "2²⁸ bytes together" in security
     assert "const MOST_BYTES: usize = 1 << 28;" in vocabulary
     assert "more than 2³⁰ bytes" in security
-    assert loading._MOST_READ == 2**30
+    assert files.MOST_READ == 2**30
     assert "`--max-document` (1 GiB" in (PROJECT / "docs/scale.md").read_text("utf-8")
     assert Reading.max_document == 2**30

@@ -14,16 +14,14 @@ import pytest
 
 import bpetite
 from bpetite import Tokenizer
-from bpetite._internal.names import is_folder_name, last_part
-from bpetite.cli.commands.convert import _target_format
+from bpetite._internal.names import is_folder, is_folder_name, last_part
+from bpetite.cli.commands.convert import _destination
 from bpetite.cli.formats import name_of
-from bpetite.formats.shared.imported import Original, is_folder
 from bpetite.reading.listing import has_wildcards
 from bpetite.reading.recognition import named_format
 from bpetite.reading.sources import Input, _parts_of
 
 TOK = Tokenizer.train("a", 256)
-GZIPPED = Original("tekken", {"tekken.json": b"{}"})
 
 TAKEN_APART: list[tuple[Callable[[str], Any], dict[str, Any]]] = [
     (last_part, {"a/b.json": "b.json", "a/b/": "b", "b": "b", "a.b/c": "c"}),
@@ -31,7 +29,7 @@ TAKEN_APART: list[tuple[Callable[[str], Any], dict[str, Any]]] = [
     (is_folder_name, {"a/": True, "a/b.json": False, "a": False}),
     (is_folder, {"none/": True, "none/b": False}),
     (
-        lambda path: _target_format(TOK, path),
+        lambda path: _destination(TOK, path, None, has_settings=False)[0],
         {
             "out/tokenizer.json": "huggingface",
             "out.d/tokenizer.json": "huggingface",
@@ -42,11 +40,18 @@ TAKEN_APART: list[tuple[Callable[[str], Any], dict[str, Any]]] = [
             "out/tok.json": "bpetite",
         },
     ),
+    (
+        lambda path: _destination(TOK, path, "huggingface", has_settings=False)[1],
+        {"out/": True, "out.d/v1.5": True, "out.json/": True, "out.d/mine.json": False},
+    ),
+    (
+        lambda path: _destination(TOK, path, "tiktoken", has_settings=False)[1],
+        {"out/": True, "out.d/out": False, "out.d/t.tiktoken": False},
+    ),
     (lambda path: named_format(path, "auto"), {"a.jsonl/b.txt": "text", "a.txt/b.jsonl": "jsonl"}),
     (lambda path: int(_parts_of(path)[1]), {"none/b:3": 3, "none/b": 1, "none:4/b": 1}),
     (lambda path: Input(path).is_local, {"a/b.txt": True, "a/b:3": True}),
     (has_wildcards, {"a/*.txt": True, "a/b.txt": False}),
-    (lambda path: GZIPPED.is_written_to_folder(path), {"none/": True, "none/b.json": False}),
 ]
 """The functions that take a path apart, with examples as POSIX writes them."""
 

@@ -324,19 +324,19 @@ CHANGES: dict[str, Callable[[Tokenizer], Tokenizer]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_folder_has_all_that_transformers_needs(change: str, tmp_path: Path) -> None:
     tok = trained_with_specials()
-    tok.to_huggingface(f"{tmp_path}/first/", pad_token="<|pad|>", chat_template=TEMPLATE)
+    tok.save_folder(tmp_path / "first", pad_token="<|pad|>", chat_template=TEMPLATE)
     (tmp_path / "first" / "chat_template.jinja").write_text(TEMPLATE)
     (tmp_path / "first" / "vocab.json").write_text("{}")  # which an extended tokenizer contradicts
     for source in (tok, Tokenizer.load(tmp_path / "first")):
         made, folder = CHANGES[change](source), tmp_path / f"of {source is tok}"
         settings: Any = {"pad_token": "<|pad|>", "chat_template": TEMPLATE} if source is tok else {}
-        made.to_huggingface(f"{folder}/", **settings)
+        made.save_folder(folder, **settings)
         auto = check_auto(made, folder)
         assert (auto.eos_token, auto.pad_token) == ("<|endoftext|>", "<|pad|>")
         assert auto.pad_token_id == made.special_tokens["<|pad|>"]
         assert auto.apply_chat_template(CHAT, tokenize=False).startswith("user: a b <bos> é")
         assert (folder / "vocab.json").exists() == (source is not tok and made == source)
-    made.to_huggingface(f"{tmp_path}/other/", pad_token="<|user|>", chat_template="{{ 7 }}")
+    made.save_folder(tmp_path / "other", pad_token="<|user|>", chat_template="{{ 7 }}")
     auto = check_auto(made, tmp_path / "other")
     assert (auto.pad_token, auto.apply_chat_template(CHAT, tokenize=False)) == ("<|user|>", "7")
 
@@ -354,7 +354,7 @@ def test_what_a_folder_of_other_files_says_is_kept(tmp_path: Path) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps({**config, "added_tokens_decoder": added}))
     read = Tokenizer.load(folder)
     for made in (read, read.extend(["zzz zzzz"], 3)):
-        made.to_huggingface(tmp_path / "out/", overwrite=True)
+        made.save_folder(tmp_path / "out", overwrite=True)
         auto = check_auto(made, tmp_path / "out")
         assert (auto.pad_token, auto.sep_token, auto.chat_template) == ("<|pad|>", "<x>", TEMPLATE)
 
@@ -372,7 +372,7 @@ def test_the_roles_in_a_map_of_special_tokens_are_kept(kind: str, tmp_path: Path
     (folder / "added_tokens.json").write_text(json.dumps(dict(tok.special_tokens)))
     read = Tokenizer.load(folder)
     for made in (read, read.extend(["zzz zzzz"], 3), read.truncate(280)):
-        made.to_huggingface(f"{tmp_path}/out/", overwrite=True)
+        made.save_folder(tmp_path / "out", overwrite=True)
         auto = check_auto(made, tmp_path / "out")
         assert (auto.bos_token, auto.unk_token, auto.pad_token) == ("<|user|>", "<|endoftext|>", "<|pad|>")
 
@@ -382,7 +382,7 @@ def test_a_folder_is_written_by_the_command_line(tmp_path: Path) -> None:
     tok.save(tmp_path / "tok.json")
     (tmp_path / "chat.jinja").write_text(TEMPLATE)
     convert = ("convert", tmp_path / "tok.json", f"{tmp_path}/q/", "--chat-template", tmp_path / "chat.jinja")
-    assert b"--chat-template is for --to huggingface" in bpetite(*convert, "--to", "gpt2").stderr
+    assert b"--chat-template is for a folder of huggingface" in bpetite(*convert, "--to", "gpt2").stderr
     wrong = bpetite(*convert, "--to", "huggingface", "--pad-token", "<pad>")
     assert (wrong.returncode, wrong.stdout) == (1, b"")
     assert b"--pad-token: '<pad>' is not a special token ('<|endoftext|>', " in wrong.stderr

@@ -1,6 +1,7 @@
 """Files that replace others: whatever writes one keeps the permissions, and errors name what failed."""
 
 import contextlib
+import errno
 import gzip
 import os
 import stat
@@ -13,6 +14,7 @@ import pytest
 from bpetite import Counts, Tokenizer, cs336
 from bpetite._internal.files import write_all, write_whole
 from bpetite.cli import run
+from bpetite.corpus.manifest import Journal
 
 CORPUS = "the cat sat on the mat, the bat sat on the hat\n" * 20
 
@@ -30,9 +32,8 @@ def convert(kind: str, model: Path, out: Path) -> None:
 WRITERS: dict[str, Callable[[Path, Path], object]] = {
     "save": lambda model, out: Tokenizer.load(model).save(out, overwrite=True),
     "to_tiktoken": lambda model, out: Tokenizer.load(model).to_tiktoken(out, overwrite=True),
-    "to_huggingface": lambda model, out: Tokenizer.load(model).to_huggingface(
-        out / "tokenizer.json", overwrite=True, config=True
-    ),
+    "to_huggingface": lambda model, out: Tokenizer.load(model).to_huggingface(out, overwrite=True),
+    "save_folder": lambda model, out: Tokenizer.load(model).save_folder(out, overwrite=True),
     "to_gpt2": lambda model, out: Tokenizer.load(model).to_gpt2(
         out / "vocab.json", out / "merges.txt", overwrite=True
     ),
@@ -66,7 +67,7 @@ WRITERS: dict[str, Callable[[Path, Path], object]] = {
 }
 """What writes over files that exist."""
 
-FOLDERS = {"to_huggingface", "to_gpt2", "cs336.save", "convert to gpt2"}
+FOLDERS = {"save_folder", "to_gpt2", "cs336.save", "convert to gpt2", "convert to huggingface"}
 """Those that write several files into a folder."""
 
 
@@ -139,6 +140,59 @@ def test_what_fails_while_a_file_is_written_keeps_its_own_name(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+def without_hard_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*names: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+
+
+def test_a_file_that_appears_meanwhile_is_not_replaced_on_any_file_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for has_links in (True, False):
+        if not has_links:
+            without_hard_links(monkeypatch)
+        path = tmp_path / f"with links {has_links}"
+
+        def write_late(path: Path = path) -> None:
+            with write_whole(path) as file:
+                file.write(b"ours")
+                path.write_bytes(b"theirs")
+
+        with pytest.raises(FileExistsError, match="exists already"):
+            write_late()
+        assert path.read_bytes() == b"theirs"
+        write_all({tmp_path / f"new {has_links}": b"ours"})
+        assert (tmp_path / f"new {has_links}").read_bytes() == b"ours"
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.parametrize(
+    ("number", "continues"),
+    [(errno.EWOULDBLOCK, False), (errno.EIO, False), (errno.ENOSYS, True), (errno.ENOLCK, True)],
+)
+def test_a_lock_that_fails_says_why(
+    number: int, continues: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*arguments: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    if continues:
+        with pytest.warns(RuntimeWarning, match="this file system cannot lock files"):
+            Journal(tmp_path).close()
+        return
+    with pytest.raises((OSError, ValueError)) as refused:
+        Journal(tmp_path)
+    is_other_process = number == errno.EWOULDBLOCK
+    assert ("another process is writing to it" in str(refused.value)) == is_other_process
+    assert str(tmp_path) in str(refused.value)
+    assert (os.strerror(number) in str(refused.value)) != is_other_process
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 def test_errors_of_writing_name_the_file_and_not_its_temporary_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,7 +219,7 @@ def test_errors_of_writing_name_the_file_and_not_its_temporary_name(
         with monkeypatch.context() as patch:
             patch.setattr(os, name, replacement)
             if name == "link":
-                patch.setattr(os, "rename", fails)
+                patch.setattr(os, "replace", fails)
             with pytest.raises(OSError, match="No space left on device") as caught:
                 write(size)
         assert caught.value.filename == str(tmp_path / "out"), name

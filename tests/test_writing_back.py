@@ -1,9 +1,11 @@
 """What was read from a file or a folder is written again byte for byte; what is left behind is told."""
 
+import contextlib
 import json
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -92,7 +94,7 @@ def test_a_folder_is_written_with_all_that_is_its_tokenizers(kind: str, tmp_path
     tok.save_original(tmp_path / "copy")
     assert content_of(tmp_path / "copy") == files
     given = [] if pattern_of(kind) is None else ["--pattern", PATTERN]
-    done = bpetite("convert", tmp_path / "model", tmp_path / "v1.5", "--to", FORMATS[kind][0], *given)
+    done = bpetite("convert", tmp_path / "model", f"{tmp_path}/v1.5/", "--to", FORMATS[kind][0], *given)
     assert done.returncode == 0, done.stderr.decode()
     assert content_of(tmp_path / "v1.5") == files
     told = done.stderr.decode().splitlines()[-1]
@@ -101,6 +103,37 @@ def test_a_folder_is_written_with_all_that_is_its_tokenizers(kind: str, tmp_path
     assert done.returncode == 0, done.stderr.decode()
     assert content_of(tmp_path / "by-name") == files
     assert bpetite("convert", tmp_path / "model", f"{tmp_path}/by-name/", *given).returncode == 1
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_format_of_one_file_is_written_to_a_file_wherever_a_tokenizer_comes_from(
+    kind: str, is_folder: bool, tmp_path: Path
+) -> None:
+    files = files_of(kind)
+    beside = COMPANIONS if is_folder else {}
+    if is_folder and kind in ("vocab.json", "vocab.bpe"):
+        beside = {**beside, "tokenizer_config.json": b'{"tokenizer_class": "GPT2Tokenizer"}'}
+    put(tmp_path / "model", {**files, **beside})
+    source = tmp_path / "model" if is_folder else tmp_path / "model" / next(iter(files))
+    tok = Tokenizer.load(source, pattern=pattern_of(kind))
+    own = {"tokenizer.json": tok.to_huggingface, "ranks": tok.to_tiktoken}.get(kind, tok.save)
+    writers: list[Callable[[Path | str], None]] = [own]
+    others: list[Callable[[Path | str], None]] = [tok.save, tok.to_huggingface, tok.to_tiktoken]
+    for write in others:
+        with contextlib.suppress(ValueError):  # No other format can hold some of them.
+            write(tmp_path / f"can be written {len(writers)}")
+            writers.append(write)
+    (tmp_path / "there").mkdir()
+    for number, write in enumerate(writers):
+        for name in ("x.tiktoken", "x.json", "x.model", "x"):
+            write(tmp_path / f"{number} {name}")
+            assert (tmp_path / f"{number} {name}").is_file()
+        for folder in (tmp_path / "there", f"{tmp_path}/new/"):
+            with pytest.raises(IsADirectoryError, match="is a folder"):
+                write(folder)
+    assert not any((tmp_path / "there").iterdir())
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("kind", ["tokenizer.json", "tekken.json", "SentencePiece"])
@@ -117,17 +150,14 @@ def test_of_a_folder_one_file_is_written_where_it_is_named(kind: str, tmp_path: 
 def test_a_tokenizer_json_brings_its_own_config(tmp_path: Path) -> None:
     put(tmp_path / "model", {**files_of("tokenizer.json"), **COMPANIONS})
     tok = Tokenizer.load(tmp_path / "model")
-    tok.to_huggingface(tmp_path / "tokenizer.json", config=True)
-    config = (tmp_path / "tokenizer_config.json").read_bytes()
-    assert config == COMPANIONS["tokenizer_config.json"]
     (tmp_path / "there").mkdir()
-    tok.to_huggingface(tmp_path / "there")
+    tok.save_folder(tmp_path / "there")
     assert content_of(tmp_path / "there") == content_of(tmp_path / "model")
 
 
 def test_a_trained_tokenizer_is_written_to_a_folder_with_its_config(tmp_path: Path) -> None:
     tok = Tokenizer.train("ab ab", 257)
-    tok.to_huggingface(f"{tmp_path}/new/")
+    tok.save_folder(tmp_path / "new")
     assert sorted(content_of(tmp_path / "new")) == ["tokenizer.json", "tokenizer_config.json"]
     with pytest.raises(ValueError, match=r"comes from no file of another library; it cannot be written back"):
         tok.save_original(tmp_path / "none")

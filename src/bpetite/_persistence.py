@@ -21,7 +21,7 @@ from bpetite._constants import (
     UNICODE_VERSION,
     Pair,
 )
-from bpetite._internal.files import write_whole
+from bpetite._internal.files import contents, write_whole
 from bpetite._internal.json import Json, naming, parse_with_lists, typed, written
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
@@ -63,8 +63,7 @@ def save(
 
 def load(path: Path) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
     """Load an artifact of schema 1 as `(vocab, merges, special_tokens)`, as `save` takes them."""
-    with open(path, "rb") as file:
-        document = parse_with_lists(path, file.read(), "an artifact")
+    document = parse_with_lists(path, contents(path), "an artifact")
     _check_version(path, document, [SCHEMA_VERSION])
     vocabulary = _of_schema_1(path, document)
     special_tokens = dict(vocabulary.special_tokens)

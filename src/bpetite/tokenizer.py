@@ -24,6 +24,7 @@ from bpetite._internal.files import write_all
 from bpetite._internal.integers import BYTES, integer, number_with_unit
 from bpetite._internal.json import naming
 from bpetite._internal.lazy import import_numpy, numpy
+from bpetite._internal.names import is_folder
 from bpetite._internal.progress import shown
 from bpetite._internal.tokens import ids_or_texts
 from bpetite._internal.types import Column, DType, Ids, Nulls, Path, Progress, Special, SpecialTokens, Texts
@@ -1030,13 +1031,12 @@ class Tokenizer:
 
         What was read from a folder is written to a folder, which is created: `tokenizer.json` with
         `tokenizer_config.json`, chat templates and all other files of the tokenizer, but nothing of the
-        model. To write one file of it, give a path with the ending of that file.
+        model. So are GPT-2's two files. What was read from one file is written to one.
 
         >>> import os, tempfile
         >>> tok = Tokenizer.train("ab ab", 257)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     os.mkdir(f"{folder}/model")
-        ...     tok.to_huggingface(f"{folder}/model/tokenizer.json", config=True)
+        ...     tok.save_folder(f"{folder}/model")
         ...     Tokenizer.load(f"{folder}/model").save_original(f"{folder}/copy")
         ...     sorted(os.listdir(f"{folder}/copy"))
         ['tokenizer.json', 'tokenizer_config.json']
@@ -1046,7 +1046,60 @@ class Tokenizer:
             if self._original:
                 kind = "GGUF with a model's weights, which are not kept"
             raise ValueError(f"{path}: this tokenizer comes from {kind}; it cannot be written back")
-        self._original.write(path, overwrite=overwrite)
+        if self._original.is_folder or self._original.kind == "gpt2":
+            self._original.write_folder(path, overwrite=overwrite)
+        else:
+            self._original.write_file(path, overwrite=overwrite)
+
+    def save_folder(
+        self,
+        path: Path,
+        *,
+        overwrite: bool = False,
+        bos_token: str | None = None,
+        eos_token: str | None = None,
+        pad_token: str | None = None,
+        chat_template: str | None = None,
+    ) -> None:
+        """Write a folder for `transformers.AutoTokenizer.from_pretrained`; `load` reads it, too.
+
+        The folder is created where it is missing. It has a `tokenizer.json`, as `to_huggingface` writes it,
+        and a `tokenizer_config.json`, which says which tokens are special, and what for; and where the
+        tokenizer was read from a folder with a `tokenizer.json`, all files of the tokenizer in it, as they
+        were. After `extend` and `truncate`, all of this is kept around the new vocabulary.
+
+        `bos_token`, `eos_token` and `pad_token` name special tokens, and `chat_template` is the text of a
+        template. Without them, the folder says what the one said that the tokenizer was read from. If that
+        names no `bos_token` or `eos_token`, special tokens with usual names are taken, such as
+        `<|endoftext|>`; with a template, the `eos_token` is the token that ends a message, such as
+        `<|im_end|>`.
+
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Tokenizer.train("ab ab", 257).save_folder(f"{folder}/mine")
+        ...     sorted(os.listdir(f"{folder}/mine")), Tokenizer.load(f"{folder}/mine").vocab_size
+        (['tokenizer.json', 'tokenizer_config.json'], 258)
+        """
+        from bpetite.formats import huggingface
+
+        roles = {"bos_token": bos_token, "eos_token": eos_token, "pad_token": pad_token}
+        files = self._as_huggingface_files(path, chat_template)
+        files = huggingface.configured(files, self._vocabulary, roles, chat_template)
+        files.write_folder(path, overwrite=overwrite)
+
+    def _as_huggingface_files(self, path: Path, chat_template: str | None = None) -> Original:
+        """Return the files of a `tokenizer.json`: those that this was read from, or new ones."""
+        from bpetite.formats import huggingface
+
+        original = self._original_of("huggingface")
+        if original is not None:
+            return original
+        made = huggingface.changed(self._vocabulary, self._original, chat_template)
+        again = huggingface.parse(path, made.content)
+        if self._vocabulary.drops_missing:
+            again = again.dropping()
+        self._check_export(again, path)
+        return made
 
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
@@ -1103,8 +1156,8 @@ class Tokenizer:
         """
         from bpetite.formats import tiktoken
 
-        if self._original_of("tiktoken"):
-            self.save_original(path, overwrite=overwrite)
+        if original := self._original_of("tiktoken"):
+            original.write_file(path, overwrite=overwrite)
             return
         content = tiktoken.to_bytes(self._vocabulary)
         how = self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
@@ -1162,46 +1215,21 @@ class Tokenizer:
 
         return cls._of_file(path, read_files("huggingface", huggingface.parse, [path]))
 
-    def to_huggingface(
-        self,
-        path: Path,
-        *,
-        overwrite: bool = False,
-        config: bool = False,
-        pad_token: str | None = None,
-        chat_template: str | None = None,
-    ) -> None:
-        """Write a folder for `transformers.AutoTokenizer.from_pretrained`, or a `tokenizer.json` alone.
+    def to_huggingface(self, path: Path, *, overwrite: bool = False) -> None:
+        """Write a `tokenizer.json`, one file; `save_folder` writes a folder that transformers loads.
 
-        A path becomes a folder with `tokenizer.json` and `tokenizer_config.json`, unless its name ends in
-        `.json`: then it is the first of them, and with `config=True` the other is beside it. The config says
-        which tokens are special, and what they are for: as the folder said that the tokenizer was read from,
-        or else `<|endoftext|>` becomes the `eos_token`. `pad_token` names a special token, and
-        `chat_template` is the text of a template, for this config.
+        A tokenizer that was read from a `tokenizer.json` is written byte for byte as it was, including what a
+        vocabulary does not hold: templates, decoders, truncation, padding.
 
-        A tokenizer that was read from a `tokenizer.json`, or from a folder with one, is written byte for byte
-        as it was, including what a vocabulary does not hold: templates, decoders, truncation, padding; to a
-        folder, with all its files (`save_original`). After `extend` and `truncate`, all of this is kept
-        around the new vocabulary.
-
-        >>> import os, tempfile
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Tokenizer.train("ab ab", 257).to_huggingface(f"{folder}/tokenizer.json", config=True)
-        ...     sorted(os.listdir(folder))
-        ['tokenizer.json', 'tokenizer_config.json']
+        ...     Tokenizer.train("ab ab", 257).to_huggingface(f"{folder}/tokenizer.json")
+        ...     Tokenizer.load(f"{folder}/tokenizer.json").encode("ab")
+        [256]
         """
-        from bpetite.formats import huggingface
-
-        original = self._original_of("huggingface")
-        if original is None:
-            original = huggingface.changed(self._vocabulary, self._original)
-            again = huggingface.parse(path, original.content)
-            if self._vocabulary.drops_missing:
-                again = again.dropping()
-            self._check_export(again, path)
-        original = huggingface.configured(original, self._vocabulary, pad_token, chat_template)
-        with_configuration = bool(config or pad_token or chat_template)
-        original.write(path, overwrite=overwrite, with_configuration=with_configuration)
+        if is_folder(os.fspath(path)):
+            raise IsADirectoryError(f"{path} is a folder; save_folder writes one that transformers loads")
+        self._as_huggingface_files(path).write_file(path, overwrite=overwrite)
 
     @classmethod
     def from_gpt2(

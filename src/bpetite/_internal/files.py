@@ -8,6 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from bpetite._internal.arguments import worded
+from bpetite._internal.names import is_folder
+
+MOST_READ = 1 << 30
+"""The maximum size of a file in bytes that is read whole: files of tokenizers take tens of megabytes, weights
+and corpora gigabytes."""
+
+_CHUNK = 1 << 20
 
 PART = ".part"
 """The end of temporary names."""
@@ -21,9 +28,9 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> st
     """
     if not os.fspath(path):
         raise FileNotFoundError("the name of the output is empty")
-    target = os.path.realpath(os.fspath(path))
-    if os.path.isdir(target):
+    if is_folder(os.fspath(path)):
         raise IsADirectoryError(f"{path} is a folder")
+    target = os.path.realpath(os.fspath(path))
     exists = os.path.exists(target)
     if exists and not os.path.isfile(target):
         raise FileExistsError(f"{path} is a device or a pipe, which a file would replace")
@@ -33,6 +40,28 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> st
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{path}: the folder {folder} does not exist")
     return target
+
+
+def read_whole(file: BinaryIO, path: str | os.PathLike[str], beginning: bytes = b"") -> bytes:
+    """Return what is in an open file, whose beginning was read; of a pipe, only reading shows its size."""
+    with named(path):
+        size = os.fstat(file.fileno()).st_size
+    if size > MOST_READ:
+        raise ValueError(f"{path}: it has {size} bytes, but the file of a tokenizer at most {MOST_READ}")
+    chunks = [beginning]
+    rest = MOST_READ - len(beginning)
+    while chunk := file.read(min(_CHUNK, rest + 1)):
+        rest -= len(chunk)
+        if rest < 0:
+            raise ValueError(f"{path}: it has more bytes than the file of a tokenizer may have, {MOST_READ}")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def contents(path: str | os.PathLike[str]) -> bytes:
+    """Return what is in a file of a tokenizer, of a limited size."""
+    with open(path, "rb") as file:
+        return read_whole(file, path)
 
 
 def write_fully(file: BinaryIO, content: bytes | memoryview) -> None:
@@ -167,7 +196,20 @@ def _put_in_place(temporary: str, target: str, overwrite: bool) -> None:
     except FileExistsError:
         raise exists_already(target) from None
     except OSError:  # a file system without hard links
-        os.rename(temporary, target)
+        _rename_to_new(temporary, target)
+
+
+def _rename_to_new(temporary: str, target: str) -> None:
+    """Rename a file to a name that is new: it is taken first, as `os.rename` would replace a file."""
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        raise exists_already(target) from None
+    try:
+        os.replace(temporary, target)
+    except OSError:
+        os.unlink(target)
+        raise
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:

@@ -26,6 +26,15 @@ def is_folder_name(path: str) -> bool:
     return path.endswith(_separators())
 
 
+def is_folder(path: str) -> bool:
+    """Whether a path is that of a folder, or written like one: nothing is written to it as to a file.
+
+    >>> is_folder("new/"), is_folder("new"), is_folder(os.curdir)
+    (True, False, True)
+    """
+    return is_folder_name(path) or os.path.isdir(path)
+
+
 def _separators() -> tuple[str, ...]:
     return (os.path.sep,) if os.path.altsep is None else (os.path.sep, os.path.altsep)
 

@@ -11,9 +11,11 @@ From the documents of shards and of inputs follows how many documents of the nex
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -104,6 +106,10 @@ def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode("ascii")
 
 
+_CANNOT_LOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
+"""The errors of file systems that have no locks, such as some of clusters."""
+
+
 def _lock(file: BinaryIO, folder: Path) -> None:
     try:
         import fcntl
@@ -111,9 +117,15 @@ def _lock(file: BinaryIO, folder: Path) -> None:
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         file.close()
         raise ValueError(f"{folder}: another process is writing to it") from None
+    except OSError as error:
+        if error.errno not in _CANNOT_LOCK:
+            file.close()
+            raise OSError(error.errno, error.strerror, os.fspath(folder)) from None
+        what = "this file system cannot lock files, so no two runs must write to it at once"
+        warnings.warn(f"{folder}: {what} ({error.strerror})", RuntimeWarning, stacklevel=2)
 
 
 def _row(read: ReadInput) -> Json:

@@ -10,6 +10,7 @@ from functools import cache
 
 from bpetite._constants import END_OF_TEXT_TOKEN, SPACE, Pattern
 from bpetite._engine import pretokenize
+from bpetite._internal.files import contents
 from bpetite._internal.json import decoded, naming, parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
@@ -198,11 +199,10 @@ def tokens_and_merges(
 
 def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[BytesPair]]:
     """Read `vocab.json` and `merges.txt` as bytes; tokens that are not in printable form are plain text."""
-    with open(vocab_path, "rb") as file, naming(vocab_path):
-        ids = _ids(vocab_path, file.read())
+    with naming(vocab_path):
+        ids = _ids(vocab_path, contents(vocab_path))
         tokens = {token_id: printable_or_text(text) for text, token_id in ids.items()}
-    with open(merges_path, "rb") as file:
-        packed, number_of = _packed_merges(merges_path, file.read())
+    packed, number_of = _packed_merges(merges_path, contents(merges_path))
     spelled = cache(from_printable)  # Each merge with a token asks for it again.
     pairs: list[BytesPair] = []
     for rank, parts in enumerate(parts_of(packed)):

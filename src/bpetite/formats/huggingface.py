@@ -33,6 +33,21 @@ _PLACE = "model.merges[{}]".format
 
 TEMPLATE = "chat_template.jinja"
 
+_ENDS_OF_TURNS = (
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|end|>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<|eot|>",
+    "<|end_of_turn|>",
+)
+"""Special tokens that end a message of a chat."""
+
+_ENDS = ("<|eos|>", "<eos>", "</s>", "[EOS]", "<|end_of_text|>", END_OF_TEXT_TOKEN)
+_BEGINNINGS = ("<|bos|>", "<bos>", "<s>", "[BOS]", "<|begin_of_text|>", "<|startoftext|>")
+"""Special tokens that end or begin a text, the most telling names first."""
+
 _OF_USERS = ("chat_template", "model_max_length", "padding_side")
 """What a configuration says beside tokens that holds for every kind of tokenizer."""
 
@@ -319,7 +334,7 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
     return _json(document)
 
 
-def changed(vocabulary: Vocabulary, original: Original | None) -> Original:
+def changed(vocabulary: Vocabulary, original: Original | None, chat_template: str | None = None) -> Original:
     """Return the files of a vocabulary with all that the files of another one hold beside it: the template,
     truncation, padding, decoder and configuration. Special tokens have the same ids in both."""
     content = to_bytes(vocabulary)
@@ -329,28 +344,63 @@ def changed(vocabulary: Vocabulary, original: Original | None) -> Original:
         return original.with_content(_json(json.loads(content) | kept))
     of_other = Original("", {}) if original is None else original.with_content(b"")
     settings = json.loads(of_other.files.get(CONFIGURATION, b"{}"))
-    config = json.loads(config_bytes(vocabulary, of_other.files))
+    config = json.loads(config_bytes(vocabulary, of_other.files, chat_template))
     config |= {key: settings[key] for key in _OF_USERS if key in settings}
     templates = {name: text for name, text in of_other.files.items() if "chat_template" in name}
     return Original("huggingface", {"tokenizer.json": content, CONFIGURATION: _json(config, 2), **templates})
 
 
 def configured(
-    original: Original, vocabulary: Vocabulary, pad_token: str | None, chat_template: str | None
+    original: Original, vocabulary: Vocabulary, roles: Mapping[str, str | None], chat_template: str | None
 ) -> Original:
-    """Return the files with a `tokenizer_config.json`, in which these two are said if they are given."""
-    special_id("pad_token", pad_token, vocabulary.special_tokens)
+    """Return the files with a `tokenizer_config.json`, in which roles and the template are said if they are
+    given; a role, such as `pad_token`, names a special token."""
+    for role, token in roles.items():
+        special_id(role, token, vocabulary.special_tokens)
+    named = {role: token for role, token in roles.items() if token is not None}
+    said = named if chat_template is None else {**named, "chat_template": chat_template}
     files = {**original.files}
-    config = files.setdefault(CONFIGURATION, config_bytes(vocabulary, files))
-    given = {"pad_token": pad_token, "chat_template": chat_template}
-    said = {key: value for key, value in given.items() if value is not None}
+    config = files.setdefault(CONFIGURATION, config_bytes(vocabulary, files, chat_template))
     if said:
         files[CONFIGURATION] = _json(json.loads(config) | said, 2)
-    if pad_token is not None and SPECIAL_TOKENS in files:
-        files[SPECIAL_TOKENS] = _json(json.loads(files[SPECIAL_TOKENS]) | {"pad_token": pad_token}, 2)
+    if named and SPECIAL_TOKENS in files:
+        files[SPECIAL_TOKENS] = _json(json.loads(files[SPECIAL_TOKENS]) | named, 2)
     if chat_template is not None and TEMPLATE in files:
         files[TEMPLATE] = chat_template.encode("utf-8")
     return original._replace(files=files)
+
+
+def guessed_roles(
+    vocabulary: Vocabulary, files: Mapping[str, bytes], chat_template: str | None = None
+) -> dict[str, str]:
+    """Return which special tokens begin and end texts by their names, where the files do not say it.
+
+    In a chat, the model stops at the end of a message: with a template, that is the `eos_token`.
+
+    >>> tokens = {byte: bytes([byte]) for byte in range(256)}
+    >>> chat = Vocabulary(tokens, [], {"<|endoftext|>": 256, "<|im_end|>": 257})
+    >>> guessed_roles(chat, {}), guessed_roles(chat, {}, "{{ messages }}<|im_end|>")
+    ({'eos_token': '<|endoftext|>'}, {'eos_token': '<|im_end|>'})
+    """
+    template = _template_in(files) if chat_template is None else chat_template
+    ends: Sequence[str] = _ENDS
+    if template is not None:
+        in_template = [token for token in (*_ENDS_OF_TURNS, *_ENDS) if token in template]
+        ends = (*in_template, *_ENDS_OF_TURNS, *_ENDS)
+    guesses: dict[str, str] = {}
+    for role, names in (("bos_token", _BEGINNINGS), ("eos_token", ends)):
+        there = [name for name in names if name in vocabulary.special_tokens]
+        if there and role not in roles_in(files):
+            guesses[role] = there[0]
+    return guesses
+
+
+def _template_in(files: Mapping[str, bytes]) -> str | None:
+    """Return the chat template of a folder's files, if there is one."""
+    if TEMPLATE in files:
+        return files[TEMPLATE].decode("utf-8", "replace")
+    template = json.loads(files.get(CONFIGURATION, b"{}")).get("chat_template")
+    return template if isinstance(template, str) else None
 
 
 def _json(document: Json, indent: int | None = None) -> bytes:
@@ -358,14 +408,16 @@ def _json(document: Json, indent: int | None = None) -> bytes:
     return json.dumps(document, ensure_ascii=False, indent=indent, separators=separators).encode("utf-8")
 
 
-def config_bytes(vocabulary: Vocabulary, files: Mapping[str, bytes]) -> bytes:
+def config_bytes(
+    vocabulary: Vocabulary, files: Mapping[str, bytes], chat_template: str | None = None
+) -> bytes:
     """Return the `tokenizer_config.json` that tells transformers which tokens are special, and what for.
 
-    The files that a tokenizer was read from say this, or else `<|endoftext|>`, if it is one, ends texts.
+    The files that a tokenizer was read from say this, or else the names of the tokens (`guessed_roles`).
     """
     added = written_added_tokens(vocabulary)
     specials = [token["content"] for token in added if token["special"]]
-    roles = {"eos_token": END_OF_TEXT_TOKEN, **roles_in(files)}
+    roles = guessed_roles(vocabulary, files, chat_template) | roles_in(files)
     named = {key: token for key, token in roles.items() if token in vocabulary.special_tokens}
     document = {
         "tokenizer_class": "PreTrainedTokenizerFast",

@@ -14,11 +14,12 @@ from bpetite import _persistence
 from bpetite._constants import Pattern
 from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.arguments import check_word
+from bpetite._internal.files import contents, read_whole
 from bpetite._internal.json import naming, parse_with_lists, refuse, refuse_mark
 from bpetite._internal.types import SpecialTokens
 from bpetite.formats.shared import configuration
 from bpetite.formats.shared.configuration import Configuration
-from bpetite.formats.shared.imported import Imported, Missing, Original, contents, read_files, some
+from bpetite.formats.shared.imported import Imported, Missing, Original, read_files, some
 from bpetite.patterns import checked_pattern, named_pattern
 from bpetite.vocabulary import Arrays, Vocabulary
 
@@ -43,15 +44,20 @@ _OF_TOKENIZERS = (
 )
 """The names of files that belong to a tokenizer, not to its model."""
 
-_MOST_READ = 1 << 30
-"""The maximum size of a file in bytes: tokenizers take tens of megabytes, weights and corpora gigabytes."""
-
 _RANKS = rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)"
 _NO_BPE = "vocabulary cannot be read; only byte-level BPE can"
 _OTHER_FORMATS = (
     (rb"\[(?:PAD|UNK|unused0)\]\r?\n", f"a WordPiece {_NO_BPE}"),
     (rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""", f"an RWKV {_NO_BPE}"),
     (rb'"(?:bpe_simple_vocab|#version)', f"a CLIP {_NO_BPE}"),
+    (
+        rb'"?\{\s*\\?"class_name\\?":\s*\\?"(?:Tokenizer|TextVectorization)',
+        f"it is a Tokenizer of Keras, whose tokens are words: its {_NO_BPE}",
+    ),
+    (
+        rb"(?s:....)(?s:....)\x05\0\0\0<unk>",
+        "it is a tokenizer.bin of llama2.c, which lacks merges; give the tokenizer.model that it was made of",
+    ),
     (
         rb"\x80[\x02-\x05]",
         "a pickle, as nanochat and rustbpe use it, is not read, as it could run any code; if you trust it, "
@@ -278,17 +284,19 @@ def _of_file(path: str, given: _Given) -> Imported:
             if re.match(pattern, beginning):
                 refuse(path, what)
         read = _reader(path, beginning)
-        size = os.fstat(file.fileno()).st_size
-        if size > _MOST_READ:
-            refuse(path, f"it has {size} bytes, but the file of a tokenizer at most {_MOST_READ}")
-        return read(path, beginning + file.read(), given)
+        return read(path, read_whole(file, path, beginning), given)
 
 
 def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Imported]:
     """Return what reads a file that begins so: JSON, ranks, merges, or a message of SentencePiece."""
     if re.match(_RANKS, beginning):
         return _of_ranks
-    if beginning.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
+    if beginning.startswith(b"minbpe v1"):
+        from bpetite.formats import minbpe
+
+        return lambda path, content, _: minbpe.parse(path, content)
+    has_name_of_merges = os.path.basename(path).endswith(("merges.txt", "vocab.bpe"))
+    if has_name_of_merges or _are_merges(beginning):
         return lambda path, _, given: _of_one_of_two(path, "merges", "ids", given)
     if beginning.lstrip()[:1] in (b"{", b"[", b""):
         return _of_json
@@ -302,6 +310,25 @@ def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Impor
         begins = f"it begins with {beginning[:24]!r}, as no file of a tokenizer does"
         refuse(path, f"{begins}: it is {looks}; a model is {ANY_FORMAT}")
     return _of_pieces
+
+
+def _are_merges(beginning: bytes) -> bool:
+    """Whether a file begins as `merges.txt` does: with a version, or with pairs, of which the first is of two
+    characters and later ones have parts that earlier ones make."""
+    if beginning.startswith(b"#version"):
+        return True
+    *lines, _ = beginning.decode("utf-8", "replace").splitlines() or [""]
+    pairs = [line.split(" ") for line in lines]
+    if not pairs or any(len(pair) != 2 or not all(pair) for pair in pairs):
+        return False
+    if len(set(map(tuple, pairs))) < len(pairs):
+        return False
+    known: set[str] = set()
+    for left, right in pairs:
+        if any(len(part) > 1 and part not in known for part in (left, right)):
+            return False
+        known.add(left + right)
+    return True
 
 
 def _of_ranks(path: str, content: bytes, given: _Given) -> Imported:
@@ -331,7 +358,7 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
     has_version = "schema_version" in keys
     if set(map(type, document.values())) == {int} and (len(document) >= 100 or not has_version):
         return _of_one_of_two(path, "ids", "merges", given)
-    if has_version:
+    if has_version or "mergeable_vocab_size" in keys:
         return Imported(_persistence.vocabulary_of_document(document, path), is_own=True)
     from bpetite.formats import huggingface, tekken
 
@@ -342,20 +369,41 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
             return tekken.parse_document(document).read_from("tekken", {path: content})
         if "added_tokens_decoder" in keys or "tokenizer_class" in keys:
             raise ValueError("it only configures a tokenizer; give the folder that it is in")
-        raise ValueError("schema_version is missing, and nothing else says what kind of tokenizer this is")
+        if "miditok_version" in keys or {"tokenization", "config"} <= keys:
+            raise ValueError("it is a tokenizer of MidiTok, for music: its tokens are not text")
+        if "vocab" in keys and "merges" in keys:
+            raise ValueError(
+                "it has vocab and merges, but says neither how text is cut nor what its tokens spell, as a "
+                "tokenizer.json does; if they are spelled as GPT-2's, save them as vocab.json and merges.txt"
+            )
+        held = f"its keys are {some(keys)}" if keys else "it has no keys"
+        raise ValueError(
+            f"schema_version is missing, and nothing else says what kind of tokenizer this is: {held}; "
+            f"a model is {ANY_FORMAT}"
+        )
 
 
 def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Imported:
     """Read one of GPT-2's two files with the other one beside it."""
     folder, name = os.path.split(path)
-    ids, merges = "vocab.json", "merges.txt"
-    if name in ("encoder.json", "vocab.bpe"):
-        ids, merges = "encoder.json", "vocab.bpe"
-    paths = {"ids": os.path.join(folder, ids), "merges": os.path.join(folder, merges), held: path}
+    paths = {held: path, lacking: os.path.join(folder, _name_of_other(name, lacking))}
     if not os.path.isfile(paths[lacking]):
         other = os.path.basename(paths[lacking])
         refuse(path, f"it holds {held}, but no {lacking}, and {other} is not beside it")
     return _of_two_files(paths["ids"], paths["merges"], given)
+
+
+def _name_of_other(name: str, lacking: str) -> str:
+    """Return the name of GPT-2's other file; both may begin alike, as those of tokenizers' `save_model`.
+
+    >>> _name_of_other("en-vocab.json", "merges"), _name_of_other("vocab.bpe", "ids")
+    ('en-merges.txt', 'encoder.json')
+    """
+    for of_ids, of_merges in (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")):
+        own, other = (of_ids, of_merges) if lacking == "merges" else (of_merges, of_ids)
+        if name.endswith(own):
+            return name.removesuffix(own) + other
+    return "merges.txt" if lacking == "merges" else "vocab.json"
 
 
 # Objects of other libraries ----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from bpetite._constants import Pattern
 from bpetite._engine import base64_lines, covers_all_text, read_pattern, recover_merges, same_pattern
 from bpetite._internal.arguments import worded
+from bpetite._internal.files import contents
 from bpetite._internal.json import naming
 from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
@@ -26,7 +27,6 @@ from bpetite.formats.shared.imported import (
     IN_TEXTS,
     Imported,
     check_holds,
-    contents,
     of_beside,
     read_files,
     some,

@@ -3,6 +3,7 @@
 examples:
   bpetite convert tok.json tokenizer.json
   bpetite convert tok.json model/ --to huggingface --pad-token '<pad>'
+  bpetite convert tok.json model/ --to huggingface --chat-template chat.jinja
   bpetite convert tok.json tok.tiktoken --check
   bpetite convert cl100k_base.tiktoken tok.json
   bpetite convert my.tiktoken tok.json --pattern cl100k --special-token '<s>=9'
@@ -12,16 +13,18 @@ examples:
 
 import os
 import tempfile
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from bpetite._internal.files import created
 from bpetite._internal.json import naming
-from bpetite._internal.names import is_folder_name, last_part
+from bpetite._internal.names import is_folder, last_part
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_model
-from bpetite.formats import loading
-from bpetite.formats.shared.imported import Original, losses
+from bpetite.formats import huggingface, loading
+from bpetite.formats.shared.configuration import CONFIGURATION
+from bpetite.formats.shared.imported import losses
 from bpetite.formats.shared.peers import compared_with
 from bpetite.tokenizer import Tokenizer
 
@@ -40,6 +43,13 @@ _BY_NAME = {
 }
 """The formats of outputs, by their names or endings."""
 
+_ROLES = {
+    "bos_token": "the special token that begins texts (default: one with a usual name, such as <s>)",
+    "eos_token": "the special token that ends texts, or with a chat template messages (default: likewise)",
+    "pad_token": "a special token that fills up batches",
+}
+"""The settings that name a special token, and their help."""
+
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
@@ -50,15 +60,18 @@ def declare(command: shared.Parser) -> None:
         dest="target",
         default="",
         metavar="OUT",
-        help="what to write, also as a word behind MODEL; the name decides the format: tokenizer.json; "
-        "NAME.tiktoken; a folder (huggingface with the settings below, else the format of MODEL if "
-        "that is a folder, or else GPT-2's files); anything else is an artifact",
+        help="what to write, also as a word behind MODEL. A folder is one that exists, a name that ends in / "
+        "or has no ending, and with --to huggingface every name that does not end in .json. The name decides "
+        "the format: tokenizer.json; NAME.tiktoken; a folder (huggingface with the settings below, else the "
+        "format of MODEL if that is a folder, or else GPT-2's files); any other file is an artifact",
     )
-    what = "the format of OUT (default: by its name); a folder of huggingface has tokenizer_config.json, too"
+    what = "the format of OUT (default: by its name); transformers loads a folder of huggingface"
     add("--to", choices=(*_OF_ANY, *_AS_READ), help=what)
-    pads = "a special token that fills up batches, for the tokenizer_config.json"
-    add("--pad-token", type=shared.text_argument, metavar="TEXT", help=pads)
-    add("--chat-template", metavar="FILE", help="a template (Jinja), for the tokenizer_config.json")
+    settings = command.add_argument_group("for a folder of huggingface (its tokenizer_config.json)")
+    for role, what in _ROLES.items():
+        option = f"--{role.replace('_', '-')}"
+        settings.add_argument(option, type=shared.text_argument, metavar="TEXT", help=what)
+    settings.add_argument("--chat-template", metavar="FILE", help="a template (Jinja)")
     add("--check", action="store_true", help="compare ids with the libraries of the two formats")
     shared.add_shared(command, "--force")
 
@@ -69,35 +82,35 @@ def run(options: shared.Options) -> shared.Result:
     if os.path.isfile(target):
         shared.check_output(target, force=options.force)
     tokenizer = read_model(options)
-    given = shared.chosen(options, "pad_token", "chat_template")
+    given = shared.chosen(options, *_ROLES, "chat_template")
     settings = {name: value for name, value in given.items() if value is not None}
-    kind = options.to or _target_format(tokenizer, target, has_settings=bool(settings))
-    if kind in _AS_READ and kind != _kind_of(tokenizer):
-        raise ValueError(
-            f"{target}: {kind} files can be read, but not written unless MODEL is one, and it is "
-            f"{_kind_of(tokenizer)}; choose another format with --to: {', '.join(_OF_ANY)}"
-        )
-    if settings and kind != "huggingface":
+    kind, to_folder = _destination(tokenizer, target, options.to, has_settings=bool(settings))
+    _check_destination(tokenizer, target, kind, to_folder=to_folder)
+    if settings and not (kind == "huggingface" and to_folder):
         option = f"--{next(iter(settings)).replace('_', '-')}"
-        raise ValueError(f"{option} is for --to huggingface, and {target} is for {kind}")
+        output = kind if to_folder else "a file"
+        raise ValueError(f"{option} is for a folder of huggingface, and {target} is for {output}")
     if "chat_template" in settings:
         with naming(options.chat_template), open(options.chat_template, encoding="utf-8", newline="") as file:
             settings["chat_template"] = file.read()
-    to_folder = _is_to_folder(tokenizer, target, kind)
     if not to_folder:
         shared.check_output(target, force=options.force)
     checked = []
     if options.check:
         with tempfile.TemporaryDirectory() as folder:
             attempt = os.path.join(folder, last_part(target))
-            _write(tokenizer, attempt, kind)
+            _write(tokenizer, attempt, kind, to_folder=to_folder)
             again = loading.load(attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False)
         encode = partial(tokenizer.encode, add_special_tokens=False)
         for original, path in (tokenizer._original, source), (again.original, target):
             checked.append(compared_with(original, tokenizer.vocabulary, encode, path))
-    _write(tokenizer, target, kind, overwrite=options.force, **settings)
+    _write(tokenizer, target, kind, to_folder=to_folder, overwrite=options.force, **settings)
     for loss in losses(tokenizer.vocabulary, tokenizer._original, kind, to_folder=to_folder):
         options.progress.say(f"{target}: {loss}")
+    if kind == "huggingface" and to_folder:
+        for role, token in _guessed(tokenizer, settings).items():
+            option = f"--{role.replace('_', '-')}"
+            options.progress.say(f"{target}: note: {role} is {token}, by its name; {option} names another")
     return {
         "from": _kind_of(tokenizer),
         "to": kind,
@@ -109,41 +122,90 @@ def run(options: shared.Options) -> shared.Result:
     }
 
 
+def _guessed(tokenizer: Tokenizer, settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the roles of special tokens that neither the options nor the files of MODEL say."""
+    files = {} if tokenizer._original is None else tokenizer._original.files
+    if _kind_of(tokenizer) == "huggingface" and CONFIGURATION in files:
+        return {}
+    guessed = huggingface.guessed_roles(tokenizer.vocabulary, files, settings.get("chat_template"))
+    return {role: token for role, token in guessed.items() if role not in settings}
+
+
 def _kind_of(tokenizer: Tokenizer) -> str:
     """Return the format that a tokenizer was read from."""
     return "bpetite" if tokenizer._original is None else tokenizer._original.kind
 
 
-def _target_format(tokenizer: Tokenizer, path: str, *, has_settings: bool = False) -> str:
-    """Choose the format by the name of the output; of a folder with settings, the one that has them."""
+def _destination(tokenizer: Tokenizer, path: str, to: str | None, *, has_settings: bool) -> tuple[str, bool]:
+    """Return the format of the output, and whether it is a folder.
+
+    A folder is one that exists, or a name that ends in a separator; without a format, or with one of several
+    files, also a name without an ending. Names of folders have dots, such as those of versions, so for
+    huggingface every name is a folder's that does not end in `.json`.
+    """
     name = last_part(path)
+    to_folder = is_folder(path)
+    if to is None:
+        to_folder = to_folder or "." not in name
+        kind = (
+            _folder_format(tokenizer, has_settings=has_settings)
+            if to_folder
+            else _file_format(tokenizer, name)
+        )
+        return kind, to_folder
+    if to == "huggingface":
+        return to, to_folder or not name.endswith(".json")
+    return to, to_folder or to == "gpt2"
+
+
+def _file_format(tokenizer: Tokenizer, name: str) -> str:
+    """Choose the format of a file by its name."""
     ending = name if name in _BY_NAME else os.path.splitext(name)[1]
     original = tokenizer._original
     if ending == ".model" and original and next(iter(original.files), "").endswith(ending):
         return original.kind  # of tiktoken or of SentencePiece
-    if ending in _BY_NAME:
-        return _BY_NAME[ending]
-    if "." in name and not is_folder_name(path):
-        return "bpetite"
+    return _BY_NAME.get(ending, "bpetite")
+
+
+def _folder_format(tokenizer: Tokenizer, *, has_settings: bool) -> str:
+    """Choose the format of a folder: one with settings, that of the folder that was read, or GPT-2's."""
     if has_settings:
         return "huggingface"
+    original = tokenizer._original
     return original.kind if original and original.is_folder else "gpt2"
 
 
-def _is_to_folder(tokenizer: Tokenizer, path: str, kind: str) -> bool:
-    """Whether a tokenizer will be written to a folder of files."""
-    original = tokenizer._original_of(kind) or Original(kind, {"tokenizer.json": b""})
-    return kind in (_kind_of(tokenizer), "gpt2", "huggingface") and original.is_written_to_folder(path)
+def _check_destination(tokenizer: Tokenizer, path: str, kind: str, *, to_folder: bool) -> None:
+    """Refuse a format that cannot be written, or not to a folder."""
+    original = tokenizer._original
+    if kind in _AS_READ and kind != _kind_of(tokenizer):
+        raise ValueError(
+            f"{path}: {kind} files can be read, but not written unless MODEL is one, and it is "
+            f"{_kind_of(tokenizer)}; choose another format with --to: {', '.join(_OF_ANY)}"
+        )
+    was_folder = original is not None and original.is_folder and original.kind == kind
+    if to_folder and not (kind in ("gpt2", "huggingface") or was_folder):
+        example = os.path.join(path, "tok.json" if kind == "bpetite" else f"tok.{kind}")
+        raise ValueError(f"{path} is a folder, and {kind} is a format of one file: name it, as in {example}")
 
 
-def _write(tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool = False, **settings: Any) -> None:
+def _write(
+    tokenizer: Tokenizer, path: str, kind: str, *, to_folder: bool, overwrite: bool = False, **settings: Any
+) -> None:
     """Write a tokenizer in a format; in the one that it was read from, as it was."""
+    original = tokenizer._original_of(kind)
     if kind == "bpetite":
         tokenizer.save(path, overwrite=overwrite)
+    elif kind == "huggingface" and to_folder:
+        tokenizer.save_folder(path, overwrite=overwrite, **settings)
     elif kind == "huggingface":
-        tokenizer.to_huggingface(path, overwrite=overwrite, **settings)
-    elif kind == _kind_of(tokenizer):
-        tokenizer.save_original(path, overwrite=overwrite)
+        tokenizer.to_huggingface(path, overwrite=overwrite)
+    elif original is not None and not original.files:
+        tokenizer.save_original(path, overwrite=overwrite)  # which refuses it
+    elif original is not None and to_folder:
+        original.write_folder(path, overwrite=overwrite)
+    elif original is not None:
+        original.write_file(path, overwrite=overwrite)
     elif kind == "tiktoken":
         tokenizer.to_tiktoken(path, overwrite=overwrite)
     else:

@@ -11,11 +11,9 @@ from typing import Any, Literal, NamedTuple, Self
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.arguments import worded
-from bpetite._internal.files import write_all
-from bpetite._internal.names import is_folder_name
+from bpetite._internal.files import contents, write_all
 from bpetite._internal.types import Path
 from bpetite.encoding.template import AnyTemplate
-from bpetite.formats.shared.configuration import CONFIGURATION
 from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
 
@@ -58,41 +56,22 @@ class Original(NamedTuple):
         """The names of the files that only configure the tokenizer."""
         return list(self.files)[2 if self.kind == "gpt2" else 1 :]
 
-    def is_written_to_folder(self, path: Path) -> bool:
-        """Whether `path` will be a folder of all files, and not the file that holds the tokenizer."""
-        if self.kind == "gpt2" or is_folder(path):
-            return True
-        own = {_ending(next(iter(self.files)))} | ({".json"} if self.kind == "huggingface" else set())
-        return (self.is_folder or self.kind == "huggingface") and _ending(path) not in own
-
     def with_content(self, content: bytes) -> Self:
         """Return the files of a changed tokenizer: those that configure it stay, other copies go."""
         first, *others = self.files
         kept = {name: self.files[name] for name in others if re.fullmatch(_CONFIGURING, name)}
         return self._replace(files={first: content, **kept})
 
-    def write(self, path: Path, *, overwrite: bool, with_configuration: bool = False) -> None:
-        """Write the files to a folder, or the one that holds the tokenizer, perhaps the configuration too."""
-        folder = path if self.is_written_to_folder(path) else None
-        files: dict[Path, bytes] = {path: self.content}
-        if folder is not None:
-            files = {os.path.join(folder, name): content for name, content in self.files.items()}
-        elif with_configuration:
-            files[os.path.join(os.path.dirname(path), CONFIGURATION)] = self.files[CONFIGURATION]
+    def write_file(self, path: Path, *, overwrite: bool) -> None:
+        """Write the file that holds the tokenizer."""
+        write_all({path: self.content}, overwrite=overwrite)
+
+    def write_folder(self, folder: Path, *, overwrite: bool) -> None:
+        """Write all files into a folder, which is created where it is missing."""
+        files: dict[Path, bytes] = {
+            os.path.join(folder, name): content for name, content in self.files.items()
+        }
         write_all(files, overwrite=overwrite, folder=folder)
-
-
-def is_folder(path: Path) -> bool:
-    """Whether a path is that of a folder, or written like one.
-
-    >>> is_folder("model/"), is_folder("model/tokenizer.json")
-    (True, False)
-    """
-    return is_folder_name(os.fspath(path)) or os.path.isdir(path)
-
-
-def _ending(path: Path) -> str:
-    return os.path.splitext(path)[1]
 
 
 class Imported(NamedTuple):
@@ -138,12 +117,6 @@ class Imported(NamedTuple):
         """Return a copy with the files that it was read from."""
         kept = {os.path.basename(path): content for path, content in files.items()}
         return self._replace(original=Original(kind, kept, self.extras))
-
-
-def contents(path: Path) -> bytes:
-    """Return what is in a file."""
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def read_files(kind: str, parse: Callable[..., Imported], paths: Sequence[Path], *how: Any) -> Imported:
