@@ -55,6 +55,7 @@ CALLS = {
     ),
     "bpetite.Tokenizer.extend documents_or_counts": "TOKENIZER.extend(source(TEXTS), 9, num_threads=n)",
     "bpetite.Tokenizer.extend progress": "TOKENIZER.extend(COUNTS, 9, num_threads=n, progress=callback)",
+    "bpetite.Tokenizer.add_tokens tokens": "TOKENIZER.add_tokens(source(['<x>', '<y>'] * 9))",
     "bpetite.Tokenizer.curve sizes": "TOKENIZER.curve('ab', source([256] * 9))",
     "bpetite.Tokenizer.encode_parts parts": "TOKENIZER.encode_parts(source([('ab', 'text')] * 9))",
     "bpetite.Tokenizer.encode_parts_batch batch": (

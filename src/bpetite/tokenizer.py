@@ -79,7 +79,7 @@ class Tokenizer:
     """
 
     __slots__ = (
-        *("__weakref__", "_assumptions", "_encoder", "_original", "_template", "_vocabulary"),
+        *("__weakref__", "_assumptions", "_encoder", "_original", "_spelled", "_template", "_vocabulary"),
         "_warns_of_template",
     )
 
@@ -87,6 +87,7 @@ class Tokenizer:
     _encoder: Encoder | LaterEncoder
     _assumptions: tuple[str, ...]
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
+    _spelled: dict[str, int] | None  # what `get_vocab` returns, once it was asked for
     _template: AnyTemplate  # what its library puts around a text
     _warns_of_template: bool  # whether the next call that leaves the template out says so
 
@@ -103,7 +104,7 @@ class Tokenizer:
         return encoder
 
     def _with_template(self, template: AnyTemplate) -> Self:
-        return self._set(_template=template, _warns_of_template=template is not None)
+        return self._set(_template=template, _warns_of_template=template is not None, _spelled=None)
 
     def _set(self, **values: object) -> Self:
         for name, value in values.items():
@@ -251,6 +252,24 @@ class Tokenizer:
                 rules["normalization"] = self._vocabulary.normalization
                 counts = Counts.from_iterator(counts, pattern=self.pattern, **rules, **how)
             return self._changed(extend_vocabulary(self._vocabulary, counts, add, **limits, **how))
+
+    def add_tokens(self, tokens: Iterable[str], *, special: bool = False) -> Tokenizer:
+        """Return a tokenizer with further tokens, which are found in texts as they stand.
+
+        Their ids follow the largest one in use; a text that is a token already keeps its id. Those that are
+        `special` are treated as `special=` of `encode` says; others are found in every text.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258).add_tokens(["<|user|>"], special=True)
+        >>> tok.encode("<|user|>ab"), len(tok)
+        ([259, 256], 260)
+        """
+        if isinstance(tokens, str):
+            raise TypeError("tokens must be several str, not one: give [token]")
+        check_type("special", special, bool, "a bool")
+        texts = list(several("tokens", "str", tokens))
+        for text in texts:
+            check_type("tokens", text, str, "several str")
+        return self._changed(self._vocabulary.with_tokens(texts, special=special))
 
     def _changed(self, vocabulary: Vocabulary) -> Tokenizer:
         """Return a tokenizer with another vocabulary, and with the template and all else beside this one."""
@@ -710,15 +729,23 @@ class Tokenizer:
         return self._encoder.decode_bytes(ids)
 
     def decode_batch(
-        self, batch: Iterable[Ids], *, skip_special: bool = False, errors: str = "strict"
+        self,
+        batch: Iterable[Ids],
+        *,
+        skip_special: bool = False,
+        errors: str = "strict",
+        num_threads: int | None = None,
     ) -> list[str]:
-        """Decode several rows of ids.
+        """Decode several rows of ids on all cores, or on `num_threads` threads.
 
         >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256, 257], []])
         ['ab ab', '']
         """
         rows = several("batch", "lists of ids", batch)
-        return [self.decode(ids, skip_special=skip_special, errors=errors) for ids in rows]
+        special = self._special_ids() if skip_special else set()
+        if special:
+            rows = ([token_id for token_id in ids if token_id not in special] for ids in rows)
+        return self._encoder.decode_batch(rows, errors, num_threads)
 
     def decode_column(self, column: Column, *, errors: str = "strict", nulls: Nulls = "error") -> Any:
         """Decode a column of lists of ids to a column of strings; `errors` is strict, replace or ignore.
@@ -731,9 +758,11 @@ class Tokenizer:
         return columns.decoded(self._made_encoder(), column, errors, nulls)
 
     def decode_stream(
-        self, *, prompt: Ids = (), skip_special: bool = False, errors: str = "strict"
+        self, *, prompt: Ids = (), skip_special: bool = False, errors: str = "replace"
     ) -> DecodeStream:
         """Return a stream that decodes ids as they arrive; an incomplete character waits for the next ids.
+
+        A model may write bytes that are no text: each stands as U+FFFD, unless `errors` says otherwise.
 
         Where the ids go on from those of a prompt, give these, too: their text is not repeated, but they
         decide what becomes of a first space, and of a character that they begin.
@@ -785,6 +814,49 @@ class Tokenizer:
         256
         """
         return self._vocabulary.id_of[_bytes_of("token", token)]
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return the id of each token, special ones included, as Hugging Face's libraries spell tokens.
+
+        That is one printable character for each byte, such as `Ġthe` for " the", or what the
+        `tokenizer.json` says that was read, such as `▁the`. `vocabulary.tokens` has the bytes.
+
+        >>> vocab = Tokenizer.train("ab ab ab", 258).get_vocab()
+        >>> vocab["Ġab"], vocab["<|endoftext|>"], len(vocab)
+        (257, 258, 259)
+        """
+        return dict(self._spelled_ids())
+
+    def token_to_id(self, token: str) -> int | None:
+        """Return the id of a token as `get_vocab` spells it, or None if there is no such token.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.token_to_id("Ġab"), tok.token_to_id("<|endoftext|>"), tok.token_to_id("abc")
+        (257, 258, None)
+        """
+        check_type("token", token, str)
+        return self._spelled_ids().get(token)
+
+    def _spelled_ids(self) -> dict[str, int]:
+        if self._spelled is None:
+            from bpetite.formats import spelling
+
+            self._set(_spelled=spelling.spelled_ids(self._vocabulary, self._original_of("huggingface")))
+        spelled: dict[str, int] = self._spelled or {}
+        return spelled
+
+    def __len__(self) -> int:
+        """Return the number of tokens, special ones included."""
+        return self.vocab_size
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, token: object) -> bool:
+        """Whether a text or bytes are a token, as `token_id` takes it, or a special token."""
+        if not isinstance(token, str | bytes):
+            raise TypeError(f"a token is a str or bytes, not {type(token).__name__}")
+        return token in self.special_tokens or _bytes_of("token", token) in self._vocabulary.id_of
 
     def tokens_with_prefix(self, prefix: bytes | str) -> list[int]:
         """Return the ids of the tokens that begin with these bytes, in ascending order.

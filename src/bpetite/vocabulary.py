@@ -443,6 +443,32 @@ class Vocabulary:
             content["merge_ids"] = merge_ids
         return hashlib.sha256(written(content, ascii_only=True).encode()).hexdigest()
 
+    def with_tokens(self, texts: Sequence[str], *, special: bool) -> Vocabulary:
+        """Return the vocabulary with texts that are tokens, special ones or not.
+
+        Ids follow the largest one in use. A text that is a token keeps its id, as in tokenizers.
+
+        >>> tokens = {byte: bytes([byte]) for byte in range(256)}
+        >>> dict(Vocabulary(tokens, []).with_tokens(["<x>", "a"], special=True).special_tokens)
+        {'a': 97, '<x>': 256}
+        """
+        if self.provisional:
+            raise ValueError("tokens cannot be added to a vocabulary whose merges begin with characters")
+        specials, added = dict(self.special_tokens), set(self.added_tokens)
+        next_id = max([self.arrays.id_at(-1), *specials.values(), *self.decode_only]) + 1
+        for text in texts:
+            if text in specials:
+                if (text not in added) != special:
+                    kind = "not special" if special else "special"
+                    raise ValueError(f"tokens: {text!r:.80} is a token already, which is {kind}")
+                continue
+            existing = self.id_of.get(text.encode("utf-8"))
+            specials[text] = next_id if existing is None else existing
+            next_id += existing is None
+            if not special:
+                added.add(text)
+        return replace(self, special_tokens=specials, added_tokens=added)
+
     def truncate(self, vocab_size: int) -> Vocabulary:
         """Return the vocabulary that training to this smaller `vocab_size` would have given.
 
