@@ -7,6 +7,7 @@ control token into the data. How many there were is said, as documents may have 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,24 +48,35 @@ def encoded(
 ) -> Encoded:
     """Encode texts, with the same ids around each, and count the special tokens that are to be text.
 
-    The special tokens are looked for first. Where there are none, the ids are the same either way, so only
-    texts with some are encoded twice.
+    Where a text has none, its ids are the same whether special tokens are text or an error. So only texts
+    with some are encoded more than once.
     """
     encode = tokenizer._encoder.encode_batch_to_numpy
     options = dtype, num_threads, list(append), progress, list(prepend)
     if special != "text":
         ids, offsets = encode(texts, special, *options)
         return Encoded(ids, offsets, _NONE)
+    with suppress(ValueError):  # There are some, or what is wrong with a text is raised below.
+        ids, offsets = encode(texts, "error", *options)
+        return Encoded(ids, offsets, _NONE)
     special_ids = _special_ids(tokenizer)
     ids, offsets = encode(texts, "parse", *options)
-    around = sum(token_id in special_ids for token_id in (*prepend, *append))
-    parsed = np.isin(ids, list(special_ids))
-    if np.count_nonzero(parsed) == around * (len(offsets) - 1):
-        return Encoded(ids, offsets, _NONE)
-    in_parsed = _number_by_text(parsed, offsets)
+    in_parsed = _number_by_text(ids, offsets, special_ids)
     ids, offsets = encode(texts, "text", *options)
-    in_text = _number_by_text(np.isin(ids, list(special_ids)), offsets)
-    return Encoded(ids, offsets, in_parsed - in_text)
+    return Encoded(ids, offsets, in_parsed - _number_by_text(ids, offsets, special_ids))
+
+
+def counted(
+    tokenizer: Tokenizer, texts: Texts, special: Special, num_threads: int | None = None
+) -> tuple[int, int]:
+    """Return the number of tokens of texts, and how many special tokens in them became ordinary text."""
+    count = tokenizer._encoder.count_batch
+    if special != "text":
+        return sum(count(texts, special, num_threads)), 0
+    with suppress(ValueError):  # as above
+        return sum(count(texts, "error", num_threads)), 0
+    made = encoded(tokenizer, texts, special, num_threads=num_threads)
+    return len(made.ids), made.special_count
 
 
 def _special_ids(tokenizer: Tokenizer) -> set[int]:
@@ -73,8 +85,9 @@ def _special_ids(tokenizer: Tokenizer) -> set[int]:
     return {token_id for text, token_id in tokenizer.special_tokens.items() if text not in ordinary}
 
 
-def _number_by_text(marked: NDArray[np.bool_], offsets: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return how many ids of each text are marked."""
+def _number_by_text(ids: NDArray[Any], offsets: NDArray[np.uint64], wanted: set[int]) -> NDArray[np.int64]:
+    """Return how many ids of each text are among those that are wanted."""
+    marked = np.isin(ids, list(wanted))
     so_far = np.concatenate((np.zeros(1, np.int64), np.cumsum(marked, dtype=np.int64)))
     return np.diff(so_far[offsets.astype(np.intp)])
 

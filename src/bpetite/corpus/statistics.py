@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias, TypedDict, Unpack
+from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,14 @@ from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Progress, Special
 from bpetite.corpus.job import Corpus, cutter_for, inputs_of
-from bpetite.corpus.specials import Encoded, check_special, check_tokenizer, check_tokenizers, encoded
+from bpetite.corpus.specials import (
+    Encoded,
+    check_special,
+    check_tokenizer,
+    check_tokenizers,
+    counted,
+    encoded,
+)
 from bpetite.encoding.display import per_token
 from bpetite.reading.batches import Batch, decoded, text_bytes
 from bpetite.reading.options import Reading
@@ -30,6 +37,8 @@ _NUMBERS = (
     *("distinct_tokens", "vocabulary_used", "special_texts"),
 )
 
+
+T = TypeVar("T")
 
 Row: TypeAlias = dict[str, str | int | float | None]
 """The numbers of a source and a tokenizer."""
@@ -148,15 +157,15 @@ def count_tokens(
     check_tokenizer(tokenizer)
     sources = sources_of(texts)
     template = tokenizer._added_template(add_special_tokens)
-    counted = {name: TokenCount() for name in sources}
-    for name, batch, [measured] in _measured([tokenizer], sources, **how):
-        counted[name].tokens += len(measured.ids)
-        counted[name].documents += len(batch.texts) - batch.goes_on
-        counted[name].bytes += text_bytes(batch.texts)
-        counted[name].special_texts += measured.special_count
-    for count in counted.values():
+    counts = {name: TokenCount() for name in sources}
+    for name, batch, [(tokens, special_texts)] in _measured([tokenizer], counted, sources, **how):
+        counts[name].tokens += tokens
+        counts[name].documents += len(batch.texts) - batch.goes_on
+        counts[name].bytes += text_bytes(batch.texts)
+        counts[name].special_texts += special_texts
+    for count in counts.values():
         count.tokens += template.size * count.documents
-    return counted
+    return counts
 
 
 def compare(tokenizers: Mapping[str, Tokenizer], texts: Corpus, **how: Unpack[Measuring]) -> list[Row]:
@@ -209,7 +218,7 @@ def sources_of(texts: Any) -> Sources:
 def tally(tokenizers: Sequence[Tokenizer], sources: Sources, **how: Unpack[Measuring]) -> Tallied:
     """Read each source once, encode it with each tokenizer, and count: a pipe cannot be read twice."""
     found = {name: _Sums(name, tokenizers) for name in sources}
-    for name, batch, measured in _measured(tokenizers, sources, **how):
+    for name, batch, measured in _measured(tokenizers, encoded, sources, **how):
         found[name].add_texts(decoded(name, batch), goes_on=batch.goes_on)
         found[name].add_ids(measured)
     total = _Sums(None, tokenizers)
@@ -221,20 +230,21 @@ def tally(tokenizers: Sequence[Tokenizer], sources: Sources, **how: Unpack[Measu
 
 def _measured(
     tokenizers: Sequence[Tokenizer],
+    measure: Callable[..., T],
     sources: Sources,
     *,
     special: Special = "text",
     reading: Reading | None = None,
     num_threads: int | None = None,
     progress: Progress | bool | None = None,
-) -> Iterator[tuple[str, Batch, list[Encoded]]]:
+) -> Iterator[tuple[str, Batch, list[T]]]:
     """Yield the name of the source of each batch, the batch, and what each tokenizer makes of it."""
     check_special(special)
     if reading is not None:
         check_type("reading", reading, Reading)
 
-    def make(texts: Sequence[Any]) -> list[Encoded]:
-        return [encoded(tok, texts, special, num_threads=num_threads) for tok in tokenizers]
+    def make(texts: Sequence[Any]) -> list[T]:
+        return [measure(tok, texts, special, num_threads=num_threads) for tok in tokenizers]
 
     reading = replace(reading or Reading(), cut=cutter_for(tokenizers))
     threads = threads_of(num_threads)
