@@ -1,5 +1,6 @@
 """Decoding without special tokens, behind a prompt, of scalars; and whether ids are those of a text."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, Vocabulary
 from test_sentencepiece import loaded, trained
 
 CORPUS = ["the cat sat on the mat, naïve cafés and 東京"] * 20
@@ -88,3 +89,33 @@ def test_tokens_are_found_by_their_bytes() -> None:
     assert len(OURS.tokens_with_prefix(b"")) == len(OURS.vocabulary.tokens)
     with pytest.raises(TypeError, match="prefix must be bytes or a str, not int"):
         OURS.tokens_with_prefix(5)  # type: ignore[arg-type]
+
+
+def test_an_unknown_id_or_token_is_a_sentence_that_says_what_there_is() -> None:
+    tok = Tokenizer.train("ab ab", 257)
+    gaps = Tokenizer(Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], {"<s>": 300, "<t>": 302}))
+    calls: list[Callable[[Tokenizer, int], object]] = [
+        lambda tok, token_id: tok.decode([97, token_id]),
+        lambda tok, token_id: tok.decode([97, token_id], skip_special=True),
+        lambda tok, token_id: tok.decode(np.array([97, token_id])),
+        lambda tok, token_id: tok.decode_bytes([token_id]),
+        lambda tok, token_id: tok.decode_batch([[97], [token_id]]),
+        lambda tok, token_id: tok.token_bytes(token_id),
+    ]
+    for call in calls:
+        for token_id in (999_999, -1, 258):
+            with pytest.raises(KeyError) as raised:
+                call(tok, token_id)
+            assert str(raised.value) == f"unknown id {token_id}: the ids of this vocabulary are 0 to 257"
+        with pytest.raises(KeyError, match="ids of this vocabulary are 0 to 255, 300 and 302"):
+            call(gaps, 301)
+    says_of: dict[str | bytes, str] = {
+        "<|endoftext|>": "b'<|endoftext|>' is a special token: its id, 257, is in special_tokens",
+        b"abab": "b'abab' is no token of this vocabulary: only the bytes of one token have an id",
+    }
+    for token, says in says_of.items():
+        with pytest.raises(KeyError) as raised:
+            tok.token_id(token)
+        assert str(raised.value).startswith(says)
+    with pytest.raises(KeyError, match="unknown id 999: the vocabulary has no such token"):
+        tok.decode_stream().push([97, 999])

@@ -67,10 +67,13 @@ def test_ids_may_come_in_any_iterable() -> None:
 @pytest.mark.parametrize("unknown", [601, 2**31, 2**32 - 1, 2**32, 2**80, -1])
 def test_an_unknown_id_is_a_key_error_that_names_it(unknown: int) -> None:
     encoder = trained_encoder()
-    for call in (encoder.decode, encoder.decode_bytes, lambda ids: DecodeStream(encoder).push(ids)):
+    for call in (encoder.decode, encoder.decode_bytes):
         with pytest.raises(KeyError) as raised:
             call([104, unknown])
         assert raised.value.args == (unknown,)
+    with pytest.raises(KeyError) as raised:
+        DecodeStream(encoder).push([104, unknown])
+    assert str(raised.value) == f"unknown id {unknown}: the vocabulary has no such token"
     with pytest.raises(KeyError, match=str(unknown)):
         encoder.token_bytes(unknown)
     if -(2**63) <= unknown < 2**63:

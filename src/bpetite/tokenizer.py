@@ -19,7 +19,7 @@ from bpetite._engine import Encoder, GrowingEncoding, pattern_way
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal import columns
-from bpetite._internal.arguments import check_type, check_word, several, worded
+from bpetite._internal.arguments import UnknownTokenError, check_type, check_word, several, worded
 from bpetite._internal.files import write_all
 from bpetite._internal.integers import BYTES, integer, number_with_unit
 from bpetite._internal.json import naming
@@ -31,7 +31,7 @@ from bpetite._internal.types import Column, DType, Ids, Nulls, Path, Progress, S
 from bpetite._persistence import general_artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
-from bpetite.encoding.decoding import DecodeStream
+from bpetite.encoding.decoding import DecodeStream, unknown_id, unknown_token
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_of
 from bpetite.encoding.template import NO_TEMPLATE, AnyTemplate, OtherTemplate, Template, left_out
@@ -353,7 +353,7 @@ class Tokenizer:
             has = ", ".join(self.special_tokens) or "none"
             raise ValueError(f"{name}: {token!r} is not a special token of this tokenizer (it has {has})")
         if not has_id(self._vocabulary, token):
-            raise KeyError(f"{name}: no token has the id {token}")
+            raise UnknownTokenError(f"{name}: no token has the id {token}")
         return token
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -714,7 +714,10 @@ class Tokenizer:
         if skip_special:
             special = self._special_ids()
             ids = [token_id for token_id in several("ids", "integers", ids) if token_id not in special]
-        return self._encoder.decode(ids, errors)
+        try:
+            return self._encoder.decode(ids, errors)
+        except KeyError as unknown:
+            raise unknown_id(unknown, self._vocabulary) from None
 
     def _special_ids(self) -> set[int]:
         listed = self._vocabulary.special_tokens.items()
@@ -726,7 +729,10 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).decode_bytes([256, 0xC3])[:2]
         b'ab'
         """
-        return self._encoder.decode_bytes(ids)
+        try:
+            return self._encoder.decode_bytes(ids)
+        except KeyError as unknown:
+            raise unknown_id(unknown, self._vocabulary) from None
 
     def decode_batch(
         self,
@@ -805,7 +811,10 @@ class Tokenizer:
         >>> Tokenizer.train("ab", 257).token_bytes(256)
         b'ab'
         """
-        return self._encoder.token_bytes(token_id)
+        try:
+            return self._encoder.token_bytes(token_id)
+        except KeyError as unknown:
+            raise unknown_id(unknown, self._vocabulary) from None
 
     def token_id(self, token: bytes | str) -> int:
         """Return the id of the token with these bytes; for special tokens, use `special_tokens`.
@@ -813,7 +822,11 @@ class Tokenizer:
         >>> Tokenizer.train("ab", 257).token_id("ab")
         256
         """
-        return self._vocabulary.id_of[_bytes_of("token", token)]
+        spelled = _bytes_of("token", token)
+        try:
+            return self._vocabulary.id_of[spelled]
+        except KeyError:
+            raise unknown_token(spelled, self._vocabulary) from None
 
     def get_vocab(self) -> dict[str, int]:
         """Return the id of each token, special ones included, as Hugging Face's libraries spell tokens.

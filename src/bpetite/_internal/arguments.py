@@ -121,3 +121,15 @@ def several(name: str, what: str, given: Any) -> Iterator[Any]:
         if hasattr(given, "__iter__"):  # the error of its own code
             raise
         raise TypeError(f"{name} must be several {what}, not {type(given).__name__}") from None
+
+
+class UnknownTokenError(KeyError):
+    """An id or a token that a vocabulary does not have.
+
+    >>> str(UnknownTokenError("unknown id 5")), str(KeyError("unknown id 5"))
+    ('unknown id 5', "'unknown id 5'")
+    """
+
+    def __str__(self) -> str:
+        """Return the sentence without quotes, which other keys get."""
+        return str(self.args[0])

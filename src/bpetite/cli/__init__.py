@@ -18,7 +18,7 @@ from importlib import import_module
 from pkgutil import get_data
 from typing import NoReturn
 
-from bpetite._internal.arguments import on_command_line
+from bpetite._internal.arguments import UnknownTokenError, on_command_line
 from bpetite._internal.progress import Shown, tell
 from bpetite.cli.output import discard, printed, write
 from bpetite.cli.shared import Result, add_shared, check_models, check_output
@@ -191,8 +191,8 @@ _EXPECTED = (OSError, ValueError, OverflowError, MemoryError, ImportError, Runti
 
 def _message(error: BaseException) -> str:
     """Return the message of an error; one that nobody expects is a defect, and says where it was raised."""
-    if isinstance(error, KeyError) and isinstance(error.args[0], int):
-        return f"unknown id {error.args[0]}"
+    if isinstance(error, UnknownTokenError):
+        return str(error)
     if not isinstance(error, _EXPECTED) or isinstance(error, NotImplementedError | RecursionError):
         import traceback  # slow to import
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bpetite._constants import SPACE, Pattern
+from bpetite._internal.arguments import Name, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.json import naming
 from bpetite._internal.progress import shown
@@ -15,8 +21,14 @@ from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
 from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import Ids, Shard, hash_file, names_in, read_ids, read_offsets
+from bpetite.patterns import PATTERNS, steps_in
+from bpetite.reading.batches import decoded
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
 from bpetite.reading.raw import hash_input
+from bpetite.reading.sources import Input
 from bpetite.tokenizer import Tokenizer
+from bpetite.vocabulary import Vocabulary
 
 
 def verify(
@@ -26,10 +38,12 @@ def verify(
     inputs: bool = False,
     progress: Progress | bool | None = None,
 ) -> Manifest:
-    """Hash every file again, and check that sampled documents decode to text that encodes to the same ids.
+    """Hash every file again, and check that the ids of sampled documents are those of a text.
 
-    `samples` is how many documents of each shard are decoded, evenly spread. With `inputs`, the inputs are
-    hashed, too.
+    `samples` is how many documents of each shard are checked, evenly spread. Their ids are joined to the text
+    that the tokenizer has cut, and this is encoded again; what ids do not tell (which characters are unknown,
+    for example) is not compared. With `inputs`, the inputs are hashed, too, and the sampled documents are
+    read from them and encoded; inputs that are no files, such as stdin, are refused, as they are gone.
 
     >>> import tempfile
     >>> from bpetite import corpus
@@ -46,10 +60,13 @@ def verify(
     _, sha256 = hash_file(artifact)
     if (sha256, tokenizer.fingerprint) != (manifest.tokenizer["sha256"], manifest.tokenizer["fingerprint"]):
         raise ValueError(f"{artifact}: not the tokenizer of the manifest")
+    if inputs:
+        _refuse_unreadable(manifest)
+    checked = _Samples(tokenizer, manifest.options)
     total, size, documents = sum(shard.bytes for shard in manifest.shards), 0, 0
     with shown(progress) as report:
         for number, shard in enumerate(manifest.shards):
-            _check_shard(folder, number, shard, manifest.options, tokenizer, samples)
+            _check_shard(folder, number, shard, checked, samples, documents)
             size, documents = size + shard.bytes, documents + shard.documents
             if report is not None:
                 report("verifying", size, total)
@@ -66,13 +83,29 @@ def verify(
         for read in manifest.inputs:
             if hash_input(read.name) != (read.bytes, read.xxh3_128):
                 raise ValueError(f"{read.name}: changed since it was encoded")
+        checked.compare_with_inputs(manifest)
     return manifest
 
 
+def _refuse_unreadable(manifest: Manifest) -> None:
+    """Refuse inputs that cannot be read again: those that are no files of this machine."""
+    for read in manifest.inputs:
+        if not os.path.isfile(read.name):
+            raise ValueError(worded(partial(_unreadable, read.name)))
+
+
+def _unreadable(path: str, name: Name) -> str:
+    why = "stdin, URLs and documents that a program gave cannot be compared with the shards"
+    alone = f"without {name('inputs', True)}, the shards are checked alone"
+    return f"{path}: it is no file that is here, and {why}; {alone}"
+
+
 def _check_shard(
-    folder: Path, number: int, shard: Shard, options: Mapping[str, Any], tokenizer: Tokenizer, samples: int
+    folder: Path, number: int, shard: Shard, checked: _Samples, samples: int, before: int
 ) -> None:
-    """Check the files of a shard, that ids and offsets fit together, and what sampled documents encode to."""
+    """Check the files of a shard, that ids and offsets fit together, and sampled documents; `before` is the
+    number of documents in the shards before."""
+    options = checked.options
     with naming(folder):
         ids_name, documents_name = names_in(shard, number, options["format"])
     for file in shard.files:
@@ -92,22 +125,109 @@ def _check_shard(
     for document in np.unique(np.linspace(0, shard.documents - 1, samples).astype(int)):
         where = f"{folder / ids_name}: document {document}"
         sample = ids[int(offsets[document]) : int(offsets[document + 1])]
-        _check_sample(where, sample, tokenizer, options)
+        checked.check(where, before + int(document), sample)
 
 
-def _check_sample(where: str, ids: Ids, tokenizer: Tokenizer, options: Mapping[str, Any]) -> None:
-    prefix, suffix = options.get("template", ([], []))
-    prepended = _ids_of(options.get("prepend_special"), tokenizer)
-    appended = _ids_of(options["append_special"], tokenizer)
-    before = np.array([*prepended, *prefix], np.uint32)
-    after = np.array([*suffix, *appended], np.uint32)
-    try:
-        text = tokenizer.decode(np.asarray(ids[len(before) : len(ids) - len(after)]).astype(np.uint32))
-    except (KeyError, UnicodeDecodeError) as error:
-        raise ValueError(f"{where} does not decode: {error!r}") from None
-    again = tokenizer.encode_to_numpy(text, special=options["special"], add_special_tokens=False)
-    if not np.array_equal(np.concatenate((before, again, after)), ids):
-        raise ValueError(f"{where} decodes to a text that encodes to other ids")
+class _Samples:
+    """Checks sampled documents, and keeps them for a comparison with the inputs."""
+
+    def __init__(self, tokenizer: Tokenizer, options: Mapping[str, Any]) -> None:
+        self.options = options
+        self._tokenizer = tokenizer
+        self._special = options["special"]
+        prefix, suffix = options.get("template", ([], []))
+        prepended = _ids_of(options.get("prepend_special"), tokenizer)
+        appended = _ids_of(options["append_special"], tokenizer)
+        self._before, self._after = [*prepended, *prefix], [*suffix, *appended]
+        vocabulary = tokenizer.vocabulary
+        self._unknown = None if vocabulary.unknown is None else vocabulary.unknown[0]
+        self._added = set(vocabulary.special_tokens.values()) - {self._unknown}
+        self._model = Tokenizer(_without_changes(vocabulary))
+        """Encodes text that is normalized already, and has the spaces that were put into it."""
+        self._kept: dict[int, tuple[str, list[int]]] = {}
+        """Of each sample, by the number of its document, the place and the ids."""
+
+    def check(self, where: str, number: int, sample: Ids) -> None:
+        """Refuse ids that no text has."""
+        whole: list[int] = np.asarray(sample).tolist()
+        begin, end = len(self._before), len(whole) - len(self._after)
+        if end < begin or whole[:begin] != self._before or whole[end:] != self._after:
+            raise ValueError(f"{where} does not have the special tokens around it that the manifest names")
+        self._kept[number] = where, whole
+        ids = whole[begin:end]
+        try:
+            text = self._tokenizer.decode(ids, errors="replace")
+            if self._encoded(text) != ids:
+                self._check_sections(where, ids)
+        except KeyError as error:
+            raise ValueError(f"{where} does not decode: {error}") from None
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{where} does not decode: {error!r}") from None
+
+    def _encoded(self, text: str) -> list[int] | None:
+        """Return the ids of a text; None of one that cannot be encoded."""
+        try:
+            return self._tokenizer.encode(text, special=self._special, add_special_tokens=False)
+        except ValueError:  # a byte without a token, or a special token where it must not be
+            return None
+
+    def _check_sections(self, where: str, ids: list[int]) -> None:
+        """Check what stands between added tokens.
+
+        The bytes of ids are the normalized text, with the spaces that were put into it. It can only be
+        encoded again where it is complete: unknown and dropped bytes are not in it.
+        """
+        vocabulary = self._tokenizer.vocabulary
+        for is_added, section in groupby(ids, self._added.__contains__):
+            own_ids = list(section)
+            if is_added:
+                self._check_added(where, own_ids)
+                continue
+            if vocabulary.drops_missing or self._unknown in own_ids:
+                continue
+            text = b"".join(map(self._tokenizer.token_bytes, own_ids)).decode("utf-8")
+            if self._model.encode_ordinary(text) != own_ids:
+                raise ValueError(f"{where} has a text that encodes to other ids: {text!r:.80}")
+
+    def _check_added(self, where: str, ids: list[int]) -> None:
+        """Refuse special tokens where they were to be ordinary text."""
+        vocabulary = self._tokenizer.vocabulary
+        if self._special == "parse":
+            return
+        texts = {token_id: text for text, token_id in vocabulary.special_tokens.items()}
+        for token_id in ids:
+            if texts[token_id] not in vocabulary.added_tokens:
+                raise ValueError(f"{where} has the special token {texts[token_id]!r:.80} within it")
+
+    def compare_with_inputs(self, manifest: Manifest) -> None:
+        """Read the sampled documents from the inputs, and compare their ids with those in the shards."""
+        first = 0
+        reading = Reading(**{name: self.options[name] for name in Reading().to_dict()})
+        fields = self.options.get("fields") or [None] * len(manifest.inputs)
+        for read, field in zip(manifest.inputs, fields, strict=True):
+            wanted = {number for number in self._kept if first <= number < first + read.documents}
+            if wanted:
+                self._compare(Input(read.name), reading.of_field(field), first, max(wanted))
+            first += read.documents
+
+    def _compare(self, source: Input, reading: Reading, first: int, last: int) -> None:
+        """Compare the sampled documents of one input, the first of which has a number."""
+        number = first
+        for batch in read_batches(source, reading):
+            for text in decoded(source.name, batch):
+                where, ids = self._kept.get(number, ("", []))
+                if where and [*self._before, *(self._encoded(text) or []), *self._after] != ids:
+                    raise ValueError(f"{where} has other ids than document {number - first} of {source.name}")
+                number += 1
+            if number > last:
+                return
+
+
+def _without_changes(vocabulary: Vocabulary) -> Vocabulary:
+    """Return a vocabulary that encodes a text as it is: not normalized, and without spaces put into it."""
+    steps = tuple(step for step in steps_in(vocabulary.pattern) if step != SPACE)
+    pattern: Pattern = steps or PATTERNS["none"]
+    return replace(vocabulary, normalization=None, pattern=pattern, drops_space=False)
 
 
 def _ids_of(special_token: str | None, tokenizer: Tokenizer) -> list[int]:

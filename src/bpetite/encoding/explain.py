@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bpetite._constants import Pair
+from bpetite._internal.arguments import UnknownTokenError
 from bpetite.vocabulary import Vocabulary
 
 
@@ -89,7 +90,9 @@ class Explainer:
         If several merges make the same token, encoding always uses the same one of them: the bytes of a token
         are merged as if they were a text of their own, so they alone decide which one.
         """
-        token = self.tokens[token_id]
+        token = self.tokens.get(token_id)
+        if token is None:
+            raise UnknownTokenError(f"unknown id {token_id}: the vocabulary has no such token")
         if token_id not in self.special_ids and self.can_start(token):
             *_, last = [None, *self.steps(token)]
             if last is not None and last.ids == (token_id,):

@@ -1,4 +1,4 @@
-"""Check a folder of token files. All are hashed, and some documents are decoded.
+"""Check a folder of token files. All are hashed, some documents encoded again.
 
 examples:
   bpetite verify ids/
@@ -7,14 +7,16 @@ examples:
 
 from bpetite.cli import shared
 
+_INPUTS = "also check that the inputs have not changed, and encode those documents from them"
+
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add = command.add_argument
     add("folder", metavar="DIR", help="a folder that encode-corpus wrote")
-    what = "documents of each shard to decode (default: %(default)s)"
+    what = "documents of each shard to decode and to encode again (default: %(default)s)"
     add("--samples", type=shared.number, default=16, metavar="N", help=what)
-    add("--inputs", action="store_true", help="also check that the inputs have not changed")
+    add("--inputs", action="store_true", help=_INPUTS)
 
 
 def run(options: shared.Options) -> shared.Result:

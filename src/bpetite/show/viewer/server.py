@@ -15,6 +15,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from bpetite._internal.arguments import UnknownTokenError
 from bpetite.show.viewer.answers import Model, answer
 from bpetite.show.viewer.page import document, policy
 
@@ -100,6 +101,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer in JSON; what has no answer (a wrong pattern, say) gets the reason."""
         try:
             answered = answer(self.server.models, json.loads(self._body()))
+        except UnknownTokenError as error:
+            answered = {"error": str(error)}
         except KeyError as error:
             answered = {"error": f"there is no token {error.args[0]}"}
         except (ValueError, RecursionError) as error:
