@@ -163,3 +163,35 @@ def family(rng: Random) -> str:
 def text(rng: Random) -> str:
     """Return a short text of characters that patterns distinguish."""
     return "".join(rng.choices(CHARACTERS, k=rng.randint(0, 12)))
+
+
+FEW_LETTERS = "abcd "
+"""The characters of texts for patterns of few letters."""
+
+_FEW_REPEATS = ["", "", "", "", "*", "+", "?", "*?", "+?", "??", "*+", "?+", "{2}", "{1,3}", "{,2}?"]
+_FEW_LOOKS = ["(?=", "(?!", "(?<=", "(?<!"]
+_FEW_PLACES = ["^", "$", r"\b", r"\B", r"\Z"]
+
+
+def of_few_letters(rng: Random, depth: int = 2) -> str:
+    """Return a pattern whose matches begin often, may be empty, look around them, and fail late."""
+    return "|".join(_few_in_sequence(rng, depth) for _ in range(rng.choice((1, 1, 2, 2, 3))))
+
+
+def _few_in_sequence(rng: Random, depth: int) -> str:
+    return "".join(_few(rng, depth) for _ in range(rng.choice((1, 1, 2, 3))))
+
+
+def _few(rng: Random, depth: int) -> str:
+    chance = rng.random()
+    if chance < 0.2:
+        looked_for = "".join(rng.choices("abcd", k=rng.choice((1, 1, 1, 2))))
+        return rng.choice(_FEW_LOOKS) + looked_for + ")"
+    if chance < 0.25:
+        return rng.choice(_FEW_PLACES)
+    if chance < 0.5 and depth:
+        group = rng.choice(("(?:", "(?:", "(?:", "(?>")) + of_few_letters(rng, depth - 1) + ")"
+        return group + rng.choice(_FEW_REPEATS)
+    letters = rng.choice(("a", "b", "c", "d", "aa", "ab", ".", r"\w"))
+    many = rng.choice((letters, f"[{rng.choice(('ab', 'cd', '^a', '^ab'))}]"))
+    return many + rng.choice(_FEW_REPEATS)

@@ -1,6 +1,7 @@
 """Arguments of wrong types: every door refuses them alike, and names the argument and what it takes."""
 
 import json
+import mmap
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -136,6 +137,31 @@ def test_what_are_no_texts_is_refused_by_every_method_of_every_tokenizer(tokeniz
             TypeError, match=r"^(texts: item 0|the column) must (be str|hold strings) or bytes, not "
         ):
             TAKES_TEXTS[name](tokenizer, array)
+
+
+def changeable_buffers() -> Iterator[Any]:
+    """Buffers of UTF-8 that Python code or another process can change while they are read."""
+    yield bytearray(b"the cat")
+    yield memoryview(bytearray(b"the cat"))
+    yield memoryview(b"the cat")  # a view of bytes may be one of anything
+    yield np.frombuffer(bytearray(b"the cat"), np.uint8)
+    mapped = mmap.mmap(-1, 7)
+    mapped.write(b"the cat")
+    yield mapped
+
+
+def test_memory_that_can_change_is_no_text(tokenizer: Any) -> None:
+    """The engine checks once that a text is UTF-8, and reads it without Python's lock."""
+    for buffer in changeable_buffers():
+        refused = pytest.raises(TypeError, match=f"not {type(buffer).__name__}")
+        for take_text in TAKES_TEXT.values():
+            with refused:
+                take_text(tokenizer, buffer)
+        for take_texts in TAKES_TEXTS.values():
+            with refused:
+                take_texts(tokenizer, [buffer])
+        with refused:
+            Counts.from_iterator([buffer])
 
 
 # --- Words for arguments ----------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ import numpy, pyarrow.parquet, regex
 import bpetite._internal.counts_file, bpetite.formats.loading
 from bpetite import Counts, Tokenizer, Vocabulary, symbols
 from bpetite._engine import FileTexts
+from bpetite._constants import SPACE
 
 rng = Random(1)
 letters = "abcdefghijklmnopqrstuvwxyz"
@@ -43,6 +44,13 @@ with open("text", "w") as file:
 Tokenizer.train(text, 20_000).save("large.json")
 small.to_tiktoken("small.tiktoken")
 of_large_ids = Tokenizer.from_tiktoken("small.tiktoken", pattern="gpt2", special_tokens={"<x>": 2**21})
+of_letters = {token_id: bytes([token_id]) for token_id in range(256)}
+of_letters |= {256 + power: b"a" * 2 ** (power + 1) for power in range(8)}
+doubling = [(97, 97), *((token_id, token_id) for token_id in range(256, 263))]
+spaced = Tokenizer(Vocabulary(of_letters, doubling, {}, (SPACE, "a{4096}")))
+unspaced = Tokenizer(Vocabulary(of_letters, doubling, {}, drops_space="all"))
+letters = "a" * 12_000_000
+letter_ids = [263] * 200_000
 warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
 gc.freeze()  # or collections in the forked processes would copy every object
 """
@@ -104,10 +112,12 @@ WORK = {
     "encode one huge pretoken": "small.encode_to_numpy(text.replace(' ', 'x'))",
     "encode a stream": "assert list(small.encode_iterable([text])) == ids",
     "encode with offsets": "small.encode_with_offsets(text)",
+    "encode with offsets among spaces that a pattern puts": "spaced.encode_with_offsets(letters)",
     "count tokens": "small.count_batch(words * 8)",
     "copy characters": "small.count_batch([text[:2000] + 'é'] * 2000, num_threads=8)",
     "decode": "assert small.decode(many) == text * 10",
     "decode an array": "assert small.decode(array) == text * 10",
+    "decode and drop spaces": "assert len(unspaced.decode_bytes(letter_ids)) == 51_200_000",
     "decode a batch": "small.decode_batch([ids] * 20)",
     "load": "Tokenizer.load('large.json').encode('the')",
     "split texts": "FileTexts(b' ').take_block(buffer)",

@@ -101,6 +101,7 @@ impl<'a, 's> Counter<'a, 's> {
         let text = self.cutter.normalizer.normalize(text, at, pulse)?;
         let text = self.cutter.pattern.prepare(&text, pulse)?;
         let mut scanner = self.cutter.pattern.scan(&text);
+        let mut match_test = self.cutter.pattern.match_test(&text);
         let mut batch = Batch::default();
         let mut start = 0;
         while scanner.fill(&mut batch, pulse)? > 0 {
@@ -111,9 +112,11 @@ impl<'a, 's> Counter<'a, 's> {
                 if self.count_unmatched {
                     self.count_block(&block, |_| true)?;
                 } else {
-                    let matches = (0..ends.len()).map(|index| scanner.is_match(block.start_of(index), pulse));
-                    let matches = matches.collect::<Result<Vec<bool>>>()?;
-                    self.count_block(&block, |index| matches[index])?;
+                    let mut is_match = [false; BLOCK];
+                    for (index, is_match) in is_match.iter_mut().enumerate().take(ends.len()) {
+                        *is_match = match_test.next(block.pretoken(index).len(), pulse)?;
+                    }
+                    self.count_block(&block, |index| is_match[index])?;
                 }
             }
         }

@@ -14,7 +14,7 @@ use super::model::check_known;
 use super::{Encoder, Id, Model, NO_ID, Unknown};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
-use crate::memory::{boxed_array, expect, reserve};
+use crate::memory::{boxed_array, expect, extend, gathered, push, reserve};
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
 
@@ -263,7 +263,7 @@ impl Model {
     fn merge(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
         self.merge_tokens(pretoken, misses, pulse)?;
         if !self.provisional.is_empty() {
-            self.take_apart(&mut misses.ids);
+            self.take_apart(&mut misses.ids)?;
         }
         match self.unknown {
             Some(unknown) => unknown.put(&mut misses.ids),
@@ -283,9 +283,11 @@ impl Model {
         if pretoken.len() > LONGEST {
             expect(&mut misses.ids, pretoken.len());
         }
-        let known = || pretoken.iter().copied().filter(|&byte| self.merges.base(byte) != NO_ID).collect();
         let part = match self.unknown {
-            Some(Unknown::Dropped) => Cow::Owned(known()),
+            Some(Unknown::Dropped) => {
+                let is_known = |byte: &u8| self.merges.base(*byte) != NO_ID;
+                Cow::Owned(gathered(pretoken.iter().copied().filter(is_known))?)
+            }
             _ => Cow::Borrowed(pretoken),
         };
         let scratch = &mut misses.scratch;
@@ -294,10 +296,16 @@ impl Model {
     }
 
     /// Replace provisional tokens by the ids of their bytes.
-    fn take_apart(&self, ids: &mut Vec<u32>) {
-        if ids.iter().any(|&id| id > self.largest_id && id != NO_ID) {
-            let apart = |id| self.provisional.get(&id).map_or(vec![id], |bytes| bytes.to_vec());
-            *ids = mem::take(ids).into_iter().flat_map(apart).collect();
+    fn take_apart(&self, ids: &mut Vec<u32>) -> Result<()> {
+        if !ids.iter().any(|&id| id > self.largest_id && id != NO_ID) {
+            return Ok(());
         }
+        for id in mem::take(ids) {
+            match self.provisional.get(&id) {
+                Some(bytes) => extend(ids, bytes)?,
+                None => push(ids, id)?,
+            }
+        }
+        Ok(())
     }
 }

@@ -17,6 +17,9 @@ use crate::memory;
 use crate::pretokenize::{Prepared, pretokenize};
 use crate::watch::Pulse;
 
+/// The memory of a pretoken in a list, besides its bytes.
+const BYTES_PER_PRETOKEN: usize = 48;
+
 /// The unit of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -117,7 +120,8 @@ impl Encoder {
             bytes = section.before.len();
             let first = given.before(section.given);
             let written = prepared.text();
-            let spaced = (written != section.text).then(|| places_of_characters(section.text, written));
+            let has_spaces = written != section.text;
+            let spaced = if has_spaces { Some(places_of_characters(section.text, written)?) } else { None };
             let put = usize::from(section.has_put);
             let mut written = CountedCharacters::of(written);
             for (&id, &(start, end)) in own.iter().zip(&spans) {
@@ -149,6 +153,7 @@ impl Encoder {
                 return memory::push(&mut found, section.text.as_bytes().into());
             }
             let pieces = pretokenize(section.text, &self.model.pattern, pulse)?;
+            memory::ensure(section.text.len() + pieces.iter().len() * BYTES_PER_PRETOKEN)?;
             pieces.iter().try_for_each(|piece| memory::push(&mut found, piece.into()))
         };
         self.stages.sections(Stretch::whole(text), Special::Parse.into(), false, pulse, visit)?;
@@ -242,7 +247,7 @@ impl Model {
         // A token that replaces a pretoken has all of its bytes, also those without a token of their own.
         let has_all = unknown.id().is_some() || self.replacing.contains_key(&text[pretoken.clone()]);
         let is_merged = |&place: &usize| has_all || self.merges.base(text[place]) != NO_ID;
-        let merged: Vec<usize> = pretoken.filter(is_merged).collect();
+        let merged = memory::gathered(pretoken.filter(is_merged))?;
         let (mut end, mut was_unknown) = (0, false);
         for &token in tokens {
             let start = end;
@@ -311,8 +316,9 @@ fn is_continuation(byte: u8) -> bool {
 
 /// The place of each character of a text with the spaces that were put in: such a space stands only before what is
 /// none, and where that stands.
-fn places_of_characters(text: &str, written: &str) -> Vec<usize> {
-    let mut places = Vec::with_capacity(written.len());
+fn places_of_characters(text: &str, written: &str) -> Result<Vec<usize>> {
+    let mut places = Vec::new();
+    memory::reserve(&mut places, written.chars().count())?;
     let mut rest = text.chars();
     let mut following = rest.next();
     let mut place = 0;
@@ -323,7 +329,7 @@ fn places_of_characters(text: &str, written: &str) -> Vec<usize> {
             place += 1;
         }
     }
-    places
+    Ok(places)
 }
 
 /// How many spaces a token begins and ends with.

@@ -126,11 +126,29 @@ pub fn lengthen(bytes: &mut Vec<u8>, length: usize) -> Result<()> {
 }
 
 /// Append text.
+#[inline]
 pub fn append(text: &mut String, more: &str) -> Result<()> {
-    text.try_reserve(more.len()).map_err(|_| missing(more.len()))?;
+    if text.capacity() - text.len() < more.len() {
+        grow_text(text, more.len())?;
+    }
     text.push_str(more);
     Ok(())
 }
+
+#[cold]
+#[inline(never)]
+fn grow_text(text: &mut String, more: usize) -> Result<()> {
+    let before = text.capacity();
+    text.try_reserve(more).map_err(|_| missing(more))?;
+    if text.capacity() < SMALL {
+        return Ok(());
+    }
+    try_allocate(0).map_err(|_| {
+        text.shrink_to(before);
+        missing(more)
+    })
+}
+
 /// A vector of `length` equal values. (Zeros are not written: the system provides zeroed pages.)
 pub fn filled<T: Clone>(value: T, length: usize) -> Result<Vec<T>> {
     ensure(length.saturating_mul(size_of::<T>()))?;
@@ -183,5 +201,9 @@ mod tests {
         extend(&mut values, &[3, 4]).unwrap();
         push(&mut values, 5).unwrap();
         assert_eq!(values, [1, 2, 3, 4, 5]);
+        let mut text = "ab".to_owned();
+        assert!(grow_text(&mut text, TOO_MUCH).is_err());
+        append(&mut text, "c").unwrap();
+        assert_eq!(text, "abc");
     }
 }

@@ -9,7 +9,7 @@ use super::forms::Form;
 use super::output::{Output, Written};
 use super::replacements::Replacements;
 use crate::error::{Error, Result};
-use crate::pretokenize::{Compiled, Search};
+use crate::pretokenize::{Compiled, Cursor};
 use crate::watch::Pulse;
 
 /// All steps.
@@ -145,16 +145,16 @@ impl NormalizerStep {
             }
             Self::Replace(replacements) => replacements.apply(text, &mut out, pulse)?,
             Self::ReplaceMatches { expression, content } => {
-                let (mut run, mut start) = (Search::default(), 0);
-                while start < text.len() {
-                    let (end, is_gap) = expression.piece_end(text, start, &mut run, pulse)?;
-                    pulse.beat(end - start)?;
-                    if !is_gap {
+                let mut cursor = Cursor::new(expression, text);
+                while cursor.place() < text.len() {
+                    let start = cursor.place();
+                    let piece = cursor.next_piece(pulse)?;
+                    pulse.beat(piece.end - start)?;
+                    if piece.is_match {
                         out.keep_to(start)?;
-                        out.take_to(end);
+                        out.take_to(piece.end);
                         out.put(content, 1)?;
                     }
-                    start = end;
                 }
             }
         }

@@ -7,7 +7,6 @@ use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
 use super::masks::{Joint, MaskRules, Matcher};
 use super::on_large_stack;
-use super::syntax::parse;
 use super::views::Views;
 use crate::error::Result;
 use crate::memory;
@@ -40,21 +39,30 @@ pub struct Compiled {
     pub in_windows: Option<(Matcher, MaskRules)>,
 }
 
-/// What the search for matches in one text remembers.
-#[derive(Default)]
-pub struct Search {
-    machine: MachineRun,
+/// Goes through one text and finds its pieces. It can only move forward, because what it remembers holds from its place on.
+pub struct Cursor<'a> {
+    pattern: &'a Compiled,
+    text: &'a str,
+    place: usize,
+    /// Where the match ends that begins at the place; the outer `None` if that was not looked for.
+    match_here: Option<Option<usize>>,
+    run: MachineRun,
     /// How many bytes the automaton may be said to have looked at in vain.
     in_vain: usize,
-    /// A match that was found behind a gap.
-    next: Option<(usize, usize)>,
+}
+
+/// A piece of a text: a match, or the gap between two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub end: usize,
+    pub is_match: bool,
 }
 
 impl Compiled {
     /// Compile a regular expression. The error says why it cannot be run.
     pub fn new(source: &str) -> Result<Self> {
         memory::ensure_spare()?;
-        on_large_stack(|| Ok(Self::of(Machine::new(&parse(source)?))))
+        on_large_stack(|| Ok(Self::of(Machine::new(source)?)))
     }
 
     fn of(machine: Machine) -> Self {
@@ -92,54 +100,6 @@ impl Compiled {
         }
     }
 
-    /// The end of the match that begins at a place and is not empty, if there is one.
-    #[inline]
-    fn match_end(
-        &self,
-        text: &str,
-        start: usize,
-        run: &mut Search,
-        pulse: &mut Pulse,
-    ) -> Result<Option<usize>> {
-        let Some(automaton) = self.automaton.as_ref().filter(|_| run.in_vain <= MOST_IN_VAIN) else {
-            return self.machine.match_end(text, start, &mut run.machine, pulse);
-        };
-        let (end, looked) = automaton.match_end(text.as_bytes(), start, pulse)?;
-        let matched = end.unwrap_or(start);
-        let may_be_in_vain = MOST_IN_VAIN_PER_BYTE * (matched - start).max(1);
-        run.in_vain = (run.in_vain + looked - matched).saturating_sub(may_be_in_vain);
-        Ok(end)
-    }
-
-    /// The end of the piece that begins at `start`, and whether it is a gap.
-    pub fn piece_end(
-        &self,
-        text: &str,
-        start: usize,
-        run: &mut Search,
-        pulse: &mut Pulse,
-    ) -> Result<(usize, bool)> {
-        let mut place = start;
-        let end = loop {
-            let found = match run.next {
-                Some((at, end)) if at == place => Some(end),
-                _ => self.match_end(text, place, run, pulse)?,
-            };
-            if found.is_some() || place >= text.len() {
-                break found;
-            }
-            place += text[place..].chars().next().map_or(1, char::len_utf8);
-        };
-        run.next = end.map(|end| (place, end));
-        Ok(end.filter(|_| place == start).map_or((place, true), |end| (end, false)))
-    }
-
-    /// Whether a match begins at a place.
-    pub fn begins(&self, text: &str, start: usize, run: &mut Search, pulse: &mut Pulse) -> Result<bool> {
-        let told = self.automaton.as_ref().and_then(|automaton| automaton.begins(text.as_bytes(), start));
-        told.map_or_else(|| Ok(self.match_end(text, start, run, pulse)?.is_some()), Ok)
-    }
-
     /// What a cut at a place between two characters does.
     pub fn cut_effect(&self, text: &[u8], place: usize) -> CutEffect {
         let Some(automaton) = &self.automaton else { return CutEffect::Unknown };
@@ -148,5 +108,74 @@ impl Compiled {
             Some(before) if place < text.len() && end <= text.len() => automaton.cut_between(before, after),
             _ => CutEffect::Unknown,
         }
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the beginning of a text.
+    pub fn new(pattern: &'a Compiled, text: &'a str) -> Self {
+        Self { pattern, text, place: 0, match_here: None, run: MachineRun::default(), in_vain: 0 }
+    }
+
+    pub fn place(&self) -> usize {
+        self.place
+    }
+
+    /// Move forward, without a look at the pieces between.
+    pub fn skip(&mut self, bytes: usize) {
+        if bytes > 0 {
+            self.place += bytes;
+            self.match_here = None;
+        }
+    }
+
+    /// The piece that begins here; the cursor moves to its end. At the end of the text, it is empty.
+    pub fn next_piece(&mut self, pulse: &mut Pulse) -> Result<Piece> {
+        if let Some(end) = self.match_end(pulse)? {
+            self.skip(end - self.place);
+            return Ok(Piece { end, is_match: true });
+        }
+        while let Some(character) = self.text[self.place..].chars().next() {
+            self.skip(character.len_utf8());
+            if self.place < self.text.len() && self.match_end(pulse)?.is_some() {
+                break;
+            }
+        }
+        Ok(Piece { end: self.place, is_match: false })
+    }
+
+    /// Whether a match begins here.
+    pub fn is_at_match(&mut self, pulse: &mut Pulse) -> Result<bool> {
+        let automaton = self.pattern.automaton.as_ref();
+        let told = automaton.and_then(|automaton| automaton.begins(self.text.as_bytes(), self.place));
+        match told {
+            Some(begins) => Ok(begins),
+            None => Ok(self.match_end(pulse)?.is_some()),
+        }
+    }
+
+    /// The end of the match that begins here and is not empty, if there is one.
+    #[inline]
+    fn match_end(&mut self, pulse: &mut Pulse) -> Result<Option<usize>> {
+        if let Some(known) = self.match_here {
+            return Ok(known);
+        }
+        let end = self.find_match_end(pulse)?;
+        self.match_here = Some(end);
+        Ok(end)
+    }
+
+    #[inline]
+    fn find_match_end(&mut self, pulse: &mut Pulse) -> Result<Option<usize>> {
+        let start = self.place;
+        let automaton = match &self.pattern.automaton {
+            Some(automaton) if self.in_vain <= MOST_IN_VAIN => automaton,
+            _ => return self.pattern.machine.match_end(self.text, start, &mut self.run, pulse),
+        };
+        let (end, looked) = automaton.match_end(self.text.as_bytes(), start, pulse)?;
+        let matched = end.unwrap_or(start);
+        let may_be_in_vain = MOST_IN_VAIN_PER_BYTE * (matched - start).max(1);
+        self.in_vain = (self.in_vain + looked - matched).saturating_sub(may_be_in_vain);
+        Ok(end)
     }
 }

@@ -46,6 +46,10 @@ pub struct Graph {
     pub sets: Vec<CharSet>,
     /// The number of splits.
     pub splits: usize,
+    /// How many characters before a place of a match there may be splits, in a look-behind.
+    pub reach: u32,
+    /// How many characters the look-behinds go back in which a part is that is being added.
+    back: u32,
     /// Whether there is no match where the preferred one is empty.
     pub is_atomic: bool,
     pub can_be_empty: bool,
@@ -59,6 +63,8 @@ impl Graph {
             entry: MATCHED,
             sets: Vec::new(),
             splits: 0,
+            reach: 0,
+            back: 0,
             is_atomic: matches!(expression, Expression::Atomic(_)),
             can_be_empty: expression.can_be_empty(),
             numbers: HashMap::new(),
@@ -132,7 +138,13 @@ impl Graph {
     }
 
     fn add_look(&mut self, part: &Expression, back: u32, negated: bool, next: usize) -> usize {
+        let splits_before = self.splits;
+        self.back += back;
         let part = self.add(part, PART_MATCHED, true);
+        if self.splits > splits_before {
+            self.reach = self.reach.max(self.back);
+        }
+        self.back -= back;
         self.push(Node::Look { part, back, negated, next })
     }
 

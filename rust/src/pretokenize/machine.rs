@@ -10,11 +10,14 @@
 //! ```
 //!
 //! What a split returns depends on its place in the text alone. So it is remembered: no split is tried twice at a place, and
-//! the work is proportional to the text, times the number of splits.
+//! the work is proportional to the text, times the number of splits. Only the split at which a match begins is an exception:
+//! there, an empty match counts as none. So the starts of matches must ascend, and a [`MachineRun`] refuses to go back.
+//!
+//! What is remembered, and the stack, have a budget of memory. If a match needs more, the error names the pattern.
 
-use super::expression::Expression;
 use super::graph::{Graph, MATCHED, Node};
 use super::set::CharSet;
+use super::syntax::{parse, refusal};
 use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
@@ -22,8 +25,16 @@ use crate::watch::Pulse;
 /// The number of steps between two looks at the clock.
 const STEPS_PER_BEAT: usize = 1 << 12;
 
+/// Clearing this many results takes as long as a step.
+const RESULTS_PER_STEP: usize = 16;
+
+/// The memory that a match may take, in bytes. Without a limit, long repetitions could take any: `(?:a|b){1,30000}c` remembers
+/// up to 30,000 results for each place. Other patterns need 20 to 100 bytes for each byte of the longest pretoken.
+const MOST_MEMORY: usize = 1 << 30;
+
 /// A pattern, ready to be run.
 pub struct Machine {
+    source: String,
     pub graph: Graph,
     /// The characters of ASCII in each set.
     ascii: Vec<u128>,
@@ -32,6 +43,8 @@ pub struct Machine {
 /// What a run through a text works with.
 #[derive(Default)]
 pub struct MachineRun {
+    /// Where the last match was looked for.
+    start: usize,
     stack: Vec<Frame>,
     known: Known,
     /// The number of steps since the last look at the clock.
@@ -47,9 +60,10 @@ struct Call {
 
 /// What was called, to go on when it returns.
 struct Frame {
-    call: Call,
+    node: u32,
     /// The number of ways of a split that were tried.
-    tried: usize,
+    tried: u32,
+    place: usize,
 }
 
 /// What happens next: a call, or a return to the last frame, with the end of a match.
@@ -59,16 +73,16 @@ enum Step {
 }
 
 impl Machine {
-    pub fn new(expression: &Expression) -> Self {
-        let graph = Graph::new(expression);
+    pub fn new(source: &str) -> Result<Self> {
+        let graph = Graph::new(&parse(source)?);
         let of_set = |set: &CharSet| {
             (0..128_u8).filter(|&code| set.contains(code.into())).fold(0, |ascii, code| ascii | 1 << code)
         };
         let ascii = graph.sets.iter().map(of_set).collect();
-        Self { graph, ascii }
+        Ok(Self { source: source.to_owned(), graph, ascii })
     }
 
-    /// The end of the match that begins at a place and is not empty, if there is one.
+    /// The end of the match that begins at a place and is not empty, if there is one. No later call is about an earlier place.
     pub fn match_end(
         &self,
         text: &str,
@@ -76,7 +90,11 @@ impl Machine {
         run: &mut MachineRun,
         pulse: &mut Pulse,
     ) -> Result<Option<usize>> {
-        run.known.forget_up_to(start, self.graph.splits);
+        assert!(start >= run.start, "a search for matches goes forward");
+        run.start = start;
+        // A look-behind goes back from a place, and remembers results there.
+        let first_needed = start.saturating_sub(char::MAX.len_utf8() * self.graph.reach as usize);
+        run.known.forget_before(first_needed, self.graph.splits);
         run.stack.clear();
         let mut step = Step::Call(Call { node: self.graph.entry, place: start });
         loop {
@@ -118,17 +136,17 @@ impl Machine {
                 if let Some(known) = run.known.result(place, *number, self.graph.splits) {
                     return Ok(Step::Return(known));
                 }
-                memory::push(&mut run.stack, Frame { call, tried: 1 })?;
+                self.put(call, 1, run)?;
                 goes_on(true, ways[0])
             }
             Node::Look { part, back, negated, next } => {
                 run.fresh += *back as usize;
                 let Some(begin) = back_by(text, place, *back) else { return Ok(goes_on(*negated, *next)) };
-                memory::push(&mut run.stack, Frame { call, tried: 0 })?;
+                self.put(call, 0, run)?;
                 Step::Call(Call { node: *part, place: begin })
             }
             Node::Atomic { part, .. } => {
-                memory::push(&mut run.stack, Frame { call, tried: 0 })?;
+                self.put(call, 0, run)?;
                 goes_on(true, *part)
             }
             Node::Start { next } => goes_on(place == 0, *next),
@@ -140,22 +158,85 @@ impl Machine {
 
     /// Go on where something was called that returns now.
     fn go_on(&self, frame: Frame, found: Option<usize>, run: &mut MachineRun) -> Result<Step> {
-        let Frame { call, tried } = frame;
-        Ok(match (&self.graph.nodes[call.node], found) {
-            (Node::Split { ways, .. }, None) if tried < ways.len() => {
-                run.stack.push(Frame { call, tried: tried + 1 });
-                Step::Call(Call { node: ways[tried], ..call })
+        let Frame { node, tried, place } = frame;
+        Ok(match (&self.graph.nodes[node as usize], found) {
+            (Node::Split { ways, .. }, None) if (tried as usize) < ways.len() => {
+                run.stack.push(Frame { tried: tried + 1, ..frame });
+                Step::Call(Call { node: ways[tried as usize], place })
             }
             (Node::Split { number, .. }, found) => {
-                run.known.add(call.place, *number, self.graph.splits, found)?;
+                self.remember(place, *number, found, run)?;
                 Step::Return(found)
             }
             (Node::Look { negated, next, .. }, found) if found.is_some() != *negated => {
-                Step::Call(Call { node: *next, place: call.place })
+                Step::Call(Call { node: *next, place })
             }
-            (Node::Atomic { next, .. }, Some(place)) => Step::Call(Call { node: *next, place }),
+            (Node::Atomic { next, .. }, Some(end)) => Step::Call(Call { node: *next, place: end }),
             _ => Step::Return(None),
         })
+    }
+
+    /// Put a call on the stack.
+    #[inline]
+    fn put(&self, call: Call, tried: u32, run: &mut MachineRun) -> Result<()> {
+        if run.stack.len() == run.stack.capacity() {
+            self.enlarge_stack(run)?;
+        }
+        run.stack.push(Frame { node: call.node as u32, tried, place: call.place });
+        Ok(())
+    }
+
+    /// Remember the result of a split at a place.
+    #[inline]
+    fn remember(&self, place: usize, split: usize, end: Option<usize>, run: &mut MachineRun) -> Result<()> {
+        let index = run.known.index(place, split, self.graph.splits);
+        if index >= run.known.results.len() {
+            self.add_results_to(place, run)?;
+        }
+        run.known.results[index] = match end {
+            None => 1,
+            // A match too long for a result is looked for again.
+            Some(end) => u32::try_from(end - place + 2).unwrap_or(0),
+        };
+        Ok(())
+    }
+
+    // Not inlined, so that the loop has all registers.
+
+    #[cold]
+    #[inline(never)]
+    fn enlarge_stack(&self, run: &mut MachineRun) -> Result<()> {
+        let more = run.stack.len().max(1);
+        self.check_memory(more * size_of::<Frame>(), run)?;
+        memory::reserve(&mut run.stack, more)
+    }
+
+    /// Add the results of all splits up to a place, none of which is known.
+    #[inline(never)]
+    fn add_results_to(&self, place: usize, run: &mut MachineRun) -> Result<()> {
+        let length = run.known.index(place + 1, 0, self.graph.splits);
+        let more = length - run.known.results.len();
+        run.fresh += more / RESULTS_PER_STEP;
+        if length > run.known.results.capacity() {
+            let more = more.max(run.known.results.len());
+            self.check_memory(more * size_of::<u32>(), run)?;
+            memory::reserve(&mut run.known.results, more)?;
+        }
+        run.known.results.resize(length, 0);
+        Ok(())
+    }
+
+    /// Fail if there is no budget for so many bytes more.
+    fn check_memory(&self, more: usize, run: &MachineRun) -> Result<()> {
+        let frames = run.stack.capacity() * size_of::<Frame>();
+        let results = run.known.results.capacity() * size_of::<u32>();
+        if frames + results + more <= MOST_MEMORY {
+            return Ok(());
+        }
+        let limit = MOST_MEMORY >> 30;
+        let reason =
+            format!("to match this text takes more than {limit} GB of memory; make its repetitions shorter");
+        Err(refusal(&self.source, &reason))
     }
 
     fn contains(&self, set: usize, character: char) -> bool {
@@ -170,39 +251,34 @@ impl Machine {
 #[derive(Default)]
 struct Known {
     first: usize,
-    /// For each place and split: 0 if it is not known, 1 that it failed, or 2 more than the place where its match ends.
-    results: Vec<usize>,
+    /// For each place and split: 0 if it is not known, 1 that it failed, or 2 more than the length of its match.
+    results: Vec<u32>,
 }
 
 impl Known {
+    #[inline]
+    fn index(&self, place: usize, split: usize, splits: usize) -> usize {
+        (place - self.first) * splits + split
+    }
+
     /// The result of a split at a place, if it is known: where the match ends.
     #[inline]
     fn result(&self, place: usize, split: usize, splits: usize) -> Option<Option<usize>> {
-        let index = place.checked_sub(self.first)? * splits + split;
-        self.results.get(index)?.checked_sub(1).map(|found| found.checked_sub(1))
-    }
-
-    fn add(&mut self, place: usize, split: usize, splits: usize, end: Option<usize>) -> Result<()> {
-        let Some(row) = place.checked_sub(self.first).map(|row| row * splits) else { return Ok(()) };
-        if row >= self.results.len() {
-            let more = row + splits - self.results.len();
-            memory::reserve(&mut self.results, more)?;
-            self.results.resize(row + splits, 0);
+        match *self.results.get(self.index(place, split, splits))? {
+            0 => None,
+            1 => Some(None),
+            length => Some(Some(place + length as usize - 2)),
         }
-        self.results[row + split] = end.map_or(1, |end| end + 2);
-        Ok(())
     }
 
-    /// Forget a place, where a match must not be empty, and those before it, if that makes much room.
+    /// Forget everything before a place, if that makes much room.
     #[inline]
-    fn forget_up_to(&mut self, place: usize, splits: usize) {
+    fn forget_before(&mut self, place: usize, splits: usize) {
         let past = place.saturating_sub(self.first).saturating_mul(splits);
         if 2 * past >= self.results.len() {
             self.results.drain(..past.min(self.results.len()));
-            self.first = place;
+            self.first = self.first.max(place);
         }
-        let row = (place - self.first) * splits;
-        self.results.iter_mut().skip(row).take(splits).for_each(|result| *result = 0);
     }
 }
 

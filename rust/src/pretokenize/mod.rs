@@ -18,7 +18,7 @@ use std::thread;
 
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::watch::Pulse;
+use crate::watch::{Pulse, Unwatched};
 
 mod alphabet;
 mod automaton;
@@ -36,10 +36,10 @@ mod syntax;
 mod tests;
 mod views;
 
-pub use compiled::{Compiled, Search, Way};
+pub use compiled::{Compiled, Cursor, Way};
 use masks::Windows;
 use sequence::Sequence;
-pub use sequence::{Prepared, Scanner};
+pub use sequence::{MatchTest, Prepared, Scanner};
 pub use syntax::{Dialect, alike, read};
 
 /// The number of pieces that a [`Batch`] holds.
@@ -63,6 +63,11 @@ impl Pattern {
     ///
     /// The last patterns are cached, so that repeated use of a pattern costs its compilation (a millisecond) only once.
     pub fn new(sources: &[String]) -> Result<Arc<Self>> {
+        Self::watched(sources, &mut Pulse::of(&mut Unwatched))
+    }
+
+    /// The same with a pulse: a step takes up to 0.2 seconds to compile, and many steps so many times as long.
+    pub fn watched(sources: &[String], pulse: &mut Pulse) -> Result<Arc<Self>> {
         static LAST: Mutex<Vec<Arc<Pattern>>> = Mutex::new(Vec::new());
         // If another thread holds the lock (perhaps since a fork), the pattern is compiled again.
         if let Ok(mut last) = LAST.try_lock()
@@ -71,7 +76,7 @@ impl Pattern {
             last[..=place].rotate_right(1);
             return Ok(Arc::clone(&last[0]));
         }
-        let pattern = Arc::new(Self::compile(sources)?);
+        let pattern = Arc::new(Self::compile(sources, pulse)?);
         if let Ok(mut last) = LAST.try_lock() {
             last.truncate(MAX_CACHED - 1);
             last.insert(0, Arc::clone(&pattern));
@@ -79,8 +84,8 @@ impl Pattern {
         Ok(pattern)
     }
 
-    fn compile(sources: &[String]) -> Result<Self> {
-        let sequence = Sequence::new(sources)?;
+    fn compile(sources: &[String], pulse: &mut Pulse) -> Result<Self> {
+        let sequence = Sequence::new(sources, pulse)?;
         let is_safe = |before, behind| sequence.keeps_pieces(&[before, behind], 1);
         let can_cut = (0..128).any(|before| (0..128).any(|behind| is_safe(before, behind)));
         Ok(Self { sources: sources.to_vec(), sequence, can_cut })
@@ -111,6 +116,11 @@ impl Pattern {
     #[inline]
     pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Scanner<'a> {
         self.sequence.scan(text)
+    }
+
+    /// Begin to ask which pieces of a text are matches.
+    pub fn match_test<'a>(&'a self, text: &'a Prepared<'_>) -> MatchTest<'a> {
+        self.sequence.match_test(text)
     }
 
     /// The first position at or after `from` where a cut provably changes no piece, or `None` without such a proof.

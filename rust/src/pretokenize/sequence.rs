@@ -20,7 +20,7 @@ use std::slice::Iter;
 
 use super::Batch;
 use super::automaton::CutEffect;
-use super::compiled::{Compiled, Search, Way};
+use super::compiled::{Compiled, Cursor, Way};
 use super::masks::{Joint, JointScan, USUAL_PIECES, WINDOW};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -29,6 +29,10 @@ use crate::watch::Pulse;
 
 const SPACE: &str = "(?space)";
 const BYTES: &str = "(?bytes)";
+
+/// The reason why an empty pattern, or step, is refused: it would match nothing, and cut no text.
+const EMPTY: &str =
+    "the pattern is empty, or one of its steps: the pattern named none keeps each text in one piece";
 
 /// The maximum number of steps.
 const MAX_STEPS: usize = 64;
@@ -44,6 +48,8 @@ pub struct Sequence {
     last: Vec<Step>,
     /// As many of these as cut text together, if there are several.
     pub joint: Option<Box<Joint>>,
+    /// The number of steps, among them those that only change how others see the text.
+    count: usize,
 }
 
 pub enum Step {
@@ -73,33 +79,34 @@ impl<'t> Prepared<'t> {
 
 impl Sequence {
     /// Compile a sequence.
-    pub fn new(sources: &[String]) -> Result<Self> {
+    pub fn new(sources: &[String], pulse: &mut Pulse) -> Result<Self> {
         let count = sources.len();
         if !(1..=MAX_STEPS).contains(&count) {
             return Err(Error::Value(format!("a pattern has 1 to {MAX_STEPS} steps, not {count}")));
         }
         let (mut steps, mut as_bytes) = (Vec::new(), false);
         for source in sources {
+            pulse.check()?;
             match &source[..] {
                 SPACE | BYTES if as_bytes => {
                     return Err(Error::Value("pattern: only expressions may follow (?bytes)".to_owned()));
                 }
                 BYTES => as_bytes = true,
                 SPACE => steps.push(Step::Space),
-                "" if count > 1 => return Err(Error::Value("a step of the pattern is empty".to_owned())),
+                "" => return Err(Error::Value(EMPTY.to_owned())),
                 _ => steps.push(Step::Cut { pattern: Box::new(Compiled::new(source)?), as_bytes }),
             }
         }
         let last_space = steps.iter().rposition(|step| matches!(step, Step::Space));
         let last = steps.split_off(last_space.map_or(0, |place| place + 1));
         let joint = Joint::new(&patterns(&last).collect::<Vec<_>>()).map(Box::new);
-        Ok(Self { first: steps, last, joint })
+        Ok(Self { first: steps, last, joint, count })
     }
 
-    /// The only step.
+    /// The only step, if it is an expression.
     pub fn only(&self) -> Option<&Compiled> {
         match &self.last[..] {
-            [step] if self.first.is_empty() => step.pattern(),
+            [step] if self.count == 1 => step.pattern(),
             _ => None,
         }
     }
@@ -165,9 +172,14 @@ impl Sequence {
         let masks = self.joint.as_deref().or_else(|| first.and_then(|first| first.masks.as_deref()));
         Scanner::new(first, masks, others, &text.text, &text.ends)
     }
+
+    /// Begin to ask which pieces of a prepared text are matches.
+    pub fn match_test<'a>(&'a self, text: &'a Prepared<'_>) -> MatchTest<'a> {
+        MatchTest(self.only().map(|pattern| Cursor::new(pattern, &text.text)))
+    }
 }
 
-/// The patterns that a sequence of steps begins with.
+/// The patterns that some steps begin with.
 fn patterns(steps: &[Step]) -> impl Iterator<Item = &Compiled> {
     steps.iter().map_while(Step::pattern)
 }
@@ -240,13 +252,12 @@ pub struct Scanner<'a> {
     first: Option<&'a Compiled>,
     masks: Option<&'a Joint>,
     others: &'a [Step],
-    /// The ends of the next pieces of the prepared text, the present piece, and whether steps have made it.
+    /// The ends of the next pieces of the prepared text, and the present piece.
     pieces: Iter<'a, usize>,
     piece: Range<usize>,
-    is_cut: bool,
     /// What cuts the present piece.
     scan: Option<JointScan<'a>>,
-    run: Option<Box<Search>>,
+    cursor: Option<Box<Cursor<'a>>>,
     /// The ends of finished pieces, the number of them that were returned, and the end of the last.
     pending: Vec<usize>,
     taken: usize,
@@ -271,10 +282,9 @@ impl<'a> Scanner<'a> {
             masks,
             others,
             pieces: pieces.iter(),
-            is_cut: !pieces.is_empty(),
             scan: masks.map(|masks| masks.scan(&text[..piece.end], 0)),
             piece,
-            run: None,
+            cursor: None,
             pending: Vec::new(),
             taken: 0,
             cut_to: 0,
@@ -303,7 +313,7 @@ impl<'a> Scanner<'a> {
                 let Some(&end) = self.pieces.next() else { break };
                 self.piece = self.piece.end..end;
                 self.scan = self.masks.map(|masks| masks.scan(&self.text[..end], self.cut_to));
-                self.run = None;
+                self.cursor = None;
             }
         }
         self.position = batch.ends().last().copied().unwrap_or(self.position);
@@ -332,15 +342,16 @@ impl<'a> Scanner<'a> {
         };
         // Where one piece is not told by a window, the next ones often are not, either.
         let (text, base) = (&self.text[self.piece.clone()], self.piece.start);
-        let (mut place, mut ends) = (start - base, Vec::new());
-        let run = self.run.get_or_insert_default();
-        let end = text.len().min(place + WINDOW);
-        while place < end {
-            place = first.piece_end(text, place, run, pulse)?.0;
-            ends.push(base + place);
+        let cursor = self.cursor.get_or_insert_with(|| Box::new(Cursor::new(first, text)));
+        cursor.skip(start - base - cursor.place());
+        let enough = text.len().min(cursor.place() + WINDOW);
+        let mut ends = Vec::new();
+        while cursor.place() < enough {
+            let piece = cursor.next_piece(pulse)?;
+            ends.push(base + piece.end);
         }
         if let Some(scan) = &mut self.scan {
-            scan.go_on_at(base + place);
+            scan.go_on_at(base + cursor.place());
         }
         self.cut_by(self.others, start, ends, pulse)
     }
@@ -362,16 +373,19 @@ impl<'a> Scanner<'a> {
         self.cut_to = new.last().copied().unwrap_or(self.cut_to);
         Ok(())
     }
+}
 
-    /// Whether a piece that begins at a place is a match, not a gap between two. (The pieces of a sequence of patterns are
-    /// all taken for matches.)
-    pub fn is_match(&mut self, start: usize, pulse: &mut Pulse) -> Result<bool> {
-        match (self.first, self.others) {
-            (Some(only), []) if !self.is_cut => {
-                only.begins(self.text, start, self.run.get_or_insert_default(), pulse)
-            }
-            _ => Ok(true),
-        }
+/// Tells which pieces of a text are matches, and which are gaps between two. (The pieces of several steps are all taken for
+/// matches.)
+pub struct MatchTest<'a>(Option<Cursor<'a>>);
+
+impl MatchTest<'_> {
+    /// Whether the next piece, which has so many bytes, is a match.
+    pub fn next(&mut self, length: usize, pulse: &mut Pulse) -> Result<bool> {
+        let Some(cursor) = &mut self.0 else { return Ok(true) };
+        let is_match = cursor.is_at_match(pulse)?;
+        cursor.skip(length);
+        Ok(is_match)
     }
 }
 

@@ -4,12 +4,11 @@
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 
-use super::compiled::{Compiled, Search};
+use super::compiled::{Compiled, Cursor, Piece};
 use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
 use super::masks::{Joint, MaskRules};
 use super::sequence::{Scanner, Sequence};
-use super::syntax::parse;
 use super::{Batch, Pattern, Pieces, Way, pretokenize};
 use crate::error::Error;
 use crate::vectors::Instructions;
@@ -195,33 +194,38 @@ pub fn sources(written: &str) -> Vec<String> {
     written.split(" then ").map(str::to_owned).collect()
 }
 
-type ExpectedPieces = Vec<(usize, bool)>;
-
-/// The ends of pieces, and which of these are gaps; each is found from its beginning.
-fn pieces(text: &str, mut piece_at: impl FnMut(usize) -> (usize, bool)) -> ExpectedPieces {
-    let mut pieces: ExpectedPieces = Vec::new();
+/// The pieces of a text; each is found from its beginning.
+fn pieces(text: &str, mut piece_at: impl FnMut(usize) -> Piece) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
     let mut start = 0;
     while start < text.len() {
         pieces.push(piece_at(start));
-        start = pieces[pieces.len() - 1].0;
+        start = pieces[pieces.len() - 1].end;
     }
     pieces
 }
 
-fn ends(pieces: &ExpectedPieces) -> Vec<usize> {
-    pieces.iter().map(|piece| piece.0).collect()
+fn ends(pieces: &[Piece]) -> Vec<usize> {
+    pieces.iter().map(|piece| piece.end).collect()
 }
 
-fn by(machine: &Machine, text: &str) -> ExpectedPieces {
+/// The machine asked about every place by itself.
+fn by(machine: &Machine, text: &str) -> Vec<Piece> {
     let (mut run, mut pulse) = (MachineRun::default(), Pulse::until(&STOPPED));
     pieces(text, |start| {
         let mut match_at = |place| machine.match_end(text, place, &mut run, &mut pulse).unwrap();
-        let found = match_at(start).map(|end| (end, false));
-        found.unwrap_or_else(|| {
-            let mut places = (start + 1..text.len()).filter(|place| text.is_char_boundary(*place));
-            (places.find(|place| match_at(*place).is_some()).unwrap_or(text.len()), true)
-        })
+        if let Some(end) = match_at(start) {
+            return Piece { end, is_match: true };
+        }
+        let mut places = (start + 1..text.len()).filter(|place| text.is_char_boundary(*place));
+        let end = places.find(|place| match_at(*place).is_some()).unwrap_or(text.len());
+        Piece { end, is_match: false }
     })
+}
+
+fn by_cursor(compiled: &Compiled, text: &str) -> Vec<Piece> {
+    let (mut cursor, mut pulse) = (Cursor::new(compiled, text), Pulse::until(&STOPPED));
+    pieces(text, |_| cursor.next_piece(&mut pulse).unwrap())
 }
 
 /// No test's call is stopped.
@@ -262,24 +266,27 @@ impl Ways {
         Some(Self { source: source.to_owned(), compiled, masks })
     }
 
-    fn by_automaton(&self, text: &str) -> ExpectedPieces {
-        let (mut run, mut pulse) = (Search::default(), Pulse::until(&STOPPED));
-        let pieces =
-            pieces(text, |start| self.compiled.piece_end(text, start, &mut run, &mut pulse).unwrap());
-        let mut start = 0;
-        for (end, is_gap) in &pieces {
-            let begins = self.compiled.begins(text, start, &mut Search::default(), &mut pulse).unwrap();
-            assert_eq!(begins, !is_gap, "{:?} {text:?} at {start}", self.source);
-            start = *end;
+    fn by_automaton(&self, text: &str) -> Vec<Piece> {
+        let pieces = by_cursor(&self.compiled, text);
+        let (mut asking, mut pulse) = (Cursor::new(&self.compiled, text), Pulse::until(&STOPPED));
+        for piece in &pieces {
+            let start = asking.place();
+            assert_eq!(
+                asking.is_at_match(&mut pulse).unwrap(),
+                piece.is_match,
+                "{:?} {text:?} at {start}",
+                self.source
+            );
+            asking.skip(piece.end - start);
         }
         pieces
     }
 
-    fn by_machine(&self, text: &str) -> ExpectedPieces {
+    fn by_machine(&self, text: &str) -> Vec<Piece> {
         by(&self.compiled.machine, text)
     }
 
-    fn masks_agree(&self, text: &str, expected: &ExpectedPieces) {
+    fn masks_agree(&self, text: &str, expected: &[Piece]) {
         for masks in &self.masks {
             let found = scanned(Scanner::new(Some(&self.compiled), Some(masks), &[], text, &[]));
             assert_eq!(found, ends(expected), "{:?} {:?} {text:?}", masks.instructions, self.source);
@@ -309,7 +316,7 @@ fn a_way_that_is_not_tried_again_may_match_nothing() {
     for source in [r"(?>a??|b)", r"(?:a{0,2}|t)?+", r"(?>(?:a?|t)x?)", r"(?:a|b??)?+", r"a{0,2}+", "x*+"] {
         let pattern = Pattern::new(&sources(source)).unwrap();
         for text in ["ab", "tat", "xttx", "aaab"] {
-            let machine = Machine::new(&parse(source).unwrap());
+            let machine = Machine::new(source).unwrap();
             let expected = by(&machine, text);
             let found: Vec<usize> = cut(text, &pattern).ends;
             assert_eq!(found, ends(&expected), "{source} {text}");
@@ -396,9 +403,9 @@ struct Joined {
 
 impl Joined {
     fn new(source: &str) -> Self {
-        let steps = source.split(" then ").map(|step| Machine::new(&parse(step).unwrap())).collect();
+        let steps = source.split(" then ").map(|step| Machine::new(step).unwrap()).collect();
         let on = |machine| {
-            let mut sequence = Sequence::new(&sources(source)).unwrap();
+            let mut sequence = Sequence::new(&sources(source), &mut Pulse::until(&STOPPED)).unwrap();
             sequence.joint.iter_mut().for_each(|joint| joint.instructions = machine);
             (machine, sequence)
         };
@@ -412,7 +419,7 @@ impl Joined {
             let mut start = 0;
             let mut cut = Vec::new();
             for end in expected {
-                cut.extend(by(step, &text[start..end]).iter().map(|piece| start + piece.0));
+                cut.extend(by(step, &text[start..end]).iter().map(|piece| start + piece.end));
                 start = end;
             }
             expected = cut;
@@ -527,7 +534,7 @@ fn look_aheads_of_any_length_are_told_by_views() {
 }
 
 /// Patterns whose matches begin and fail, or go on in vain after their end, and a text where they do.
-const IN_VAIN: [(&str, &str); 24] = [
+const IN_VAIN: [(&str, &str); 26] = [
     ("a+b", "a"),
     ("a*b|a", "a"),
     (r"\w+\d|.", "a"),
@@ -551,6 +558,9 @@ const IN_VAIN: [(&str, &str); 24] = [
     (r"a(?!a*bc)", "a"),
     (r"(?:ab?|b)*(?=cd)|a", "ab"),
     (r"(?:a*?(?:b|a))+(?=cd)|a", "ab"),
+    // Look-behind with several ways, of which none leads to its end.
+    (r"(?<=c(?:a|[ab]){30})b|a", "a"),
+    (r"(?<!x(?:a|(?<=c(?:a|[ab]){20})b){3})a|b", "a"),
     // Sequences.
     (r"a+b then a*c|aa then \w+(?=bc)|.", "a"),
     (r"[ax] then (?space) then (?s:.+)b|. then  +x", "a"),
@@ -603,7 +613,7 @@ fn the_work_to_compile_a_pattern_is_bounded() {
         let pattern = Pattern::new(&sources(&source)).unwrap();
         assert!(STEPS.get() < 50_000_000, "{source:.30}: {}", STEPS.get());
         let text = "ab1".repeat(700);
-        assert_eq!(cut(&text, &pattern).ends, ends(&by(&Machine::new(&parse(&source).unwrap()), &text)));
+        assert_eq!(cut(&text, &pattern).ends, ends(&by(&Machine::new(&source).unwrap(), &text)));
     }
 }
 
@@ -614,7 +624,7 @@ fn what_is_remembered_changes_no_piece() {
         // As a single pattern: the parts of a sequence become alternatives.
         let source = source.replace(" then ", "|").replace("(?space)", "x");
         let (ways, compiled) = (Ways::new(&source), Compiled::new(&source).unwrap());
-        let machine = Machine::new(&parse(&source).unwrap());
+        let machine = Machine::new(&source).unwrap();
         for round in 0..100 {
             let letters: &[&str] =
                 if round % 2 == 0 { &["a", "a", "a", "b"] } else { &["a", " ", "1", "é", "x"] };
@@ -622,13 +632,25 @@ fn what_is_remembered_changes_no_piece() {
             let length = random.below(if ways.is_some() { 900 } else { 150 });
             let text: String = (0..length).map(|_| random.of(letters)).chain([last]).collect();
             let expected = pieces(&text, |start| {
-                let (mut run, mut pulse) = (Search::default(), Pulse::until(&STOPPED));
-                compiled.piece_end(&text, start, &mut run, &mut pulse).unwrap()
+                let mut cursor = Cursor::new(&compiled, &text);
+                cursor.skip(start);
+                cursor.next_piece(&mut Pulse::until(&STOPPED)).unwrap()
             });
             assert_eq!(by(&machine, &text), expected, "{source} {text:?}");
             ways.iter().for_each(|ways| ways.agree(&text));
         }
     }
+}
+
+/// A long repetition has results for 8,000 splits to clear at each place: they count as work, or no call would be stopped in time.
+#[test]
+fn the_work_of_the_machine_includes_what_it_clears() {
+    let compiled = Compiled::new("(?:a|b){1,8000}c|d").unwrap();
+    assert!(compiled.automaton.is_none());
+    // The steps alone are fewer than 2,000.
+    let (text, mut pulse) = ("ab".repeat(10), Pulse::until(&STOPPED));
+    Cursor::new(&compiled, &text).next_piece(&mut pulse).unwrap();
+    assert!(pulse.total > 5000, "{}", pulse.total);
 }
 
 #[test]

@@ -22,7 +22,8 @@ use crate::watch::Pulse;
 /// A column of texts of any library that speaks Arrow, for whatever takes several texts; each is `bytes`.
 ///
 /// `nulls` says what becomes of a row without a text: it is an error that names it, is left out (`"skip"`), or is an
-/// empty text (`"empty"`).
+/// empty text (`"empty"`). The texts are read where they are, without a copy: as Arrow's rules demand, nobody may change
+/// them meanwhile.
 ///
 /// >>> import pyarrow
 /// >>> column = TextColumn(pyarrow.array(["ab", None]), nulls="skip")

@@ -46,11 +46,13 @@ impl PyCountTable {
         text_signature = "(pattern, boundaries=(), count_unmatched=True, normalization=())"
     )]
     fn new(
+        py: Python<'_>,
         pattern: Steps,
         boundaries: Vec<String>,
         count_unmatched: bool,
         normalization: Vec<Vec<String>>,
     ) -> PyResult<Self> {
+        pattern.compiled(py)?;
         let table = count::CountTable::new(&pattern.0, &boundaries, count_unmatched, &normalization)?;
         Ok(Self { table })
     }

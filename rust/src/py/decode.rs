@@ -53,9 +53,15 @@ pub fn append(
         }
         Drops::OfFirst => {
             let first = ids.first().and_then(|&id| tokens.length(id)).unwrap_or(0);
-            let rest = bytes.split_off(start + first);
-            let kept: Vec<u8> = bytes.drain(start..).filter(|&byte| byte != b' ').collect();
-            bytes.extend(kept.into_iter().chain(rest));
+            let end = start + first;
+            let mut kept_to = start;
+            for place in start..end {
+                if bytes[place] != b' ' {
+                    bytes[kept_to] = bytes[place];
+                    kept_to += 1;
+                }
+            }
+            bytes.drain(kept_to..end);
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use super::arguments::{Threads, Width};
 use super::columns::decoded_lists;
 use super::decode::{Drops, decoded_rows, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
-use super::pretokenize::Steps;
+use super::pretokenize::{BYTES_PER_PIECE, Steps};
 use super::streams::{GrowingEncoding, PyEncodeStream};
 use super::texts::{JoinedParts, OneText, Texts};
 use super::vocabulary::{merge_rows, tokens_of};
@@ -95,6 +95,7 @@ impl PyEncoder {
             unknown,
         };
         let stages = Stages::new(flagged(&added_tokens), &normalization)?;
+        pattern.compiled(py)?;
         let encoder = py.detach(|| encode::Encoder::new(&definition, stages))?;
         memory::ensure_spare()?;
         let integers = Arc::new(Integers::up_to(encoder.model.largest_id));
@@ -241,6 +242,7 @@ impl PyEncoder {
     fn pretokens<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
         let (py, text) = (text.py(), text.to_str()?);
         let pretokens = watched(py, text.len(), |pulse| self.encoder.pretokens(text, pulse))?;
+        memory::ensure(text.len() + pretokens.len() * BYTES_PER_PIECE)?;
         PyList::new(py, pretokens.iter().map(|pretoken| PyBytes::new(py, pretoken)))
     }
 

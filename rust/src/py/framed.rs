@@ -169,7 +169,7 @@ impl FramedEncoding {
             return real.bind(py).getattr(intern!(py, "ids"));
         }
         let own = self.own[self.kept.clone()].iter().copied();
-        self.list(py, self.row(|token| token.0, own, self.of.get().frame.pad().0))
+        self.list(py, self.row(|token| token.0, own, self.of.get().frame.pad().0)?)
     }
 
     #[getter]
@@ -183,9 +183,9 @@ impl FramedEncoding {
             Some(trim) => watched(py, text.len(), |pulse| {
                 encoder.places(text, &self.own, of.frame.special.into(), trim, pulse)
             })?,
-            None => vec![(0, 0); self.own.len()],
+            None => memory::filled((0, 0), self.own.len())?,
         };
-        let row = self.row(|_| (0, 0), places.drain(self.kept.clone()), (0, 0));
+        let row = self.row(|_| (0, 0), places.drain(self.kept.clone()), (0, 0))?;
         Ok(pairs(py, integers, row)?.into_any())
     }
 
@@ -209,7 +209,7 @@ impl FramedEncoding {
             ("special_tokens_mask", None) => (|_| 1, 0, 1),
             _ => return self.real(py)?.getattr(name),
         };
-        self.list(py, self.row(around, repeat_n(own, self.kept.len()), pad))
+        self.list(py, self.row(around, repeat_n(own, self.kept.len()), pad)?)
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
@@ -230,22 +230,29 @@ impl FramedEncoding {
         }
         let kept = frame.kept(own.len());
         let length = frame.before.len() + kept.len() + frame.after.len();
+        memory::ensure(size_of_val(own))?;
         let (of, text) = (of.clone().unbind(), text.clone().unbind());
         Ok(Self { of, text, own: own.into(), kept, length, real: PyOnceLock::new() })
     }
 
     /// Something about each token: about those around the text, its own, and those that fill it up.
-    fn row<T: Copy>(&self, around: impl Fn(Token) -> T, own: impl Iterator<Item = T>, pad: T) -> Vec<T> {
+    fn row<T: Copy>(
+        &self,
+        around: impl Fn(Token) -> T,
+        own: impl Iterator<Item = T>,
+        pad: T,
+    ) -> PyResult<Vec<T>> {
         let of = &self.of.get().frame;
         let pads = self.length - of.before.len() - self.kept.len() - of.after.len();
         let (left, right) = if of.pads_left() { (pads, 0) } else { (0, pads) };
-        let mut row = Vec::with_capacity(self.length);
+        let mut row = Vec::new();
+        memory::reserve(&mut row, self.length)?;
         row.extend(repeat_n(pad, left));
         row.extend(of.before.iter().map(|&token| around(token)));
         row.extend(own);
         row.extend(of.after.iter().map(|&token| around(token)));
         row.extend(repeat_n(pad, right));
-        row
+        Ok(row)
     }
 
     fn list<'py>(&self, py: Python<'py>, row: Vec<u32>) -> PyResult<Bound<'py, PyAny>> {

@@ -22,7 +22,7 @@ const BYTES_PER_LIST: usize = 96;
 const BYTES_PER_REFERENCE: usize = size_of::<usize>();
 
 /// The memory of a pair of numbers in a list.
-const BYTES_PER_PAIR: usize = 160;
+pub const BYTES_PER_PAIR: usize = 160;
 
 /// The ids of a vocabulary as Python integers, each created once, so that a list of ids holds references only.
 pub struct Integers(Box<[PyOnceLock<Py<PyInt>>]>);
@@ -104,7 +104,8 @@ pub fn pairs<'py>(
     pairs: impl IntoIterator<Item = (usize, usize)>,
 ) -> PyResult<Bound<'py, PyList>> {
     let pairs = pairs.into_iter();
-    memory::ensure(pairs.size_hint().0 * BYTES_PER_PAIR)?;
+    let count = pairs.size_hint().0;
+    memory::ensure(count * BYTES_PER_PAIR)?;
     let shared = SHARED_PAIRS.get_or_init(py, || locks(SHARED_STARTS / STARTS_TOGETHER));
     let tuples = pairs.map(|(start, end)| {
         let new = || PyTuple::new(py, [integers.of(py, start), integers.of(py, end)]);
@@ -117,7 +118,12 @@ pub fn pairs<'py>(
         let pair = pairs[start * SHARED_LENGTHS + length].get_or_try_init(py, || new().map(Bound::unbind))?;
         Ok(new_reference(pair.bind(py)))
     });
-    PyList::new(py, tuples.collect::<PyResult<Vec<_>>>()?)
+    let mut list = Vec::new();
+    memory::reserve(&mut list, count)?;
+    for tuple in tuples {
+        list.push(tuple?);
+    }
+    PyList::new(py, list)
 }
 
 fn locks<T>(count: usize) -> Box<[PyOnceLock<T>]> {

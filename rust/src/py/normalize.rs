@@ -6,8 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::PyWatch;
+use super::ids::BYTES_PER_PAIR;
 use super::texts::OneText;
 use crate::error::Result;
+use crate::memory;
 use crate::normalize::{Alignment, Beginning, Normalizer};
 use crate::watch::Pulse;
 
@@ -33,7 +35,10 @@ impl PyNormalizer {
         let (given, watch) = (text.to_str()?, &mut PyWatch::default());
         Ok(match py.detach(|| self.0.normalize(given, at, &mut Pulse::of(watch)))? {
             Cow::Borrowed(_) => (*text).clone(),
-            Cow::Owned(normalized) => PyString::new(py, &normalized),
+            Cow::Owned(normalized) => {
+                memory::ensure(4 * normalized.len())?;
+                PyString::new(py, &normalized)
+            }
         })
     }
 
@@ -48,11 +53,17 @@ impl PyNormalizer {
         let (given, watch) = (text.to_str()?, &mut PyWatch::default());
         let aligned = py.detach(|| -> Result<_> {
             let written = self.0.written::<true>(given, at, &mut Pulse::of(watch))?;
-            let (text, alignment) = written.map_or((given.to_owned(), Alignment::default()), |written| {
-                (written.text, written.alignment)
-            });
+            let (text, alignment) = match written {
+                Some(written) => (written.text, written.alignment),
+                None => {
+                    let mut copy = String::new();
+                    memory::append(&mut copy, given)?;
+                    (copy, Alignment::default())
+                }
+            };
             let places = (0..text.chars().count()).map(|place| alignment.place(place, place + 1));
-            let places = crate::memory::gathered(places)?;
+            let places = memory::gathered(places)?;
+            memory::ensure(4 * text.len() + places.len() * BYTES_PER_PAIR)?;
             Ok((text, places))
         })?;
         Ok(aligned)
