@@ -370,8 +370,8 @@ fn segments_are_normalized_as_a_whole_before_they_are_cut() {
     let steps = [vec!["NFC".to_string()]];
     let normalizer = Normalizer::new(&steps).unwrap();
     let normalized = |text: &str| {
-        let pulse = &mut Pulse::of(&mut Unwatched);
-        normalizer.normalize(text, Beginning::Text, pulse).unwrap().into_owned()
+        let normalized = normalizer.normalize(text, Beginning::Text, &mut Pulse::of(&mut Unwatched));
+        normalized.unwrap().into_owned()
     };
     for (text, boundaries) in [
         ("e\u{301} caf\u{65}\u{301}s a\u{323}\u{301} ".repeat(40), &[][..]),
