@@ -57,11 +57,15 @@ def test_train_prints_one_line_of_json_and_saves_what_the_library_saves(folder: 
     assert output.read_bytes() == (folder / "tok.json").read_bytes()
 
 
-def test_train_says_one_line_where_stderr_is_no_terminal(folder: Path, tmp_path: Path) -> None:
+def test_train_says_how_far_it_came_and_how_long_it_took(folder: Path, tmp_path: Path) -> None:
     corpus, output = folder / "corpus.txt", tmp_path / "tok.json"
     how = ("--input", corpus, "--output", output, "--dialect", "tiktoken")
     done = bpetite("train", "--vocab-size", 281, *how)
-    assert re.fullmatch(r"Training complete: merges=24 elapsed_ms=\d+\n", done.stderr.decode())
+    counting, merging, complete, took = done.stderr.decode().splitlines()
+    assert re.fullmatch(r"Counting: 0\.0 of 0\.0 MB, \d+ documents", counting)
+    assert merging == "Training merges: 24 of 24"
+    assert re.fullmatch(r"Training complete: merges=24 elapsed_ms=\d+", complete)
+    assert re.fullmatch(r"trained in \d+ ms|trained in \d+\.\d s", took)
     done = bpetite("train", "--input", corpus, "--vocab-size", 9000, "--output", output, "--force")
     assert re.search(r"merges=\d+ \(of 8744 planned; no pair is left\) elapsed", done.stderr.decode())
 

@@ -8,6 +8,7 @@ examples:
 
 import time
 
+from bpetite._internal.progress import duration
 from bpetite._persistence import save_vocabulary
 from bpetite.cli import shared
 from bpetite.cli.counts import count_inputs, load_counts, tell_of_default
@@ -57,10 +58,12 @@ def run(options: shared.Options) -> shared.Result:
         keep_counts=False,
     )
     save_vocabulary(options.output, vocabulary, overwrite=options.force)
-    elapsed_ms = (time.perf_counter() - started) * 1000
+    elapsed = time.perf_counter() - started
+    elapsed_ms = elapsed * 1000
     merges = vocabulary.arrays.merge_count
     early = f" (of {planned} planned; no pair is left)" if merges < planned else ""
     options.progress.complete(f"Training complete: merges={merges}{early} elapsed_ms={elapsed_ms:.0f}")
+    options.progress.say(f"trained in {duration(elapsed)}")
     if options.counts is None:
         tell_of_default(options)
     return {
