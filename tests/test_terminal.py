@@ -10,6 +10,8 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -193,7 +195,37 @@ def test_ctrl_c_ends_the_viewer_quietly(folder: Path) -> None:
     process.send_signal(signal.SIGINT)
     rest, messages = process.communicate(timeout=60)
     assert (process.returncode, rest) == (0, "")
-    assert messages == "Served to this machine only; Ctrl-C ends it.\n"
+    assert messages == "Served to this machine only, at this secret address; Ctrl-C ends it.\n"
+
+
+def test_the_viewer_waits_for_no_browser_and_gives_it_an_address_that_works_once(
+    folder: Path, tmp_path: Path
+) -> None:
+    """A browser such as w3m does not return before it is closed, and its arguments are seen by all users."""
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part; mv {opened}.part {opened}; exec sleep 600\n')
+    browser.chmod(0o755)
+    environment = {**os.environ, "BROWSER": f"{browser} %s"}
+    command = [sys.executable, "-m", "bpetite", "view", "tok.json", "--quiet"]
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=-1, stderr=-1, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    printed = process.stdout.readline().strip()
+    with urllib.request.urlopen(printed, timeout=60) as page:
+        assert b"<title>bpetite</title>" in page.read()
+    while not opened.exists():
+        time.sleep(0.01)
+    once = opened.read_text().strip()
+    assert once != printed
+    with urllib.request.urlopen(once, timeout=60) as page:
+        assert page.url == printed
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(once, timeout=60)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
 
 
 def test_a_viewer_that_cannot_start_says_why(folder: Path) -> None:

@@ -780,7 +780,7 @@ def test_every_control_has_a_name(page: Page, viewer: Viewer) -> None:
 def test_the_pages_own_policy_forbids_to_ask_elsewhere(browser: Browser, viewer: Viewer) -> None:
     page = browser.new_page()
     open_view(page, viewer, "tokens")
-    elsewhere = f"http://localhost:{viewer.server_port}/"
+    elsewhere = f"http://localhost:{viewer.server_port}{viewer.root}"
     assert (
         page.evaluate("to => fetch(to).then(() => 'sent', (error) => error.name)", elsewhere) == "TypeError"
     )

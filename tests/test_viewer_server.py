@@ -25,7 +25,8 @@ def ask(
     connection = http.client.HTTPConnection("127.0.0.1", viewer.server_port, timeout=60)
     body = text.encode("utf-8") if isinstance(text, str) else text
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method or ("GET" if body is None else "POST"), path, body, names)
+    inside = viewer.root + path.removeprefix("/")
+    connection.request(method or ("GET" if body is None else "POST"), inside, body, names)
     response = connection.getresponse()
     content = response.read()
     connection.close()
@@ -50,7 +51,49 @@ ENCODE = question("encode", model=0, text="text")
 
 def test_it_listens_on_the_loopback_address_alone(viewer: Viewer) -> None:
     assert viewer.socket.getsockname()[0] == "127.0.0.1"
-    assert viewer.url == f"http://127.0.0.1:{viewer.server_port}/"
+    assert re.fullmatch(rf"http://127\.0\.0\.1:{viewer.server_port}/[\w-]{{22,}}/", viewer.url)
+
+
+def status_of(viewer: Viewer, method: str, path: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.server_port, timeout=60)
+    connection.request(method, path, ENCODE if method == "POST" else None)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_without_the_secret_every_request_is_refused(viewer: Viewer) -> None:
+    """Other users of the machine can reach the port."""
+    secret = viewer.root.strip("/")
+    other = ("x" if secret[0] != "x" else "y") + secret[1:]
+    wrong = (
+        "",
+        other,
+        secret[:-1],
+        secret + "x",
+        secret.swapcase(),
+        "ask",
+        f"?{secret}",
+        "%00",
+    )
+    for path in wrong:
+        for rest in ("", "/", "/ask"):
+            for method in ("GET", "POST"):
+                assert status_of(viewer, method, f"/{path}{rest}") == 403, (method, path, rest)
+    assert status_of(viewer, "GET", viewer.root) == status_of(viewer, "POST", f"{viewer.root}ask") == 200
+
+
+def test_every_viewer_has_a_secret_of_its_own(small: Tokenizer) -> None:
+    with running(("small", small)) as viewer, running(("small", small)) as other_viewer:
+        assert viewer.root != other_viewer.root
+        assert status_of(viewer, "GET", other_viewer.root) == 403
+
+
+def test_an_address_for_once_leads_to_the_page_once(viewer: Viewer) -> None:
+    path = viewer.url_for_once().removeprefix(f"http://127.0.0.1:{viewer.server_port}")
+    assert path != viewer.root
+    assert status_of(viewer, "GET", f"{path}ask") == status_of(viewer, "GET", path[:-1]) == 403
+    assert [status_of(viewer, "GET", path) for _ in range(3)] == [303, 403, 403]
 
 
 def test_a_foreign_host_is_refused(viewer: Viewer) -> None:
@@ -152,7 +195,7 @@ def test_a_request_that_makes_no_sense_is_told_so(viewer: Viewer) -> None:
 def test_a_text_that_is_too_long_is_refused_before_it_is_read(viewer: Viewer) -> None:
     with socket.create_connection(("127.0.0.1", viewer.server_port), timeout=60) as connection:
         host, length = f"127.0.0.1:{viewer.server_port}", LARGEST_BODY + 1
-        head = f"POST /ask HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n"
+        head = f"POST {viewer.root}ask HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n"
         connection.sendall(head.encode())
         assert b" 413 " in connection.recv(100)
 
@@ -163,7 +206,7 @@ def test_a_client_that_hangs_up_is_forgotten_silently(
     text = question("encode", model=0, text="the tokens " * 50_000).encode()
     with running(("small", small)) as viewer:
         before = set(threading.enumerate())
-        head = f"POST /ask HTTP/1.1\r\nHost: 127.0.0.1:{viewer.server_port}\r\n"
+        head = f"POST {viewer.root}ask HTTP/1.1\r\nHost: 127.0.0.1:{viewer.server_port}\r\n"
         whole = f"{head}Content-Length: {len(text)}\r\n\r\n".encode() + text
         for sent in (whole, whole[:-1], whole[: len(head)], whole[: len(head) // 2], b""):
             for reset in (True, False):

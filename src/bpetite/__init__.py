@@ -6,12 +6,11 @@
 [256, 257]
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from bpetite._constants import END_OF_TEXT_TOKEN
-
+TYPE_CHECKING = (
+    False  # The command imports this first, and answers Ctrl-C only then: it needs no other module.
+)
 if TYPE_CHECKING:
+    from bpetite._constants import END_OF_TEXT_TOKEN as END_OF_TEXT_TOKEN
     from bpetite.counts import Counts as Counts
     from bpetite.dialect import Dialect as Dialect
     from bpetite.interfaces.huggingface import accelerate as accelerate
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from bpetite.vocabulary import Vocabulary as Vocabulary
 
 _MODULES = {
+    "END_OF_TEXT_TOKEN": "bpetite._constants",
     "Comparison": "bpetite.show.compare",
     "Counts": "bpetite.counts",
     "Dialect": "bpetite.dialect",
@@ -39,12 +39,14 @@ _MODULES = {
 }
 """The module of each public name; it is imported when the name is first used."""
 
-__all__ = ["END_OF_TEXT_TOKEN", *_MODULES]
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value

@@ -1,6 +1,46 @@
-"""`python -m bpetite` is the `bpetite` command."""
+"""The `bpetite` command; `python -m bpetite` is the same.
 
-from bpetite.cli import main
+Importing takes most of the time of a short command. Until that is done, Ctrl-C ends the process here: nothing
+was begun that must be cleaned up, and Python would print where it was interrupted. So this module, and
+`bpetite/__init__.py` before it, import nothing that Python has not imported to start.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def main() -> "NoReturn":
+    """Run the command and exit."""
+    try:
+        import signal
+
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored
+            signal.signal(signal.SIGINT, _end)
+        from bpetite.cli import main as run_command
+
+        run_command()
+    except KeyboardInterrupt:  # just before the handler is there, or after the result is written
+        _end()
+
+
+def _end(*received: object) -> "NoReturn":
+    """End the process at once, as an interrupted command does."""
+    try:
+        os.write(2, b"bpetite: interrupted\n")
+    finally:
+        os._exit(130)
+
+
+def _forget_current_folder() -> None:
+    """Import nothing from the current folder, which `python -m` looks into first."""
+    if not sys.flags.safe_path:
+        del sys.path[0]
+
 
 if __name__ == "__main__":
+    _forget_current_folder()
     main()

@@ -158,7 +158,8 @@ class _Taken:
 
     def run(self, library: Library, interface: str) -> None:
         """Run an interface of a library, and compare its ids."""
-        command = [sys.executable, "-m", "bpetite.benchmark.process", str(self.folder), interface]
+        # -P: what lies in the current folder, such as a numpy.py that came with a model, is not imported.
+        command = [sys.executable, "-P", "-m", "bpetite.benchmark.process", str(self.folder), interface]
         command += [library.path] if library.path else []
         try:
             ended = subprocess.run(command, capture_output=True, check=False, timeout=self.most_seconds)

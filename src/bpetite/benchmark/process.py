@@ -1,6 +1,6 @@
 """A library, a model and texts → figures: the process that is started for each.
 
-    python -m bpetite.benchmark.process FOLDER INTERFACE [FOLDER_OF_THE_LIBRARY]
+    python -P -m bpetite.benchmark.process FOLDER INTERFACE [FOLDER_OF_THE_LIBRARY]
 
 The texts are in memory and numpy, which most libraries need, is imported before the clock starts. Nothing
 else is imported that the library does not need, and the first pass is that of a new process. A single

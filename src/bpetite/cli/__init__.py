@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pkgutil import get_data
 from typing import NoReturn
@@ -49,20 +49,30 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # What pyarrow's own allocator keeps is a quarter of the memory of counting Parquet.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
-        sys.exit(run(arguments))
+        sys.exit(run(arguments, begin=_raise_interruptions))
     finally:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(
+                signal.SIGINT, signal.SIG_DFL
+            )  # The work is done: Python's end is not to be reported.
         try:
             sys.stderr.flush()
         except OSError:  # a message that nobody can read changes no exit code
             discard(sys.stderr)
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
+def _raise_interruptions() -> None:
+    """Let Ctrl-C raise `KeyboardInterrupt`, so that what was begun is cleaned up."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def run(arguments: Sequence[str] | None = None, *, begin: Callable[[], object] = lambda: None) -> int:
+    """Run the command and return its exit code; `begin` is called when its modules are loaded."""
     first, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     name = f"bpetite {first}" if first in COMMANDS else "bpetite"
     try:
-        write(_result(first, rest) if first in COMMANDS else printed(_without_command(first)))
+        write(_result(first, rest, begin) if first in COMMANDS else printed(_without_command(first)))
     except BrokenPipeError:
         return 141
     except KeyboardInterrupt as error:
@@ -78,7 +88,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _result(name: str, arguments: Sequence[str]) -> bytes:
+def _result(name: str, arguments: Sequence[str], begin: Callable[[], object]) -> bytes:
     """Run a command, and return what it prints; `progress` is shown, and its warnings are messages."""
     parser = parser_of(name)
     options = parser.parse_intermixed_args(arguments)
@@ -92,6 +102,7 @@ def _result(name: str, arguments: Sequence[str]) -> bytes:
     with warnings.catch_warnings(), options.progress:
         warnings.simplefilter("always", RuntimeWarning)
         warnings.showwarning = lambda message, *_: tell(f"bpetite {name}: {_said(message)}")
+        begin()
         result = options.run(options)
     return printed(result, as_json=options.json, for_people=sys.stdout.isatty())
 

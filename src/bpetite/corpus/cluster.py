@@ -185,6 +185,7 @@ def connected(address: str) -> Iterator[None]:
                 include_dashboard=False if address == "local" else None,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
+                **_without_current_folder(address),
             )
         yield
     except ray.exceptions.RayError as error:
@@ -195,6 +196,19 @@ def connected(address: str) -> Iterator[None]:
     finally:
         if mine:
             ray.shutdown()
+
+
+def _without_current_folder(address: str) -> dict[str, Any]:
+    """Return options with which workers import nothing from the current folder, which Ray would put first.
+
+    Ray leaves it out where the job brings a folder of its own, and asks so by this method. A client (`ray://`)
+    does not send its folder at all.
+    """
+    if address.startswith("ray://"):
+        return {}
+    config = ray.job_config.JobConfig()
+    config._runtime_env_has_working_dir = lambda: True
+    return {"job_config": config}
 
 
 def task(function: Callable[..., Any], results: int = 1) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Look at a tokenizer, or at several, in a browser. Only this machine can see it.
+"""Look at a tokenizer, or at several, in a browser. Only who knows the address can see it.
 
 examples:
   bpetite view tok.json
@@ -8,6 +8,7 @@ examples:
 
 import contextlib
 import webbrowser
+from threading import Thread
 
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_models
@@ -36,9 +37,10 @@ def run(options: shared.Options) -> shared.Result:
         raise OSError(f"port {options.port} cannot be used: {error.strerror}; try another --port") from None
     with viewer:
         write(printed({"url": viewer.url} if options.json else [viewer.url]))
-        options.progress.say("Served to this machine only; Ctrl-C ends it.")
+        options.progress.say("Served to this machine only, at this secret address; Ctrl-C ends it.")
         if not options.no_browser:
-            webbrowser.open(viewer.url)
+            # A browser in the foreground, such as w3m, returns when it is closed; it needs the page before.
+            Thread(target=webbrowser.open, args=(viewer.url_for_once(),), daemon=True).start()
         with contextlib.suppress(KeyboardInterrupt):
             viewer.serve_forever()
     return []

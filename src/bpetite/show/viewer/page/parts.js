@@ -56,7 +56,7 @@ const factsOf = (facts) =>
 /** Asks the server; a refusal, or the reason why there is no answer, is an Error. */
 async function ask(question, given = {}) {
   const valid = (_, value) => (typeof value === "string" ? value.toWellFormed() : value);
-  const response = await fetch("/ask", { method: "POST", body: JSON.stringify({ question, ...given }, valid) });
+  const response = await fetch("ask", { method: "POST", body: JSON.stringify({ question, ...given }, valid) });
   if (!response.ok) throw new Error(await response.text());
   const answer = await response.json();
   if (answer.error) throw new Error(answer.error);
