@@ -1,5 +1,6 @@
 """Inputs and their documents: every format and compression, in order, whole or refused."""
 
+import contextlib
 import functools
 import gzip
 import http.server
@@ -7,10 +8,11 @@ import io
 import json
 import os
 import random
+import socket
 import sys
 import threading
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
@@ -27,7 +29,7 @@ from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, corpus
 from bpetite._internal.types import Invalid
-from bpetite.reading import batches, documents
+from bpetite.reading import batches, documents, text
 from bpetite.reading.batches import batches_of, decoded
 from bpetite.reading.cuts import cutter
 from bpetite.reading.documents import read_batches
@@ -77,10 +79,10 @@ def test_documents_of_every_format_and_compression(tmp_path: Path, suffix: str) 
     lines = tmp_path / f"c.jsonl{suffix}"
     lines.write_bytes(PACKED[suffix](jsonl(DOCUMENTS)))
     assert texts_of(lines) == DOCUMENTS
-    text = tmp_path / f"c.txt{suffix}"
-    text.write_bytes(PACKED[suffix]("<|x|>".join(DOCUMENTS).encode()))
-    assert texts_of(text, Reading(separator="<|x|>")) == DOCUMENTS
-    assert texts_of(text) == ["<|x|>".join(DOCUMENTS)]
+    plain = tmp_path / f"c.txt{suffix}"
+    plain.write_bytes(PACKED[suffix]("<|x|>".join(DOCUMENTS).encode()))
+    assert texts_of(plain, Reading(separator="<|x|>")) == DOCUMENTS
+    assert texts_of(plain) == ["<|x|>".join(DOCUMENTS)]
 
 
 VIEWS = [getattr(pyarrow, name)() for name in ("string_view", "binary_view") if hasattr(pyarrow, name)]
@@ -198,7 +200,7 @@ def test_gzip_is_unpacked_wherever_blocks_end_and_refused_wherever_it_breaks_off
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: int
 ) -> None:
     monkeypatch.setattr(documents, "PACKED", packed)
-    monkeypatch.setattr(documents, "PIECE", 7)
+    monkeypatch.setattr(text, "PIECE", 7)
     one, none, last = (gzip.compress(text) for text in (b"some text, some text", b"", b"7" * 700))
     whole = one + bytes(packed) + none + last
     with_none = len(whole) - len(last)
@@ -249,6 +251,28 @@ def test_content_tells_what_a_name_does_not(tmp_path: Path) -> None:
     assert texts_of(tmp_path / "c.json") == ["long" * 9999, "lines"]
     (tmp_path / "c.json").write_text('{\n "text": "pretty"\n}')
     assert texts_of(tmp_path / "c.json") == ['{\n "text": "pretty"\n}']
+
+
+def test_json_lines_are_no_text_whatever_their_name(tmp_path: Path) -> None:
+    lines = jsonl(["first", "second"])
+    long = jsonl(["long" * 99_999, "second"])
+    for name in ("corpus", "corpus.dat", "part-0001", "c.backup"):
+        for content in (lines, long, b"\n \n" + lines):
+            expected = [json.loads(line)["text"] for line in content.split(b"\n") if line.strip()]
+            for suffix, pack in PACKED.items():
+                (tmp_path / f"{name}{suffix}").write_bytes(pack(content))
+                assert texts_of(tmp_path / f"{name}{suffix}") == expected
+    (tmp_path / "corpus").write_bytes(b'{"n": 1, "body": "first"}\n')
+    assert texts_of(tmp_path / "corpus", Reading(text_field="body")) == ["first"]
+    for content in (b'{"n": 1, "body": "first"}\n', b'{"text": 5}\n', b'{"text" \n', b"{x}", b'["text"]\n'):
+        (tmp_path / "corpus").write_bytes(content)
+        assert texts_of(tmp_path / "corpus") == [content.decode()]
+    for name in ("c.txt", "c.txt.gz"):
+        (tmp_path / name).write_bytes(PACKED[name[5:]](lines))
+        with pytest.raises(ValueError, match=r"its name says text, but it holds JSON lines; input_format="):
+            texts_of(tmp_path / name)
+        assert texts_of(tmp_path / name, Reading(input_format="text")) == [lines.decode()]
+        assert texts_of(tmp_path / name, Reading(input_format="jsonl")) == ["first", "second"]
 
 
 REFUSED = [
@@ -555,6 +579,89 @@ def test_a_web_server_is_a_source(tmp_path: Path) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         assert texts_of(f"http://127.0.0.1:{server.server_port}/a.jsonl") == ["a", "b"]
         server.shutdown()
+
+
+class _Failing(_Handler):
+    """Answers with the status that its path names."""
+
+    def do_GET(self) -> None:
+        self.send_error(int(self.path.strip("/").split(".")[0]))
+
+    do_HEAD = do_GET
+
+
+@contextlib.contextmanager
+def served(handler: Callable[..., http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+NAMED: dict[str, bytes] = {
+    "a.jsonl": jsonl(["a", "b"]),
+    "a.jsonl.gz": gzip.compress(jsonl(["a", "b"])),
+    "a.json.zst": zstd(jsonl(["a", "b"])),
+    "a.parquet": parquet(["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_a_url_adds_to_a_name_hides_no_format(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(NAMED[name])
+    with served(functools.partial(_Handler, directory=str(tmp_path))) as server:
+        for more in ("", "?download=true", "?name=x.txt", "?a/b.txt&c=d", "#x", "#x.txt", "?a=b.csv#c.txt"):
+            assert texts_of(f"{server}/{name}{more}") == ["a", "b"], more
+        assert texts_of(f"{server}/{name.replace('.', '%2E')}") == ["a", "b"]
+
+
+def test_a_url_that_names_a_table_is_refused_whatever_it_adds(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,n\na,1\n")
+    with served(functools.partial(_Handler, directory=str(tmp_path))) as server:
+        for more in ("", "?download=true", "?name=x.txt", "#x.jsonl"):
+            with pytest.raises(ValueError, match="CSV is not supported"):
+                texts_of(f"{server}/a.csv{more}")
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410, 500, 503])
+def test_what_happened_to_a_url_is_said(status: int) -> None:
+    with served(_Failing) as server:
+        url = f"{server}/{status}.txt"
+        with pytest.raises(OSError, match=str(status)) as refused:
+            find_inputs(url)
+        assert str(refused.value).startswith(f"{url}: ")
+        assert isinstance(refused.value, FileNotFoundError) == (status in (404, 410))
+        assert isinstance(refused.value, PermissionError) == (status in (401, 403))
+
+
+def test_a_host_that_does_not_answer_is_named_with_the_reason() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # nobody listens
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/a.txt"
+        with pytest.raises(OSError, match=r"(?i)connect") as refused:
+            find_inputs(url)
+        assert str(refused.value).startswith(f"{url}: ")
+    with pytest.raises(OSError, match=r"^http://nowhere\.invalid/a\.txt: .*(resol|known|name)"):
+        find_inputs("http://nowhere.invalid/a.txt")
+    with pytest.raises(FileNotFoundError, match=r"^memory://none/a\.txt: there is no such file"):
+        find_inputs("memory://none/a.txt")
+
+
+@pytest.mark.parametrize("name", ["big::x.txt", "a::b::c.txt", "http::x", "s3::x.jsonl"])
+def test_a_local_file_that_looks_like_an_address_is_a_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=name):
+        find_inputs(name)
+    Path(name).write_bytes(jsonl(["text"]) if name.endswith("jsonl") else b"text")
+    assert texts_of(name) == ["text"]
+    for argument in (name, f"{name}:2", "*", name[:3] + "*"):
+        (found,) = find_inputs(argument)
+        assert (found.name, found.is_local, found.weight) == (name, True, 2 if ":2" in argument else 1)
+    Path("memory:/a").mkdir(parents=True)
+    Path("memory:/a/b.txt").write_text("local")
+    assert texts_of("memory://a/b.txt") == ["local"]
 
 
 def test_hugging_face_datasets_are_a_corpus(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from bpetite._internal.integers import NUMBERS, number_with_unit
 from bpetite._internal.progress import read_stdin
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
+from bpetite.reading.formats import FORMS
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import STDIN, find_inputs, without_weights
 
@@ -182,7 +183,7 @@ _READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (
     ),
     (
         "input_format",
-        ("auto", "text", "jsonl", "parquet"),
+        ("auto", *FORMS),
         "the format of the inputs (default: detected from the name and content of each)",
     ),
     ("hold_out", "SHARE", "leave out this share of the documents, such as 1%%, chosen by a hash of each"),

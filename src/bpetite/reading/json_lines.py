@@ -4,7 +4,6 @@ The engine takes lines that are certainly well-formed; Python's `json.loads` rea
 is wrong with them. A line is held as a whole.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from io import BytesIO
 
@@ -14,9 +13,11 @@ from bpetite.reading.batches import PIECE, Batch, is_text, refuse_invalid, repla
 from bpetite.reading.memory_limit import check_whole
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
+from bpetite.reading.records import stretches
+from bpetite.reading.sources import Input
 
 
-def read_json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
+def documents(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the text field of every line; a line of only white space has no document."""
     lines = JsonLines(raw.name, reading)
     while block := read(min(PIECE, batches.BLOCK)):
@@ -28,12 +29,9 @@ def read_json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) ->
     yield lines.take(raw.size)
 
 
-def text_or_lines(read: Callable[[int], bytes]) -> tuple[str, Callable[[int], bytes]]:
-    """Distinguish JSON lines from a JSON text, by how they begin: the former with a field of an object."""
-    first = read(PIECE)
-    form = "jsonl" if re.match(rb'(\xef\xbb\xbf)?\s*\{[ \t]*["}]', first) else "text"
-    blocks = iter([first])
-    return form, lambda size: next(blocks, None) or read(size)
+def parts(source: Input, raw: Raw, reading: Reading, size: int) -> Iterator[Input]:
+    """Yield stretches of lines."""
+    return stretches(source, raw, b"\n", size)
 
 
 class JsonLines:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bpetite._internal.arguments import check_word, worded
 from bpetite._internal.integers import BYTES, integer, number_with_unit
 from bpetite._internal.types import Format, Invalid, Split
+from bpetite.reading.formats import FORMS
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -75,7 +76,7 @@ class Reading:
         object.__setattr__(self, "max_document", most)
         check_word("split", self.split, ("train", "held-out"))
         check_word("invalid", self.invalid, ("error", "replace", "skip"))
-        check_word("input_format", self.input_format, ("auto", "text", "jsonl", "parquet"))
+        check_word("input_format", self.input_format, ("auto", *FORMS))
         if self.hold_out is not None:
             object.__setattr__(self, "hold_out", str(share_of(self.hold_out)))
             object.__setattr__(self, "cut", None)  # Only a whole document has a hash.

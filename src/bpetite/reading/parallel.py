@@ -14,7 +14,7 @@ from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw, hash_input, hash_of
-from bpetite.reading.recognition import is_marked, named_format
+from bpetite.reading.recognition import is_only_text, named_format
 from bpetite.reading.sources import Input
 from bpetite.reading.threads import Steps, in_threads
 
@@ -151,7 +151,7 @@ class _Reader(NamedTuple):
         for source in sources:
             with open(source.name, "rb", buffering=0) as file:
                 content = file.read(_SMALL + 1)
-            if len(content) > _SMALL or is_marked(content):
+            if len(content) > _SMALL or not is_only_text(content, source, self.reading):
                 raise ValueError(f"{source.name}: not a small file of text")
             documents = self._split(content)
             texts += documents

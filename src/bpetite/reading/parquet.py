@@ -4,7 +4,7 @@ Of a column, a page and a row are in memory as a whole, whatever their size.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bpetite._engine import TextColumn
@@ -14,6 +14,7 @@ from bpetite.reading.batches import Batch, refuse_invalid, repaired
 from bpetite.reading.memory_limit import megabytes, refuse_beyond
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
+from bpetite.reading.sources import Input
 
 _COPIES = 4
 """How many times rows are in memory at most: as a page, as pyarrow gathers them, and in waiting batches."""
@@ -26,26 +27,33 @@ _VIEWS = ("string_view", "binary_view")
 """Types that not every version of pyarrow has."""
 
 
-def read_rows(raw: Raw, reading: Reading) -> Iterator[Batch]:
+def documents(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the text column of every row."""
     first = 0
-    for column, read in _columns(raw, reading.text_column):
+    for column, size in _columns(raw, reading.text_column):
         if column.null_count and reading.invalid != "skip":
             row = column.is_null().index(True).as_py()
             if reading.invalid == "error":
                 refuse_invalid(raw.name, Batch(TextColumn(column[:row]), first))
             raise ValueError(f"{raw.name}: row {first + row}: column {reading.text_column!r} is null")
         texts, affected = repaired(TextColumn(column, nulls="skip"), reading.invalid)
-        yield Batch(texts, first, affected=affected + column.null_count, read=read)
+        yield Batch(texts, first, affected=affected + column.null_count, read=size)
         first += len(column)
     yield Batch([], first, read=raw.expected)
 
 
-def row_group_sizes(raw: Raw, name: str) -> list[int]:
-    """Return the uncompressed size of each row group, with all of its columns."""
-    with opened(raw, name) as file:
+def parts(source: Input, raw: Raw, reading: Reading, size: int) -> Iterator[Input]:
+    """Yield row groups of about that size together, measured uncompressed and with all of their columns."""
+    with opened(raw, source.field or reading.text_column) as file:
         groups = map(file.metadata.row_group, range(file.num_row_groups))
-        return [group.total_byte_size for group in groups]
+        sizes = [group.total_byte_size for group in groups]
+    first = taken = 0
+    for number, group in enumerate(sizes, 1):
+        taken += group
+        if taken >= size or number == len(sizes):
+            span = (source.whole * first // len(sizes), source.whole * number // len(sizes))
+            yield source._replace(span=span, row_groups=(first, number))
+            first, taken = number, 0
 
 
 @contextlib.contextmanager

@@ -30,9 +30,9 @@ class Raw:
         self._digest = Xxh3128() if hashed else None
         self.size = 0
 
-    def head(self) -> bytes:
-        """Return the first bytes without consuming them."""
-        while len(self._head) < 512 and (more := self._next(4096)):
+    def head(self, size: int = 512) -> bytes:
+        """Return at least so many of the first bytes, if there are, without consuming them."""
+        while len(self._head) < size and (more := self._next(4096)):
             self._head += more
         return self._head
 

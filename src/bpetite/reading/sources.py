@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 _MARKED = r"(?s)(?P<path>.+?)(?::text=(?P<field>[^:]+))?(?::(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?))?"
-_URL = r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)"
+_URL = r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::.*://)"
+"""An address, perhaps a chain such as `simplecache::https://host/a.txt`."""
 
 
 _VERSIONS = (
@@ -152,12 +153,44 @@ def naming_remote(source: Input) -> Iterator[None]:
     except Exception as error:
         if source.is_local or source.name == STDIN or isinstance(error, MemoryError | ImportError):
             raise
-        if source.name in str(error):  # it is ours, or says all
+        if str(error).startswith(f"{source.name}: "):  # it is ours
             raise
-        known = [FileNotFoundError, PermissionError, ValueError]
-        kind = next((kind for kind in known if isinstance(error, kind)), OSError)
-        reason = str(error).strip() or "it cannot be read"
-        raise kind(f"{source.name}: {type(error).__name__}: {reason}") from error
+        cause = _cause(error, source.name)
+        raise _kind_of(cause)(f"{source.name}: {_reason(cause, source.name)}") from error
+
+
+def _cause(error: BaseException, name: str) -> BaseException:
+    """Return the first of an error and its causes that says more than the name: fsspec may say only that."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if str(cause).strip() not in name:
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return error
+
+
+_STATUSES = {401: PermissionError, 403: PermissionError, 404: FileNotFoundError, 410: FileNotFoundError}
+
+
+def _kind_of(error: BaseException) -> type[Exception]:
+    """Return the kind of error that is raised for one of a remote file system."""
+    status = getattr(error, "status", None)  # of a web server
+    if status is not None:
+        return _STATUSES.get(status, OSError)
+    known = [FileNotFoundError, PermissionError, ValueError]
+    return next((kind for kind in known if isinstance(error, kind)), OSError)
+
+
+def _reason(error: BaseException, name: str) -> str:
+    """Say what happened to a remote file."""
+    status = getattr(error, "status", None)
+    if status is not None:
+        return f"the server answers {status} {getattr(error, 'message', '')}".rstrip()
+    if str(error).strip() not in name:
+        return f"{type(error).__name__}: {str(error).strip()}"
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file"
+    return f"it cannot be read ({type(error).__name__})"
 
 
 def size_of(inputs: Iterable[Any]) -> int:
@@ -204,7 +237,8 @@ def _path(argument: Any) -> str:
 
 
 def _is_url(name: str) -> bool:
-    return re.match(_URL, name) is not None
+    """Whether a name is an address; a local file of that name takes precedence."""
+    return re.match(_URL, name, re.DOTALL) is not None and not os.path.lexists(name)
 
 
 def weight_of(found: Input) -> tuple[Fraction | int, str]:
