@@ -400,6 +400,21 @@ def test_compare_shows_two_tokenizers_side_by_side(folder: Path, tmp_path: Path)
     assert json.loads(done.stdout)["rows"][0]["bytes_per_token"] == 0
 
 
+@pytest.mark.parametrize("source", ["a", "english.txt", "a-corpus-with-a-long-name.txt", "x" * 70])
+def test_compare_fits_80_columns(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    for name in ("llama-3.1-8b", "qwen-2.5"):
+        Path(name).mkdir(exist_ok=True)
+        Tokenizer.load("tok.json").to_huggingface(f"{name}/tokenizer.json", overwrite=True)
+    Path(source).write_text(CORPUS * 300, "utf-8")
+    done = bpetite("compare", "llama-3.1-8b/tokenizer.json", "qwen-2.5/tokenizer.json", "--input", source)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.decode().splitlines()
+    assert max(map(len, lines)) <= 80
+    for words in (source, "llama-3.1-8b  ", "qwen-2.5  ", "1.00x"):
+        assert any(words in line for line in lines), words
+
+
 def test_compare_counts_the_tokens_of_many_texts(folder: Path, tmp_path: Path) -> None:
     tok = Tokenizer.load(folder / "tok.json")
     small = tok.truncate(270)
@@ -420,11 +435,12 @@ def test_compare_counts_the_tokens_of_many_texts(folder: Path, tmp_path: Path) -
     ]
     assert rows[1]["tokens_to_first"] == rows[1]["tokens"] / rows[0]["tokens"]
     table = bpetite(*command, *texts).stdout.decode().splitlines()
-    assert len(table) == 1 + 3 * 3
-    assert table[1].startswith(str(tmp_path / "de"))
+    assert len(table) == 2 + 3 * (1 + 3)  # The names of the sources are too long to stand in the rows.
+    assert table[2] == str(tmp_path / "de")
     per = [f"{rows[2][name]:.3f}" for name in ("bytes_per_token", "characters_per_token", "tokens_per_word")]
     numbers = [f"{rows[2]['tokens']:,}", *per, f"{rows[2]['tokens_to_first']:.2f}x"]
-    assert table[3].split() == ["third.json", *numbers]
+    assert table[5].split() == ["third.json", *numbers]
+    assert all(len(line) <= 80 for line in table if not line.startswith("/"))
 
 
 def test_a_file_is_checked_with_its_own_library(

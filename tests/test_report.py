@@ -191,8 +191,46 @@ def test_the_plot_of_lengths_ends_at_what_99_of_100_tokens_have(browser: Browser
         )
         columns = page.locator("[data-name=lengths] rect").all()
         heights = [float(column.get_attribute("height") or "") for column in columns]
-        assert heights == pytest.approx([0, 100, 0, 100 / 256])  # of one byte and of two, used and not used
+        # Of one byte and of two, used and not used; the axis ends at 300.
+        assert heights == pytest.approx([0, 256 / 3, 0, 1 / 3])
         assert page.locator("[data-name=unused] > p").inner_text().startswith("258 tokens (99.6%) never used")
+
+
+def test_the_axes_reach_the_top_of_the_plots(browser: Browser, tmp_path: Path) -> None:
+    made = measured({"one": tokenizer(), "two": tokenizer("tiktoken")}, TEXTS)
+    with opened(browser, document(made), tmp_path) as page:
+        for figure in page.locator(".plot").all():
+            marks = figure.locator(".across").evaluate_all(
+                "(all) => all.map((one) => parseFloat(one.style.bottom))"
+            )
+            assert max(marks) == pytest.approx(100)
+        highest = [
+            *page.locator("svg polyline").evaluate_all(
+                "(all) => all.map((one) => Math.min(...[...one.points].map((point) => point.y)))"
+            ),
+            *page.locator("svg rect").evaluate_all("(all) => all.map((one) => one.y.baseVal.value)"),
+        ]
+        assert min(highest) >= -1e-9
+
+
+def test_sources_are_compared_with_the_first(browser: Browser, tmp_path: Path) -> None:
+    names = ["one", "two"]
+    made = measured({"one": tokenizer(), "two": tokenizer("tiktoken").truncate(300)}, TEXTS)
+    with opened(browser, document(made), tmp_path) as page:
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        for place, name in enumerate(names):
+            of_model = [row for row in made["rows"] if row["tokenizer"] == name]
+            first = of_model[0]["characters_per_token"]
+            expected = [
+                [
+                    row["source"],
+                    f"{row['characters_per_token']:.3f}",
+                    f"{first / row['characters_per_token']:.2f}×",
+                ]
+                for row in of_model[:-1]
+            ]
+            assert rows(page, "sources", len(TEXTS) + 1 + place) == expected
+            assert f"{first:.2f} (1.00×)" in page.locator(".bars").inner_text()
 
 
 @pytest.mark.parametrize("width", [360, 800, 1280])

@@ -7,7 +7,8 @@ import argparse
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain, count
 from typing import Any
 
 from bpetite._internal.arguments import on_command_line
@@ -78,8 +79,7 @@ def read_models(options: argparse.Namespace) -> dict[str, Tokenizer]:
     refused: list[ValueError] = []
     for path in options.models:
         tokenizer = read_model(options, path, must_agree=False)
-        name = name_of(path, options.models)
-        tokenizers[f"{name} ({len(tokenizers) + 1})" if name in tokenizers else name] = tokenizer
+        tokenizers[_unused(name_of(path, options.models), tokenizers)] = tokenizer
         try:
             with naming(path):
                 loading.check_given(tokenizer.vocabulary, options.pattern, _special_tokens(options))
@@ -90,19 +90,37 @@ def read_models(options: argparse.Namespace) -> dict[str, Tokenizer]:
     return tokenizers
 
 
-def name_of(path: str, among: Sequence[str] = ()) -> str:
-    """Return the last part of a path; where other paths end alike, the folders that tell it from them.
+def _unused(name: str, names: Collection[str]) -> str:
+    """Return a name that is not among others: itself, or with a number."""
+    numbered = (f"{name} ({number})" for number in count(len(names) + 1))
+    return next(each for each in chain([name], numbered) if each not in names)
 
+
+_NAMES_OF_ALL = {
+    *("tokenizer.json", "vocab.json", "merges.txt", "vocab.bpe", "encoder.json"),
+    *("tokenizer.model", "tekken.json", "spiece.model", "sentencepiece.bpe.model"),
+}
+"""The names that files have in every folder of a model: they do not say which model it is."""
+
+
+def name_of(path: str, among: Sequence[str] = ()) -> str:
+    """Return the last part of a path that says which tokenizer it is: its folder, if its name does not.
+
+    Where other paths end alike, it begins with the folders that tell it from them.
+
+    >>> name_of("llama/tokenizer.json"), name_of("llama/tok.json"), name_of("tokenizer.json")
+    ('llama', 'tok.json', 'tokenizer.json')
     >>> paths = ["llama/tokenizer.json", "a/qwen/tokenizer.json", "b/qwen/tokenizer.json", "tok.json"]
     >>> [name_of(path, paths) for path in paths]
     ['llama', 'a/qwen', 'b/qwen', 'tok.json']
     """
     split = [os.path.normpath(one).split(os.path.sep) for one in (path, *among)]
-    others = [parts for parts in split if parts != split[0]]
-    count, most = 1, len(split[0])
-    while count < most and any(parts[-count:] == split[0][-count:] for parts in others):
-        count += 1
-    return recorded(os.path.sep.join(split[0][-count : most - (count > 1)]))
+    others = [other for other in split if other != split[0]]
+    most = len(split[0])
+    parts = 2 if split[0][-1] in _NAMES_OF_ALL and most > 1 else 1
+    while parts < most and any(other[-parts:] == split[0][-parts:] for other in others):
+        parts += 1
+    return recorded(os.path.sep.join(split[0][-parts : most - (parts > 1)]))
 
 
 def _special_tokens(options: argparse.Namespace) -> dict[str, int] | list[str] | None:

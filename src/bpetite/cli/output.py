@@ -138,6 +138,37 @@ def source_name(name: str | None) -> str:
     return "total" if name is None else name
 
 
+def two_lines(heads: Sequence[str]) -> list[list[str]]:
+    """Return heads such as `tokens/word` in two lines.
+
+    >>> two_lines(["source", "tokens/word"])
+    [['', 'tokens/'], ['source', 'word']]
+    """
+    words = [re.findall("[^/ ]+/?", head) for head in heads]
+    return [[" ".join(part[:-1]) for part in words], [part[-1] for part in words]]
+
+
+def grouped_table(heads: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Return a table whose first cells are those of groups, empty in the other rows; `left` cells are texts.
+
+    To fit the terminal (80 columns where there is none), heads take two lines, and groups lines of their own.
+
+    >>> grouped_table(["source", "tokenizer", "tokens"], [["a.txt", "mine", "7"], ["", "theirs", "9"]], 2)
+    ['source  tokenizer  tokens', 'a.txt   mine            7', '        theirs          9']
+    """
+    columns = _columns()
+    for first_rows in ([heads], two_lines(heads)):
+        lines = table([*first_rows, *cells], range(left))
+        if max(map(len, lines)) <= columns:
+            return lines
+    ungrouped = [row[1:] for row in (*two_lines(heads), *cells)]
+    first, second, *rest = table(ungrouped, range(left - 1))
+    lines = [first, second]
+    for (group, *_), line in zip(cells, rest, strict=True):
+        lines += [group, line] if group else [line]
+    return lines
+
+
 def numbers(rows: Iterable[tuple[str, Mapping[str, Any]]], formats: Mapping[str, str]) -> list[str]:
     """Return a table of named rows, with the numbers that have a format.
 
@@ -148,8 +179,7 @@ def numbers(rows: Iterable[tuple[str, Mapping[str, Any]]], formats: Mapping[str,
     cells = [[name, *(format(row[of], how) for of, how in formats.items())] for name, row in rows]
     lines = table([["source", *heads], *cells])
     if sys.stdout.isatty() and len(max(lines, key=len)) > _columns():
-        words = [re.findall("[^/ ]+/?", head) for head in ["source", *heads]]
-        lines = table([[" ".join(part[:-1]) for part in words], [part[-1] for part in words], *cells])
+        lines = table([*two_lines(["source", *heads]), *cells])
     return lines
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_models
-from bpetite.cli.output import TOKEN_SIZES, colours_wanted, source_name, table
+from bpetite.cli.output import TOKEN_SIZES, colours_wanted, grouped_table, source_name
 from bpetite.show.compare import Comparison
 
 
@@ -41,7 +41,7 @@ def run(options: shared.Options) -> shared.Result:
         shared.tell_of_special_texts(
             "compare", options, max(int(row["special_texts"] or 0) for row in of_all)
         )
-        return {"rows": rows} if options.json else table(_cells(rows), left=[0, 1])
+        return {"rows": rows} if options.json else grouped_table(_HEADS, _cells(rows), 2)
     text = shared.text_of(options)
     special_texts = [encoded(tok, [text], options.special).special_count for tok in tokenizers.values()]
     shared.tell_of_special_texts("compare", options, max(special_texts))
@@ -52,9 +52,12 @@ def run(options: shared.Options) -> shared.Result:
     return compared.lines(colours=colours_wanted())
 
 
+_HEADS = ["source", "tokenizer", "tokens", "bytes/token", "chars/token", "tokens/word", "ratio"]
+
+
 def _cells(rows: list[dict[str, Any]]) -> list[list[str]]:
     """Return a row for each source and tokenizer; a source is named once, the first has no ratio."""
-    cells = [["source", "tokenizer", "tokens", "bytes/token", "chars/token", "tokens/word", "ratio"]]
+    cells = []
     for before, row in zip([None, *rows], rows, strict=False):
         is_first = before is None or before["source"] != row["source"]
         source = source_name(row["source"]) if is_first else ""

@@ -10,6 +10,7 @@ function showReport(report) {
   const total = report.rows.findLast((row) => row.tokenizer === report.name);
   const bySource = [...Map.groupBy(report.rows, (row) => row.source)];
   const names = bySource[0][1].map((row) => row.tokenizer);
+  const several = bySource.length > 1;
   const tokenRows = (rows) => rows.map(([token, id, ...uses]) => [chip(token), String(id), ...uses]);
   byId("report").hidden = false;
   byId("report").append(
@@ -19,9 +20,10 @@ function showReport(report) {
     headline(total),
     factsOf(report.facts),
     section("sources", "Compression by source",
-      "Longer bars are denser. Characters compare languages; bytes do not, as UTF-8 has one for a letter of English, but two or three for others.",
+      "Longer bars are denser. Characters compare languages; bytes do not, as UTF-8 has one for a letter of English, but two or three for others." +
+        (several ? ` In brackets: how many times as many tokens a character takes as in ${bySource[0][0]}.` : ""),
       bars(bySource, names),
-      folded(...bySource.map(([source, rows]) => sourceTable(source, rows)))),
+      folded(...bySource.map(([source, rows]) => sourceTable(source, rows)), ...(several ? names.map((name, place) => relativeTable(name, bySource, place)) : []))),
     section("sizes", "Characters per token by vocabulary size",
       "What smaller vocabularies, cut from these by leaving out their last merges, would have given. Where a line flattens, more tokens buy little.",
       legend(names), sizesPlot(report.curves, report.vocab_sizes, bySource.at(-1)[1]),
@@ -63,6 +65,16 @@ const colour = (place) => `s${place % 8}`;
 /** What a source is called; all of them together have no name. */
 const nameOf = (source) => source ?? "total";
 
+/** How many times as many tokens a character of a source takes as one of the first source, by the same tokenizer. */
+const toFirst = (row, first) => first.characters_per_token / (row.characters_per_token || 1);
+
+/** The numbers of all sources by one tokenizer, relative to the first source. */
+function relativeTable(name, bySource, place) {
+  const first = bySource[0][1][place];
+  const cells = bySource.slice(0, -1).map(([source, rows]) => [source, rows[place].characters_per_token.toFixed(3), `${toFirst(rows[place], first).toFixed(2)}×`]);
+  return named(`${name}: tokens for each character, relative to ${bySource[0][0]}`, tableOf(["source", "chars per token", "relative"], cells));
+}
+
 /** The numbers of a source, a row for each tokenizer. */
 function sourceTable(source, rows) {
   const size = `${nameOf(source)}: ${plural(rows[0].bytes, "byte")}, ${plural(rows[0].characters, "character")}, ${plural(rows[0].words, "word")}`;
@@ -73,12 +85,13 @@ function sourceTable(source, rows) {
 function bars(bySource, names) {
   const most = Math.max(...bySource.flatMap(([, rows]) => rows.map((row) => row.characters_per_token))) || 1;
   const many = names.length > 1;
+  const relative = (row, place) => (bySource.length > 1 ? ` (${toFirst(row, bySource[0][1][place]).toFixed(2)}×)` : "");
   return element("div.bars", {}, ...bySource.flatMap(([source, rows]) => [
     many ? element("h3", {}, nameOf(source)) : "",
     ...rows.flatMap((row, place) => [
       element("span", {}, many ? row.tokenizer : nameOf(source)),
       element("span", {}, element(`span.${colour(place)}`, { style: `width: ${(100 * row.characters_per_token) / most}%` })),
-      element("span", {}, row.characters_per_token.toFixed(2)),
+      element("span", {}, row.characters_per_token.toFixed(2) + relative(row, place)),
     ]),
   ]));
 }
@@ -120,7 +133,7 @@ function unusedPlot(parts) {
 
 /** Draws columns `[middle, width, below, above]`, two values on each other. */
 function columnPlot(x, label, columns) {
-  const y = { label, low: 0, high: Math.max(1, ...columns.map(([, , below, above]) => below + above)) };
+  const y = upToMark({ label, low: 0, high: Math.max(1, ...columns.map(([, , below, above]) => below + above)) });
   const rectangle = (middle, width, from, to, kind) => {
     const left = 100 * shareOf(x, middle - 0.4 * width);
     return drawing("rect", { class: kind, x: left, width: 100 * shareOf(x, middle + 0.4 * width) - left, y: 100 * (1 - shareOf(y, to)), height: 100 * shareOf(y, to - from) });
@@ -130,9 +143,9 @@ function columnPlot(x, label, columns) {
 }
 
 /** Draws lines of points, a dot at the end of each. */
-function linePlot(x, y, lines) {
+function linePlot(x, upwards, lines) {
   x.high = Math.max(x.low + 1, ...lines.flat().map(([value]) => value));
-  y.high = Math.max(y.low + 1, ...lines.flat().map(([, value]) => value));
+  const y = upToMark({ ...upwards, high: Math.max(upwards.low + 1, ...lines.flat().map(([, value]) => value)) });
   const points = (line) => line.map(([px, py]) => `${100 * shareOf(x, px)},${100 * (1 - shareOf(y, py))}`).join(" ");
   return plot(x, y, lines.flatMap((line, place) => !line.length ? [] : [
     drawing("polyline", { class: `dot ${colour(place)}`, points: points([line.at(-1), line.at(-1)]) }),
@@ -161,14 +174,33 @@ function drawing(kind, attributes) {
 
 /** Round values along an axis. */
 function marksOf({ low, high, logarithmic }) {
-  const powers = [];
-  for (let power = 1; logarithmic && power <= high; power *= 10) powers.push(...(high / low > 3000 ? [power] : [power, 3 * power]));
-  const found = powers.filter((value) => value >= low && value <= high);
+  const found = logarithmic ? powersOf(low, high).filter((value) => value >= low && value <= high) : [];
   if (found.length > 1) return found;
+  const step = stepOf(low, high);
+  return Array.from({ length: 7 }, (_, place) => (Math.ceil(low / step) + place) * step).filter((value) => value <= high);
+}
+
+/** Marks of a logarithmic axis that reach the highest value. */
+function powersOf(low, high) {
+  const steps = high / low > 3000 ? [1] : [1, 3];
+  const powers = [];
+  for (let power = 1; (powers.at(-1) ?? 0) < high; power *= 10) powers.push(...steps.map((times) => times * power));
+  return powers;
+}
+
+/** The distance of round marks, about five. */
+function stepOf(low, high) {
   const rough = (high - low) / 5;
   const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = unit * [1, 2, 5, 10].find((times) => times * unit >= rough);
-  return Array.from({ length: 7 }, (_, place) => (Math.ceil(low / step) + place) * step).filter((value) => value <= high);
+  return unit * [1, 2, 5, 10].find((times) => times * unit >= rough);
+}
+
+/** The same axis up to the first mark that no value exceeds, so that the top of the plot has a mark. */
+function upToMark(axis) {
+  const { low, high, logarithmic } = axis;
+  const step = stepOf(low, high);
+  const top = logarithmic ? powersOf(low, high).find((value) => value >= high) : step * Math.ceil(high / step - 1e-9);
+  return { ...axis, high: top };
 }
 
 /** The place of a value on an axis, from 0 to 1. */
