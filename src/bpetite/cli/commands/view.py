@@ -1,4 +1,4 @@
-"""Look at a tokenizer, or at several, in a browser. Only who knows the address can see it.
+"""Look at a tokenizer, or at several, in a browser. Its address is a secret.
 
 examples:
   bpetite view tok.json
