@@ -751,7 +751,10 @@ class Tokenizer:
         special = self._special_ids() if skip_special else set()
         if special:
             rows = ([token_id for token_id in ids if token_id not in special] for ids in rows)
-        return self._encoder.decode_batch(rows, errors, num_threads)
+        try:
+            return self._encoder.decode_batch(rows, errors, num_threads)
+        except KeyError as unknown:
+            raise unknown_id(unknown, self._vocabulary) from None
 
     def decode_column(self, column: Column, *, errors: str = "strict", nulls: Nulls = "error") -> Any:
         """Decode a column of lists of ids to a column of strings; `errors` is strict, replace or ignore.
