@@ -114,8 +114,13 @@ class Tokenizer:
     # Training ----------------------------------------------------------------------------------------
 
     @classmethod
-    def train(cls, corpus: str, vocab_size: int) -> Tokenizer:
-        """Train on one text in the default dialect; `vocab_size` counts the 256 bytes and the merges.
+    def train(
+        cls, corpus: str, vocab_size: int | None = None, **options: Unpack[TrainingOptions]
+    ) -> Tokenizer:
+        """Train on one text; in the default dialect, `vocab_size` counts the 256 bytes and the merges.
+
+        The special token comes on top: `vocab_size=10_000` gives 10,001 tokens, 10,000 and `<|endoftext|>`;
+        `total_size` counts all. Keywords are those of `train_from_iterator`.
 
         >>> Tokenizer.train("low lower", 258).encode("low")
         [257]
@@ -124,11 +129,14 @@ class Tokenizer:
         if len(corpus) < 1000 and os.path.isfile(corpus):
             meant = "the corpus is the name of a file; train_from_files trains on its text"
             warnings.warn(f"{corpus}: {meant}", UserWarning, stacklevel=2)
-        return cls.train_from_iterator([corpus], vocab_size)
+        return cls.train_from_iterator([corpus], vocab_size, **options)
 
     @classmethod
     def train_from_files(
-        cls, paths: Path | Iterable[Path], vocab_size: int, **options: Unpack[FileTrainingOptions]
+        cls,
+        paths: Path | Iterable[Path],
+        vocab_size: int | None = None,
+        **options: Unpack[FileTrainingOptions],
     ) -> Tokenizer:
         """Train on texts in files, folders, globs and URLs; `Counts.from_files` explains paths.
 
@@ -146,13 +154,14 @@ class Tokenizer:
 
     @classmethod
     def train_from_iterator(
-        cls, documents: Texts, vocab_size: int, **options: Unpack[TrainingOptions]
+        cls, documents: Texts, vocab_size: int | None = None, **options: Unpack[TrainingOptions]
     ) -> Tokenizer:
         """Train on documents from any iterable of `str` or UTF-8 `bytes`, or from a column of Arrow.
 
         Keywords are `dialect` (by default "bpetite"), `pattern` ("gpt2"), `special_tokens`, `min_count` (1),
         `max_token_length`, `normalization` (such as "NFC": done to each text before it is cut, in training
-        and in encoding), `num_threads`, `memory_limit` and `progress`; the default of all others is None.
+        and in encoding), `total_size` (in place of `vocab_size`: all tokens count), `num_threads`,
+        `memory_limit` and `progress`; the default of all others is None.
 
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
@@ -161,7 +170,7 @@ class Tokenizer:
 
     @classmethod
     def train_from_counts(
-        cls, counts: Counts, vocab_size: int, **options: Unpack[MergingOptions]
+        cls, counts: Counts, vocab_size: int | None = None, **options: Unpack[MergingOptions]
     ) -> Tokenizer:
         """Train on counts; their pattern becomes the tokenizer's.
 
@@ -181,8 +190,9 @@ class Tokenizer:
     def _trained(
         cls,
         counts: Counts | Callable[..., Counts],
-        vocab_size: int,
+        vocab_size: int | None,
         *,
+        total_size: int | None = None,
         dialect: str | Dialect | None = None,
         pattern: Pattern | None = "gpt2",
         special_tokens: Sequence[str] | None = None,
@@ -199,6 +209,7 @@ class Tokenizer:
         given = counts if isinstance(counts, Counts) else None
         rules = dialect, pattern, special_tokens, min_count, max_token_length
         training = Training(*rules, given, normalization)
+        vocab_size = training.vocab_size_of(vocab_size, total_size)
         training.planned_tokens(vocab_size)  # checks the size before anything is counted
         limits: dict[str, Any] = {"num_threads": num_threads, "memory_limit": memory_limit}
         with shown(progress) as report:
@@ -1391,10 +1402,17 @@ class Tokenizer:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    def _numbers(self) -> str:
+        """Return the number of tokens, and how many of them are special."""
+        apart = list(self._vocabulary.special_tokens_apart)
+        named = repr(apart[0]) if len(apart) == 1 else f"{len(apart):,} special"
+        if not apart:
+            return f"{self.vocab_size:,} tokens"
+        return f"{self.vocab_size:,} tokens: {self.mergeable_vocab_size:,} and {named}"
+
     def __repr__(self) -> str:
         return (
-            f"Tokenizer({self.vocab_size:,} tokens, {len(self.special_tokens)} of them special, "
-            f"dialect {self.dialect.name}, fingerprint {self.fingerprint[:12]})"
+            f"Tokenizer({self._numbers()}, dialect {self.dialect.name}, fingerprint {self.fingerprint[:12]})"
         )
 
 

@@ -27,6 +27,7 @@ class MergingOptions(TypedDict, total=False):
     special_tokens: Sequence[str] | None
     min_count: int
     max_token_length: int | None
+    total_size: int | None
     num_threads: int | None
     memory_limit: int | str | None
     progress: Progress | bool | None
@@ -83,6 +84,24 @@ class Training:
         self.min_count = integer("min_count", min_count, least=1)
         self.max_token_length = max_token_length
         self.normalization = checked(normalization)
+
+    def vocab_size_of(self, vocab_size: int | None, total_size: int | None) -> int:
+        """Return the size as the dialect counts it, of this or of the number of all tokens: one is given.
+
+        >>> Training("bpetite").vocab_size_of(None, 10_000), Training("cs336").vocab_size_of(None, 10_000)
+        (9999, 10000)
+        """
+        if (vocab_size is None) == (total_size is None):
+            raise ValueError(
+                worded(
+                    lambda name: f"give {name('vocab_size')} or {name('total_size')}, and only one of them"
+                )
+            )
+        if vocab_size is not None:
+            return vocab_size
+        specials = len(self.special_tokens)
+        size = integer("total_size", total_size, least=BASE_VOCAB_SIZE + specials)
+        return size if self.dialect.vocab_size_counts == "everything" else size - specials
 
     def planned_tokens(self, vocab_size: int) -> int:
         """Return the number of tokens to learn."""

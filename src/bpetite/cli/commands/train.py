@@ -23,8 +23,10 @@ def declare(command: shared.Parser) -> None:
     shared.add_inputs(source, "files that `bpetite count` made", "--counts", required=False)
     shared.add_output(command, "the file to write the artifact to")
     learned = command.add_argument_group("the vocabulary")
-    add, size = learned.add_argument, "the most tokens, such as 32000 or 32k"
-    add("--vocab-size", type=shared.number, required=True, metavar="N", help=size)
+    add = learned.add_argument
+    size = "the most tokens, such as 32000 or 32k; in the dialect bpetite, special tokens come on top"
+    add("--vocab-size", type=shared.number, metavar="N", help=size)
+    add("--total-size", type=shared.number, metavar="N", help="the same, but special tokens always count")
     shared.add_rules(learned, "as in --counts, else ")
     shared.add_normalization(learned, "as in --counts, else ")
     add("--min-count", type=shared.number, default=1, metavar="N", help="drop pretokens rarer than this")
@@ -44,13 +46,14 @@ def run(options: shared.Options) -> shared.Result:
     rules = options.dialect, options.pattern, options.special_token
     limits = options.min_count, options.max_token_length
     training = Training(*rules, *limits, counts, options.normalization)
-    planned = training.planned_tokens(options.vocab_size)
+    vocab_size = training.vocab_size_of(options.vocab_size, options.total_size)
+    planned = training.planned_tokens(vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")
     if counts is None:
         counts = count_inputs(options, training)
     vocabulary = train_vocabulary(
         counts,
-        options.vocab_size,
+        vocab_size,
         training,
         num_threads=options.num_threads,
         memory_limit=training_memory,
@@ -68,7 +71,7 @@ def run(options: shared.Options) -> shared.Result:
         tell_of_default(options)
     return {
         "corpus_bytes": counts.bytes,
-        "requested_vocab_size": options.vocab_size,
+        "requested_vocab_size": vocab_size,
         "actual_mergeable_vocab_size": vocabulary.mergeable_vocab_size,
         "special_token_count": len(vocabulary.special_tokens),
         "elapsed_ms": elapsed_ms,

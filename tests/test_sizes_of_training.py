@@ -1,0 +1,53 @@
+"""The size of a training: counted as the dialect does, or all tokens together, and said where it is seen."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bpetite import Counts, Tokenizer
+from test_cli import bpetite, check_failed
+
+CORPUS = "the cat sat on the mat, the cat sat on the hat"
+
+
+@pytest.mark.parametrize("dialect", ["bpetite", "cs336", "huggingface", "tiktoken"])
+@pytest.mark.parametrize("specials", [[], ["<s>"], ["<s>", "</s>"]])
+def test_a_total_size_counts_every_token(dialect: str, specials: list[str]) -> None:
+    how: dict[str, Any] = {"dialect": dialect, "special_tokens": specials}
+    for tok in (
+        Tokenizer.train(CORPUS, total_size=270, **how),
+        Tokenizer.train_from_iterator([CORPUS], total_size=270, **how),
+        Tokenizer.train_from_counts(Counts.from_iterator([CORPUS], **how), total_size=270),
+    ):
+        assert len(tok) == 270
+    with pytest.raises(ValueError, match=f"total_size must be an integer of at least {256 + len(specials)}"):
+        Tokenizer.train(CORPUS, total_size=255, **how)
+
+
+def test_one_size_is_given() -> None:
+    for sizes in ({}, {"vocab_size": 270, "total_size": 270}):
+        with pytest.raises(ValueError, match="give vocab_size or total_size, and only one of them"):
+            Tokenizer.train(CORPUS, **sizes)  # type: ignore[arg-type]
+
+
+def test_a_tokenizer_says_how_many_tokens_are_special() -> None:
+    assert repr(Tokenizer.train(CORPUS, 270)).startswith("Tokenizer(271 tokens: 270 and '<|endoftext|>', ")
+    two = Tokenizer.train(CORPUS, 270, special_tokens=["<s>", "</s>"])
+    assert repr(two).startswith("Tokenizer(272 tokens: 270 and 2 special, ")
+    assert repr(Tokenizer.train(CORPUS, 270, special_tokens=[])).startswith("Tokenizer(270 tokens, ")
+
+
+def test_train_takes_the_options_of_train_from_iterator() -> None:
+    how: dict[str, Any] = {"dialect": "tiktoken", "pattern": "llama3", "min_count": 2}
+    assert Tokenizer.train(CORPUS, 265, **how) == Tokenizer.train_from_iterator([CORPUS], 265, **how)
+
+
+def test_the_command_line_takes_a_total_size(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(CORPUS)
+    how = ["train", "--input", tmp_path / "a.txt", "--output", tmp_path / "t.json"]
+    done = bpetite(*how, "--total-size", 270)
+    assert json.loads(done.stdout)["actual_mergeable_vocab_size"] == 269
+    assert len(Tokenizer.load(tmp_path / "t.json")) == 270
+    check_failed(bpetite(*how, "--force"), "give --vocab-size or --total-size, and only one of them")
