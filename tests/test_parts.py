@@ -130,7 +130,8 @@ def test_the_engine_finds_what_is_specified_in_each_short_text_however_it_is_cut
     assert kinds == ({"given"} if name == "none is special" else {"given", "refused"})
 
 
-LETTERS = ["a", "b", "A", " ", "  ", "e", "\u0301", "\u00e9", "<", "<s>", "s>", "\u4e2d", "\n"]
+CUTS = ["(?s:.+)", r" ?\S+|\s+", r"\S+|\s", r"[a-z]+|\s+(?!\S)|\s+|[^a-z\s]+"]
+LETTERS = ["a", "b", "A", " ", "  ", "e", "\u0301", "\u00e9", "<", "<s>", "s>", "\u4e2d", "\n", " " * 20]
 texts = st.lists(st.sampled_from(LETTERS), max_size=6).map("".join)
 parts_of_texts = st.lists(st.tuples(texts, st.sampled_from(CHOICES)), max_size=6)
 STEPS = [
@@ -151,7 +152,7 @@ def cases(draw: st.DrawFn) -> Case:
     steps = draw(st.lists(st.sampled_from(STEPS), max_size=2))
     normal = [aligned(text, [tuple(step) for step in steps])[0] for text, flags in tokens if "n" in flags]
     assume(len({*normal}) == len(normal))
-    return case(*tokens, steps=steps, pattern=draw(st.sampled_from(["(?s:.+)", r" ?\S+|\s+"])))
+    return case(*tokens, steps=steps, pattern=draw(st.sampled_from(CUTS)))
 
 
 @settings(max_examples=600, deadline=None)

@@ -7,11 +7,28 @@
 //! strings: <|end|>  <|user|>      first bytes: <|
 //! text:    if a <b then <|end|>   places: 14
 //! ```
+//!
+//! A text in which strings often begin but are not completed would be read many times: `" a"` 100 times and `"!"`, in a text
+//! of `" a"`. So once much of it was read in vain, the rest is read backwards by a [tree](SuffixTree) of all strings, which
+//! reads each byte about twice, however long the strings are.
 
 use std::iter::zip;
 use std::ops::Range;
 
+use once_cell::race::OnceBox;
+
 use crate::vectors::{Instructions, Job, Vectors};
+
+mod suffix_tree;
+
+use suffix_tree::SuffixTree;
+
+/// A search may read so many bytes in vain, and at each place so many more. Then the tree takes its place.
+const MOST_IN_VAIN: usize = 1 << 12;
+const MOST_IN_VAIN_PER_PLACE: usize = 16;
+
+/// The tree reads at least so many places at a time.
+const READ_BACKWARDS: usize = 1 << 10;
 
 /// Byte strings that are looked for all at once.
 pub struct Finder {
@@ -24,6 +41,8 @@ pub struct Finder {
     shortest: usize,
     /// The length of the longest string; 0 where there is none.
     pub longest: usize,
+    /// Built when a search needs it first.
+    tree: OnceBox<SuffixTree>,
 }
 
 impl Finder {
@@ -41,66 +60,128 @@ impl Finder {
         };
         let groups =
             strings.chunk_by(|one, next| first_two(&one.0) == first_two(&next.0)).map(group).collect();
-        Self { strings, groups, begins, instructions: Instructions::this(), shortest, longest }
+        let (instructions, tree) = (Instructions::this(), OnceBox::new());
+        Self { strings, groups, begins, instructions, shortest, longest, tree }
     }
 
     /// The first string that begins within a range and may lie where it does: where it is, and its number. The range begins
-    /// where the one of the call before did, or later.
+    /// where that of the call before did, or later.
     pub fn find(
         &self,
         text: &[u8],
         starts: Range<usize>,
-        places: &mut Starts,
+        search: &mut Search,
         may_lie: impl Fn(Range<usize>, usize) -> bool,
     ) -> Option<(Range<usize>, usize)> {
-        places.forget_before(starts.start);
-        loop {
-            while let Some(start) = places.next() {
-                if start >= starts.end {
-                    return None;
-                }
-                let is_allowed = |length, number| may_lie(start..start + length, number);
-                if let Some((length, number)) = self.longest_at(&text[start..], is_allowed) {
-                    return Some((start..start + length, number));
-                }
+        let mut from = starts.start;
+        while let Some(start) = self.next_start(text, from..starts.end, search) {
+            let is_allowed = |length, number| may_lie(start..start + length, number);
+            if let Some((length, number)) = self.longest_at(text, start, search, is_allowed) {
+                search.allow(length);
+                return Some((start..start + length, number));
             }
-            let from = places.end.max(starts.start);
-            if from >= starts.end {
+            search.allow(1);
+            from = start + 1;
+        }
+        None
+    }
+
+    /// The first place within a range where the first two bytes are those of a string.
+    fn next_start(&self, text: &[u8], range: Range<usize>, search: &mut Search) -> Option<usize> {
+        let starts = &mut search.starts;
+        starts.forget_before(range.start);
+        loop {
+            if let Some(start) = starts.first() {
+                return (start < range.end).then_some(start);
+            }
+            let from = starts.end.max(range.start);
+            if from >= range.end {
                 return None;
             }
-            *places = self.instructions.run(Search { begins: &self.begins, text, from });
+            *starts = self.instructions.run(NextStarts { begins: &self.begins, text, from });
         }
     }
 
     /// Where the longest string that begins at a place ends.
     pub fn end_at(&self, text: &[u8], start: usize) -> Option<usize> {
-        self.longest_at(&text[start..], |_, _| true).map(|(length, _)| start + length)
+        self.longest_at(text, start, &mut Search::default(), |_, _| true).map(|(length, _)| start + length)
     }
 
-    /// Whether any string lies across a place or touches it; in an open text, whether one might if more follows.
-    pub fn any_touches(&self, text: &[u8], place: usize, is_open: bool) -> bool {
-        let touches = |start: usize| {
-            self.end_at(text, start).is_some_and(|end| end >= place)
-                || is_open && self.may_complete(&text[start..])
+    /// Whether any string lies across a place or touches it. Places are asked for in ascending order.
+    pub fn any_touches(&self, text: &[u8], place: usize, touched: &mut Touched) -> bool {
+        touched.from = touched.from.max(place.saturating_sub(self.longest));
+        while let Some(start) = self.next_start(text, touched.from..place + 1, &mut touched.search) {
+            if let Some((length, _)) = self.longest_at(text, start, &mut touched.search, |_, _| true) {
+                touched.to = touched.to.max(Some(start + length));
+            }
+            touched.search.allow(1);
+            touched.from = start + 1;
+        }
+        touched.from = touched.from.max(place + 1);
+        touched.to >= Some(place)
+    }
+
+    /// Where the longest end of a text begins that may become a string if more follows; the end of the text if none does.
+    pub fn incomplete_from(&self, text: &[u8]) -> usize {
+        let may_complete = |start: &usize| {
+            let end = &text[*start..];
+            let after = self.strings.partition_point(|(string, _)| **string <= *end);
+            self.strings.get(after).is_some_and(|(string, _)| string.starts_with(end))
         };
-        (place.saturating_sub(self.longest)..=place).any(touches)
+        let first = (text.len() + 1).saturating_sub(self.longest);
+        (first..text.len()).find(may_complete).unwrap_or(text.len())
     }
 
-    /// Whether a string begins with a text and is longer.
-    fn may_complete(&self, text: &[u8]) -> bool {
-        let after = self.strings.partition_point(|(string, _)| **string <= *text);
-        text.len() < self.longest
-            && self.strings.get(after).is_some_and(|(string, _)| string.starts_with(text))
-    }
-
-    /// The length and number of the longest string that a text begins with, of those that are allowed.
+    /// The length and number of the longest string that begins at a place, of those that are allowed.
     #[inline]
-    fn longest_at(&self, text: &[u8], is_allowed: impl Fn(usize, usize) -> bool) -> Option<(usize, usize)> {
-        let first = text.first_chunk::<2>().map_or(0, |two| first_two(two));
-        let found = longest_of(self.group(first), text, &is_allowed);
+    fn longest_at(
+        &self,
+        text: &[u8],
+        start: usize,
+        search: &mut Search,
+        is_allowed: impl Fn(usize, usize) -> bool,
+    ) -> Option<(usize, usize)> {
+        if search.in_vain > MOST_IN_VAIN {
+            return self.longest_by_tree(text, start, search, is_allowed);
+        }
+        let rest = &text[start..];
+        let first = rest.first_chunk::<2>().map_or(0, |two| first_two(two));
+        let (longest, looked) = longest_of(self.group(first), rest, &is_allowed);
+        search.in_vain += looked;
+        #[cfg(test)]
+        {
+            search.looked += looked;
+        }
+        if longest.is_some() || self.shortest > 1 {
+            return longest;
+        }
         // Those of one byte are in the group of this byte and a zero.
-        let single = || longest_of(self.group(first_two(text.get(..1)?)), text, &is_allowed);
-        if self.shortest == 1 { found.or_else(single) } else { found }
+        longest_of(self.group(first_two(rest.get(..1)?)), rest, &is_allowed).0
+    }
+
+    /// The same, by reading the places behind it backwards, unless that has been done.
+    #[inline(never)]
+    fn longest_by_tree(
+        &self,
+        text: &[u8],
+        start: usize,
+        search: &mut Search,
+        is_allowed: impl Fn(usize, usize) -> bool,
+    ) -> Option<(usize, usize)> {
+        let tree = self.tree.get_or_init(|| Box::new(SuffixTree::new(&self.strings)));
+        let ahead = &mut search.ahead;
+        let is_read = start >= ahead.from && start - ahead.from < ahead.nodes.len();
+        if !is_read {
+            let end = text.len().min(start + self.longest.max(READ_BACKWARDS));
+            let seen = text.len().min(end + self.longest);
+            ahead.from = start;
+            #[cfg(test)]
+            {
+                search.looked += seen - start;
+            }
+            tree.read_backwards(&text[start..seen], end - start, &mut ahead.nodes);
+        }
+        tree.strings_at(ahead.nodes[start - ahead.from]).find(|&(length, number)| is_allowed(length, number))
     }
 
     fn group(&self, first: u16) -> &[(Box<[u8]>, usize)] {
@@ -114,15 +195,16 @@ fn first_two(string: &[u8]) -> u16 {
     u16::from_be_bytes([string[0], string.get(1).copied().unwrap_or(0)])
 }
 
-/// The length and number of the longest of some strings that a text begins with.
+/// The length and number of the longest of some strings that a text begins with, and how much of the text was looked at.
 fn longest_of(
     mut strings: &[(Box<[u8]>, usize)],
     text: &[u8],
     is_allowed: impl Fn(usize, usize) -> bool,
-) -> Option<(usize, usize)> {
-    let mut longest = None;
+) -> (Option<(usize, usize)>, usize) {
+    let (mut longest, mut looked) = (None, 0);
     for (place, &byte) in text.iter().enumerate() {
         let [(first, _), .., (last, _)] = strings else { break };
+        looked = place + 1;
         if first[place] != byte || last[place] != byte {
             let start = strings.partition_point(|(string, _)| string[place] < byte);
             strings = &strings[start..];
@@ -138,34 +220,68 @@ fn longest_of(
             }
         }
     }
-    // Of a single one that is left, the rest is compared at once.
-    if let [(string, number)] = strings
-        && begins_with(text, string)
-        && is_allowed(string.len(), *number)
-    {
-        longest = Some((string.len(), *number));
+    // Of a single one that remains, the rest is compared at once.
+    if let [(string, number)] = strings {
+        // Most differ in the third byte, for which a call would take longer.
+        let alike = zip(&**string, text).take_while(|(one, other)| one == other).count();
+        looked = looked.max(alike);
+        if alike == string.len() && is_allowed(alike, *number) {
+            longest = Some((alike, *number));
+        }
     }
-    longest
+    (longest, looked)
 }
 
-/// Whether a text begins with a string; most differ in the third byte, for which a call would take longer.
-#[inline(always)]
-fn begins_with(text: &[u8], string: &[u8]) -> bool {
-    string.len() <= text.len() && zip(string, text).all(|(one, other)| one == other)
+/// What a search through one text remembers.
+#[derive(Default)]
+pub struct Search {
+    starts: Starts,
+    /// The number of bytes that were looked at in vain, less those that may be.
+    in_vain: usize,
+    ahead: Ahead,
+    /// The number of bytes that were looked at: tests count them.
+    #[cfg(test)]
+    looked: usize,
+}
+
+impl Search {
+    /// Some more bytes are passed.
+    #[inline]
+    fn allow(&mut self, passed: usize) {
+        if self.in_vain <= MOST_IN_VAIN {
+            self.in_vain = self.in_vain.saturating_sub(passed + MOST_IN_VAIN_PER_PLACE);
+        }
+    }
+}
+
+/// Places that the tree has read, from one on: the node of each.
+#[derive(Default)]
+struct Ahead {
+    from: usize,
+    nodes: Vec<u32>,
+}
+
+/// Which places of a text strings touch, as far as it is known.
+#[derive(Default)]
+pub struct Touched {
+    search: Search,
+    /// The strings that begin before this place are known, and the last of their ends.
+    from: usize,
+    to: Option<usize>,
 }
 
 /// 64 places of a text, and those of them where a string may begin.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Starts {
+struct Starts {
     end: usize,
     bits: u64,
 }
 
 impl Starts {
-    /// The next place, which is then done.
-    fn next(&mut self) -> Option<usize> {
+    /// The first of these places.
+    #[inline]
+    fn first(self) -> Option<usize> {
         let place = self.bits.trailing_zeros() as usize;
-        self.bits &= self.bits.wrapping_sub(1);
         (place < 64).then(|| self.end - 64 + place)
     }
 
@@ -218,13 +334,13 @@ impl Begins {
 }
 
 /// Looks for the first 64 places from `from` on among which a string may begin; the end of the text without any.
-struct Search<'b, 't> {
+struct NextStarts<'b, 't> {
     begins: &'b Begins,
     text: &'t [u8],
     from: usize,
 }
 
-impl Job for Search<'_, '_> {
+impl Job for NextStarts<'_, '_> {
     type Result = Starts;
 
     #[inline(always)]
@@ -250,7 +366,7 @@ mod tests {
 
     /// The places of all strings, the longest at each, and no place twice.
     fn found(strings: &[&[u8]], text: &[u8], range: Range<usize>) -> Vec<(Range<usize>, usize)> {
-        let (finder, mut places) = (Finder::new(strings.iter().copied()), Starts::default());
+        let (finder, mut places) = (Finder::new(strings.iter().copied()), Search::default());
         let mut next = range.start;
         std::iter::from_fn(|| {
             let found = finder.find(text, next..range.end, &mut places, |_, _| true)?;
@@ -296,9 +412,87 @@ mod tests {
     fn a_string_that_may_not_lie_gives_way_to_a_shorter_one() {
         let finder = Finder::new([&b"ab"[..], b"abc", b"abcd"].into_iter());
         let find = |most| {
-            finder.find(b"-abcd", 0..5, &mut Starts::default(), |at, _| at.len() <= most).map(|found| found.0)
+            finder.find(b"-abcd", 0..5, &mut Search::default(), |at, _| at.len() <= most).map(|found| found.0)
         };
         assert_eq!([1, 2, 3, 4].map(find), [None, Some(1..3), Some(1..4), Some(1..5)]);
+    }
+
+    /// Sets of strings that begin alike, or begin nearly everywhere, and are seldom complete.
+    fn adversarial_sets() -> Vec<Vec<Vec<u8>>> {
+        let numbered = |number: usize| [b"ab".repeat(60), number.to_string().into_bytes()].concat();
+        vec![
+            vec![b" a".repeat(100), b" ".to_vec(), [b" a".repeat(100), b"!".to_vec()].concat()],
+            (1..300).map(|length| b"a".repeat(length)).collect(),
+            (0..1000).map(numbered).collect(),
+            (2..40).map(|length| b" ".repeat(length)).collect(),
+            vec![[b"a".repeat(3000), b"!".to_vec()].concat(), b"a".to_vec()],
+            vec![[b"a".repeat(3000), b"!".to_vec()].concat(), [b"ab".repeat(900), b"!".to_vec()].concat()],
+        ]
+    }
+
+    #[test]
+    fn each_byte_is_looked_at_a_few_times_whatever_the_strings_and_the_text() {
+        const SIZE: usize = 60_000;
+        for strings in adversarial_sets() {
+            let finder = Finder::new(strings.iter().map(Vec::as_slice));
+            for part in ["a", " a", " ", "ab", "aab", &"a".repeat(299), "ab1 "] {
+                let text = part.repeat(SIZE / part.len()).into_bytes();
+                let most = 2 * (MOST_IN_VAIN_PER_PLACE + 4) * SIZE;
+                let (mut search, mut from) = (Search::default(), 0);
+                while let Some((at, _)) = finder.find(&text, from..text.len(), &mut search, |_, _| true) {
+                    from = at.end;
+                }
+                assert!(search.looked <= most, "{part:?}: {}", search.looked);
+                let mut touched = Touched::default();
+                for place in 0..text.len() {
+                    finder.any_touches(&text, place, &mut touched);
+                }
+                assert!(touched.search.looked <= most, "{part:?}: {}", touched.search.looked);
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_tree_finds_is_what_is_found_without() {
+        let mut state = 7_u32;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+            (state >> 16) as usize % below
+        };
+        for _ in 0..300 {
+            let mut string =
+                |length: usize| (0..1 + random(length)).map(|_| b"ab <"[random(4) % 3]).collect();
+            let strings: std::collections::BTreeSet<Vec<u8>> = (0..20).map(|_| string(9)).collect();
+            let text: Vec<u8> = string(400);
+            let finder = Finder::new(strings.iter().map(Vec::as_slice));
+            let by_tree = || Search { in_vain: usize::MAX, ..Search::default() };
+            let mut touched =
+                [Search::default(), by_tree()].map(|search| Touched { search, ..Touched::default() });
+            let mut searches = [Search::default(), by_tree()];
+            for place in 0..text.len() {
+                let most = random(12);
+                let [plain, tree] = searches
+                    .each_mut()
+                    .map(|search| finder.longest_at(&text, place, search, |length, _| length <= most));
+                assert_eq!(plain, tree);
+                let [plain, tree] =
+                    touched.each_mut().map(|touched| finder.any_touches(&text, place, touched));
+                assert_eq!(plain, tree);
+                let lies = |start: usize| {
+                    let here = strings.iter().filter(|string| text[start..].starts_with(string));
+                    here.map(Vec::len).max().is_some_and(|length| start + length >= place)
+                };
+                assert_eq!(plain, (0..=place).any(lies));
+                searches[0].in_vain = 0;
+                touched[0].search.in_vain = 0;
+            }
+            let begins = |start: &usize| {
+                strings
+                    .iter()
+                    .any(|string| string.len() > text.len() - start && string.starts_with(&text[*start..]))
+            };
+            assert_eq!(finder.incomplete_from(&text), (0..text.len()).find(begins).unwrap_or(text.len()));
+        }
     }
 
     #[test]
@@ -308,7 +502,7 @@ mod tests {
         let all = |instructions: Instructions| {
             let (mut all, mut from) = (Vec::new(), 0);
             while from < text.len() {
-                let places = instructions.run(Search { begins: &begins, text: &text, from });
+                let places = instructions.run(NextStarts { begins: &begins, text: &text, from });
                 all.push((places.end, places.bits));
                 from = places.end;
             }

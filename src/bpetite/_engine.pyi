@@ -587,8 +587,8 @@ class GrowingEncoding:
         With `special`, it is a part of its own, as in `encode_parts`: no special token is found across its
         ends. Without it, the text goes on, with the choice that was given for all of it.
 
-        The cost depends on the length of what is appended, and of the text before it whose ids may change: a
-        word or two, or, with a pattern that allows no cuts, all text after the last special token.
+        The cost depends on the length of what is appended, not on that of the text: a word or two before it
+        are encoded again. docs/encoding.md says with which patterns and normalization it may be more.
         """
 
     def truncate(self, length: int | None = None, *, ids: int | None = None) -> int:

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::finder::{Finder, Starts};
+use crate::finder::{Finder, Search, Touched};
 use crate::normalize::Normalizer;
 use crate::pretokenize::Pattern;
 
@@ -26,9 +26,9 @@ impl Boundaries {
 
     /// The leftmost-longest boundaries from a place on.
     fn matches(&self, bytes: &[u8], mut from: usize) -> impl Iterator<Item = Range<usize>> {
-        let mut places = Starts::default();
+        let mut search = Search::default();
         std::iter::from_fn(move || {
-            let (found, _) = self.0.find(bytes, from..bytes.len(), &mut places, |_, _| true)?;
+            let (found, _) = self.0.find(bytes, from..bytes.len(), &mut search, |_, _| true)?;
             from = found.end;
             Some(found)
         })
@@ -90,7 +90,8 @@ impl Cutter<'_> {
             return self.boundaries?.next_end(bytes, from);
         }
         let mut place = self.pattern.safe_cut_of_bytes(bytes, from)?;
-        while self.boundaries.is_some_and(|boundaries| boundaries.0.any_touches(bytes, place, false)) {
+        let mut touched = Touched::default();
+        while self.boundaries.is_some_and(|boundaries| boundaries.0.any_touches(bytes, place, &mut touched)) {
             place = self.pattern.safe_cut_of_bytes(bytes, place + 1)?;
         }
         Some(place)

@@ -10,8 +10,12 @@ use std::ops::Range;
 
 use super::choice::{Choice, Special};
 use crate::error::{Error, Result};
-use crate::finder::{Finder, Starts};
+use crate::finder::{Finder, Search, Touched};
 use crate::unicode::lookup::{self, Property};
+use crate::watch::Pulse;
+
+/// The number of bytes that are searched between two beats of the pulse.
+const BEAT: usize = 1 << 16;
 
 /// A text that becomes an id of its own, without merging.
 #[derive(Clone, Debug)]
@@ -45,6 +49,8 @@ pub struct AddedTokens {
     pub strips: bool,
     /// Whether any token is not special.
     any_plain: bool,
+    /// Whether any token may lie in white space that the one before it takes.
+    any_in_taken: bool,
 }
 
 impl AddedTokens {
@@ -65,6 +71,8 @@ impl AddedTokens {
             words: words.map(Property::ranges).unwrap_or_default(),
             strips: tokens.iter().any(|token| token.lstrip || token.rstrip),
             any_plain: tokens.iter().any(|token| !token.is_special),
+            any_in_taken: tokens.iter().any(|token| token.rstrip)
+                && tokens.iter().any(|token| token.text.starts_with(char::is_whitespace)),
             tokens,
         })
     }
@@ -90,48 +98,66 @@ impl AddedTokens {
         text: &str,
         part: Range<usize>,
         choice: Choice,
-        visit: &mut impl FnMut(Range<usize>, Option<u32>) -> Result<()>,
+        pulse: &mut Pulse,
+        visit: &mut impl FnMut(Range<usize>, Option<u32>, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
         if !self.any_found(choice) {
-            return if part.is_empty() { Ok(()) } else { visit(part, None) };
+            return if part.is_empty() { Ok(()) } else { visit(part, None, pulse) };
         }
         let (begin, text_before) = (part.start, &text[..part.start]);
         let (text, choice) = (&text[part], choice.behind(begin));
-        let found = Walk {
-            tokens: self,
-            text,
-            choice,
-            told: 0,
-            searched: 0,
-            behind: 0..0,
-            places: Starts::default(),
-        }
-        .tell(&mut |range, id| visit(begin + range.start..begin + range.end, id));
+        let found = Walk::new(self, text, 0, choice)
+            .tell(pulse, &mut |range, id, pulse| visit(begin + range.start..begin + range.end, id, pulse));
         found.map_err(|error| error.moved(|character| character + text_before.chars().count()))
     }
 
-    /// Whether a text may be cut at a place without changing what is found: no token's text, found or not, lies across it
-    /// or touches it, and white space lies on one side at most, if any token takes white space. If a choice for an open text
-    /// is given, whatever follows.
-    pub fn may_cut(&self, text: &str, place: usize, open: Option<Choice>) -> bool {
-        let near = place.saturating_sub(self.longest())..place + self.longest();
-        if !self.any_plain && open.is_some_and(|choice| choice.is_text(near)) {
-            return true;
-        }
-        let (left, right) = text.split_at(place);
-        let is_white = left.ends_with(char::is_whitespace) && right.starts_with(char::is_whitespace);
-        let may_be_taken = self.strips && is_white;
-        !may_be_taken && !self.finder.any_touches(text.as_bytes(), place, open.is_some())
+    /// Where a text may be cut without changing what is found; for an open text, whatever follows.
+    pub fn cuts<'t>(&self, text: &'t str, open: Option<Choice<'t>>) -> Cuts<'_, 't> {
+        let unsure = match open {
+            Some(_) => self.finder.incomplete_from(text.as_bytes()),
+            None => usize::MAX,
+        };
+        Cuts { tokens: self, text, open, unsure, touched: Touched::default() }
     }
 
     /// Whether the text of any token is in a text.
     pub fn any_is_in(&self, text: &str) -> bool {
-        self.finder.find(text.as_bytes(), 0..text.len(), &mut Starts::default(), |_, _| true).is_some()
+        self.finder.find(text.as_bytes(), 0..text.len(), &mut Search::default(), |_, _| true).is_some()
     }
 
-    /// Whether what is beside a token may decide whether it is found.
-    pub fn look_around(&self) -> bool {
-        self.strips || !self.words.is_empty()
+    /// Whether no token is found behind a place of an open text as it is now. The place moves on as far as that is so whatever
+    /// follows.
+    pub fn finds_none(
+        &self,
+        text: &str,
+        searched: &mut usize,
+        choice: Choice,
+        pulse: &mut Pulse,
+    ) -> Result<bool> {
+        if !self.any_found(choice) {
+            return Ok(true);
+        }
+        let mut walk = Walk::new(self, text, *searched, choice);
+        let mut is_sure = true;
+        while let Some((candidate, number)) = walk.candidate(pulse)? {
+            if !walk.turns_down(&self.tokens[number], &candidate) {
+                return Ok(false);
+            }
+            // A longer one may begin there, and of another word it is known what follows.
+            is_sure &= candidate.start + self.longest() <= text.len() && candidate.end < text.len();
+            if is_sure {
+                *searched = candidate.end;
+            }
+        }
+        if is_sure {
+            *searched = (text.len() + 1).saturating_sub(self.longest()).max(*searched);
+        }
+        Ok(true)
+    }
+
+    /// Whether what is found behind a token may depend on what is before the end of the text that it takes.
+    pub fn look_back(&self) -> bool {
+        !self.words.is_empty() || self.any_in_taken
     }
 
     fn is_of_word(&self, character: Option<char>) -> bool {
@@ -140,6 +166,42 @@ impl AddedTokens {
             let past = self.words.partition_point(|&(first, _)| first <= code_point);
             past > 0 && self.words[past - 1].1 >= code_point
         })
+    }
+}
+
+/// The places where a text may be cut. They are asked for in ascending order.
+pub struct Cuts<'a, 't> {
+    tokens: &'a AddedTokens,
+    text: &'t str,
+    /// The choice for an open text.
+    open: Option<Choice<'t>>,
+    /// From here on, the text of a token may lie there if more text follows.
+    unsure: usize,
+    touched: Touched,
+}
+
+impl Cuts<'_, '_> {
+    /// Whether it is known of a place, whatever follows, whether the text may be cut there.
+    pub fn is_known(&self, place: usize) -> bool {
+        place < self.unsure
+    }
+
+    /// Whether the text may be cut at a place: no token's text, found or not, lies across it or touches it, and white space
+    /// lies on one side at most, if any token takes white space.
+    pub fn may_be_at(&mut self, place: usize) -> bool {
+        let Self { tokens, text, .. } = *self;
+        // A token may take the white space though it is far away, or has not arrived yet.
+        if tokens.strips {
+            let (before, behind) = text.split_at(place);
+            if before.ends_with(char::is_whitespace) && behind.starts_with(char::is_whitespace) {
+                return false;
+            }
+        }
+        let near = place.saturating_sub(tokens.longest())..place + tokens.longest();
+        if !tokens.any_plain && self.open.is_some_and(|choice| choice.is_text(near)) {
+            return true;
+        }
+        place < self.unsure && !tokens.finder.any_touches(text.as_bytes(), place, &mut self.touched)
     }
 }
 
@@ -154,17 +216,24 @@ struct Walk<'t, 'a> {
     searched: usize,
     /// White space that was found behind a token: a token within it takes the rest, without another search.
     behind: Range<usize>,
-    places: Starts,
+    search: Search,
 }
 
-impl Walk<'_, '_> {
+impl<'t, 'a> Walk<'t, 'a> {
+    fn new(tokens: &'a AddedTokens, text: &'t str, searched: usize, choice: Choice<'a>) -> Self {
+        Self { tokens, text, choice, told: 0, searched, behind: 0..0, search: Search::default() }
+    }
+
     /// Tell all tokens, each with the white space that it takes, and the text before each; then the text that is left.
-    fn tell(&mut self, visit: &mut impl FnMut(Range<usize>, Option<u32>) -> Result<()>) -> Result<()> {
-        while let Some((candidate, number)) = self.candidate() {
+    fn tell(
+        &mut self,
+        pulse: &mut Pulse,
+        visit: &mut impl FnMut(Range<usize>, Option<u32>, &mut Pulse) -> Result<()>,
+    ) -> Result<()> {
+        while let Some((candidate, number)) = self.candidate(pulse)? {
             let token = &self.tokens.tokens[number];
             let (mut start, mut end) = (candidate.start, candidate.end);
-            let special = token.is_special.then(|| self.choice.within(candidate.clone())).flatten();
-            if special == Some(Special::Text) || token.single_word && self.touches_word(&candidate) {
+            if self.turns_down(token, &candidate) {
                 continue;
             }
             if token.rstrip {
@@ -177,28 +246,45 @@ impl Walk<'_, '_> {
             if start >= end {
                 continue;
             }
-            if special == Some(Special::Error) {
+            if self.special(token, &candidate) == Some(Special::Error) {
                 let character = self.text[..start].chars().count();
                 return Err(Error::Special { token: token.text.clone(), character });
             }
             // It goes back if a token is found in the white space that the one before it took.
             let told = mem::replace(&mut self.told, end);
             if told < start {
-                visit(told..start, None)?;
+                visit(told..start, None, pulse)?;
             }
-            visit(start..end, Some(token.id))?;
+            visit(start..end, Some(token.id), pulse)?;
         }
-        if self.told < self.text.len() { visit(self.told..self.text.len(), None) } else { Ok(()) }
+        if self.told < self.text.len() { visit(self.told..self.text.len(), None, pulse) } else { Ok(()) }
     }
 
     /// The next candidate and the number of its token.
-    fn candidate(&mut self) -> Option<(Range<usize>, usize)> {
-        let (tokens, choice, rest) = (self.tokens, self.choice, self.searched..self.text.len());
+    fn candidate(&mut self, pulse: &mut Pulse) -> Result<Option<(Range<usize>, usize)>> {
+        let Self { tokens, text, choice, .. } = *self;
         let may_lie = |at, number: usize| !tokens.tokens[number].is_special || choice.within(at).is_some();
-        let found = tokens.finder.find(self.text.as_bytes(), rest, &mut self.places, may_lie);
-        let end = found.as_ref().map_or(self.text.len(), |(candidate, _)| candidate.end);
-        self.searched = end;
-        found
+        while self.searched < text.len() {
+            let starts = self.searched..text.len().min(self.searched + BEAT);
+            let next = tokens.finder.find(text.as_bytes(), starts.clone(), &mut self.search, may_lie);
+            self.searched = next.as_ref().map_or(starts.end, |(candidate, _)| candidate.end);
+            pulse.beat(self.searched - starts.start)?;
+            if next.is_some() {
+                return Ok(next);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The choice for a candidate.
+    fn special(&self, token: &AddedToken, candidate: &Range<usize>) -> Option<Special> {
+        token.is_special.then(|| self.choice.within(candidate.clone())).flatten()
+    }
+
+    /// Whether a candidate is not found, because of the choice or the flags of its token.
+    fn turns_down(&self, token: &AddedToken, candidate: &Range<usize>) -> bool {
+        self.special(token, candidate) == Some(Special::Text)
+            || token.single_word && self.touches_word(candidate)
     }
 
     fn touches_word(&self, candidate: &Range<usize>) -> bool {
@@ -227,7 +313,10 @@ impl Walk<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
+    use crate::watch::Unwatched;
 
     /// The flags are letters: s for special, w for a single word, l and r for the white space that it takes.
     fn tokens(tokens: &[(&str, &str)]) -> AddedTokens {
@@ -244,7 +333,8 @@ mod tests {
 
     fn cut<'t>(tokens: &AddedTokens, text: &'t str, special: Special) -> Vec<(&'t str, Option<u32>)> {
         let mut found = Vec::new();
-        let cut = tokens.stretches(text, 0..text.len(), special.into(), &mut |range, id| {
+        let (watch, all) = (&mut Unwatched, 0..text.len());
+        let cut = tokens.stretches(text, all, special.into(), &mut Pulse::of(watch), &mut |range, id, _| {
             found.push((&text[range], id));
             Ok(())
         });
@@ -271,6 +361,18 @@ mod tests {
             ("y", None),
         ];
         assert_eq!(cut(&tokens, " <r>\u{a0} <l> x \n<l>y", Special::Parse), expected);
+    }
+
+    #[test]
+    fn a_search_that_must_stop_does_though_it_finds_nothing() {
+        let text = " a".repeat(1 << 18);
+        let long = [&" a".repeat(100), "!"].concat();
+        for (token, flags) in [(&*long, "s"), ("a", "w"), ("b", "")] {
+            let (tokens, stop) = (tokens(&[(token, flags), ("  ", "w")]), AtomicBool::new(true));
+            let (all, mut pulse) = (0..text.len(), Pulse::until(&stop));
+            let end = tokens.stretches(&text, all, Special::Parse.into(), &mut pulse, &mut |_, _, _| Ok(()));
+            assert!(matches!(end, Err(Error::Stopped)), "{token:?}");
+        }
     }
 
     #[test]

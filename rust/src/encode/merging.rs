@@ -36,6 +36,10 @@ const HEAP_STEPS: usize = 1 << 16;
 /// How many times as wide the next window is if two windows share no token, or tokens are nearly as long as windows.
 const WIDER: usize = 64;
 
+/// How many times as long the end of a pretoken is merged again if it shares no token with what was known: less, because
+/// this is done for each few bytes that are appended. (For runs of spaces, 96 bytes are usually enough.)
+const LONGER: usize = 4;
+
 /// From this size on, memory for a pretoken is checked first: per byte a token, an id, and a place on a heap that may
 /// have just doubled.
 const LARGE: usize = 1 << 16;
@@ -102,6 +106,35 @@ impl Merger<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The ids of a pretoken of which some are known, those of its first `done` bytes alone: returns how many of them it
+    /// begins with, too, and makes `ids` those behind them.
+    pub fn merge_longer(
+        &mut self,
+        pretoken: &[u8],
+        known: &[u32],
+        done: usize,
+        ids: &mut Vec<u32>,
+    ) -> Result<usize> {
+        let mut overlap = SHORT / 8 * 3;
+        loop {
+            let (mut kept, mut start) = (known.len(), done);
+            while kept > 0 && start + overlap > done {
+                kept -= 1;
+                start -= length_of(known[kept], self.tokens);
+            }
+            ids.clear();
+            self.merge(&pretoken[start..], ids)?;
+            if kept == 0 {
+                return Ok(0);
+            }
+            if let Some((shared, in_window)) = self.shared_token(&known[kept..], ids) {
+                ids.drain(..in_window);
+                return Ok(kept + shared);
+            }
+            overlap = overlap.saturating_mul(LONGER);
+        }
     }
 
     /// The number of bytes up to the first place where no merge joins two bytes.

@@ -19,6 +19,7 @@ mod parallel;
 mod parts;
 mod places;
 mod stages;
+mod tail;
 mod whole;
 
 pub use added::AddedToken;

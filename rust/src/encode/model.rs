@@ -75,6 +75,8 @@ pub struct Model {
     pub(super) tokens: TokenBytes,
     /// Tokens that replace a whole pretoken though merging would not make them of it.
     pub(super) replacing: Replacing,
+    /// The length of the longest of these.
+    pub(super) longest_replacing: usize,
     /// Tokens that a new cache holds.
     first: Vec<u32>,
     tokens_merged: usize,
@@ -136,6 +138,7 @@ impl Model {
             lacks_bytes,
             unknown: definition.unknown,
             provisional,
+            longest_replacing: replacing.keys().map(|token| token.len()).max().unwrap_or(0),
             replacing,
             first,
             tokens_merged: definition.tokens.len(),

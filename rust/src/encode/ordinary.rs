@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use super::cache::{INLINE, LONGEST, Table};
-use super::merging::{Merger, Scratch};
+use super::merging::{Merger, SHORT, Scratch};
 use super::model::check_known;
 use super::{Encoder, Id, Model, NO_ID, Unknown};
 use crate::error::Result;
@@ -271,6 +271,32 @@ impl Model {
             None => (),
         }
         Ok(())
+    }
+
+    /// Compute the ids of a pretoken of which those of a shorter or longer one are known, the first or all of whose bytes it
+    /// has: returns how many of them it begins with; those behind are computed. All ids must be tokens.
+    pub(super) fn merge_longer(
+        &self,
+        pretoken: &[u8],
+        known: &[u32],
+        known_length: usize,
+        misses: &mut Misses,
+        pulse: &mut Pulse,
+    ) -> Result<usize> {
+        // What replaces a whole pretoken tells nothing of a longer one.
+        let short = self.longest_replacing.max(SHORT);
+        if pretoken.len() <= short || known_length <= short {
+            self.merge(pretoken, misses, pulse)?;
+            return Ok(0);
+        }
+        let (mut count, mut done) = (known.len(), known_length);
+        while done > pretoken.len() {
+            count -= 1;
+            done -= self.tokens.length(known[count]).unwrap_or(1);
+        }
+        let Misses { ids, scratch, .. } = misses;
+        let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse };
+        merger.merge_longer(pretoken, &known[..count], done, ids)
     }
 
     /// Merge a pretoken to tokens, some of which may be provisional, and bytes without a token.

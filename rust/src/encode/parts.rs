@@ -77,12 +77,13 @@ impl Encoder {
 
     /// The first place from one on where a text may be cut, or its end.
     fn safe_cut(&self, text: &str, mut from: usize, pulse: &mut Pulse) -> Result<usize> {
+        let mut cuts = self.stages.cuts(text, None, &self.model.pattern);
         while from < text.len() {
             // Whether it may be cut at a place depends on the characters on both sides alone.
             let end = character_start(text, from + MOST_SEEN);
             let cut = self.model.pattern.safe_cut(&text[..end], from).unwrap_or(end);
             pulse.beat(cut - from)?;
-            if cut < end && self.may_cut(text, cut, None) {
+            if cut < end && cuts.may_be_at(cut) {
                 return Ok(cut);
             }
             from = end.min(cut + 1);
@@ -90,28 +91,33 @@ impl Encoder {
         Ok(text.len())
     }
 
-    fn may_cut(&self, text: &str, cut: usize, open: Option<Choice>) -> bool {
-        self.stages.may_cut(text, cut, open, &self.model.pattern)
-    }
-
     /// The last place behind `from` where an open text may be cut, whatever follows.
-    pub fn settled_place(&self, text: &str, from: usize, choice: Choice) -> Option<usize> {
-        let mut back = FIRST_LOOK;
+    pub fn settled_place(
+        &self,
+        text: &str,
+        from: usize,
+        choice: Choice,
+        pulse: &mut Pulse,
+    ) -> Result<Option<usize>> {
+        let (mut back, mut end) = (FIRST_LOOK, text.len());
         loop {
             let look = character_start(text, text.len().saturating_sub(back)).max(from);
-            let (mut cuts, mut next) = (Vec::new(), look);
-            while let Some(cut) = self.model.pattern.safe_cut(text, next)
+            let mut cuts = self.stages.cuts(text, Some(choice), &self.model.pattern);
+            let (mut settled, mut next) = (None, look);
+            while next < end
+                && let Some(cut) = self.model.pattern.safe_cut(text, next)
                 && let Some(character) = text[cut..].chars().next()
             {
-                cuts.push(cut);
+                if cut > from && cuts.may_be_at(cut) {
+                    settled = Some(cut);
+                }
+                pulse.beat(cut - next)?;
                 next = cut + character.len_utf8();
             }
-            let settled =
-                cuts.into_iter().rev().find(|&cut| cut > from && self.may_cut(text, cut, Some(choice)));
             if settled.is_some() || look == from {
-                return settled;
+                return Ok(settled);
             }
-            back *= 4;
+            (back, end) = (back * 4, look);
         }
     }
 

@@ -10,9 +10,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::added::{AddedToken, AddedTokens};
+use super::added::{self, AddedToken, AddedTokens};
 use super::character_start;
-use super::choice::Choice;
+use super::choice::{Choice, Special};
 use crate::error::Result;
 use crate::memory;
 use crate::normalize::{Alignment, Beginning, Normalizer};
@@ -47,6 +47,8 @@ impl<'t> Stretch<'t> {
 pub struct Section<'t> {
     pub text: &'t str,
     pub id: Option<u32>,
+    /// Whether it was found in the text as it is given.
+    pub is_given: bool,
     /// Whether the first character is a space that was put there.
     pub has_put: bool,
     /// The normalized text before it.
@@ -56,6 +58,31 @@ pub struct Section<'t> {
     /// Where the characters of the normalized text stand in that text, if they were moved. It is only known of placed
     /// sections.
     pub alignment: Option<&'t Alignment>,
+}
+
+/// The places where a text may be cut. They are asked for in ascending order.
+pub struct Cuts<'t> {
+    stages: &'t Stages,
+    pattern: &'t Pattern,
+    text: &'t str,
+    is_open: bool,
+    first: added::Cuts<'t, 't>,
+    /// In a text that is not normalized.
+    later: Option<added::Cuts<'t, 't>>,
+}
+
+impl Cuts<'_> {
+    /// Whether the text may be cut at a place.
+    pub fn may_be_at(&mut self, place: usize) -> bool {
+        if !self.first.may_be_at(place) {
+            return false;
+        }
+        if let Some(later) = &mut self.later {
+            return later.may_be_at(place);
+        }
+        let is_unsure = self.is_open && self.text.len() < place + self.stages.reach();
+        !is_unsure && self.stages.may_cut_normalized(self.text, place, self.pattern)
+    }
 }
 
 /// How many characters the last one that starts may have behind it.
@@ -123,10 +150,11 @@ impl Stages {
         }
         let Stretch { text, range, at } = stretch;
         let begin = range.start;
-        self.first.stretches(text, range, choice, &mut |range, id| {
+        self.first.stretches(text, range, choice, pulse, &mut |range, id, pulse| {
             if id.is_some() {
                 let (given, text) = (range.start, &text[range]);
-                let section = Section { text, id, has_put: false, before: "", given, alignment: None };
+                let (is_given, has_put, before, alignment) = (true, false, "", None);
+                let section = Section { text, id, is_given, has_put, before, given, alignment };
                 return visit(section, pulse);
             }
             let at = if range.start > begin { Beginning::Segment } else { at };
@@ -159,18 +187,20 @@ impl Stages {
             own = own.normalized(part, normalized, alignment, &mut room)?;
         }
         let puts_space = self.space_first && at == Beginning::Text && !normalized.starts_with(' ');
-        let found = self.later.stretches(normalized, 0..normalized.len(), own, &mut |range, id| {
-            let (text, before) = (&normalized[range.clone()], &normalized[..range.start]);
-            let mut section = Section { text, id, has_put: false, before, given, alignment };
-            if !(puts_space && before.is_empty() && id.is_none()) {
-                return visit(section, pulse);
-            }
-            let mut spaced = String::new();
-            memory::append(&mut spaced, " ")?;
-            memory::append(&mut spaced, text)?;
-            (section.text, section.has_put) = (&spaced, true);
-            visit(section, pulse)
-        });
+        let found =
+            self.later.stretches(normalized, 0..normalized.len(), own, pulse, &mut |range, id, pulse| {
+                let (text, before) = (&normalized[range.clone()], &normalized[..range.start]);
+                let (is_given, has_put) = (false, false);
+                let mut section = Section { text, id, is_given, has_put, before, given, alignment };
+                if !(puts_space && before.is_empty() && id.is_none()) {
+                    return visit(section, pulse);
+                }
+                let mut spaced = String::new();
+                memory::append(&mut spaced, " ")?;
+                memory::append(&mut spaced, text)?;
+                (section.text, section.has_put) = (&spaced, true);
+                visit(section, pulse)
+            });
         found.map_err(|error| {
             error.moved(|character| {
                 let moved = alignment.map_or(character, |to| to.place(character, character + 1).0);
@@ -179,24 +209,42 @@ impl Stages {
         })
     }
 
-    /// Whether a text may be cut at a place where its pretokens may; if a choice for an open text is given, whatever follows.
-    pub fn may_cut(&self, text: &str, place: usize, open: Option<Choice>, pattern: &Pattern) -> bool {
-        self.first.may_cut(text, place, open)
-            && if self.normalizer.is_identity() {
-                self.later.may_cut(text, place, open)
-            } else {
-                !(open.is_some() && text.len() < place + self.reach())
-                    && self.may_cut_normalized(text, place, pattern)
-            }
+    /// Where a text may be cut, of the places where its pretokens may; for an open text, whatever follows.
+    pub fn cuts<'t>(&'t self, text: &'t str, open: Option<Choice<'t>>, pattern: &'t Pattern) -> Cuts<'t> {
+        let later = self.normalizer.is_identity().then(|| self.later.cuts(text, open));
+        Cuts {
+            stages: self,
+            pattern,
+            text,
+            is_open: open.is_some(),
+            first: self.first.cuts(text, open),
+            later,
+        }
     }
 
-    /// The last place of an open text where an added token is found whatever follows, and may be cut off; `None` where
-    /// tokens depend on what is beside them.
+    /// The last place of an open text where an added token is found whatever follows, and may be cut off behind the white space
+    /// that it takes; `None` where what is found depends on what is before.
     pub fn last_sure_token(&self, text: &str) -> Option<usize> {
-        let is_sure = self.normalizer.is_identity() || self.later.is_empty();
-        let are_alone = is_sure && !self.first.look_around() && !self.later.look_around();
+        let look_back = self.first.look_back() || self.later.look_back();
         let longest = self.first.longest().max(self.later.longest());
-        text.len().checked_sub(longest + 1).filter(|_| are_alone)
+        // The last character may still change when it is normalized.
+        text.len().checked_sub(longest + char::MAX.len_utf8()).filter(|_| !look_back)
+    }
+
+    /// Whether a stretch may be cut off behind a later token, too: it is passed on as it is, and the place is not within the
+    /// text of a first token that is turned down.
+    pub fn later_are_placed(&self, stretch: &Stretch, choice: Choice) -> bool {
+        let none_is_turned_down = matches!(choice.of_all(), Some(Special::Parse | Special::Error));
+        if self.later.is_empty() || !(self.first.is_empty() || none_is_turned_down) {
+            return false;
+        }
+        let nothing_is_put =
+            stretch.at == Beginning::Within || !self.space_first && !self.normalizer.prepends();
+        let is_kept = || {
+            let mut characters = stretch.text[stretch.range.clone()].chars();
+            characters.all(|character| self.normalizer.keeps(character))
+        };
+        self.normalizer.is_identity() || nothing_is_put && is_kept()
     }
 
     /// How many bytes behind a place decide whether a text may be cut there.
@@ -231,7 +279,7 @@ impl Stages {
         let first = character_start(text, place - far);
         let near = &text[first..character_start(text, place + far)];
         near.chars().all(keeps)
-            && self.later.may_cut(near, place - first, None)
+            && self.later.cuts(near, None).may_be_at(place - first)
             && !self.first.any_is_in(&text[character_start(text, segment)..place])
     }
 

@@ -48,6 +48,11 @@ impl Normalizer {
         self.steps.is_empty()
     }
 
+    /// Whether anything is put before a text or a segment.
+    pub fn prepends(&self) -> bool {
+        self.steps.iter().any(NormalizerStep::prepends)
+    }
+
     /// Normalize a text; it is borrowed if nothing changes.
     pub fn normalize<'t>(&self, text: &'t str, at: Beginning, pulse: &mut Pulse) -> Result<Cow<'t, str>> {
         Ok(self.written::<false>(text, at, pulse)?.map_or(Cow::Borrowed(text), |out| Cow::Owned(out.text)))

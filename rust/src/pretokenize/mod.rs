@@ -29,6 +29,7 @@ mod local;
 mod machine;
 mod masks;
 mod net;
+mod open;
 mod sequence;
 mod set;
 mod syntax;
@@ -38,6 +39,7 @@ mod views;
 
 pub use compiled::{Compiled, Cursor, Way};
 use masks::Windows;
+pub use open::OpenPiece;
 use sequence::Sequence;
 pub use sequence::{MatchTest, Prepared, Scanner};
 pub use syntax::{Dialect, alike, read};
