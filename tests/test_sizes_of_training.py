@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bpetite import Counts, Tokenizer
-from test_cli import bpetite, check_failed
+from test_cli import bpetite
 
 CORPUS = "the cat sat on the mat, the cat sat on the hat"
 
@@ -27,9 +27,10 @@ def test_a_total_size_counts_every_token(dialect: str, specials: list[str]) -> N
 
 
 def test_one_size_is_given() -> None:
-    for sizes in ({}, {"vocab_size": 270, "total_size": 270}):
-        with pytest.raises(ValueError, match="give vocab_size or total_size, and only one of them"):
-            Tokenizer.train(CORPUS, **sizes)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="vocab_size must be an integer, not None, unless total_size"):
+        Tokenizer.train(CORPUS)
+    with pytest.raises(ValueError, match="vocab_size and total_size: only one of them can be given"):
+        Tokenizer.train(CORPUS, 270, total_size=270)
 
 
 def test_a_tokenizer_says_how_many_tokens_are_special() -> None:
@@ -50,4 +51,8 @@ def test_the_command_line_takes_a_total_size(tmp_path: Path) -> None:
     done = bpetite(*how, "--total-size", 270)
     assert json.loads(done.stdout)["actual_mergeable_vocab_size"] == 269
     assert len(Tokenizer.load(tmp_path / "t.json")) == 270
-    check_failed(bpetite(*how, "--force"), "give --vocab-size or --total-size, and only one of them")
+    for sizes in ([], ["--vocab-size", 270, "--total-size", 270]):
+        refused = bpetite(*how, "--force", *sizes)
+        assert (refused.returncode, refused.stdout) == (2, b"")
+        assert b"--vocab-size" in refused.stderr
+        assert b"--total-size" in refused.stderr

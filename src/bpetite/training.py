@@ -91,12 +91,10 @@ class Training:
         >>> Training("bpetite").vocab_size_of(None, 10_000), Training("cs336").vocab_size_of(None, 10_000)
         (9999, 10000)
         """
-        if (vocab_size is None) == (total_size is None):
-            raise ValueError(
-                worded(
-                    lambda name: f"give {name('vocab_size')} or {name('total_size')}, and only one of them"
-                )
-            )
+        if vocab_size is None and total_size is None:
+            raise TypeError("vocab_size must be an integer, not None, unless total_size is given")
+        if vocab_size is not None and total_size is not None:
+            raise ValueError("vocab_size and total_size: only one of them can be given")
         if vocab_size is not None:
             return vocab_size
         specials = len(self.special_tokens)

@@ -25,8 +25,10 @@ def declare(command: shared.Parser) -> None:
     learned = command.add_argument_group("the vocabulary")
     add = learned.add_argument
     size = "the most tokens, such as 32000 or 32k; in the dialect bpetite, special tokens come on top"
-    add("--vocab-size", type=shared.number, metavar="N", help=size)
-    add("--total-size", type=shared.number, metavar="N", help="the same, but special tokens always count")
+    sizes = learned.add_mutually_exclusive_group(required=True)
+    sizes.add_argument("--vocab-size", type=shared.number, metavar="N", help=size)
+    all_tokens = "the same, but special tokens always count"
+    sizes.add_argument("--total-size", type=shared.number, metavar="N", help=all_tokens)
     shared.add_rules(learned, "as in --counts, else ")
     shared.add_normalization(learned, "as in --counts, else ")
     add("--min-count", type=shared.number, default=1, metavar="N", help="drop pretokens rarer than this")
