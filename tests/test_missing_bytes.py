@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenizers
 from tokenizers.pre_tokenizers import ByteLevel
 
 from bpetite import Tokenizer, _persistence
@@ -72,8 +73,6 @@ def test_bytes_without_a_token_are_left_out_as_tokenizers_does(seed: int, tmp_pa
             assert refusing.encode(text) == ids
     with pytest.raises(ValueError, match="has a byte for which this vocabulary has no token"):
         refusing.encode("a\0b")
-    with pytest.raises(ValueError, match=r"(left out|inserts spaces), so tokens have no offsets"):
-        tok.encode_with_offsets("abc")
     assert tok.fingerprint != refusing.fingerprint
     assert tok.vocabulary.drops_missing
     assert _persistence.vocabulary_of(_persistence.artifact_bytes(tok.vocabulary), "a") == tok.vocabulary
@@ -111,3 +110,47 @@ def test_only_what_its_library_leaves_out_is_left_out(tmp_path: Path) -> None:
     ):
         done = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout.strip()) == (code, out)
+
+
+def with_unknown_token(rng: random.Random, *, fuses: bool) -> bytes:
+    """A file that lacks some bytes, and has a token for them."""
+    document = json.loads(lacking(rng))
+    vocab = document["model"]["vocab"]
+    vocab["<unk>"] = max(vocab.values()) + 1
+    document["model"] |= {"unk_token": "<unk>", "fuse_unk": fuses}
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize("kind", ["dropped", "unknown", "unknown ones joined"])
+@pytest.mark.parametrize("seed", range(8))
+def test_tokens_have_the_offsets_that_tokenizers_gives_though_bytes_are_missing(
+    kind: str, seed: int, tmp_path: Path
+) -> None:
+    rng = random.Random(seed)
+    content = lacking(rng) if kind == "dropped" else with_unknown_token(rng, fuses=kind.endswith("joined"))
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(content)
+    real = tokenizers.Tokenizer.from_str(content.decode())
+    tok = Tokenizer.load(path, missing="drop")
+    parts = ["the", " c", "a", "t", "\0", "\x01", "é", " ", "\n", "\x7f", "👍🏽"]
+    texts = ["", "abc", "a\x01b \x02 c", *DIFFICULT_TEXTS]
+    texts += ["".join(rng.choices(parts, k=rng.choice([3, 30]))) for _ in range(40)]
+    for text in texts:
+        expected = real.encode(text, add_special_tokens=False)
+        ids, spans = tok.encode_with_offsets(text)
+        assert ids == expected.ids
+        if kind == "dropped":  # tokenizers counts on as if the bytes were not in the text
+            assert all(start < end <= len(text) for start, end in spans)
+        else:
+            assert spans == expected.offsets, text
+    steps = steps_in(tok.pattern)
+    if tok.vocabulary.normalization is None and SPACE not in steps:
+        text = "a\x01é the\x7f👍🏽cat\0\0"
+        encoded = text.encode()
+        ids, spans = tok.encode_with_offsets(text, unit="bytes")
+        ends = [0, *(end for _, end in spans)]
+        assert all(before <= start < end for before, (start, end) in zip(ends, spans, strict=False))
+        for token_id, (start, end) in zip(ids, spans, strict=True):
+            if tok.vocabulary.unknown is None or token_id != tok.vocabulary.unknown[0]:
+                kept = [bytes([byte]) for byte in encoded[start:end] if bytes([byte]) in tok.vocabulary.id_of]
+                assert b"".join(kept) == tok.token_bytes(token_id)

@@ -164,18 +164,6 @@ impl Model {
             self.largest_id
         )))
     }
-
-    /// Fail if the tokens of a text may have other bytes than the text with the spaces that the pattern inserts.
-    pub fn check_tiles_text(&self) -> Result<()> {
-        let reason = if matches!(self.unknown, Some(Unknown::Dropped)) {
-            "bytes without a token are left out"
-        } else if self.unknown.is_some() {
-            "a token stands for any unknown bytes"
-        } else {
-            return Ok(());
-        };
-        Err(Error::Value(format!("{reason}, so tokens have no offsets in the text")))
-    }
 }
 
 /// The rank of each of these merges: its place, or the first place of those with the same rank.

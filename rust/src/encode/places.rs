@@ -42,13 +42,16 @@ pub type Span = (usize, usize);
 impl Encoder {
     /// Whether the tokens of a text have the bytes of the text.
     pub fn tiles_text(&self) -> bool {
-        self.stages.is_plain()
-            && !self.stages.later.strips
-            && !self.model.pattern.puts_spaces()
-            && self.model.check_tiles_text().is_ok()
+        self.keeps_text() && self.model.unknown.is_none()
     }
 
-    /// The start and end of every token in a text.
+    /// Whether a text comes to the model as it is, and each of its added tokens is as long as its text.
+    fn keeps_text(&self) -> bool {
+        self.stages.is_plain() && !self.stages.later.strips && !self.model.pattern.puts_spaces()
+    }
+
+    /// The start and end of every token in a text. Where a text is changed before it comes to the model, a token with part
+    /// of a character has the place of the whole of it in bytes, too.
     pub fn offsets(
         &self,
         text: &str,
@@ -59,6 +62,14 @@ impl Encoder {
     ) -> Result<Vec<Span>> {
         if self.tiles_text() {
             return self.model.tiled(ids, text, unit, pulse);
+        }
+        if self.keeps_text() {
+            let mut spans = self.spans_in_bytes(text, ids, choice, pulse)?;
+            if unit == Unit::Characters {
+                let mut characters = CountedCharacters::of(text);
+                spans.iter_mut().for_each(|span| *span = characters.place(span.0, span.1));
+            }
+            return Ok(spans);
         }
         let mut places = self.places(text, ids, choice, Trim::No, pulse)?;
         if unit == Unit::Bytes && !text.is_ascii() {
@@ -71,6 +82,35 @@ impl Encoder {
             }
         }
         Ok(places)
+    }
+
+    /// The start and end of every token in bytes of a text that comes to the model as it is. Bytes without a token belong to
+    /// the token that stands for them, or to none.
+    fn spans_in_bytes(
+        &self,
+        text: &str,
+        ids: &[u32],
+        choice: Choice,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<Span>> {
+        let (mut all, mut spans, mut rest) = (Vec::new(), Vec::new(), ids);
+        memory::reserve(&mut all, ids.len())?;
+        memory::reserve(&mut spans, ids.len())?;
+        let again = |unknown| Ok((unknown, Workspace::new()?));
+        let mut again = self.model.unknown.map(again).transpose()?;
+        self.stages.sections(Stretch::whole(text), choice, true, pulse, &mut |section, pulse| {
+            let prepared = match section.id {
+                None => self.model.pattern.prepare(section.text, pulse)?,
+                Some(_) => Prepared::plain(section.text),
+            };
+            self.model.find_spans(&section, &prepared, rest, &mut spans, &mut again, pulse)?;
+            rest = rest.get(spans.len()..).ok_or_else(other_text)?;
+            let begun = section.given + section.before.len();
+            let moved = |&(start, end): &Span| (begun + start, begun + end);
+            all.extend(spans.iter().map(moved));
+            Ok(())
+        })?;
+        if rest.is_empty() { Ok(all) } else { Err(other_text()) }
     }
 
     /// The number of the part in which each token of a text begins.

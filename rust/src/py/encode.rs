@@ -217,7 +217,6 @@ impl PyEncoder {
         special: Special,
         unit: Unit,
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
-        self.encoder.model.check_tiles_text()?;
         let (py, text) = (text.py(), text.to_str()?);
         self.with_ids(py, text, special.into(), Threads(None), |ids| {
             let work = |pulse: &mut Pulse| self.encoder.offsets(text, ids, special.into(), unit, pulse);
