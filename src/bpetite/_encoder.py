@@ -141,6 +141,44 @@ def encode_ordinary(
                 yield from same
 
 
+def _encode_ordinary(text: str, merges: Sequence[Pair]) -> list[int]:
+    """Encode text with a vocabulary that was trained here: bytes are ids 0 to 255, merges follow.
+
+    Each merge is one pass from left to right over the pretoken, in the order of ranks. As the parts of a
+    merge come before it, this gives the ids of `encode_ordinary`, which also knows imported vocabularies.
+
+    >>> _encode_ordinary("abab cab", [(97, 98), (256, 256)])
+    [257, 32, 99, 256]
+    """
+    ids: list[int] = []
+    for pretoken in pretokenize(text):
+        tokens = list(pretoken)
+        for rank, pair in enumerate(merges):
+            tokens = _apply_merge(tokens, pair, 256 + rank)
+        ids += tokens
+    return ids
+
+
+def _apply_merge(tokens: Sequence[int], pair: Pair, new_id: int) -> list[int]:
+    """Replace each occurrence of a pair, from left to right, without overlaps.
+
+    >>> _apply_merge([97, 98, 97, 98], (97, 98), 256)
+    [256, 256]
+    >>> _apply_merge([120, 120, 120], (120, 120), 256)
+    [256, 120]
+    """
+    merged: list[int] = []
+    place = 0
+    while place < len(tokens):
+        if tuple(tokens[place : place + 2]) == pair:
+            merged.append(new_id)
+            place += 2
+        else:
+            merged.append(tokens[place])
+            place += 1
+    return merged
+
+
 def ranks(merges: Sequence[Pair], equal_ranks: Sequence[Pair] = ()) -> dict[Pair, int]:
     """Return the rank of the merge of each pair: its place, or the first place of those with the same rank.
 
