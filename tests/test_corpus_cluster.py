@@ -158,7 +158,7 @@ def dying(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
         return cut_or_die
 
-    monkeypatch.setattr("bpetite.corpus.cluster.cutter", deadly)
+    monkeypatch.setattr("bpetite.counts.cutter", deadly)
     monkeypatch.setattr("bpetite.corpus.job.cutter", deadly)
 
 

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from bpetite import Tokenizer, Vocabulary
-from bpetite._encoder import encode
+from bpetite._encoder import encode_ordinary
+from bpetite._internal.types import Special
 from bpetite.corpus import Documents
 from bpetite.corpus.job import inputs_of
 from bpetite.corpus.statistics import tally
@@ -44,10 +45,12 @@ def tokenizer(dialect: str = "bpetite") -> Tokenizer:
     return Tokenizer.train_from_iterator([CORPUS], 420, dialect=dialect)
 
 
-def measured(models: Mapping[str, Tokenizer], texts: Mapping[str, str]) -> dict[str, Any]:
+def measured(
+    models: Mapping[str, Tokenizer], texts: Mapping[str, str], special: Special = "text"
+) -> dict[str, Any]:
     sources = {name: inputs_of(Documents([text])) for name, text in texts.items()}
     by = {"date": "1 March 2031", "version": "1.2.3", "command": "bpetite report <b>"}
-    made = report(models, tally(list(models.values()), sources), by)
+    made = report(models, tally(list(models.values()), sources, special=special), by)
     whole: dict[str, Any] = json.loads(json.dumps(made))
     return whole
 
@@ -102,7 +105,8 @@ def test_the_numbers_are_those_of_an_independent_count() -> None:
     tok = tokenizer()
     made = measured({"tok.json": tok}, TEXTS)
     vocab = {**tok.vocabulary.tokens, **{i: text.encode() for text, i in tok.special_tokens.items()}}
-    ids = {name: encode(text, vocab, tok.merges, tok.special_tokens) for name, text in TEXTS.items()}
+    rules = vocab, tok.merges, tok.special_tokens
+    ids = {name: list(encode_ordinary(text, *rules)) for name, text in TEXTS.items()}
     uses = Counter(token_id for row in ids.values() for token_id in row)
     for (name, text), row in zip(TEXTS.items(), made["rows"], strict=False):
         size, tokens = len(text.encode()), len(ids[name])
@@ -111,7 +115,7 @@ def test_the_numbers_are_those_of_an_independent_count() -> None:
         assert row["characters_per_token"] == len(text) / tokens
         assert row["tokens_per_word"] == tokens / len(text.split())
     assert made["rows"][-1]["tokens"] == uses.total()
-    assert made["curves"] == [["tok.json", tok.curve("".join(TEXTS.values()))]]
+    assert made["curves"] == [["tok.json", tok.curve("".join(TEXTS.values()), special="text")]]
     there = Counter(len(token) for token in tok.vocabulary.tokens.values())
     used = Counter(len(vocab[i]) for i in uses.elements() if i in tok.vocabulary.tokens)
     never = Counter(len(token) for i, token in tok.vocabulary.tokens.items() if i not in uses)
@@ -133,7 +137,7 @@ def test_the_page_fetches_nothing_and_shows_hostile_names_as_text(browser: Brows
     special = "</script><script>alert(1)</script>"
     tok = Tokenizer.train_from_iterator([CORPUS], 300, dialect="tiktoken", special_tokens=[special])
     name = '"><img src=x onerror=alert(2)>'
-    made = measured({name: tok}, {name: CORPUS + special * 200})
+    made = measured({name: tok}, {name: CORPUS + special * 200}, "parse")
     with opened(browser, document(made), tmp_path) as page:
         shown = page.locator("#report")
         assert shown.locator(":is(script, img, link, iframe, object, a)").count() == 0
@@ -284,7 +288,9 @@ def test_the_command_writes_the_report_and_prints_its_numbers(tmp_path: Path) ->
     command = [sys.executable, "-m", "bpetite", "report", "tok.json", "--input", *TEXTS, "--output", "r.html"]
     done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, check=True)
     rows = json.loads(done.stdout)["sources"]
-    assert [row["tokens"] for row in rows[:-1]] == [tok.count(text) for text in TEXTS.values()]
+    assert [row["tokens"] for row in rows[:-1]] == [
+        tok.count(text, special="text") for text in TEXTS.values()
+    ]
     found = inside(tmp_path / "r.html")
     assert [row["bytes_per_token"] for row in found["rows"]] == [row["bytes_per_token"] for row in rows]
     assert found["made"]["command"] == " ".join(["bpetite", *command[3:-1], "FILE", "--json"])
@@ -314,7 +320,7 @@ def test_the_command_compares_with_other_tokenizers(tmp_path: Path) -> None:
     assert made["name"] == "one.json"
     found = {(row["source"], row["tokenizer"]): row["tokens"] for row in made["rows"]}
     expected = {
-        (f"{source}.txt", name): model.count(text)
+        (f"{source}.txt", name): model.count(text, special="text")
         for source, text in TEXTS.items()
         for name, model in zip(names, models.values(), strict=True)
     }
