@@ -65,7 +65,8 @@ def test_train_says_how_far_it_came_and_how_long_it_took(folder: Path, tmp_path:
     assert re.fullmatch(r"Counting: 0\.0 of 0\.0 MB, \d+ documents", counting)
     assert merging == "Training merges: 24 of 24"
     assert re.fullmatch(r"Training complete: merges=24 elapsed_ms=\d+", complete)
-    assert re.fullmatch(r"trained in \d+ ms|trained in \d+\.\d s", took)
+    size = re.escape("281 tokens: 280 and '<|endoftext|>'")
+    assert re.fullmatch(rf"trained in (\d+ ms|\d+\.\d s); {size}", took)
     done = bpetite("train", "--input", corpus, "--vocab-size", 9000, "--output", output, "--force")
     assert re.search(r"merges=\d+ \(of 8744 planned; no pair is left\) elapsed", done.stderr.decode())
 

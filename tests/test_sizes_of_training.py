@@ -1,6 +1,8 @@
 """The size of a training: counted as the dialect does, or all tokens together, and said where it is seen."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,27 @@ def test_a_tokenizer_says_how_many_tokens_are_special() -> None:
     two = Tokenizer.train(CORPUS, 270, special_tokens=["<s>", "</s>"])
     assert repr(two).startswith("Tokenizer(272 tokens: 270 and 2 special, ")
     assert repr(Tokenizer.train(CORPUS, 270, special_tokens=[])).startswith("Tokenizer(270 tokens, ")
+    long = Tokenizer.train(CORPUS, 270, special_tokens=["<" * 99])
+    assert repr(long).startswith("Tokenizer(271 tokens: 270 and 1 special, ")
+
+
+def test_tokens_that_are_only_decoded_are_counted_among_those_that_are_not_special() -> None:
+    trained = Tokenizer.train(CORPUS, 270).vocabulary
+    vocabulary = replace(trained, decode_only={300: b"x", 301: b"y"})
+    assert (vocabulary.vocab_size, vocabulary.mergeable_vocab_size) == (273, 270)
+    assert vocabulary.size_in_words == "273 tokens: 272 and '<|endoftext|>'"
+
+
+@pytest.mark.parametrize("specials", [[], ["<s>"], ["<s>", "</s>"]])
+def test_the_commands_say_the_size_as_the_tokenizer_does(specials: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(CORPUS)
+    model = tmp_path / "t.json"
+    how = ["train", "--input", tmp_path / "a.txt", "--output", model, "--vocab-size", 270]
+    trained = bpetite(*how, "--special-token", *specials) if specials else bpetite(*how)
+    size = Tokenizer.load(model).vocabulary.size_in_words
+    assert re.search(rf"^trained in .+; {re.escape(size)}$", trained.stderr.decode(), re.MULTILINE)
+    inspected = bpetite("inspect", model).stdout.decode()
+    assert re.search(rf"^  size +{re.escape(size)}$", inspected, re.MULTILINE)
 
 
 def test_train_takes_the_options_of_train_from_iterator() -> None:

@@ -244,7 +244,14 @@ def test_a_viewer_that_cannot_start_says_why(folder: Path) -> None:
 def test_inspect_shows_rules_sizes_and_merges(folder: Path) -> None:
     tok = Tokenizer.load(folder / "tok.json")
     shown = bpetite(folder, "inspect", "tok.json").stdout
-    for words in ("dialect      bpetite", "pattern      gpt2", "144 merged, 1 special", tok.fingerprint):
+    size = "size         401 tokens: 400 and '<|endoftext|>'"
+    for words in (
+        "dialect      bpetite",
+        "pattern      gpt2",
+        size,
+        "144 merged, 1 special",
+        tok.fingerprint,
+    ):
         assert words in shown
     facts = json.loads(bpetite(folder, "inspect", "tok.json", "--json").stdout)
     assert facts["rules"] == tok.dialect.to_dict()

@@ -1402,18 +1402,9 @@ class Tokenizer:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
-    def _numbers(self) -> str:
-        """Return the number of tokens, and how many of them are special."""
-        apart = list(self._vocabulary.special_tokens_apart)
-        named = repr(apart[0]) if len(apart) == 1 else f"{len(apart):,} special"
-        if not apart:
-            return f"{self.vocab_size:,} tokens"
-        return f"{self.vocab_size:,} tokens: {self.mergeable_vocab_size:,} and {named}"
-
     def __repr__(self) -> str:
-        return (
-            f"Tokenizer({self._numbers()}, dialect {self.dialect.name}, fingerprint {self.fingerprint[:12]})"
-        )
+        size = self._vocabulary.size_in_words
+        return f"Tokenizer({size}, dialect {self.dialect.name}, fingerprint {self.fingerprint[:12]})"
 
 
 def _outside() -> int:

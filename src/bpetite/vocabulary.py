@@ -53,6 +53,9 @@ MARK = "\u2581"
 LARGEST_ID = 2**32 - 2
 """Ids have 32 bits; the engine reserves the last value."""
 
+_LONGEST_NAMED = 20
+"""The longest special token, in characters, that `size_in_words` names: longer ones do not fit its line."""
+
 _FIRST_UNICODE_VERSION = "18.0.0"
 """The version of the first release: a fingerprint names the version if it is another one."""
 
@@ -370,6 +373,20 @@ class Vocabulary:
         """
         count = len(self.arrays) + len(self.special_tokens_apart) + len(self.decode_only)
         return count - len(self.provisional)
+
+    @property
+    def size_in_words(self) -> str:
+        """The number of tokens, and how many of them are special; a single special token is named.
+
+        >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).size_in_words
+        "258 tokens: 257 and '<|x|>'"
+        """
+        size, specials = self.vocab_size, [*self.special_tokens_apart]
+        if not specials:
+            return f"{size:,} tokens"
+        is_named = len(specials) == 1 and len(specials[0]) <= _LONGEST_NAMED
+        special = repr(specials[0]) if is_named else f"{len(specials):,} special"
+        return f"{size:,} tokens: {size - len(specials):,} and {special}"
 
     @property
     def sizes(self) -> list[int]:

@@ -52,7 +52,11 @@ def run(options: shared.Options) -> shared.Result:
         facts = _token_facts(explainer, _id_of(tokenizer, options.token))
         return facts if options.json else _token_text(explainer, facts)
     facts = _facts(tokenizer, explainer)
-    return facts if options.json else [recorded(options.models[0]), "", *_text(facts)]
+    return (
+        facts
+        if options.json
+        else [recorded(options.models[0]), "", *_text(facts, tokenizer.vocabulary.size_in_words)]
+    )
 
 
 def _id_of(tokenizer: Tokenizer, given: str) -> int:
@@ -114,7 +118,7 @@ def _merge(explainer: Explainer, rank: int) -> dict[str, Any]:
     return {"rank": rank, "left": _token(explainer, left), "right": _token(explainer, right), "made": made}
 
 
-def _text(facts: dict[str, Any]) -> list[str]:
+def _text(facts: dict[str, Any], size_in_words: str) -> list[str]:
     specials = facts["special_tokens"]
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts["kinds"].items())
     as_whole = "a pretoken that is itself a token gets that token's id without merging"
@@ -123,7 +127,8 @@ def _text(facts: dict[str, Any]) -> list[str]:
         ("rules", _some(facts["rules"])),
         ("pattern", facts["pattern_name"] or _cut(str(facts["pattern"]), _PATTERN, " (--json has all)")),
         ("cut by", WAYS[facts["pattern_way"]]),
-        ("size", f"{facts['vocab_size']:,} tokens: {kinds}; {facts['merges']:,} merges"),
+        ("size", size_in_words),
+        ("kinds", f"{kinds}; {facts['merges']:,} merges"),
         ("specials", _some({visible(text.encode()): token_id for text, token_id in specials.items()})),
         ("fingerprint", facts["fingerprint"]),
         ("note", as_whole if facts["whole_pretoken_first"] else ""),

@@ -68,7 +68,7 @@ def run(options: shared.Options) -> shared.Result:
     merges = vocabulary.arrays.merge_count
     early = f" (of {planned} planned; no pair is left)" if merges < planned else ""
     options.progress.complete(f"Training complete: merges={merges}{early} elapsed_ms={elapsed_ms:.0f}")
-    options.progress.say(f"trained in {duration(elapsed)}")
+    options.progress.say(f"trained in {duration(elapsed)}; {vocabulary.size_in_words}")
     if options.counts is None:
         tell_of_default(options)
     return {
