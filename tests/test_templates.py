@@ -4,6 +4,7 @@ import json
 import pickle
 import struct
 import warnings
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,10 @@ from tokenizers import processors
 
 from bpetite import Tokenizer
 from bpetite._internal.arguments import on_command_line
+from bpetite.cli import main
 from bpetite.encoding.template import Template
+from bpetite.formats import huggingface
+from bpetite.vocabulary import Vocabulary
 from test_cli import bpetite
 from test_folders import ROBERTA, two_files
 from test_loading import gguf_fields, gguf_file, tekken_json, text_value
@@ -307,6 +311,90 @@ def test_gguf_says_what_llama_cpp_puts_around_a_text(
     path = tmp_path / "model.gguf"
     path.write_bytes(gguf_file(fields))
     assert Tokenizer.load(path).template == template
+
+
+def pair_of_files(folder: Path) -> Path:
+    two_files(folder, [*ROBERTA, "[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", "<|endoftext|>"])
+    settings = {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": False}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+def tekken_file(folder: Path) -> Path:
+    tok = Tokenizer.train_from_iterator([CORPUS], 280, dialect="tiktoken", pattern="o200k", special_tokens=[])
+    path = folder / "tekken.json"
+    path.write_text(json.dumps(tekken_json(tok)))
+    return path
+
+
+def gguf_of_pairs(folder: Path) -> Path:
+    tok = Tokenizer.train_from_iterator([CORPUS], 280, dialect="tiktoken", pattern="o200k", special_tokens=[])
+    fields = [*gguf_fields(tok, "gpt-4o").values()]
+    fields += [bool_field(f"tokenizer.ggml.add_{role}_token", True) for role in ("bos", "eos")]
+    path = folder / "model.gguf"
+    path.write_bytes(gguf_file([*fields, number_field("tokenizer.ggml.eos_token_id", 65)]))
+    return path
+
+
+TEMPLATED: list[Callable[[Path], Path]] = [pair_of_files, tekken_file, gguf_of_pairs]
+
+
+@pytest.mark.parametrize("make", TEMPLATED)
+def test_a_template_is_written_into_a_tokenizer_json(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    tok = Tokenizer.load(make(source))
+    assert tok.template is not None
+    tok.to_huggingface(tmp_path / "tokenizer.json")
+    tok.save_folder(tmp_path / "folder")
+    theirs: list[Any] = [
+        tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")),
+        tokenizers.Tokenizer.from_file(str(tmp_path / "folder" / "tokenizer.json")),
+        tok.as_huggingface(),
+    ]
+    auto: Any = transformers.AutoTokenizer
+    folder = auto.from_pretrained(tmp_path / "folder")
+    again = [Tokenizer.load(tmp_path / name) for name in ("tokenizer.json", "folder")]
+    for text in ("the cat", "", "a hat \u00e9", "<s>"):
+        ids = tok.encode(text, add_special_tokens=True)
+        assert all(real.encode(text).ids == ids for real in theirs)
+        assert all(same.encode(text, add_special_tokens=True) == ids for same in again)
+        assert folder.encode(text) == ids
+    plain = [tok.encode(text, add_special_tokens=False) for text in ("the cat", "a hat")]
+    pair = theirs[0].encode("the cat", "a hat")
+    first, second = (tok.template.around(ids) for ids in plain)
+    assert (pair.ids, pair.type_ids) == ([*first, *second], [0] * len(first) + [1] * len(second))
+    assert [same.template for same in again] == [tok.template] * 2
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "is_lost"),
+    [
+        *((make, "tok.json", True) for make in TEMPLATED),
+        *((make, "tokenizer.json", False) for make in TEMPLATED),
+        *((make, "tok.tiktoken", True) for make in (tekken_file, gguf_of_pairs)),
+        (tekken_file, "tekken.json", False),
+    ],
+)
+def test_converting_says_where_a_template_is_lost(
+    make: Callable[[Path], Path],
+    name: str,
+    is_lost: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    with pytest.raises(SystemExit, match="0"):
+        main(["convert", str(make(source)), str(tmp_path / name)])
+    told = capsys.readouterr().err
+    assert ("lost: the template that puts tokens around a text" in told) is is_lost
+
+
+def test_a_template_of_a_token_that_is_only_decoded_cannot_be_written(tmp_path: Path) -> None:
+    vocabulary = Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], decode_only={300: b"x"})
+    with pytest.raises(ValueError, match="the template puts id 300 around a text, a token that is only dec"):
+        huggingface.to_bytes(vocabulary, Template((300,)))
 
 
 def test_the_command_line_adds_a_template_and_says_where_it_is_left_out(tmp_path: Path) -> None:

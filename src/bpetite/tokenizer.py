@@ -294,7 +294,7 @@ class Tokenizer:
         if self._original is None or not (self._original_of("huggingface") or self._original.companions):
             return changed
         try:
-            return changed._set(_original=huggingface.changed(vocabulary, self._original))
+            return changed._set(_original=huggingface.changed(vocabulary, self._original, template))
         except ValueError as reason:
             lost = f"the settings of {', '.join(self._original.files)}: left out, as {reason}"
             return changed._set(_assumptions=(*self._assumptions, lost))
@@ -1078,6 +1078,9 @@ class Tokenizer:
     def save(self, path: Path, overwrite: bool = False) -> None:
         """Save as an artifact; no partial file is ever left.
 
+        An artifact holds the vocabulary, but not the `template`, which `to_huggingface` and `save_folder`
+        write.
+
         >>> import tempfile
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1193,7 +1196,7 @@ class Tokenizer:
         original = self._original_of("huggingface")
         if original is not None:
             return original
-        made = huggingface.changed(self._vocabulary, self._original, chat_template)
+        made = huggingface.changed(self._vocabulary, self._original, self._template, chat_template)
         again = huggingface.parse(path, made.content)
         if self._vocabulary.drops_missing:
             again = again.dropping()
@@ -1244,6 +1247,8 @@ class Tokenizer:
     def to_tiktoken(self, path: Path, *, overwrite: bool = False) -> None:
         """Write tiktoken's file of ranks. To load it, the same pattern and special tokens must be given.
 
+        The file does not hold the `template`, which `to_huggingface` and `save_folder` write.
+
         A tokenizer that was read from such a file is written byte for byte as it was.
 
         >>> import pathlib, tempfile
@@ -1286,7 +1291,7 @@ class Tokenizer:
         from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 
         original = self._original_of("huggingface")
-        content = original.content if original else huggingface.to_bytes(self._vocabulary)
+        content = original.content if original else huggingface.to_bytes(self._vocabulary, self._template)
         return HuggingFaceTokenizer.from_str(content.decode("utf-8"))
 
     def to_tiktoken_encoding(self, name: str = "bpetite") -> TiktokenEncoding:
@@ -1318,7 +1323,9 @@ class Tokenizer:
         """Write a `tokenizer.json`, one file; `save_folder` writes a folder that transformers loads.
 
         A tokenizer that was read from a `tokenizer.json` is written byte for byte as it was, including what a
-        vocabulary does not hold: templates, decoders, truncation, padding.
+        vocabulary does not hold: templates, decoders, truncation, padding. Any other is written with its
+        `template`, so that the real library gives the ids of `encode` with `add_special_tokens=True`; of a
+        pair of texts, each gets the template.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1353,6 +1360,8 @@ class Tokenizer:
 
     def to_gpt2(self, vocab_path: Path, merges_path: Path, *, overwrite: bool = False) -> None:
         """Write GPT-2's `vocab.json` and `merges.txt`, both or none.
+
+        The files do not hold the `template`, which `to_huggingface` and `save_folder` write.
 
         A tokenizer that was read from two such files is written byte for byte as it was.
 

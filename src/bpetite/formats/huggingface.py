@@ -15,6 +15,7 @@ from bpetite._internal.arguments import special_id
 from bpetite._internal.json import Json, flag, naming, parse_with_lists, typed
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
+from bpetite.encoding.template import AnyTemplate, Template
 from bpetite.formats import huggingface_steps as steps
 from bpetite.formats.huggingface_steps import steps_of, types_of
 from bpetite.formats.shared import pairs
@@ -52,11 +53,10 @@ _OF_USERS = ("chat_template", "model_max_length", "padding_side")
 """What a configuration says beside tokens that holds for every kind of tokenizer."""
 
 _BESIDE_IDS = {
-    "post_processor": "the template that puts tokens around a text",
     "truncation": "how texts are truncated",
     "padding": "how texts are padded",
 }
-"""The parts of a file that a vocabulary cannot hold."""
+"""The parts of a file that neither a vocabulary nor its template holds."""
 
 
 def parse(path: Path, content: bytes) -> Imported:
@@ -230,8 +230,7 @@ class _Reader:
             if self._document.get(key)
         }
         template = steps.template_in(self._document.get("post_processor"), partial(has_id, vocabulary))
-        beside = [*(["post_processor"] if template is not None else []), *left_out]
-        extras = tuple(_BESIDE_IDS[key] for key in beside)
+        extras = tuple(_BESIDE_IDS[key] for key in left_out)
         said += left_out.values()
         return Imported(vocabulary, said, extras, drops_missing, template=template)
 
@@ -304,8 +303,11 @@ def _may_overlap(first: Collection[str], second: Collection[str]) -> bool:
 # Writing -----------------------------------------------------------------------------------------------
 
 
-def to_bytes(vocabulary: Vocabulary) -> bytes:
-    """Return the `tokenizer.json` of a vocabulary; what the format cannot express is refused."""
+def to_bytes(vocabulary: Vocabulary, template: AnyTemplate = None) -> bytes:
+    """Return the `tokenizer.json` of a vocabulary and a template; what it cannot express is refused.
+
+    A template that is not simply tokens around a text is only known from the `tokenizer.json` that has it.
+    """
     check_merges_bytes(vocabulary)
     ids, tokens = _written_ids(vocabulary), vocabulary.tokens
     unknown, fuses = vocabulary.unknown or (None, False)
@@ -316,7 +318,7 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
         "added_tokens": written_added_tokens(vocabulary),
         "normalizer": steps.normalizer_of(steps_in(vocabulary.normalization)),
         "pre_tokenizer": steps.pre_tokenizer_of(vocabulary.pattern),
-        "post_processor": None,
+        "post_processor": _post_processor(template, ids),
         "decoder": steps.pre_tokenizer_of(PATTERNS["gpt2"]),
         "model": {
             "type": "BPE",
@@ -334,13 +336,50 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
     return _json(document)
 
 
-def changed(vocabulary: Vocabulary, original: Original | None, chat_template: str | None = None) -> Original:
-    """Return the files of a vocabulary with all that the files of another one hold beside it: the template,
+def _post_processor(template: AnyTemplate, ids: Mapping[str, int]) -> Json | None:
+    """Return the step that puts a template around each text, and around each of a pair."""
+    if not isinstance(template, Template):
+        return None
+    text_of = {token_id: text for text, token_id in ids.items()}
+    outside = dict.fromkeys((*template.prefix, *template.suffix))
+    for token_id in outside:
+        if token_id not in text_of:
+            raise ValueError(
+                f"the template puts id {token_id} around a text, a token that is only decoded: "
+                "a tokenizer.json cannot hold it, and an artifact holds all but the template"
+            )
+
+    def specials(token_ids: Sequence[int], type_id: int) -> list[Json]:
+        return [{"SpecialToken": {"id": text_of[token_id], "type_id": type_id}} for token_id in token_ids]
+
+    def around(sequence: str, type_id: int) -> list[Json]:
+        text = {"Sequence": {"id": sequence, "type_id": type_id}}
+        return [*specials(template.prefix, type_id), text, *specials(template.suffix, type_id)]
+
+    return {
+        "type": "TemplateProcessing",
+        "single": around("A", 0),
+        "pair": [*around("A", 0), *around("B", 1)],
+        "special_tokens": {
+            text_of[token_id]: {"id": text_of[token_id], "ids": [token_id], "tokens": [text_of[token_id]]}
+            for token_id in outside
+        },
+    }
+
+
+def changed(
+    vocabulary: Vocabulary,
+    original: Original | None,
+    template: AnyTemplate = None,
+    chat_template: str | None = None,
+) -> Original:
+    """Return the files of a vocabulary and its template, with all else that the files of another one hold:
     truncation, padding, decoder and configuration. Special tokens have the same ids in both."""
-    content = to_bytes(vocabulary)
+    content = to_bytes(vocabulary, template)
     if original is not None and original.kind == "huggingface":
         theirs = json.loads(original.content)
-        kept = {key: theirs.get(key) for key in ("normalizer", "pre_tokenizer", "decoder", *_BESIDE_IDS)}
+        parts = ("normalizer", "pre_tokenizer", "post_processor", "decoder", *_BESIDE_IDS)
+        kept = {key: theirs.get(key) for key in parts}
         return original.with_content(_json(json.loads(content) | kept))
     of_other = Original("", {}) if original is None else original.with_content(b"")
     settings = json.loads(of_other.files.get(CONFIGURATION, b"{}"))

@@ -37,7 +37,7 @@ def run(options: shared.Options) -> shared.Result:
         "format": "bpetite" if original is None else original.kind,
         "vocab_size": tokenizer.vocab_size,
         "notes": list(tokenizer.assumptions),
-        "lost": losses(tokenizer.vocabulary, original, "bpetite"),
+        "lost": losses(tokenizer.vocabulary, original, "bpetite", tokenizer._template),
         "compared_with": library,
         "texts": found.texts if found else 0,
         "verdict": f"the ids are those of {library}" if found else "read; no library compares such a file",

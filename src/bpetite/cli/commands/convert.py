@@ -105,7 +105,8 @@ def run(options: shared.Options) -> shared.Result:
         for original, path in (tokenizer._original, source), (again.original, target):
             checked.append(compared_with(original, tokenizer.vocabulary, encode, path))
     _write(tokenizer, target, kind, to_folder=to_folder, overwrite=options.force, **settings)
-    for loss in losses(tokenizer.vocabulary, tokenizer._original, kind, to_folder=to_folder):
+    parts = tokenizer.vocabulary, tokenizer._original, kind, tokenizer._template
+    for loss in losses(*parts, to_folder=to_folder):
         options.progress.say(f"{target}: {loss}")
     if kind == "huggingface" and to_folder:
         for role, token in _guessed(tokenizer, settings).items():

@@ -13,7 +13,7 @@ from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import contents, write_all
 from bpetite._internal.types import Path
-from bpetite.encoding.template import AnyTemplate
+from bpetite.encoding.template import AnyTemplate, Template
 from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
 
@@ -216,7 +216,12 @@ def check_merges_bytes(vocabulary: Vocabulary) -> None:
 
 
 def losses(
-    vocabulary: Vocabulary, original: Original | None, kind: str, *, to_folder: bool = False
+    vocabulary: Vocabulary,
+    original: Original | None,
+    kind: str,
+    template: AnyTemplate = None,
+    *,
+    to_folder: bool = False,
 ) -> list[str]:
     """Return what a format (`bpetite`, `tiktoken`, `huggingface`, `gpt2`) cannot hold of a tokenizer.
 
@@ -226,12 +231,15 @@ def losses(
     >>> losses(Vocabulary(ones, [], {"<|x|>": 256}), None, "gpt2")
     ['the files do not say which tokens are special; name them when you load the files']
     """
-    if original is None:
-        return list(_of_vocabulary(vocabulary, kind))
-    if kind == original.kind:
+    if original is not None and kind == original.kind:
         return list(_of_files(original, to_folder=to_folder))
+    lost = list(_of_vocabulary(vocabulary, kind))
+    if template is not None and not (kind == "huggingface" and isinstance(template, Template)):
+        lost.append("lost: the template that puts tokens around a text")
+    if original is None:
+        return lost
     extras = [f"lost: {what}" for what in original.extras]
-    return [*_of_vocabulary(vocabulary, kind), *extras, *_of_files(original, to_folder=False)]
+    return [*lost, *extras, *_of_files(original, to_folder=False)]
 
 
 def _of_vocabulary(vocabulary: Vocabulary, kind: str) -> Iterator[str]:
