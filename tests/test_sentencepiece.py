@@ -718,6 +718,7 @@ def test_gguf_holds_the_same_model(name: str, tmp_path: Path) -> None:
     (tmp_path / "model.gguf").write_bytes(gguf_file(fields))
     tok = Tokenizer.load(tmp_path / "model.gguf")
     assert tok == loaded(trained(name), tmp_path)
+    assert tok.get_vocab() == {text(number): number for number in range(count)}
     (tmp_path / "model.gguf").write_bytes(gguf_file([*fields[:2], numbers_field(TYPES, [1]), fields[3]]))
     with pytest.raises(ValueError, match=r"tokens, .* scores and 1 types"):
         Tokenizer.load(tmp_path / "model.gguf")

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sentencepiece
 import tokenizers
 
 from bpetite import Tokenizer
-from test_sentencepiece import document, trained, written
+from test_sentencepiece import TRAININGS, document, trained, written
 from test_templates import PROCESSORS, write
 
 TEXT = "the cat sat on the mat, the cat sat on the hat"
@@ -32,9 +33,65 @@ def test_a_vocabulary_is_spelled_as_tokenizers_spells_it(tmp_path: Path) -> None
     assert TRAINED.get_vocab() == {**TRAINED.get_vocab()}
     TRAINED.get_vocab().clear()
     assert len(TRAINED.get_vocab()) == len(TRAINED) == 271
-    (tmp_path / "tokenizer.model").write_bytes(trained("llama"))
-    with pytest.raises(ValueError, match=r"only known of a tokenizer\.json"):
-        Tokenizer.load(tmp_path / "tokenizer.model").get_vocab()
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_pieces_are_spelled_as_sentencepiece_spells_them(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(trained(name))
+    theirs = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    tok = Tokenizer.load(path)
+    pieces = {theirs.id_to_piece(number): number for number in range(theirs.get_piece_size())}
+    assert pieces["<0x0A>"] == theirs.piece_to_id("<0x0A>")
+    assert tok.get_vocab() == pieces
+    tok.save(tmp_path / "tok.json")
+    assert Tokenizer.load(tmp_path / "tok.json").get_vocab() == pieces
+
+
+ADDED_TEXTS = ["the <new> cat", "<new><new>", " <new>", "a<new>b", "<new>\n\n<new>  z", "the cat"]
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("setting", ["Llama 2", "Llama 2, tokens normalized", "Gemma"])
+def test_tokens_are_added_to_tokens_of_characters_as_tokenizers_adds_them(
+    setting: str, special: bool, tmp_path: Path
+) -> None:
+    path = written(document(trained("llama"), setting), tmp_path)
+    theirs, tok = tokenizers.Tokenizer.from_file(str(path)), Tokenizer.load(path)
+    names = ["<new>", "<other>"]
+    theirs.add_special_tokens(names) if special else theirs.add_tokens(names)
+    larger = tok.add_tokens(names, special=special)
+    larger.to_huggingface(tmp_path / "again.json")
+    for same in (larger, Tokenizer.load(tmp_path / "again.json"), pickle.loads(pickle.dumps(larger))):
+        assert same.get_vocab() == theirs.get_vocab()
+        assert len(same) == theirs.get_vocab_size()
+        for text in ADDED_TEXTS:
+            assert same.encode(text) == theirs.encode(text).ids, text
+    with pytest.raises(ValueError, match="<0x0A>"):
+        tok.add_tokens(["<0x0A>"])
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("name", TRAININGS)
+def test_tokens_are_added_to_a_model_of_sentencepiece(name: str, special: bool, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(trained(name))
+    tok = Tokenizer.load(path)
+    larger = tok.add_tokens(["<new>", "<s>" if special else "<other>"], special=special)
+    new_id = tok.largest_id + 1
+    assert larger.token_to_id("<new>") == new_id
+    new_ids = {text: own for text, own in larger.special_tokens.items() if text not in tok.special_tokens}
+    assert larger.get_vocab() == tok.get_vocab() | new_ids
+    for text in TEXT, "caté 東 \U0001f600\n":
+        assert larger.encode(text) == tok.encode(text)
+    encoded = larger.encode("the<new>the")
+    assert encoded.count(new_id) == 1
+    assert encoded[: encoded.index(new_id)] == tok.encode("the")
+    assert larger.decode(encoded) == "the<new>the"
+    larger.save(tmp_path / "tok.json")
+    assert Tokenizer.load(tmp_path / "tok.json") == larger
+    with pytest.raises(ValueError, match="is the name of token"):
+        tok.add_tokens(["<0x0A>"])
 
 
 def test_a_tokenizer_is_true_and_contains_its_tokens() -> None:

@@ -268,7 +268,9 @@ class Tokenizer:
         """Return a tokenizer with further tokens, which are found in texts as they stand.
 
         Their ids follow the largest one in use; a text that is a token already keeps its id. Those that are
-        `special` are treated as `special=` of `encode` says; others are found in every text.
+        `special` are treated as `special=` of `encode` says; others are found in every text. With the
+        `tokenizer.json` of a model such as Llama 2, those that are not special are found in normalized text,
+        as tokenizers does.
 
         >>> tok = Tokenizer.train("ab ab ab", 258).add_tokens(["<|user|>"], special=True)
         >>> tok.encode("<|user|>ab"), len(tok)
@@ -280,7 +282,29 @@ class Tokenizer:
         texts = list(several("tokens", "str", tokens))
         for text in texts:
             check_type("tokens", text, str, "several str")
-        return self._changed(self._vocabulary.with_tokens(texts, special=special))
+        original = self._original_of("huggingface")
+        if original is not None and self._vocabulary.provisional:
+            return self._with_tokens_in(original, texts, special=special)
+        spelled = self._spelled_ids() if self._vocabulary.provisional else None
+        return self._changed(self._vocabulary.with_tokens(texts, special=special, ids=spelled))
+
+    def _with_tokens_in(self, original: Original, texts: Sequence[str], *, special: bool) -> Tokenizer:
+        """Return the tokenizer of a `tokenizer.json` with further tokens.
+
+        The file decides where texts are normalized before tokens of characters are found.
+        """
+        import json
+
+        from bpetite.formats import huggingface
+
+        files = huggingface.with_tokens(original, texts, self.largest_id, special=special)
+        try:
+            read = huggingface.parse_document(json.loads(files.content))
+        except ValueError as reason:
+            again = "so with these tokens it cannot be encoded as tokenizers does; choose others"
+            raise ValueError(f"tokens: {reason}, {again}") from None
+        larger = type(self)(read.vocabulary, self._assumptions)
+        return larger._set(_original=files)._with_template(self._template)
 
     def _changed(self, vocabulary: Vocabulary) -> Tokenizer:
         """Return a tokenizer with another vocabulary, and with the template and all else beside this one."""
@@ -846,7 +870,8 @@ class Tokenizer:
         """Return the id of each token, special ones included, as Hugging Face's libraries spell tokens.
 
         That is one printable character for each byte, such as `Ġthe` for " the", or what the
-        `tokenizer.json` says that was read, such as `▁the`. `vocabulary.tokens` has the bytes.
+        `tokenizer.json` says that was read. Tokens of SentencePiece are spelled as it does it, such as `▁the`
+        and `<0x0A>`. `vocabulary.tokens` has the bytes.
 
         >>> vocab = Tokenizer.train("ab ab ab", 258).get_vocab()
         >>> vocab["Ġab"], vocab["<|endoftext|>"], len(vocab)
@@ -868,7 +893,7 @@ class Tokenizer:
         if self._spelled is None:
             from bpetite.formats import spelling
 
-            self._set(_spelled=spelling.spelled_ids(self._vocabulary, self._original_of("huggingface")))
+            self._set(_spelled=spelling.spelled_ids(self._vocabulary, self._original))
         spelled: dict[str, int] = self._spelled or {}
         return spelled
 
@@ -935,9 +960,7 @@ class Tokenizer:
         >>> tok.vocab_size, tok.largest_id
         (259, 258)
         """
-        vocabulary = self._vocabulary
-        others = [*self.special_tokens.values(), *vocabulary.decode_only]
-        return max(vocabulary.arrays.id_at(-1 - len(vocabulary.provisional)), *others, 0)
+        return self._vocabulary.largest_id
 
     @property
     def mergeable_vocab_size(self) -> int:

@@ -27,7 +27,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, count, pairwise
 from operator import ge
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -389,6 +389,16 @@ class Vocabulary:
         return f"{size:,} tokens: {size - len(specials):,} and {special}"
 
     @property
+    def largest_id(self) -> int:
+        """The largest id in use, without those of provisional tokens.
+
+        >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).largest_id
+        257
+        """
+        last = self.arrays.id_at(-1 - len(self.provisional))
+        return max(last, *self.special_tokens.values(), *self.decode_only, 0)
+
+    @property
     def sizes(self) -> list[int]:
         """The sizes that the first 0, 1, 2, ... merges give, as `truncate` and training count them.
 
@@ -460,31 +470,50 @@ class Vocabulary:
             content["merge_ids"] = merge_ids
         return hashlib.sha256(written(content, ascii_only=True).encode()).hexdigest()
 
-    def with_tokens(self, texts: Sequence[str], *, special: bool) -> Vocabulary:
+    def with_tokens(
+        self, texts: Sequence[str], *, special: bool, ids: Mapping[str, int] | None = None
+    ) -> Vocabulary:
         """Return the vocabulary with texts that are tokens, special ones or not.
 
-        Ids follow the largest one in use. A text that is a token keeps its id, as in tokenizers.
+        New ids follow the largest one in use. A text that is a token keeps its id: in `ids`, if given, which
+        has the spelled tokens, or else by its bytes.
 
         >>> tokens = {byte: bytes([byte]) for byte in range(256)}
         >>> dict(Vocabulary(tokens, []).with_tokens(["<x>", "a"], special=True).special_tokens)
         {'a': 97, '<x>': 256}
         """
-        if self.provisional:
-            raise ValueError("tokens cannot be added to a vocabulary whose merges begin with characters")
         specials, added = dict(self.special_tokens), set(self.added_tokens)
-        next_id = max([self.arrays.id_at(-1), *specials.values(), *self.decode_only]) + 1
+        first_id = next_id = self.largest_id + 1
         for text in texts:
             if text in specials:
                 if (text not in added) != special:
                     kind = "not special" if special else "special"
                     raise ValueError(f"tokens: {text!r:.80} is a token already, which is {kind}")
                 continue
-            existing = self.id_of.get(text.encode("utf-8"))
+            existing = self.id_of.get(text.encode("utf-8")) if ids is None else ids.get(text)
+            if existing is not None and self.arrays.token_of(existing) not in _bytes_of(text):
+                raise ValueError(f"tokens: {text!r:.80} is the name of token {existing}; choose another text")
             specials[text] = next_id if existing is None else existing
             next_id += existing is None
             if not special:
                 added.add(text)
-        return replace(self, special_tokens=specials, added_tokens=added)
+        moved = self._with_provisional_from(next_id) if self.provisional and next_id > first_id else self
+        return replace(moved, special_tokens=specials, added_tokens=added)
+
+    def _with_provisional_from(self, first_id: int) -> Vocabulary:
+        """Return the vocabulary with other ids for provisional tokens, which are never seen outside."""
+        new_ids = dict(zip(sorted(self.provisional), count(first_id), strict=False))
+
+        def moved(token_id: int) -> int:
+            return new_ids.get(token_id, token_id)
+
+        return replace(
+            self,
+            tokens={moved(token_id): token for token_id, token in self.tokens.items()},
+            merges=[(moved(left), moved(right)) for left, right in self.merges],
+            merge_ids=list(map(moved, self.merge_ids)),
+            provisional=frozenset(new_ids.values()),
+        )
 
     def truncate(self, vocab_size: int) -> Vocabulary:
         """Return the vocabulary that training to this smaller `vocab_size` would have given.
@@ -555,6 +584,11 @@ def _spelled(text: str, steps: Sequence[Step]) -> bytes:
     """Return the bytes of the token whose id a special token may have. (Its flags may leave it to merging.)
     Where spaces become marks, it may also be found in a text that has marks itself."""
     return (text.replace(MARK, " ") if ("Replace", MARK, " ") in steps else text).encode("utf-8")
+
+
+def _bytes_of(text: str) -> tuple[bytes, bytes]:
+    """Return the bytes that a token of this spelling may have."""
+    return text.encode("utf-8"), text.replace(MARK, " ").encode("utf-8")
 
 
 def _check_ids(ids: Collection[int]) -> None:

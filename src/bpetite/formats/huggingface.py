@@ -367,6 +367,34 @@ def _post_processor(template: AnyTemplate, ids: Mapping[str, int]) -> Json | Non
     }
 
 
+def with_tokens(original: Original, texts: Sequence[str], largest_id: int, *, special: bool) -> Original:
+    """Return the files of a `tokenizer.json` with further added tokens, as tokenizers writes them.
+
+    A text that the file spells so keeps its id; others follow the largest one in use.
+    """
+    document = json.loads(original.content)
+    ids = document["model"]["vocab"]
+    added = [*(document.get("added_tokens") or ())]
+    specials = {token["content"]: flag(token, "added_tokens", "special") for token in added}
+    next_id = largest_id + 1
+    for text in texts:
+        if text in specials:
+            if specials[text] != special:
+                kind = "special" if specials[text] else "not special"
+                raise ValueError(f"tokens: {text!r:.80} is a token already, which is {kind}")
+            continue
+        last_added = max((token["id"] for token in added), default=-1)
+        if text not in ids and max(len(ids), last_added + 1) != next_id:
+            ids[text] = next_id  # Where ids have gaps, tokenizers would give it another one.
+        token_id = ids.get(text, next_id)
+        next_id = max(next_id, token_id + 1)
+        flags = dict.fromkeys(FLAGS, False) | {"normalized": not special, "special": special}
+        added.append({"id": token_id, "content": text, **flags})
+        specials[text] = special
+    added.sort(key=lambda token: token["id"])
+    return original.with_content(_json(document | {"added_tokens": added}))
+
+
 def changed(
     vocabulary: Vocabulary,
     original: Original | None,
