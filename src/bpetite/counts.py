@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT, Pattern
 from bpetite._engine import CountTable
 from bpetite._internal import counts_file
-from bpetite._internal.arguments import Name, several, shortened, worded
+from bpetite._internal.arguments import Name, check_path, check_type, several, shortened, worded
 from bpetite._internal.integers import BYTES, counted, integer, number_with_unit
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.progress import shown
@@ -232,7 +232,8 @@ class Counts:
         True
         """
         total: Counts | None = None
-        for part in parts:
+        for part in several("parts", "Counts", parts):
+            check_type("parts", part, Counts, "several Counts")
             if total is None:
                 total = part.empty()
                 total.limit_memory(memory_limit)
@@ -256,7 +257,12 @@ class Counts:
         """
         from fractions import Fraction
 
-        factor = Fraction(weight)
+        try:
+            factor = Fraction(weight)
+        except TypeError:
+            raise TypeError(f"weight must be a number, not {type(weight).__name__}") from None
+        if source is not None:
+            check_type("source", source, str)
         if factor <= 0:
             raise ValueError(f"weight must be above 0, not {weight}")
         try:
@@ -343,6 +349,7 @@ class Counts:
         ...     Counts.load(f"{folder}/corpus.counts") == counts
         True
         """
+        check_path("path", path)
         limit = self._table.memory_limit
         if limit is not None:  # Sorting takes as much again.
             self._leave_memory(limit // 2)
@@ -385,6 +392,7 @@ class Counts:
         [(b'ab', 2)]
         """
         min_count = integer("min_count", min_count, least=1)
+        check_path("path", path)
         rules, parts = counts_file.read_counts(path)
         try:
             counted_by = rules.pattern, tuple(rules.boundaries), rules.unmatched_text

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from bpetite._constants import BASE_VOCAB_SIZE
-from bpetite._internal.arguments import check_type, check_word, worded
+from bpetite._internal.arguments import check_type, check_word, several, worded
 from bpetite._internal.integers import integer
 
 
@@ -95,6 +95,7 @@ class Dialect:
         243
         """
         vocab_size = integer("vocab_size", vocab_size)
+        special_count = integer("special_count", special_count, least=0)
         counts_everything = self.vocab_size_counts == "everything"
         smallest = BASE_VOCAB_SIZE + (special_count if counts_everything else 0)
         if vocab_size < smallest:
@@ -109,7 +110,8 @@ class Dialect:
         >>> Dialect.named("tiktoken").boundaries(["<|x|>"]), Dialect.named("bpetite").boundaries(["<|x|>"])
         (('<|x|>',), ())
         """
-        return tuple(special_tokens) if self.specials_in_corpus == "boundary" else ()
+        texts = tuple(several("special_tokens", "str", special_tokens))
+        return texts if self.specials_in_corpus == "boundary" else ()
 
     def base_bytes(self) -> bytes:
         """Return the 256 byte values in the order in which the base tokens get their ids.
@@ -128,6 +130,7 @@ class Dialect:
         >>> Dialect.named("cs336").base_vocabulary(1)[1]
         b'\\x00'
         """
+        special_count = integer("special_count", special_count, least=0)
         first = special_count if self.special_ids == "first" else 0
         return {first + place: bytes([byte]) for place, byte in enumerate(self.base_bytes())}
 
@@ -137,6 +140,7 @@ class Dialect:
         >>> Dialect.named("cs336").first_merge_id(1)
         257
         """
+        special_count = integer("special_count", special_count, least=0)
         return BASE_VOCAB_SIZE + (0 if self.special_ids == "last" else special_count)
 
     def special_token_ids(self, special_tokens: Sequence[str], mergeable_vocab_size: int) -> dict[str, int]:
@@ -145,8 +149,10 @@ class Dialect:
         >>> Dialect.named("bpetite").special_token_ids(["<|endoftext|>"], 258)
         {'<|endoftext|>': 258}
         """
+        mergeable_vocab_size = integer("mergeable_vocab_size", mergeable_vocab_size, least=0)
+        texts = several("special_tokens", "str", special_tokens)
         firsts = {"first": 0, "after_bytes": BASE_VOCAB_SIZE, "last": mergeable_vocab_size}
-        return {token: firsts[self.special_ids] + place for place, token in enumerate(special_tokens)}
+        return {token: firsts[self.special_ids] + place for place, token in enumerate(texts)}
 
     def to_dict(self) -> dict[str, str]:
         """Return the choice on every axis, as artifacts record it.

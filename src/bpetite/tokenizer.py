@@ -19,7 +19,7 @@ from bpetite._engine import Encoder, GrowingEncoding, pattern_way
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal import columns
-from bpetite._internal.arguments import UnknownTokenError, check_type, check_word, several, worded
+from bpetite._internal.arguments import UnknownTokenError, check_path, check_type, check_word, several, worded
 from bpetite._internal.files import write_all
 from bpetite._internal.integers import BYTES, integer, number_with_unit
 from bpetite._internal.json import naming
@@ -93,8 +93,10 @@ class Tokenizer:
 
     def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
         """Create the tokenizer of a vocabulary; a pattern that the engine cannot run is refused."""
+        check_type("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
         self._set(_vocabulary=vocabulary, _encoder=encoder_of(vocabulary))
-        self._set(_assumptions=tuple(assumptions), _original=None)._with_template(None)
+        assumed = tuple(several("assumptions", "str", assumptions))
+        self._set(_assumptions=assumed, _original=None)._with_template(None)
 
     def _made_encoder(self) -> Encoder:
         encoder = self._encoder
@@ -642,6 +644,8 @@ class Tokenizer:
         """
         from bpetite.encoding.curve import curve_of  # slow to import
 
+        if sizes is not None:
+            sizes = list(several("sizes", "integers", sizes))
         uses = Counter(self._encoder.encode(text, special))
         return curve_of(self._vocabulary, uses, len(text.encode("utf-8")), len(text), sizes)
 
@@ -750,6 +754,8 @@ class Tokenizer:
             special = self._special_ids()
             ids = [token_id for token_id in several("ids", "integers", ids) if token_id not in special]
         try:
+            if type(errors) is not str:
+                check_type("errors", errors, str)
             return self._encoder.decode(ids, errors)
         except KeyError as unknown:
             raise unknown_id(unknown, self._vocabulary) from None
@@ -787,6 +793,7 @@ class Tokenizer:
         if special:
             rows = ([token_id for token_id in ids if token_id not in special] for ids in rows)
         try:
+            check_type("errors", errors, str)
             return self._encoder.decode_batch(rows, errors, num_threads)
         except KeyError as unknown:
             raise unknown_id(unknown, self._vocabulary) from None
@@ -1111,6 +1118,7 @@ class Tokenizer:
         ...     Tokenizer.load(f"{folder}/tok.json") == tok
         True
         """
+        check_path("path", path)
         save_vocabulary(path, self._vocabulary, overwrite)
 
     @classmethod
@@ -1145,6 +1153,8 @@ class Tokenizer:
         """
         if isinstance(path_or_object, Tokenizer):
             return path_or_object
+        if isinstance(path_or_object, str | os.PathLike):
+            check_path("path_or_object", path_or_object)
         from bpetite.formats import loading
 
         found = loading.load(path_or_object, pattern, special_tokens, missing)
@@ -1166,6 +1176,7 @@ class Tokenizer:
         ...     sorted(os.listdir(f"{folder}/copy"))
         ['tokenizer.json', 'tokenizer_config.json']
         """
+        check_path("path", path)
         if self._original is None or not self._original.files:
             kind = "no file of another library"
             if self._original:
@@ -1207,6 +1218,9 @@ class Tokenizer:
         """
         from bpetite.formats import huggingface
 
+        check_path("path", path)
+        if chat_template is not None:
+            check_type("chat_template", chat_template, str)
         roles = {"bos_token": bos_token, "eos_token": eos_token, "pad_token": pad_token}
         files = self._as_huggingface_files(path, chat_template)
         files = huggingface.configured(files, self._vocabulary, roles, chat_template)
@@ -1264,6 +1278,7 @@ class Tokenizer:
         """
         from bpetite.formats import tiktoken
 
+        check_path("path", path)
         how = pattern, special_tokens, whole_pretoken_first
         return cls._of_file(path, read_files("tiktoken", tiktoken.parse, [path], *how))
 
@@ -1283,6 +1298,7 @@ class Tokenizer:
         """
         from bpetite.formats import tiktoken
 
+        check_path("path", path)
         if original := self._original_of("tiktoken"):
             original.write_file(path, overwrite=overwrite)
             return
@@ -1340,6 +1356,7 @@ class Tokenizer:
         """
         from bpetite.formats import huggingface
 
+        check_path("path", path)
         return cls._of_file(path, read_files("huggingface", huggingface.parse, [path]))
 
     def to_huggingface(self, path: Path, *, overwrite: bool = False) -> None:
@@ -1356,6 +1373,7 @@ class Tokenizer:
         ...     Tokenizer.load(f"{folder}/tokenizer.json").encode("ab")
         [256]
         """
+        check_path("path", path)
         if is_folder(os.fspath(path)):
             raise IsADirectoryError(f"{path} is a folder; save_folder writes one that transformers loads")
         self._as_huggingface_files(path).write_file(path, overwrite=overwrite)
@@ -1378,6 +1396,8 @@ class Tokenizer:
         """
         from bpetite.formats import gpt2
 
+        check_path("vocab_path", vocab_path)
+        check_path("merges_path", merges_path)
         read = read_files("gpt2", gpt2.parse, [vocab_path, merges_path], special_tokens)
         return cls._of_file(vocab_path, read)
 
@@ -1397,6 +1417,8 @@ class Tokenizer:
         """
         from bpetite.formats import gpt2
 
+        check_path("vocab_path", vocab_path)
+        check_path("merges_path", merges_path)
         if original := self._original_of("gpt2"):
             vocab, merges, *_ = original.files.values()
         else:

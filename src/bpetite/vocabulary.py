@@ -218,7 +218,22 @@ class Vocabulary:
     id_of_byte: Mapping[int, int] = field(init=False, compare=False)
     """The id of every byte value that has a token."""
 
+    def _check_types(self) -> None:
+        """Refuse fields of other types, by their names; what is in them is checked where it is read."""
+        for name in ("special_tokens", "token_flags", "trained_with", "decode_only"):
+            check_type(name, getattr(self, name), Mapping, "a mapping")
+        for name in ("added_tokens", "provisional", "equal_ranks"):
+            several(name, "values", getattr(self, name))
+        for name in ("whole_pretoken_first", "irregular", "drops_missing"):
+            check_type(name, getattr(self, name), bool, "a bool")
+        check_type("dialect", self.dialect, Dialect, "a Dialect")
+        if not isinstance(self.tokens, Arrays):
+            check_type("tokens", self.tokens, Mapping, "a mapping")
+            several("merges", "pairs of ids", self.merges)
+            several("merge_ids", "ids", self.merge_ids)
+
     def __post_init__(self) -> None:
+        self._check_types()
         arrays = self.tokens if isinstance(self.tokens, Arrays) else self._as_arrays()
         completed, in_order, id_of_byte = complete_tokens(**vars(arrays), irregular=self.irregular)
         if completed:
@@ -289,6 +304,7 @@ class Vocabulary:
         >>> Vocabulary.of_arrays(Arrays.of(ones, [(97, 98)], [256])).tokens[256]
         b'ab'
         """
+        check_type("arrays", arrays, Arrays, "Arrays")
         return Vocabulary(cast("Mapping[int, bytes]", arrays), (), **others)
 
     @staticmethod
@@ -308,9 +324,11 @@ class Vocabulary:
         >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).tokens[257]
         b'ab'
         """
-        check_special_tokens(special_tokens)
+        check_type("dialect", dialect, Dialect, "a Dialect")
+        special_tokens = listed_special_tokens(special_tokens)
+        rows_of_symbols = merges if isinstance(merges, bytes) else several("merges", "rows", merges)
         base = dialect.base_vocabulary(len(special_tokens))
-        rows, new = _rows_of_ids(merges, list(base), dialect.first_merge_id(len(special_tokens)))
+        rows, new = _rows_of_ids(rows_of_symbols, list(base), dialect.first_merge_id(len(special_tokens)))
         return Vocabulary.of_arrays(
             replace(Arrays.of(dict(sorted(base.items()))), merges=rows),
             special_tokens=dialect.special_token_ids(special_tokens, len(base) + new),
@@ -330,9 +348,11 @@ class Vocabulary:
         >>> base.extended(symbols, [(97, 98, 256)]).merges
         ((97, 98),)
         """
+        ids = list(several("ids", "integers", ids))
+        rows = rows if isinstance(rows, bytes) else several("rows", "rows of three symbols", rows)
         next_id = max([self.arrays.id_at(-1), *self.special_tokens.values(), *self.decode_only]) + 1
         id_of_pair = dict(zip(self.merges, self.merge_ids, strict=True))
-        more = memoryview(_rows_of_ids(rows, list(ids), next_id)[0]).cast("I").tolist()
+        more = memoryview(_rows_of_ids(rows, ids, next_id)[0]).cast("I").tolist()
         id_of_pair |= dict(zip(zip(more[::3], more[1::3], strict=True), more[2::3], strict=True))
         return replace(self, merges=list(id_of_pair), merge_ids=list(id_of_pair.values()))
 
@@ -483,8 +503,11 @@ class Vocabulary:
         {'a': 97, '<x>': 256}
         """
         specials, added = dict(self.special_tokens), set(self.added_tokens)
+        if ids is not None:
+            check_type("ids", ids, Mapping, "a mapping")
         first_id = next_id = self.largest_id + 1
-        for text in texts:
+        for text in several("texts", "str", texts):
+            check_type("texts", text, str, "several str")
             if text in specials:
                 if (text not in added) != special:
                     kind = "not special" if special else "special"
@@ -567,7 +590,10 @@ def _rows_of_ids(
     >>> array("I", _rows_of_ids([(0, 1, 2), (2, 0, 3)], [97, 98], 256)[0]).tolist()
     [97, 98, 256, 256, 97, 257]
     """
-    numbers = array("I", rows if isinstance(rows, bytes) else chain.from_iterable(rows))
+    try:
+        numbers = array("I", rows if isinstance(rows, bytes) else chain.from_iterable(rows))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("rows of merges must be three symbols each, of 32 bits") from None
     new = max(numbers[2::3], default=0) + 1 - len(ids)
     if ids != list(range(next_id)):
         ids = [*ids, *range(next_id, next_id + new)]
@@ -634,10 +660,20 @@ def _check_provisional(
         raise ValueError("a provisional token must not be a single byte")
 
 
+def _pair(what: str, pair: Any) -> Pair:
+    """Return the two integers of a pair."""
+    try:
+        first, second = pair
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must be a pair of integers, not {pair!r:.100}") from None
+    return first, second
+
+
 def _checked_ranges(equal_ranks: Sequence[Pair], merges: int) -> tuple[Pair, ...]:
     """Return where merges of the same rank begin and end; each of these must be of two or more merges."""
     last = 0
-    for start, end in equal_ranks:
+    for ranks in equal_ranks:
+        start, end = _pair("equal_ranks: each", ranks)
         if not last <= start < end - 1 < merges:
             raise ValueError(f"equal_ranks: {start} to {end} are not several of {merges} merges from {last}")
         last = end
@@ -701,7 +737,8 @@ def _find_merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> list
         ids_of[tokens[token_id]].append(token_id)
     free = {token: iter(ids) for token, ids in ids_of.items() if len(ids) > 1}
     merge_ids = []
-    for rank, (left, right) in enumerate(merges):
+    for rank, pair in enumerate(merges):
+        left, right = _pair(f"merges: merge {rank}", pair)
         try:
             token = tokens[left] + tokens[right]
         except KeyError as unknown:

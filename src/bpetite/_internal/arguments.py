@@ -1,5 +1,6 @@
 """Checks the types of arguments, and words messages that name them, for Python and for the command line."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -74,6 +75,8 @@ def special_id(option: str, token: str | None, special_tokens: Mapping[str, int]
     Traceback (most recent call last):
     ValueError: pad_token: '<x>' is not a special token ('<pad>'); name one that is, or train with it
     """
+    if token is not None:
+        check_type(option, token, str, "the text of a special token")
     if token is not None and token not in special_tokens:
         is_none = f"{token!r} is not a special token ({shortened(special_tokens)})"
         is_none += "; name one that is, or train with it"
@@ -81,7 +84,7 @@ def special_id(option: str, token: str | None, special_tokens: Mapping[str, int]
     return None if token is None else special_tokens[token]
 
 
-def check_type(name: str, given: Any, kind: type, what: str | None = None) -> None:
+def check_type(name: str, given: Any, kind: type | tuple[type, ...], what: str | None = None) -> None:
     """Refuse an argument of another type.
 
     >>> check_type("pattern", 5, str)
@@ -89,7 +92,20 @@ def check_type(name: str, given: Any, kind: type, what: str | None = None) -> No
     TypeError: pattern must be a str, not int
     """
     if not isinstance(given, kind):
-        raise TypeError(f"{name} must be {what or f'a {kind.__name__}'}, not {type(given).__name__}")
+        expected = f"a {kind.__name__}" if isinstance(kind, type) else what
+        raise TypeError(f"{name} must be {what or expected}, not {type(given).__name__}")
+
+
+def check_path(name: str, path: Any) -> None:
+    """Refuse what names no file: Python would take an integer for an open file, and close it.
+
+    >>> check_path("vocab_path", 5)
+    Traceback (most recent call last):
+    TypeError: vocab_path must be a str or a path, not int
+    """
+    check_type(name, path, (str, os.PathLike), "a str or a path")
+    if "\0" in os.fsdecode(path):
+        raise ValueError(f"{name}: no file has the name {path!r:.100}")
 
 
 def check_word(name: str, given: Any, words: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bpetite._engine import TextColumn
 from bpetite._internal import columns
-from bpetite._internal.arguments import check_word, special_id, worded
+from bpetite._internal.arguments import check_path, check_type, check_word, special_id, worded
 from bpetite._internal.files import write_whole
 from bpetite._internal.lazy import needed
 from bpetite._internal.progress import shown
@@ -67,6 +67,9 @@ def encode_column(
     (2, 4, [[256, 257], [256, 99]])
     """
     check_tokenizer(tokenizer)
+    check_path("source", source)
+    check_path("output", output)
+    check_type("ids_column", ids_column, str)
     check_special(special)
     check_word("dtype", dtype, ("uint32", "uint16"))
     check_word("nulls", nulls, ("error", "keep", "empty"))

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bpetite._internal.arguments import Name, worded
+from bpetite._internal.arguments import Name, check_path, worded
 from bpetite._internal.files import PART, write_whole
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
@@ -68,6 +68,7 @@ def encode(
     >>> manifest.documents, manifest.tokens
     (2, 3)
     """
+    check_path("output", output)
     job = Job.make(tokenizer, corpus, Options() if options is None else options, output)
     threads = threads_of(num_threads)
     work = partial(_by_threads, job, threads)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bpetite._constants import SPACE, Pattern
-from bpetite._internal.arguments import Name, worded
+from bpetite._internal.arguments import Name, check_path, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.json import naming
 from bpetite._internal.progress import shown
@@ -53,6 +53,7 @@ def verify(
     1
     """
     samples = integer("samples", samples, least=0)
+    check_path("folder", folder)
     folder = Path(folder)
     manifest = Manifest.load(folder)
     artifact = folder / TOKENIZER

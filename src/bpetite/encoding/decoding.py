@@ -8,7 +8,7 @@ from operator import index
 from typing import Any, final
 
 from bpetite._engine import Encoder
-from bpetite._internal.arguments import UnknownTokenError, several
+from bpetite._internal.arguments import UnknownTokenError, check_type, several
 from bpetite._internal.types import Ids
 from bpetite.vocabulary import DropsSpace, Vocabulary
 
@@ -28,6 +28,9 @@ class DecodeStream:
         drops_space: DropsSpace = False,
     ) -> None:
         """Begin a text without the `skipped` ids; `drops_space` is that of the vocabulary."""
+        check_type("errors", errors, str)
+        if "\0" in errors:
+            raise ValueError(f"errors: {errors!r} names no handler")
         codecs.lookup_error(errors)
         self._encoder, self._skipped, self._drops_space = encoder, skipped, drops_space
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)

@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from bpetite._engine import TextColumn, Xxh3128, is_utf8
-from bpetite._internal.arguments import several
+from bpetite._internal.arguments import check_type, several
 from bpetite._internal.columns import texts_in
 from bpetite._internal.types import Invalid, Texts
 from bpetite.reading.options import Reading, share_of
@@ -179,6 +179,7 @@ def is_held_out(document: str | bytes, share: float | str) -> bool:
     >>> sum(is_held_out(document, "10%") for document in documents)
     99
     """
+    check_type("document", document, (str, bytes), "a str or bytes")
     hasher = Xxh3128()
     hasher.update(document.encode("utf-8") if isinstance(document, str) else document)
     return int(hasher.hexdigest(), 16) < int(share_of(share) * (1 << 128))

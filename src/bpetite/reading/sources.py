@@ -231,9 +231,12 @@ def without_weights(inputs: list[Input]) -> list[Input]:
 
 def _path(argument: Any) -> str:
     try:
-        return os.fsdecode(argument)
+        path = os.fsdecode(argument)
     except TypeError:
         raise TypeError(f"paths must be str or paths, not {type(argument).__name__}") from None
+    if "\0" in path:
+        raise ValueError(f"paths: no file has the name {path!r:.100}")
+    return path
 
 
 def _is_url(name: str) -> bool:

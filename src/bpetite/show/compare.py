@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
+from bpetite._internal.arguments import check_type
 from bpetite._internal.types import Special
 from bpetite.encoding.display import ShownText, coloured, per_token, plain
 from bpetite.tokenizer import Tokenizer
@@ -23,6 +24,8 @@ class Comparison:
     """
 
     def __init__(self, text: str, shown: Mapping[str, ShownText]) -> None:
+        check_type("text", text, str)
+        check_type("shown", shown, Mapping, "a mapping of names to what show returns")
         self.text = text
         self.shown = dict(shown)
 
@@ -113,4 +116,6 @@ def compare(*tokenizers: Tokenizer, text: str, special: Special = "parse", **nam
     everything = letters | named
     if not everything:
         raise ValueError("there is no tokenizer to compare: write compare(a, b, text=...)")
+    for name, tokenizer in everything.items():
+        check_type(f"tokenizer {name}", tokenizer, Tokenizer, "a Tokenizer")
     return Comparison(text, {name: tok.show(text, special=special) for name, tok in everything.items()})

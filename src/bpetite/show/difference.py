@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Any
 
 from bpetite._constants import Pair, Pattern
+from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import counted
 from bpetite._internal.types import BytesPair
 from bpetite.counts import Counts
@@ -126,10 +127,10 @@ def explain_difference(
     training = Training(dialect, pattern, special_tokens)
     counts = corpus
     if not isinstance(counts, Counts):
-        documents = [counts] if isinstance(counts, str) else counts
+        documents = [counts] if isinstance(counts, str) else several("corpus", "texts", counts)
         texts = kept = list[str | bytes]()
         counts = Counts.from_iterator(_keeping(documents, kept), **training.counting)
-    given = list(merges)
+    given = list(several("merges", "pairs or lines", merges))
     vocabulary = train_merges(counts, len(given) + 1, Training(dialect, counts.pattern, special_tokens))
     tokens = vocabulary.tokens
     expected = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
@@ -148,6 +149,7 @@ def _keeping(documents: Iterable[str | bytes], kept: list[str | bytes]) -> Itera
     """Yield documents, and keep them if they are small enough to train on again and again."""
     size = 0
     for document in documents:
+        check_type("corpus", document, (str, bytes), "texts, as str or bytes")
         size += len(document)
         if size <= mistakes.LARGEST_TRIED:
             kept.append(document)
