@@ -8,10 +8,11 @@ MANIFEST := rust/Cargo.toml
 BUILT := $(VENV)/.built
 TESTED := $(VENV)/.test-ready
 PRERELEASE := $(VENV)/prerelease/.ready
+TRANSFORMERS_4 := $(VENV)/transformers4/.ready
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint test-rust test-python test-models browser fmt bench texts bench-train bench-encode bench-patterns bench-corpus
+.PHONY: help demo test check lint test-rust test-python test-models browser fmt bench texts bench-train bench-encode bench-patterns bench-corpus bench-dropin
 .PHONY: portable ports emulated docs fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
@@ -63,7 +64,7 @@ emulated: ## The scanner's tests on an emulated aarch64, with its vector instruc
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
 		$(CARGO) test --quiet --locked --manifest-path $(MANIFEST) --lib --target aarch64-unknown-linux-gnu -- pretokenize
 
-test-python: $(TESTED) browser $(PRERELEASE) ## The specification's, the differential and the product's tests
+test-python: $(TESTED) browser $(PRERELEASE) $(TRANSFORMERS_4) ## The specification's, the differential and the product's tests
 	$(BIN)/pytest -n auto
 
 # The next generation of tokenizers, beside the one that is installed: for tests that it is refused, and for benchmarks.
@@ -71,6 +72,12 @@ $(PRERELEASE): $(VENV)/.created
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
 		--target $(VENV)/prerelease 'tokenizers==1.0.0rc3' && touch $@ || \
 		echo "tokenizers 1.0.0rc3 cannot be had, so that nothing is tested with it"
+
+# The last transformers of the generation before, with the tokenizers that it takes, for tests of what it asks a tokenizer.
+$(TRANSFORMERS_4): $(VENV)/.created
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+		--target $(VENV)/transformers4 'transformers==4.57.6' 'tokenizers==0.22.2' 'huggingface-hub==0.36.2' && touch $@ || \
+		echo "transformers 4.57.6 cannot be had, so that nothing is tested with it"
 
 MODELS := ../shared/models
 
@@ -108,6 +115,12 @@ bench-encode: $(BUILT) $(PRERELEASE) $(NAMED) ## Time encoding with MODELS=folde
 bench-patterns: $(BUILT) $(NAMED) ## Time counting and encoding by each named pattern (CORPORA=), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench.patterns --corpora $(READ)
+
+bench-dropin: $(TESTED) $(NAMED) ## Time transformers with tokenizers and with us in it, count wrong results of threads (MODELS=folder, CORPORA=)
+	$(BIN)/python -m bench.dropin --corpus $(firstword $(wildcard $(READ)/english.txt*)) \
+		--tokenizer $(wildcard $(MODELS)/qwen2.5/tokenizer.json* $(MODELS)/llama3/tokenizer.json*)
+	$(BIN)/python -m bench.dropin_threads --corpus $(firstword $(wildcard $(READ)/english.txt*)) \
+		--tokenizer $(firstword $(wildcard $(MODELS)/qwen2.5/tokenizer.json*))
 
 bench-corpus: $(BUILT) $(NAMED) ## Compare whole corpora with work in memory (CORPORA=folder), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[corpus]'

@@ -23,9 +23,11 @@ from bpetite import Tokenizer, accelerate
 from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 from test_huggingface_steps import PIECES, random_file
 
-# The first ones come from the engine until something else is asked for, so each is asked for twice.
-FROM_ENGINE = ["ids", "offsets", "type_ids", "attention_mask", "special_tokens_mask"]
-ATTRIBUTES = [*FROM_ENGINE, "tokens", "word_ids", "sequence_ids", "n_sequences", *FROM_ENGINE]
+# What the engine knows until something else is asked for. Tokens come last: some only the real encoding has.
+FROM_ENGINE = ["ids", "offsets", "type_ids", "attention_mask", "special_tokens_mask", "n_sequences"]
+FROM_ENGINE += ["sequence_ids", "tokens"]
+PLACES = ["token_to_sequence", "token_to_chars", "char_to_token"]
+WORDS = ["token_to_word", "char_to_word", "word_to_tokens", "word_to_chars"]
 
 PROCESSORS: list[Any] = [
     None,
@@ -70,19 +72,28 @@ def texts(rng: random.Random, count: int) -> Iterator[str]:
 
 
 def difference(ours: Any, theirs: Any) -> list[str]:
-    found = [name for name in ATTRIBUTES if getattr(ours, name) != getattr(theirs, name)]
-    methods = ["token_to_sequence", "token_to_chars", "token_to_word", "char_to_token", "char_to_word"]
-    found += [
-        f"{name}({place})"
-        for place in range(len(theirs.ids) + 2)
-        for name in [*methods, "word_to_tokens", "word_to_chars"]
-        if getattr(ours, name)(place) != getattr(theirs, name)(place)
-    ]
+    """What two encodings answer differently, before and after the real one was asked, and their overflow."""
+    parts, real_parts = ours.overflowing, theirs.overflowing
     if overflow(ours) != overflow(theirs):
-        return [*found, "overflowing"]
-    for mine, other in zip(ours.overflowing, theirs.overflowing, strict=True):
-        found += [name for name in ATTRIBUTES if getattr(mine, name) != getattr(other, name)]
-    return found
+        return ["overflowing"]
+    steps = [(PLACES, FROM_ENGINE), (WORDS, ["word_ids"]), (PLACES, FROM_ENGINE)]
+    different = []
+    for methods, attributes in steps:
+        places = range(len(theirs.ids) + 2)
+        different += [
+            f"{name}({place})"
+            for place in places
+            for name in methods
+            if getattr(ours, name)(place) != getattr(theirs, name)(place)
+        ]
+        different += [name for name in attributes if getattr(ours, name) != getattr(theirs, name)]
+        if len(ours) != len(theirs):
+            different.append("len")
+    for part, real_part in zip(parts, real_parts, strict=True):
+        different += [f"{found} of overflow" for found in difference(part, real_part)]
+    if overflow(ours) != overflow(theirs):
+        different.append("overflowing, at last")
+    return different
 
 
 def overflow(encoding: Any) -> list[Any]:

@@ -541,15 +541,22 @@ class FramedEncoder:
     """Encodes texts, each with the same special tokens around it, to encodings like those of `tokenizers`."""
 
     def __new__(
-        cls, encoder: Encoder, frame: Mapping[str, object], make: Callable[[str, int], object]
+        cls,
+        encoder: Encoder,
+        frame: Mapping[str, object],
+        make: Callable[[str, int], object],
+        spell: Callable[[list[int]], list[str] | None],
     ) -> FramedEncoder:
-        """`make` makes the real encoding of a text, padded to a length. The frame has these items:
+        """`make` makes the real encoding of a text, padded to a length; `spell` returns the texts of tokens,
+        or None if only the real encoding has them. The frame has these items:
 
         - `special`, as for all encoding; `trim`, that of `Encoder.places`, or None if tokens have no places;
-        - `before` and `after`: ids with their types, and `type_id`: the type of all tokens of a text;
-        - `truncation`: how many of a text's own tokens are kept, and whether the last ones are, or None;
-        - `padding`: the token and its type, whether it is put before the others, the length (None for the
-          longest of a batch) and of what the length is a multiple, or None;
+        - `before` and `after`: ids with types and texts, and `type_id`: the type of all tokens of a text;
+        - `is_apart`: whether the tokens of a text have another sequence id than those around it;
+        - `truncation`: how many of a text's own tokens are kept, how many of them are in the next part as
+          well, and whether the last ones are kept, or None;
+        - `padding`: the token with its type and text, whether it is put before the others, the length (None
+          for the longest of a batch) and of what the length is a multiple, or None;
         - `refused`: an id; a text that has it is a `ValueError`.
         """
 
@@ -561,12 +568,30 @@ class FramedEncoder:
 
 @final
 class FramedEncoding(Sized):
-    """The encoding of one text. It has types and masks, too; for all else there is the real one."""
+    """The encoding of one text. For what is not named here there is the real one."""
 
     @property
     def ids(self) -> list[int]: ...
     @property
+    def type_ids(self) -> list[int]: ...
+    @property
+    def attention_mask(self) -> list[int]: ...
+    @property
+    def special_tokens_mask(self) -> list[int]: ...
+    @property
+    def sequence_ids(self) -> list[int | None]: ...
+    @property
+    def n_sequences(self) -> int: ...
+    @property
+    def tokens(self) -> list[str]: ...
+    @property
     def offsets(self) -> list[tuple[int, int]]: ...
+    @property
+    def overflowing(self) -> list[FramedEncoding]: ...
+    def char_to_token(self, char_pos: int, sequence_index: int = ...) -> int | None: ...
+    def token_to_chars(self, token_index: int) -> tuple[int, int] | None: ...
+    def token_to_sequence(self, token_index: int) -> int | None: ...
+    def pad(self, length: int, **options: Any) -> None: ...
     @property
     def real(self) -> Any:
         """The encoding of `tokenizers`."""

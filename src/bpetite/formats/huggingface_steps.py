@@ -58,30 +58,31 @@ def types_of(steps: Iterable[object]) -> set[str | None]:
 
 # The template ------------------------------------------------------------------------------------------
 
-Outside = tuple[int, int]
-"""A token that is not of a text: its id and its type."""
+Outside = tuple[int, int, str]
+"""A token that is not of a text: its id, its type and how it is spelled."""
 
 
 def template_parts(processor: Json) -> list[Outside | int]:
     """Return the tokens that a processor puts around a text, and instead of the text the type that it gets.
 
     >>> template_parts({"type": "RobertaProcessing", "cls": ["<s>", 0], "sep": ["</s>", 2]})
-    [(0, 0), 0, (2, 0)]
+    [(0, 0, '<s>'), 0, (2, 0, '</s>')]
     """
     kind = processor["type"]
     if kind == "ByteLevel":
         return [0]
     if kind in ("BertProcessing", "RobertaProcessing"):
-        return [(processor["cls"][1], 0), 0, (processor["sep"][1], 0)]
+        (first, first_id), (last, last_id) = processor["cls"], processor["sep"]
+        return [(first_id, 0, first), 0, (last_id, 0, last)]
     parts: list[Outside | int] = []
     for part in processor["single"] if kind == "TemplateProcessing" else ():
         if "Sequence" in part:
             # A second text, which there is not, is no part of a template of ours.
             parts += [part["Sequence"]["type_id"]] if part["Sequence"]["id"] == "A" else [0, 0]
         else:
-            token = part["SpecialToken"]
-            ids = processor["special_tokens"][token["id"]]["ids"]
-            parts += [(token_id, token["type_id"]) for token_id in ids]
+            named = processor["special_tokens"][part["SpecialToken"]["id"]]
+            types = [part["SpecialToken"]["type_id"]] * len(named["ids"])
+            parts += zip(named["ids"], types, named["tokens"], strict=True)
     return parts
 
 
@@ -100,7 +101,7 @@ def template_in(post_processor: object, is_known: Callable[[object], bool]) -> A
         return None
     try:
         parts = template_parts(templates[0])
-    except (AttributeError, IndexError, KeyError, TypeError):
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return OtherTemplate(f"post_processor is {templates[0]!r:.80}, which is not a template that is known")
     texts = [place for place, part in enumerate(parts) if isinstance(part, int)]
     if len(texts) != 1:

@@ -1,8 +1,8 @@
 """A `tokenizers.Tokenizer` in, a faster one with the same interface and our engine out.
 
-It contains the real one, which keeps all settings. Single texts are encoded by the engine, with templates,
-truncation and padding, and ids are decoded by it. For everything else the real one is called: for pairs and
-words, and for what an encoding is asked beside ids, types, masks and offsets.
+It contains the real one. Single texts are encoded by the engine, with templates, truncation and padding, and
+ids are decoded by it. For everything else the real one is called: for pairs and words, and for what
+transformers does not ask of an encoding itself, such as word ids.
 """
 
 from __future__ import annotations
@@ -10,25 +10,24 @@ from __future__ import annotations
 import copy
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+import sys
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import chain
-from threading import Lock
+from threading import RLock
 from typing import Any, Literal, NamedTuple
 
 from bpetite._engine import FramedEncoder, FramedEncoding
-from bpetite._internal.types import Special
+from bpetite._internal.memory import available_memory
 from bpetite.encoding.encoder import encoder_of
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import Outside, steps_of, template_parts
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.shared.printable import printable_or_text
+from bpetite.interfaces.call_settings import CallSettings, SettingsOfThreads
 
 Trim = Literal["no", "yes", "keep first"]
-
-Lengths = tuple[dict[str, Any] | None, dict[str, Any] | None]
-"""Truncation and padding, as tokenizers tells them."""
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
 """The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
@@ -42,9 +41,31 @@ _OF_MODEL = (
 )
 """The settings of a model that whoever has it may change."""
 
-_LENGTHS = {"enable_truncation", "no_truncation", "enable_padding", "no_padding"}
 _ADDS = {"add_tokens", "add_special_tokens"}
-_CHANGES = {*_LENGTHS, *_ADDS, "train", "train_from_iterator"}
+_CHANGES = {*_ADDS, "train", "train_from_iterator"}
+
+_WRITES = {"to_str", "save"}
+"""What a tokenizer writes of itself, with truncation and padding."""
+
+_MOST_CODERS = 64
+"""How many encoders with different settings are kept."""
+
+_BYTES_PER_PAD, _UNCHECKED_BYTES = 128, 64 << 20
+"""The memory of a token of padding in a real encoding, and how much of it is not checked."""
+
+
+class _Latest:
+    """The settings of calls that were set last, and what encodes with them.
+
+    Whoever changes settings begins another one: what a thread still puts into the old one is not used.
+    """
+
+    __slots__ = ("coders", "settings")
+
+    def __init__(self, settings: CallSettings) -> None:
+        self.settings = settings
+        self.coders: list[FramedEncoder | None] = [None, None]
+        """Without special tokens around a text, and with them."""
 
 
 class HuggingFaceTokenizer:
@@ -68,8 +89,12 @@ class HuggingFaceTokenizer:
     def _hold(self, real: Any, model: _ReadModel | None) -> HuggingFaceTokenizer:
         self._real = real
         self._model = model
+        self._calls = SettingsOfThreads(real)
         self._settings: _Settings | None = None
-        self._coders: list[FramedEncoder | None] = [None, None]
+        self._is_read = False
+        self._lock = RLock()
+        """Held while settings are read again."""
+        self._latest = _Latest(self._calls.last)
         self._remembers_more = False
         self._handed_out: dict[str, object] = {}
         return self
@@ -102,48 +127,88 @@ class HuggingFaceTokenizer:
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
         """Encode a text, or a pair of texts."""
-        if pair is None and not is_pretokenized:
-            try:
-                # One attribute: each is looked up slowly, as this class has a `__getattr__`.
-                coder = self._coders[1 if add_special_tokens else 0] or self._coder(add_special_tokens)
+        is_single = pair is None and not is_pretokenized
+        settings = coder = None
+        if is_single and not self._calls.is_pinned:
+            coder = self._latest.coders[1 if add_special_tokens else 0]
+        if coder is None:
+            settings = self._calls.take()
+            coder = self._coder(settings, add_special_tokens) if is_single else None
+        if coder is not None:
+            with suppress(TypeError, ValueError):  # The real one can, or raises the error.
                 return coder.encode(sequence)
-            except (TypeError, ValueError):
-                pass  # The real one can, or raises the error.
-        return self._real.encode(sequence, pair, is_pretokenized, add_special_tokens)
+        settings = settings or self._calls.last
+        return self._really("encode", settings, 1, sequence, pair, is_pretokenized, add_special_tokens)
 
     def encode_batch(self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True) -> Any:
         """Encode texts, or pairs of them."""
-        return self._encode_several("encode_batch", input, is_pretokenized, add_special_tokens)
+        settings = self._calls.take()
+        return self._encode_several("encode_batch", settings, input, is_pretokenized, add_special_tokens)
 
     def encode_batch_fast(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
         """Encode texts, or pairs of them, without the places of tokens."""
-        return self._encode_several("encode_batch_fast", input, is_pretokenized, add_special_tokens)
+        settings = self._calls.take()
+        return self._encode_several("encode_batch_fast", settings, input, is_pretokenized, add_special_tokens)
 
-    def _encode_several(self, name: str, input: Any, is_pretokenized: bool, add: bool) -> Any:
-        if not is_pretokenized and isinstance(input, list | tuple):
+    def async_encode(
+        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Any:
+        """Encode a text, or a pair of texts, in a thread; the result is to be awaited."""
+        settings = self._calls.take()
+        item = sequence if pair is None else (sequence, pair)
+        single = partial(self._encode_several, "encode_batch", settings, [item])
+        return _in_thread(lambda: single(is_pretokenized, add_special_tokens)[0])
+
+    def async_encode_batch(
+        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Any:
+        """Encode texts, or pairs of them, in a thread; the result is to be awaited."""
+        several = partial(self._encode_several, "encode_batch", self._calls.take(), input)
+        return _in_thread(lambda: several(is_pretokenized, add_special_tokens))
+
+    def async_encode_batch_fast(
+        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Any:
+        """Encode texts, or pairs of them, in a thread, without the places of tokens."""
+        several = partial(self._encode_several, "encode_batch_fast", self._calls.take(), input)
+        return _in_thread(lambda: several(is_pretokenized, add_special_tokens))
+
+    def _encode_several(
+        self, name: str, settings: CallSettings, input: Any, is_pretokenized: bool, add: bool
+    ) -> Any:
+        is_list = isinstance(input, list | tuple)
+        if is_list and not is_pretokenized:
+            coder = self._coder(settings, add, bare=name == "encode_batch_fast")
             is_parallel = os.environ.get("TOKENIZERS_PARALLELISM", "true").lower() not in _SWITCHED_OFF
-            try:
-                coder = self._coder(add, bare=name == "encode_batch_fast")
-                return coder.encode_batch(input, None if is_parallel else 1)
-            except (TypeError, ValueError):
-                pass  # Not all are texts, or the real one raises the error.
-        return getattr(self._real, name)(input, is_pretokenized, add)
+            if coder is not None:
+                with suppress(TypeError, ValueError):  # Not all are texts, or the real one raises the error.
+                    return coder.encode_batch(input, None if is_parallel else 1)
+        count = len(input) if is_list else 1
+        return self._really(name, settings, count, input, is_pretokenized, add)
+
+    def _really(self, name: str, settings: CallSettings, count: int, *arguments: Any) -> Any:
+        """Let the real tokenizer encode a number of texts."""
+        _ensure_memory(settings.padding, count)
+        with self._calls.applied(settings) as real:
+            return getattr(real, name)(*arguments)
 
     def post_process(self, encoding: Any, pair: Any = None, add_special_tokens: bool = True) -> Any:
         """Truncate, add special tokens and pad, as encoding does."""
-        real = (one.real if type(one) is FramedEncoding else one for one in (encoding, pair))
-        return self._real.post_process(*real, add_special_tokens)
+        encodings = [one.real if type(one) is FramedEncoding else one for one in (encoding, pair)]
+        return self._really("post_process", self._calls.current(), 1, *encodings, add_special_tokens)
 
     # Decoding ----------------------------------------------------------------------------------------
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """Decode ids."""
-        try:
-            return self._now().decode(ids, skip_special_tokens)
-        except (KeyError, TypeError, ValueError):
-            return str(self._real.decode(ids, skip_special_tokens))
+        settings = self._now()
+        if settings is not None:
+            with suppress(KeyError, TypeError, ValueError):
+                return settings.decode(ids, skip_special_tokens)
+        with self._calls.applied(None) as real:
+            return str(real.decode(ids, skip_special_tokens))
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """Decode several rows of ids."""
@@ -151,55 +216,109 @@ class HuggingFaceTokenizer:
 
     # Settings ----------------------------------------------------------------------------------------
 
-    def _now(self) -> _Settings:
-        """Return the current settings; that only the real tokenizer can follow them is a `ValueError`."""
-        for name, before in list(self._handed_out.items()):
-            if (state := _state_of(getattr(self._real, name))) != before:
-                self._handed_out[name] = state
-                self._changed(name)
-        if self._settings is None:
-            if self._model is None:
-                raise ValueError("the real tokenizer does everything")
-            self._settings = _Settings(self._real, self._model)
-        return self._settings
+    # Those that are changed before each call are this thread's until it encodes.
 
-    def _coder(self, add_special_tokens: bool, bare: bool = False) -> FramedEncoder:
-        """Return what encodes texts; if only the real tokenizer can, it is a `ValueError`."""
-        settings, kind = self._now(), (bool(add_special_tokens), bare)
+    @property
+    def truncation(self) -> dict[str, Any] | None:
+        """How texts are truncated."""
+        return copy.copy(self._calls.read("truncation"))  # type: ignore[no-any-return]
+
+    @property
+    def padding(self) -> dict[str, Any] | None:
+        """How encodings are padded."""
+        return copy.copy(self._calls.read("padding"))  # type: ignore[no-any-return]
+
+    @property
+    def encode_special_tokens(self) -> bool:
+        """Whether special tokens in a text are encoded as text."""
+        return bool(self._calls.read("encode_special_tokens"))
+
+    @encode_special_tokens.setter
+    def encode_special_tokens(self, value: bool) -> None:
+        self._set("encode_special_tokens", partial(setattr, self._real, "encode_special_tokens", value))
+
+    def enable_truncation(self, *args: Any, **kwargs: Any) -> None:
+        """Truncate texts from now on."""
+        self._set("truncation", partial(self._real.enable_truncation, *args, **kwargs))
+
+    def no_truncation(self) -> None:
+        """Truncate no texts from now on."""
+        self._set("truncation", self._real.no_truncation)
+
+    def enable_padding(self, *args: Any, **kwargs: Any) -> None:
+        """Pad encodings from now on."""
+        self._set("padding", partial(self._real.enable_padding, *args, **kwargs))
+
+    def no_padding(self) -> None:
+        """Pad no encodings from now on."""
+        self._set("padding", self._real.no_padding)
+
+    def _set(self, name: str, change: Callable[[], object]) -> None:
+        self._calls.change(name, change)
+        self._latest = _Latest(self._calls.last)
+
+    def _now(self) -> _Settings | None:
+        """Return the settings that calls share; None if only the real tokenizer can follow them."""
+        if self._is_read and not self._handed_out:
+            return self._settings
+        with self._lock:
+            for name, before in list(self._handed_out.items()):
+                if (state := _state_of(getattr(self._real, name))) != before:
+                    self._handed_out[name] = state
+                    self._changed(name)
+            if not self._is_read and self._model is not None:
+                with suppress(ValueError):  # added tokens that the engine cannot tell apart
+                    self._settings = _Settings(self._real, self._model)
+            self._is_read = True
+            return self._settings
+
+    def _coder(
+        self, call: CallSettings, add_special_tokens: bool, bare: bool = False
+    ) -> FramedEncoder | None:
+        """Return what encodes texts; None if only the real tokenizer can."""
+        latest, place = self._latest, 1 if add_special_tokens else 0
+        is_latest = call is latest.settings and not bare
+        if is_latest and latest.coders[place] is not None:
+            return latest.coders[place]
+        settings = self._now()
+        if settings is None:
+            return None
+        kind = bool(add_special_tokens), bare, call.key()
         coder = settings.coders.get(kind)
         if coder is None:
-            lengths = self._real.truncation, self._real.padding
-            make = partial(self._real_encoding, settings, lengths, *kind)
-            coder = settings.coders[kind] = settings.coder(*kind, lengths, make)
-        if not self._handed_out and not bare:  # otherwise a part may be changed until the next call
-            self._coders[1 if add_special_tokens else 0] = coder
+            make = partial(self._real_encoding, settings, call, *kind[:2])
+            coder = settings.coder(*kind[:2], call, make)
+            if coder is None:
+                return None
+            if len(settings.coders) >= _MOST_CODERS:
+                settings.coders.clear()
+            settings.coders[kind] = coder
+        if is_latest and not self._handed_out:  # otherwise a part may be changed until the next call
+            latest.coders[place] = coder
         return coder
 
     def _real_encoding(
-        self, settings: _Settings, lengths: Lengths, adds: bool, bare: bool, text: str, length: int
+        self, settings: _Settings, call: CallSettings, adds: bool, bare: bool, text: str, length: int
     ) -> Any:
         """Return the real encoding of a text, with the settings with which the engine encoded it."""
-        with suppress(ValueError):
-            self._now()
-        if settings is not self._settings:
+        if settings is not self._now():
             raise RuntimeError(
-                "the tokenizer was changed after this text was encoded: ask for more than ids, types, masks "
-                "and offsets before"
+                "the tokenizer was changed after this text was encoded: ask for word ids, and for all else "
+                "that transformers does not ask itself, before"
             )
-        is_as_before = lengths == (self._real.truncation, self._real.padding)
-        with nullcontext(self._real) if is_as_before else settings.with_lengths(lengths) as real:
-            if bare:
-                encoding = real.encode_batch_fast([text], add_special_tokens=adds)[0]
-            else:
-                encoding = real.encode(text, add_special_tokens=adds)
-        if padding := lengths[1]:
+        name = "encode_batch_fast" if bare else "encode_batch"
+        encoding = self._really(name, call, 1, [text], False, adds)[0]
+        if padding := call.padding:
             names = ("direction", "pad_id", "pad_type_id", "pad_token")
+            _ensure_memory({**padding, "length": length}, 1)
             encoding.pad(length, **{name: padding[name] for name in names})
         return encoding
 
     def _changed(self, name: str) -> None:
         """Read again what depends on a part or setting: all but the post-processor is read with the model."""
-        self._settings, self._coders = None, [None, None]
+        with self._lock:
+            self._is_read, self._settings = False, None
+            self._latest = _Latest(self._calls.last)
         if name in _PARTS - {"post_processor"}:
             self._model = None
             # What is unsupported is refused with a ValueError; the real one does everything then.
@@ -210,12 +329,6 @@ class HuggingFaceTokenizer:
         """Return a method of the real tokenizer that changes it, after which settings are read again."""
 
         def changed(*args: Any, **kwargs: Any) -> Any:
-            if name in _LENGTHS:
-                result = change(*args, **kwargs)
-                self._coders = [None, None]
-                if self._settings is not None:
-                    self._settings.coders.clear()
-                return result
             before = self._real.get_added_tokens_decoder() if name in _ADDS else {}
             result = change(*args, **kwargs)
             self._changed(name if name in _ADDS else "model")
@@ -234,10 +347,12 @@ class HuggingFaceTokenizer:
         found = getattr(self._real, name)
         if name in _PARTS and found is not None and name not in self._handed_out:
             self._hand_out(name)
+        if name in _WRITES:
+            return partial(self._really, name, self._calls.current(), 0)
         return self._changing(found, name) if name in _CHANGES else found
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_"):
+        if name.startswith("_") or name == "encode_special_tokens":
             object.__setattr__(self, name, value)
             return
         setattr(self._real, name, value)
@@ -248,22 +363,22 @@ class HuggingFaceTokenizer:
     def _hand_out(self, name: str) -> None:
         """From now on, somebody may change a part, so that each call looks at it."""
         self._handed_out[name] = _state_of(getattr(self._real, name))
-        self._coders = [None, None]
+        self._latest = _Latest(self._calls.last)
 
     # Copies and pickles are made of the text of a file, as those of the real one.
 
     def __getstate__(self) -> str:
-        return str(self._real.to_str())
+        return str(self.to_str())
 
     def __setstate__(self, json: str) -> None:
         self._hold(tokenizers_library().Tokenizer.from_str(json), None)
         self._changed("model")  # What was added may be what only the real one can follow.
 
     def __repr__(self) -> str:
-        return repr(self._real)
+        return str(self._really("__repr__", self._calls.current(), 0))
 
     def __str__(self) -> str:
-        return str(self._real)
+        return str(self._really("__str__", self._calls.current(), 0))
 
 
 def _state_of(part: Any) -> object:
@@ -274,6 +389,30 @@ def _state_of(part: Any) -> object:
         return part.__getstate__()
     except Exception:  # The state of one written in Python is not known.
         return None
+
+
+def _in_thread(call: Callable[[], Any]) -> Any:
+    """Call in a thread, and return what can be awaited."""
+    import asyncio
+
+    return asyncio.get_running_loop().run_in_executor(None, call)
+
+
+def _ensure_memory(padding: dict[str, Any] | None, count: int) -> None:
+    """Raise a `MemoryError` if padding of so many real encodings takes more memory than there is.
+
+    Without memory, the real tokenizer aborts the process.
+    """
+    if padding is None or count == 0:
+        return
+    multiple = padding["pad_to_multiple_of"] or 1
+    length = -(-(padding["length"] or 1) // multiple) * multiple
+    needed = length * count * _BYTES_PER_PAD
+    if needed < _UNCHECKED_BYTES:
+        return
+    available = available_memory()
+    if needed > (sys.maxsize if available is None else available):
+        raise MemoryError(f"padding to {length} tokens needs {needed} bytes, and {available} are available")
 
 
 def accelerate(tokenizer: Any) -> Any:
@@ -327,62 +466,68 @@ class _Settings:
     def __init__(self, real: Any, model: _ReadModel) -> None:
         self._real, self._model = real, model
         self._added: dict[int, Any] = real.get_added_tokens_decoder()
-        self._special: Special = "text" if real.encode_special_tokens else "parse"
-        listed = [(token.content, token_id, _flags_of(token)) for token_id, token in self._added.items()]
+        flags = {token_id: _flags_of(token) for token_id, token in self._added.items()}
+        listed = [(token.content, token_id, flags[token_id]) for token_id, token in self._added.items()]
         self._encoder = model.encoder.with_added_tokens(listed)
         # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in self._added.values() if token.special}
         self._skipped = {token_id for token_id in self._added if real.id_to_token(token_id) in special}
         # None if only the real tokenizer encodes.
         self._template = _Template.of(real.post_processor)
-        searched_later = [{*names} for _, _, names in listed if "normalized" in names]
+        searched_later = [{*names} for names in flags.values() if "normalized" in names]
         strips = any(names - {"normalized", "special"} for names in searched_later)
         is_trimmed = self._template is not None and self._template.trim != "no"
-        in_model = real.encode_special_tokens and any(map(real.model.token_to_id, special))
-        is_unknown = model.is_of_pieces and (strips or is_trimmed)
-        if is_unknown or (in_model and model.vocabulary.whole_pretoken_first):
+        if model.is_of_pieces and (strips or is_trimmed):
             self._template = None
-        self.coders: dict[tuple[bool, bool], FramedEncoder] = {}
-        self._copy: Any = None
-        self._lock = Lock()
-
-    @contextmanager
-    def with_lengths(self, lengths: Lengths) -> Iterator[Any]:
-        """Lend a copy of the real tokenizer that truncates and pads so, to one thread at a time."""
-        truncation, padding = lengths
-        with self._lock:
-            if self._copy is None:
-                self._copy = tokenizers_library().Tokenizer.from_str(self._real.to_str())
-                self._copy.encode_special_tokens = self._special == "text"
-            self._copy.enable_truncation(**truncation) if truncation else self._copy.no_truncation()
-            self._copy.enable_padding(**padding) if padding else self._copy.no_padding()
-            yield self._copy
+        in_model = any(map(real.model.token_to_id, special))
+        self._reads_special = not (in_model and model.vocabulary.whole_pretoken_first)
+        """Whether the engine also encodes where special tokens are read as text."""
+        self._respelled = {
+            token_id for token_id, token in self._added.items() if _is_respelled(token, real.normalizer)
+        }
+        self._text_of: Callable[[int], str] = real.id_to_token
+        self.coders: dict[tuple[bool, bool, Hashable], FramedEncoder] = {}
 
     def coder(
-        self, adds_special: bool, bare: bool, lengths: Lengths, make: Callable[[str, int], Any]
-    ) -> FramedEncoder:
+        self, adds_special: bool, bare: bool, call: CallSettings, make: Callable[[str, int], Any]
+    ) -> FramedEncoder | None:
         """Return what encodes texts; if it is `bare`, tokens have no places.
 
-        That only the real one can is a `ValueError`. `make` makes the real encoding of a text that is padded
-        to a length.
+        None if only the real one can. `make` makes the real encoding of a text that is padded to a length.
         """
-        template, (truncation, padding) = self._template, lengths
-        if template is None or (template.trim == "keep first" and truncation is not None):
-            raise ValueError("the real tokenizer encodes")
+        template, (truncation, padding, reads_special) = self._template, call
+        if template is None or (reads_special and not self._reads_special):
+            return None
+        if template.trim == "keep first" and truncation is not None:
+            return None
         before, after = (template.before, template.after) if adds_special else ((), ())
         cut = filled = None
         if truncation is not None:
-            room = truncation["max_length"] - len(before) - len(after)
-            if room < 0 or truncation["strategy"] == "only_second" or truncation["stride"] >= max(room, 1):
-                raise ValueError("the real tokenizer refuses longer texts")
-            cut = room, truncation["direction"] == "left"
+            room, stride = truncation["max_length"] - len(before) - len(after), truncation["stride"]
+            if room < 0 or truncation["strategy"] == "only_second" or stride >= max(room, 1):
+                return None  # The real tokenizer refuses longer texts.
+            cut = room, stride, truncation["direction"] == "left"
         if padding is not None:
-            pad = padding["pad_id"], padding["pad_type_id"]
+            pad = padding["pad_id"], padding["pad_type_id"], padding["pad_token"]
             filled = (pad, padding["direction"] == "left", padding["length"], padding["pad_to_multiple_of"])
-        how = {"special": self._special, "trim": None if bare else template.trim}
-        around = {"before": before, "after": after, "type_id": template.type_id}
-        rest = {"truncation": cut, "padding": filled, "refused": self._model.unplaced}
-        return FramedEncoder(self._encoder, {**how, **around, **rest}, make)
+        frame = {
+            "special": "text" if reads_special else "parse",
+            "trim": None if bare else template.trim,
+            "before": before,
+            "after": after,
+            "type_id": template.type_id,
+            "is_apart": template.is_apart,
+            "truncation": cut,
+            "padding": filled,
+            "refused": self._model.unplaced,
+        }
+        return FramedEncoder(self._encoder, frame, make, self._spell)
+
+    def _spell(self, ids: list[int]) -> list[str] | None:
+        """Return how the tokens of a text are spelled; None if only the real encoding knows."""
+        if not self._respelled.isdisjoint(ids):
+            return None
+        return list(map(self._text_of, ids))
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool) -> str:
         """Decode ids; what only the real tokenizer can is a `ValueError`, a `KeyError` or a `TypeError`."""
@@ -410,6 +555,8 @@ class _Template(NamedTuple):
     type_id: int = 0
     trim: Trim = "no"
     """Whether offsets exclude the white space of tokens, or all of it except a first space."""
+    is_apart: bool = True
+    """Whether the tokens of the text are distinguished from all others."""
 
     @classmethod
     def of(cls, post_processor: Any) -> _Template | None:
@@ -418,7 +565,9 @@ class _Template(NamedTuple):
         trimming = [step for step in steps if step.get("trim_offsets")]
         if len(trimming) > 1 or {step["type"] for step in steps[:-1]} - {"ByteLevel"}:
             return None
-        parts: list[Any] = template_parts(steps[-1]) if steps else [0]
+        if not steps:
+            return cls(is_apart=post_processor is not None)
+        parts: list[Any] = list(template_parts(steps[-1]))
         own = [place for place, part in enumerate(parts) if isinstance(part, int)]
         if len(own) != 1:
             return None
@@ -429,6 +578,17 @@ class _Template(NamedTuple):
 
 def _steps(part: Any, key: str) -> list[dict[str, Any]]:
     return steps_of(json.loads(part.__getstate__()) if part is not None else None, key)
+
+
+def _is_respelled(token: Any, normalizer: Any) -> bool:
+    """Return whether an added token is spelled as it stands in a text, which may differ from its name."""
+    if token.lstrip or token.rstrip:
+        return True
+    return (
+        token.normalized
+        and normalizer is not None
+        and normalizer.normalize_str(token.content) != token.content
+    )
 
 
 def _flags_of(token: Any) -> list[str]:

@@ -1,0 +1,119 @@
+"""The settings of a `tokenizers.Tokenizer` that are changed before each call, separately for each thread.
+
+Transformers sets truncation, padding and `encode_special_tokens` of one tokenizer for all threads, and then
+encodes. The real tokenizer follows what another thread sets between these two steps. Here, what a thread has
+set or read holds for its next call.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+
+class CallSettings(NamedTuple):
+    """What a call follows: truncation, padding, and whether special tokens are read as text."""
+
+    truncation: dict[str, Any] | None
+    padding: dict[str, Any] | None
+    encode_special_tokens: bool
+
+    def key(self) -> Hashable:
+        """Return a value that is equal for equal settings."""
+        truncation = self.truncation and tuple(self.truncation.items())
+        padding = self.padding and tuple(self.padding.items())
+        return truncation, padding, self.encode_special_tokens
+
+
+class _OfThread(threading.local):
+    """The settings that hold for the next call of a thread."""
+
+    def __init__(self) -> None:
+        self.pinned: dict[str, Any] = {}
+
+
+class SettingsOfThreads:
+    """The last settings of a tokenizer, and those that threads have set or read."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+        self._last = CallSettings(real.truncation, real.padding, real.encode_special_tokens)
+        self._applied = self._last
+        """What the real tokenizer is set to."""
+        self._thread = _OfThread()
+        self._lock = threading.Condition()
+        self._users = 0
+        """The number of calls that the real tokenizer is working on."""
+        self._waiting = 0
+        """The number of threads that wait until it works on none."""
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether this thread has set or read something since its last call."""
+        return bool(self._thread.pinned)
+
+    @property
+    def last(self) -> CallSettings:
+        """What was set last, in any thread."""
+        return self._last
+
+    def read(self, name: str) -> Any:
+        """Return a setting, which holds for the next call of this thread."""
+        return self._thread.pinned.setdefault(name, getattr(self._last, name))
+
+    def current(self) -> CallSettings:
+        """Return the settings for the next call of this thread."""
+        pinned, last = self._thread.pinned, self._last
+        is_changed = any(value is not getattr(last, name) for name, value in pinned.items())
+        return last._replace(**pinned) if is_changed else last
+
+    def take(self) -> CallSettings:
+        """Return the settings for a call of this thread that begins now."""
+        settings = self.current()
+        self._thread.pinned.clear()
+        return settings
+
+    def change(self, name: str, change: Callable[[], object]) -> object:
+        """Change a setting by a method of the real tokenizer, which may refuse the value."""
+        with self._lock:
+            self._wait_for_calls()
+            result = change()
+            value = getattr(self._real, name)
+            self._applied = self._applied._replace(**{name: value})
+            self._last = self._last._replace(**{name: value})
+        self._thread.pinned[name] = value
+        return result
+
+    @contextmanager
+    def applied(self, settings: CallSettings | None) -> Iterator[Any]:
+        """Lend the real tokenizer with these settings, or with any; meanwhile nobody changes them."""
+        with self._lock:
+            is_other = settings is not None and settings != self._applied
+            # Nobody joins while somebody waits: whoever wants other settings would wait for ever.
+            if self._waiting or is_other:
+                self._wait_for_calls()
+            if settings is not None and is_other:
+                self._apply(settings)
+            self._users += 1
+        try:
+            yield self._real
+        finally:
+            with self._lock:
+                self._users -= 1
+                self._lock.notify_all()
+
+    def _wait_for_calls(self) -> None:
+        self._waiting += 1
+        try:
+            self._lock.wait_for(lambda: self._users == 0)
+        finally:
+            self._waiting -= 1
+
+    def _apply(self, settings: CallSettings) -> None:
+        real, (truncation, padding, encode_special_tokens) = self._real, settings
+        real.enable_truncation(**truncation) if truncation else real.no_truncation()
+        real.enable_padding(**padding) if padding else real.no_padding()
+        real.encode_special_tokens = encode_special_tokens
+        self._applied = settings
