@@ -147,7 +147,7 @@ def test_help_begins_with_purpose_and_examples() -> None:
     for name in COMMANDS:
         usage, purpose, examples, *_ = parser_of(name).format_help().split("\n\n")
         assert usage.startswith(f"usage: bpetite {name}")
-        assert len(" ".join(usage.split())) <= 100
+        assert len(usage.splitlines()) <= 2
         assert purpose.endswith(".")
         assert examples.startswith("examples:\n  bpetite ")
 

@@ -174,7 +174,8 @@ def test_the_commands_hold_out_the_same_documents(tmp_path: Path) -> None:
         model = ("--model", "tok.json")
         assert told("count", "--output", f"{side}.parquet", *share)["documents"] == len(texts)
         assert told("encode-corpus", *model, "--output", side, *share)["documents"] == len(texts)
-        assert told("stats", *model, "--json", *share)[str(path)]["documents"] == len(texts)
+        [measured] = told("stats", *model, "--json", *share)["sources"].values()
+        assert measured["documents"] == len(texts)
     told("train", "--vocab-size", "270", "--output", "new.json", "--hold-out", "20%")
     expected = Tokenizer.train_from_iterator(SIDES["train"], 270)
     assert Tokenizer.load(tmp_path / "new.json").fingerprint == expected.fingerprint

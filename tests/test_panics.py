@@ -50,6 +50,7 @@ CALLS = {
     "bpetite.Tokenizer.train_from_iterator progress": (
         "Tokenizer.train_from_iterator(TEXTS, 300, num_threads=n, progress=callback)"
     ),
+    "bpetite.Tokenizer.train progress": "Tokenizer.train(TEXTS[0], 300, num_threads=n, progress=callback)",
     "bpetite.Tokenizer.train_from_counts progress": (
         "Tokenizer.train_from_counts(COUNTS, 300, num_threads=n, progress=callback)"
     ),

@@ -156,7 +156,7 @@ def test_only_the_page_is_served(viewer: Viewer) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("token", {"model": 0, "id": 999999}, "there is no token 999999"),
+        ("token", {"model": 0, "id": 999999}, "unknown id 999999: the vocabulary has no such token"),
         ("token", {"model": 7, "id": 1}, "there is no model 7"),
         ("vocabulary", {**FIND, "by": "colour", "query": "red"}, "by: must be text, bytes or id"),
         ("vocabulary", {**FIND, "by": "bytes", "query": "zz"}, "hexadecimal"),

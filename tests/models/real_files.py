@@ -152,7 +152,7 @@ def test_a_real_template_is_read(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in {*SOURCES, *TEMPLATES} if name.endswith("tokenizer.json")]
+    [name for name in sorted({*SOURCES, *TEMPLATES}) if name.endswith("tokenizer.json")]
     + [f"users/{name}" for name in USERS],
 )
 def test_templates_are_added_as_tokenizers_adds_them(name: str) -> None:

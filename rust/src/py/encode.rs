@@ -36,6 +36,9 @@ pub const SHORT: usize = 1 << 14;
 const BYTES_PER_TOKEN: usize = 64;
 const BYTES_PER_COUNT: usize = 40;
 
+/// Rows of ids are decoded together up to this many ids: their ids and bytes are held twice until they are texts.
+const IDS_AT_ONCE: usize = 1 << 22;
+
 type IdsAndParts<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
 type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>);
 
@@ -289,19 +292,20 @@ impl PyEncoder {
         errors: &str,
         num_threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
-        let py = batch.py();
+        let texts = PyList::empty(batch.py());
         let mut rows = Vec::new();
+        let mut waiting = 0;
         for row in items(batch, "batch must be several lists of ids")? {
-            memory::push(&mut rows, ids_from(&row?)?)?;
+            let ids = ids_from(&row?)?;
+            waiting += ids.len();
+            memory::push(&mut rows, ids)?;
+            if waiting >= IDS_AT_ONCE {
+                self.append_texts(&texts, &rows, errors, num_threads)?;
+                rows.clear();
+                waiting = 0;
+            }
         }
-        let (tokens, drops) = (self.encoder.tokens(), self.drops);
-        let decoded =
-            watched(py, usize::MAX, |pulse| decoded_rows(tokens, &rows, drops, num_threads.0, pulse))?;
-        drop(rows);
-        let texts = PyList::empty(py);
-        for bytes in decoded {
-            texts.append(utf8(py, &bytes, errors)?)?;
-        }
+        self.append_texts(&texts, &rows, errors, num_threads)?;
         Ok(texts)
     }
 
@@ -331,6 +335,24 @@ impl PyEncoder {
 }
 
 impl PyEncoder {
+    /// Decode rows of ids, and append their texts to a list.
+    fn append_texts(
+        &self,
+        texts: &Bound<'_, PyList>,
+        rows: &[Vec<u32>],
+        errors: &str,
+        num_threads: Threads,
+    ) -> PyResult<()> {
+        let py = texts.py();
+        let tokens = self.encoder.tokens();
+        let work = |pulse: &mut Pulse| decoded_rows(tokens, rows, self.drops, num_threads.0, pulse);
+        for bytes in watched(py, usize::MAX, work)? {
+            texts.append(utf8(py, &bytes, errors)?)?;
+        }
+        // Each batch is too short for the watch to have asked.
+        py.check_signals()
+    }
+
     fn with(&self, encoder: encode::Encoder) -> Self {
         Self { integers: Arc::clone(&self.integers), encoder: Arc::new(encoder), drops: self.drops }
     }

@@ -1,8 +1,8 @@
 """Divide a text into chunks of a number of tokens. Each gives a line of JSON.
 
 examples:
-  cat book.txt | bpetite chunks tok.json --tokens 512 --overlap 64
   bpetite chunks tok.json --tokens 3 --text "the cat sat on the mat"
+  cat book.txt | bpetite chunks tok.json --tokens 512 --overlap 64
 
 A line has the chunk's text, its ids, and its start and end in the whole text,
 in characters.
@@ -20,7 +20,7 @@ def declare(command: shared.Parser) -> None:
     most = "the largest number of tokens of a chunk"
     command.add_argument("--tokens", required=True, type=shared.number, metavar="N", help=most)
     overlap = "tokens that a chunk may share with the one before it (default: %(default)s)"
-    command.add_argument("--overlap", default=0, type=shared.number, metavar="M", help=overlap)
+    command.add_argument("--overlap", default=0, type=shared.number, metavar="N", help=overlap)
     shared.add_shared(command, "--special", "--add-special-tokens")
 
 

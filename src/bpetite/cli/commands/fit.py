@@ -1,8 +1,8 @@
 """Shorten a text to a number of tokens. The text is printed, with no newline.
 
 examples:
-  cat prompt.txt | bpetite fit tok.json --tokens 8000
   bpetite fit tok.json --tokens 3 --side left --text "the cat sat on it"
+  cat prompt.txt | bpetite fit tok.json --tokens 8000
 """
 
 from bpetite.cli import shared
