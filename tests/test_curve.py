@@ -19,7 +19,7 @@ def test_what_smaller_vocabularies_give_is_what_they_give(dialect: str) -> None:
     fewest = 256 + len(tok.special_tokens) * (dialect != "bpetite")
     assert [row["vocab_size"] for row in curve] == list(range(fewest, 421))
     for row in curve:
-        tokens = tok.truncate(int(row["vocab_size"])).count(TEXT)
+        tokens = tok.truncate(int(row["vocab_size"])).count(TEXT, "text")
         assert row["tokens"] == tokens
         assert row["bytes_per_token"] == len(TEXT.encode()) / tokens
         assert row["characters_per_token"] == len(TEXT) / tokens

@@ -16,13 +16,14 @@ from math import lcm
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT, Pattern
-from bpetite._engine import CountTable
+from bpetite._engine import CountTable, TextColumn
 from bpetite._internal import counts_file
 from bpetite._internal.arguments import Name, check_path, check_type, several, shortened, worded
 from bpetite._internal.integers import BYTES, counted, integer, number_with_unit
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.progress import shown
 from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts
+from bpetite._internal.warning import warn
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, checked, steps_in
 from bpetite.patterns import PATTERNS, checked_pattern, named_pattern
@@ -31,6 +32,7 @@ from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
+from bpetite.reading.specials import noticed_in, noticed_in_files
 from bpetite.vocabulary import listed_special_tokens
 
 if TYPE_CHECKING:
@@ -167,7 +169,17 @@ class Counts:
         )
         rules = Reading(**reading)
         limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
-        return counts._with_inputs(find_inputs(paths), rules, limits, progress)
+        inputs = find_inputs(paths)
+        if specials := counts._specials_as_text:
+            noticed = noticed_in_files(inputs, rules, specials)
+            if noticed is not None:
+                warn(noticed)
+        return counts._with_inputs(inputs, rules, limits, progress)
+
+    @property
+    def _specials_as_text(self) -> tuple[str, ...]:
+        """The special tokens that are counted as text, as any other is; none where they end documents."""
+        return () if self.boundaries else self.special_tokens or ()
 
     def _with_inputs(
         self, inputs: Sequence[Input], reading: Reading, limits: Limits, progress: Progress | bool | None
@@ -212,16 +224,25 @@ class Counts:
             special_tokens=special_tokens,
             normalization=normalization,
         )
-        columns = batching.columns_in(documents)
+        texts = batching.columns_in(documents) or several("documents", "str or bytes", documents)
+        if specials := counts._specials_as_text:
+            noticed, texts = noticed_in(texts, specials)
+            if noticed is not None:
+                warn(noticed)
+        limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
+        return counts._with_documents(texts, progress, **limits)
+
+    def _with_documents(
+        self,
+        documents: Iterable[str | bytes | TextColumn],
+        progress: Progress | bool | None = None,
+        **limits: Unpack[Limits],
+    ) -> Counts:
+        """Return these counts, which are empty, with those of documents."""
         with shown(progress) as report:
-            counts._table.add_documents(
-                several("documents", "str or bytes", documents) if columns is None else columns,
-                num_threads=num_threads,
-                memory_limit=memory_bytes(memory_limit),
-                progress=report,
-            )
-        counts._table.settle()
-        return counts
+            self._table.add_documents(documents, progress=report, **limits)
+        self._table.settle()
+        return self
 
     @staticmethod
     def merge(parts: Iterable[Counts], *, memory_limit: int | str | None = None) -> Counts:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -28,6 +27,7 @@ from bpetite._internal.names import is_folder
 from bpetite._internal.progress import shown
 from bpetite._internal.tokens import ids_or_texts
 from bpetite._internal.types import Column, DType, Ids, Nulls, Path, Progress, Special, SpecialTokens, Texts
+from bpetite._internal.warning import warn
 from bpetite._persistence import general_artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
@@ -130,7 +130,7 @@ class Tokenizer:
         check_type("corpus", corpus, str, "a str (train_from_iterator takes several, train_from_files paths)")
         if len(corpus) < 1000 and os.path.isfile(corpus):
             meant = "the corpus is the name of a file; train_from_files trains on its text"
-            warnings.warn(f"{corpus}: {meant}", UserWarning, stacklevel=2)
+            warn(f"{corpus}: {meant}")
         return cls.train_from_iterator([corpus], vocab_size, **options)
 
     @classmethod
@@ -160,7 +160,8 @@ class Tokenizer:
     ) -> Tokenizer:
         """Train on documents from any iterable of `str` or UTF-8 `bytes`, or from a column of Arrow.
 
-        Keywords are `dialect` (by default "bpetite"), `pattern` ("gpt2"), `special_tokens`, `min_count` (1),
+        Keywords are `dialect` (by default "bpetite"; for a new model, "tiktoken" is recommended: it keeps
+        documents apart, and its ids are ranks), `pattern` ("gpt2"), `special_tokens`, `min_count` (1),
         `max_token_length`, `normalization` (such as "NFC": done to each text before it is cut, in training
         and in encoding), `total_size` (in place of `vocab_size`: all tokens count), `num_threads`,
         `memory_limit` and `progress`; the default of all others is None.
@@ -373,8 +374,7 @@ class Tokenizer:
         if add_special_tokens is None:
             if self._warns_of_template:
                 self._set(_warns_of_template=False)
-                message = left_out(self._template, self.special_tokens)
-                warnings.warn(message, UserWarning, stacklevel=_outside())
+                warn(left_out(self._template, self.special_tokens))
             return NO_TEMPLATE
         check_type("add_special_tokens", add_special_tokens, bool, "a bool")
         return (self.template if add_special_tokens else None) or NO_TEMPLATE
@@ -628,7 +628,7 @@ class Tokenizer:
         return columns.counted(self._made_encoder(), column, special, num_threads, nulls)
 
     def curve(
-        self, text: str, sizes: Iterable[int] | None = None, *, special: Special = "parse"
+        self, text: str, sizes: Iterable[int] | None = None, *, special: Special = "text"
     ) -> list[dict[str, int | float]]:
         """Return how well smaller vocabularies, cut from this one, would compress a text.
 
@@ -1459,15 +1459,6 @@ class Tokenizer:
     def __repr__(self) -> str:
         size = self._vocabulary.size_in_words
         return f"Tokenizer({size}, dialect {self.dialect.name}, fingerprint {self.fingerprint[:12]})"
-
-
-def _outside() -> int:
-    """Return the number of calls, from the caller on, up to the first that is not in this package."""
-    package = os.path.dirname(__file__) + os.sep
-    frame, depth = sys._getframe(1), 1
-    while frame.f_code.co_filename.startswith(package) and frame.f_back is not None:
-        frame, depth = frame.f_back, depth + 1
-    return depth
 
 
 def _streamed(stream: Any, pieces: Iterator[str]) -> Iterator[int]:

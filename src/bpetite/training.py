@@ -1,6 +1,5 @@
 """Training from counts: the engine learns the merges, and the dialect decides their ids."""
 
-import warnings
 from array import array
 from collections.abc import Sequence
 from functools import partial
@@ -13,6 +12,7 @@ from bpetite._internal.arguments import worded
 from bpetite._internal.integers import integer
 from bpetite._internal.memory import available_memory
 from bpetite._internal.types import Progress, ReadingOptions
+from bpetite._internal.warning import warn
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, checked
@@ -246,7 +246,7 @@ def _check_memory(limit: int | None, expected: int) -> None:
     if free is not None and expected > free:
         what = f"{takes} of memory, but only {_gigabytes(free)} are free"
         message = worded(lambda name: f"{what}; a larger {name('min_count')} needs less")
-        warnings.warn(message, RuntimeWarning, stacklevel=6)
+        warn(message, RuntimeWarning)
 
 
 def _gigabytes(size: int) -> str:

@@ -74,7 +74,7 @@ class ReadingOptions(TypedDict, total=False):
     max_document: int | str
 
 
-class Limits(TypedDict):
+class Limits(TypedDict, total=False):
     """The threads and the bytes of memory that counting may use; the engine takes both as keywords."""
 
     num_threads: int | None

@@ -1,25 +1,16 @@
 """Inputs, or files of counts, and a memory limit → counts; counts → the summary that is printed."""
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
-from dataclasses import replace
+from collections.abc import Iterator
 
-from bpetite._internal.arguments import on_command_line, shortened
-from bpetite._internal.integers import counted
+from bpetite._internal.arguments import on_command_line
 from bpetite._internal.types import Limits
 from bpetite.cli import shared
 from bpetite.cli.output import way_note
 from bpetite.counts import Counts, memory_bytes
-from bpetite.patterns import PATTERNS
-from bpetite.reading.batches import Batch, decoded
 from bpetite.reading.counting import ProgressOfAll
-from bpetite.reading.cuts import cutter
-from bpetite.reading.documents import read_batches
 from bpetite.reading.memory_limit import room_within
-from bpetite.reading.options import Reading
-from bpetite.reading.sources import Input, find_inputs, size_of
+from bpetite.reading.sources import find_inputs, size_of
+from bpetite.reading.specials import noticed_in_files
 from bpetite.training import Training
 
 
@@ -33,40 +24,14 @@ def count_inputs(options: shared.Options, training: Training) -> Counts:
     counts, reading, room = Counts(**training.counting), shared.reading_of(options), room_of(options)
     inputs = find_inputs(options.input)
     if not options.quiet:
-        notes = way_note(training.pattern_way), _special_note(inputs, reading, training)
+        specials = counts._specials_as_text
+        noticed = noticed_in_files(inputs, reading, specials) if specials else None
+        notes = way_note(training.pattern_way), noticed and on_command_line(noticed)
         options.progress.note = "\n".join(filter(None, notes)) or None
     try:
         return counts._with_inputs(inputs, reading, room, options.progress)
     except MemoryError as error:
         raise _proposing_limit(error) from None
-
-
-_LOOKED_INTO = 16
-"""The number of inputs that are looked into for special tokens: into the first megabytes of each."""
-
-
-def _special_note(inputs: Sequence[Input], reading: Reading, training: Training) -> str | None:
-    """Return a line about special tokens at the beginning of inputs, if they are counted as text."""
-    tokens = sorted(training.special_tokens, key=len, reverse=True)
-    if not tokens or training.dialect.specials_in_corpus == "boundary":
-        return None
-    cut = cutter([PATTERNS["gpt2"]], tokens)  # short pieces; what is wrong in them is for counting to say
-    reading = replace(reading, hold_out=None, split="train", invalid="replace", cut=cut)
-    files = [found for found in inputs if found.found_size]
-    some = re.compile("|".join(map(re.escape, tokens)))
-    found: Counter[str] = Counter()
-    size = 0
-    for file in files[:: len(files) // _LOOKED_INTO + 1]:
-        refused = suppress(OSError, ValueError, MemoryError, ImportError)
-        with refused, closing(read_batches(file, reading)) as read:
-            for text in decoded(file.name, next(read, Batch([]))):
-                found.update(some.findall(text))
-                size += len(text.encode())
-    often = ", ".join(f"{shortened(token)} {counted(times, 'time')}" for token, times in found.most_common(3))
-    return often and (
-        f"special tokens are in the corpus ({often} in the {size:,} bytes looked into) and are counted "
-        "as text; with --dialect tiktoken they end documents"
-    )
 
 
 def tell_of_default(options: shared.Options) -> None:

@@ -15,7 +15,6 @@ import errno
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,6 +24,7 @@ from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_fully, write_whole
 from bpetite._internal.json import Json, fields_of
 from bpetite._internal.names import local, recorded
+from bpetite._internal.warning import warn
 from bpetite.corpus.shards import Shard, ShardFile
 from bpetite.reading.batches import ReadInput
 
@@ -125,7 +125,7 @@ def _lock(file: BinaryIO, folder: Path) -> None:
             file.close()
             raise OSError(error.errno, error.strerror, os.fspath(folder)) from None
         what = "this file system cannot lock files, so no two runs must write to it at once"
-        warnings.warn(f"{folder}: {what} ({error.strerror})", RuntimeWarning, stacklevel=2)
+        warn(f"{folder}: {what} ({error.strerror})", RuntimeWarning)
 
 
 def _row(read: ReadInput) -> Json:

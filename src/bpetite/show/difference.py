@@ -129,7 +129,7 @@ def explain_difference(
     if not isinstance(counts, Counts):
         documents = [counts] if isinstance(counts, str) else several("corpus", "texts", counts)
         texts = kept = list[str | bytes]()
-        counts = Counts.from_iterator(_keeping(documents, kept), **training.counting)
+        counts = Counts(**training.counting)._with_documents(_keeping(documents, kept))
     given = list(several("merges", "pairs or lines", merges))
     vocabulary = train_merges(counts, len(given) + 1, Training(dialect, counts.pattern, special_tokens))
     tokens = vocabulary.tokens

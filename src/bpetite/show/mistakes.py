@@ -101,7 +101,7 @@ def best_of_tied(tied: Iterable[Pair], rule: str, spelled: Mapping[Pair, BytesPa
 
 
 def _counted(texts: Iterable[str], how: dict[str, Any]) -> Counts:
-    return Counts.from_iterator(texts, **Training(**how).counting)
+    return Counts(**Training(**how).counting)._with_documents(texts)
 
 
 def _learn(counts: Counts, merges: int, training: Training) -> Iterator[BytesPair]:

@@ -72,7 +72,7 @@ def _check_size(corpus: str) -> None:
 
 def _lesson(name: str, corpus: str, pattern: str, specials: Sequence[str], most: int) -> Answer:
     training = Training(name, pattern, specials)
-    counts = Counts.from_iterator([corpus], **training.counting)
+    counts = Counts(**training.counting)._with_documents([corpus])
     learned = train_merges(counts, most, training)
     words = {tuple(learned.id_of_byte[byte] for byte in word): count for word, count in counts.items()}
     merges = list(zip(learned.merges, learned.merge_ids, strict=True))[:most]

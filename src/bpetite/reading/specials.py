@@ -1,0 +1,82 @@
+"""The beginning of a corpus in, a sentence out about special tokens that would be counted as text there."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any
+
+from bpetite._engine import TextColumn
+from bpetite._internal.arguments import Message, shortened, worded
+from bpetite._internal.integers import counted
+from bpetite.patterns import PATTERNS
+from bpetite.reading.batches import Batch, decoded
+from bpetite.reading.cuts import cutter
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
+from bpetite.reading.sources import Input
+
+_FILES = 16
+"""The number of files that are looked into: into the first megabytes of each."""
+
+_DOCUMENTS, _CHARACTERS = 1000, 1 << 20
+"""The most documents of an iterable that are looked into, and the most of their text."""
+
+
+def noticed_in_files(inputs: Sequence[Input], reading: Reading, tokens: Iterable[str]) -> Message | None:
+    """Return a sentence about special tokens in the text of files; None if there are none.
+
+    What is wrong in a file is left for those to say who read all of it.
+    """
+    files = [found for found in inputs if found.found_size]
+    cut = cutter([PATTERNS["gpt2"]], tokens)  # any pattern: the pieces are only to be short
+    reading = replace(reading, hold_out=None, split="train", invalid="replace", cut=cut)
+
+    def texts() -> Iterator[str]:
+        for file in files[:: len(files) // _FILES + 1]:
+            refused = suppress(OSError, ValueError, MemoryError, ImportError)
+            with refused, closing(read_batches(file, reading)) as read:
+                yield from decoded(file.name, next(read, Batch([])))
+
+    return _noticed(texts(), tokens)
+
+
+def noticed_in(documents: Iterator[Any], tokens: Iterable[str]) -> tuple[Message | None, Iterator[Any]]:
+    """Return a sentence about special tokens in documents, None if there are none; and all documents."""
+    taken: list[Any] = []
+    texts: list[str] = []
+    size = 0
+    for document in documents:
+        taken.append(document)
+        for text in islice(document, _DOCUMENTS) if isinstance(document, TextColumn) else [document]:
+            texts.append(_beginning(text))
+            size += len(texts[-1])
+        if size >= _CHARACTERS or len(texts) >= _DOCUMENTS:
+            break
+    return _noticed(texts, tokens), chain(taken, documents)
+
+
+def _beginning(document: object) -> str:
+    """Return the beginning of a document; what is no text is refused when it is counted."""
+    if isinstance(document, bytes):
+        return document[:_CHARACTERS].decode("utf-8", "replace")
+    return document[:_CHARACTERS] if isinstance(document, str) else ""
+
+
+def _noticed(texts: Iterable[str], tokens: Iterable[str]) -> Message | None:
+    longest_first = sorted(tokens, key=len, reverse=True)
+    some = re.compile("|".join(map(re.escape, longest_first)))
+    times: Counter[str] = Counter()
+    size = 0
+    for text in texts:
+        times.update(some.findall(text))
+        size += len(text.encode("utf-8", "replace"))
+    if not times:
+        return None
+    most_often = times.most_common(3)
+    named = ", ".join(f"{shortened(token)} {counted(number, 'time')}" for token, number in most_often)
+    found = f"special tokens are in the corpus ({named} in the {size:,} bytes looked into)"
+    what = f"{found} and are counted as text"
+    return worded(lambda name: f"{what}; with {name('dialect', 'tiktoken')} they end documents")
