@@ -49,6 +49,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "provisional tokens": {"provisional": 3},
     "unknown bytes": {"lacks": b"zq\xa5", "unknown": (400, False)},
     "unknown bytes joined": {"lacks": b"zq\xa5", "unknown": (400, True)},
+    "unknown characters": {"provisional": 3, "unknown": (280, False)},
+    "unknown characters joined": {"lacks": b"q\xa5", "provisional": 3, "unknown": (280, True)},
     "unknown bytes dropped": {"lacks": b"zq\xa5", "drops_unknown": True},
     "bytes that are refused": {"lacks": b"q"},
     "composed": {"normalization": [["NFC"]]},

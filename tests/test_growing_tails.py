@@ -14,6 +14,7 @@ from bpetite._added_tokens import Choice
 from bpetite._encoder import encode_parts
 from bpetite._normalizer import aligned
 from bpetite.patterns import PATTERNS
+from test_growing_engine import ENCODERS, KINDS
 from test_parts import MERGES, VOCAB, Case, shortened, token
 
 LONG = 300
@@ -139,51 +140,95 @@ def test_tails_encode_as_specified(flags: str, cuts: str, pieces: list[Any]) -> 
     assert list(zip(growing.ids, growing.parts, strict=True)) == specified
 
 
-letters = st.sampled_from("aabc")
+SHORT_PIECES = ["a", "b", " ", "z", "\u65e5", "\u65a5", "\u0301", "\u2581", "<s>"]
+
+
+@pytest.mark.parametrize("special", ["parse", "text"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_short_continuation_of_a_long_text_has_the_ids_of_the_whole(kind: str, special: Choice) -> None:
+    encoder = ENCODERS[f"{kind}, {PATTERNS['none']}"]
+
+    def continued(growing: _engine.GrowingEncoding, text: str, depth: int) -> None:
+        for piece in SHORT_PIECES if depth else []:
+            longer = growing.copy()
+            unchanged = longer.append(piece)
+            assert longer.ids == encoder.encode(text + piece, special), text[-6:] + piece
+            assert longer.ids[:unchanged] == growing.ids[:unchanged]
+            continued(longer, text + piece, depth - 1)
+
+    for begin in ("abb" * LONG, "z" * LONG, "z\u65e5 " * (LONG // 2), "\u65a5" * LONG):
+        growing = encoder.growing(special)
+        growing.append(begin)
+        continued(growing, begin, 3)
+
+
+letters = st.sampled_from("aabc\u65e5\u65a5")
 random_merges = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=25)
+WHOLE, UNKNOWN, FIRST_MERGED = 256, 257, 300
+SPELLINGS: list[dict[str, Any]] = [
+    {},
+    {"whole_pretoken_first": True},
+    {"unknown": (UNKNOWN, False)},
+    {"unknown": (UNKNOWN, True)},
+    {"drops_unknown": True},
+]
 
 
-@settings(max_examples=300)
+@settings(max_examples=600)
 @given(
     choices=random_merges,
-    whole_first=st.booleans(),
-    begin=st.lists(letters, min_size=8, max_size=40).map("".join),
+    spelling=st.sampled_from(SPELLINGS),
+    missing=st.sets(st.sampled_from(b"bc\xe6\xa5")),
+    provisional=st.integers(0, 25),
+    begin=st.one_of(
+        letters.map(lambda letter: letter * 8), st.lists(letters, min_size=8, max_size=40).map("".join)
+    ),
     pieces=st.lists(st.one_of(st.lists(letters, max_size=9).map("".join), st.integers(0, 700)), max_size=20),
 )
 def test_a_long_pretoken_has_the_ids_of_the_whole_whatever_the_merges(
-    choices: list[tuple[int, int]], whole_first: bool, begin: str, pieces: list[Any]
+    choices: list[tuple[int, int]],
+    spelling: dict[str, Any],
+    missing: set[int],
+    provisional: int,
+    begin: str,
+    pieces: list[Any],
 ) -> None:
-    tokens = {byte: bytes([byte]) for byte in range(256)}
-    usable = [97, 98, 99]
+    tokens = {byte: bytes([byte]) for byte in range(256) if byte not in missing}
+    usable = [byte for byte in b"abc\xe6\x96\x97\xa5" if byte in tokens]
     merges: list[tuple[int, int, int]] = []
     for left, right in choices:
         pair = (usable[left % len(usable)], usable[right % len(usable)])
         merged = tokens[pair[0]] + tokens[pair[1]]
         if merged in tokens.values() or len(merged) > 100:
             continue
-        number = 256 + len(merges)
+        number = FIRST_MERGED + len(merges)
         tokens[number] = merged
         merges.append((*pair, number))
         usable.append(number)
-    tokens[900] = b"c" + begin.encode() * 8
+    tokens[WHOLE] = b"c" + begin.encode() * 8
+    made = [merged for _, _, merged in merges]
+    first_provisional = len(made) if "drops_unknown" in spelling else max(len(made) - provisional, 0)
     encoder = _engine.Encoder(
         pattern=PATTERNS["none"],
         tokens=b"".join(tokens.values()),
         ends=np.cumsum([len(token) for token in tokens.values()], dtype=np.uint64).tobytes(),
         ids=np.array(list(tokens), dtype=np.uint32).tobytes(),
         merges=np.array(merges, dtype=np.uint32).reshape(-1, 3).tobytes(),
-        whole_pretoken_first=whole_first,
+        provisional=made[first_provisional:],
+        **spelling,
     )
-    growing, text = encoder.growing(), begin * (600 // len(begin))
-    growing.append(text)
-    for piece in pieces:
-        if isinstance(piece, int):
-            text = text[:piece]
-            growing.truncate(piece)
+    growing, text = encoder.growing(), ""
+    for piece in [begin * (600 // len(begin)), *pieces]:
+        changed = text[:piece] if isinstance(piece, int) else text + piece
+        try:
+            ids = encoder.encode(changed)
+        except ValueError:
+            with pytest.raises(ValueError, match="no token"):
+                growing.append(piece)
         else:
-            text += piece
-            growing.append(piece)
-        assert growing.ids == encoder.encode(text)
+            growing.truncate(piece) if isinstance(piece, int) else growing.append(piece)
+            text = changed
+            assert growing.ids == ids
 
 
 @pytest.mark.parametrize("first", ["parse", "text"])

@@ -268,7 +268,7 @@ impl Growing {
         if !tail.take(encoder, &self.text, choice, pulse)? {
             return Ok(None);
         }
-        let mut new = tail.encode(encoder, &self.ids, &mut workspace.buffers.misses, pulse)?;
+        let mut new = tail.encode(encoder, &mut workspace.buffers.misses, pulse)?;
         let settled = tail.settle(encoder, &self.text, choice)?;
         memory::reserve(&mut self.ids, new.ids.len())?;
         memory::extend(&mut self.settled, &settled)?;
@@ -340,7 +340,7 @@ impl Growing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AddedToken, Definition, Stages};
+    use super::super::{AddedToken, Definition, Stages, Unknown};
     use super::*;
     use crate::watch::Unwatched;
 
@@ -355,7 +355,20 @@ mod tests {
     const NORMALIZATIONS: [&[&[&str]]; 4] =
         [&[], &[&["NFC"]], &[&["Lowercase"]], &[&["Prepend", " "], &["Replace", "\u{2581}", " "]]];
 
+    /// What stands for unknown bytes, and the provisional tokens: of an ordinary vocabulary, and as SentencePiece's have them.
+    const SPELLINGS: [(Option<Unknown>, &[u32]); 3] =
+        [(None, &[]), (None, &[259]), (Some(Unknown::Joined(2)), &[259])];
+
     fn growing(pattern: &str, steps: &[&[&str]], special: Special) -> Growing {
+        growing_of(pattern, steps, SPELLINGS[0], special)
+    }
+
+    fn growing_of(
+        pattern: &str,
+        steps: &[&[&str]],
+        (unknown, provisional): (Option<Unknown>, &[u32]),
+        special: Special,
+    ) -> Growing {
         let mut spelled: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
         spelled.extend([b"aa".to_vec(), b"aaaa".to_vec(), b"  ".to_vec(), b"\xE6\x97".to_vec()]);
         let tokens: Vec<(u32, &[u8])> = (0..).zip(spelled.iter().map(|token| &token[..])).collect();
@@ -368,6 +381,8 @@ mod tests {
             tokens: &tokens,
             merges: &[[97, 97, 256], [256, 256, 257], [32, 32, 258], [0xE6, 0x97, 259]],
             pattern: &[pattern.into()],
+            unknown,
+            provisional,
             ..Definition::default()
         };
         let encoder = Encoder::new(&definition, Stages::new(added.into(), &steps).unwrap()).unwrap();
@@ -409,12 +424,16 @@ mod tests {
 
     #[test]
     fn the_work_of_appending_does_not_depend_on_the_length_of_a_pretoken() {
-        let kinds = PATTERNS.iter().map(|pattern| (*pattern, NORMALIZATIONS[0]));
-        for (pattern, steps) in kinds.chain(NORMALIZATIONS.map(|steps| (PATTERNS[1], steps))) {
+        let ordinary = PATTERNS.iter().map(|pattern| (*pattern, NORMALIZATIONS[0], SPELLINGS[0]));
+        let normalized = NORMALIZATIONS.map(|steps| (PATTERNS[1], steps, SPELLINGS[0]));
+        let uncut = SPELLINGS.map(|spelling| (PATTERNS[3], NORMALIZATIONS[3], spelling));
+        for (pattern, steps, spelling) in ordinary.chain(normalized).chain(uncut) {
             for special in [Special::Parse, Special::Text] {
                 for begin in ["", " ", "<s>  \n"] {
-                    for part in ["a", "   ", "\n", "\n  ", "日", "日本", "aab", "1", "! "] {
-                        let mut growing = growing(pattern, steps, special);
+                    for part in
+                        ["a", "   ", "\n", "\n  ", "日", "日本", "aab", "1", "! ", "ae\u{301}", "\u{2581}a"]
+                    {
+                        let mut growing = growing_of(pattern, steps, spelling, special);
                         let first = work(&mut growing, &[begin, part].concat(), 1);
                         let early = work(&mut growing, part, 500);
                         work(&mut growing, part, 4000);

@@ -262,19 +262,41 @@ impl Model {
     #[inline(never)]
     fn merge(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
         self.merge_tokens(pretoken, misses, pulse)?;
+        self.replace_tokens(pretoken, &mut misses.ids)
+    }
+
+    /// Make ids of the tokens that a pretoken was merged to: replace provisional ones, and bytes without a token.
+    #[inline]
+    fn replace_tokens(&self, pretoken: &[u8], tokens: &mut Vec<u32>) -> Result<()> {
         if !self.provisional.is_empty() {
-            self.take_apart(&mut misses.ids)?;
+            self.take_apart(tokens)?;
         }
         match self.unknown {
-            Some(unknown) => unknown.put(&mut misses.ids),
-            None if self.lacks_bytes => check_known(pretoken, &misses.ids)?,
+            Some(unknown) => unknown.put(tokens),
+            None if self.lacks_bytes => check_known(pretoken, tokens)?,
             None => (),
         }
         Ok(())
     }
 
-    /// Compute the ids of a pretoken of which those of a shorter or longer one are known, the first or all of whose bytes it
-    /// has: returns how many of them it begins with; those behind are computed. All ids must be tokens.
+    /// The ids that the last tokens of a pretoken add to those of its first `kept` ones.
+    ///
+    /// Each token is replaced by itself, except that unknown bytes may be joined to one id. So what is before matters only up
+    /// to the last token there that has an id.
+    pub(super) fn ids_behind(&self, kept: usize, tokens: &[u32], pretoken: &[u8]) -> Result<Vec<u32>> {
+        let has_ids = |token: &u32| self.provisional.get(token).is_none_or(|ids| !ids.is_empty());
+        let last = tokens[..kept].iter().rposition(has_ids).unwrap_or(0);
+        let (mut before, mut ids) = (Vec::new(), Vec::new());
+        extend(&mut before, &tokens[last..kept])?;
+        extend(&mut ids, &tokens[last..])?;
+        self.replace_tokens(pretoken, &mut before)?;
+        self.replace_tokens(pretoken, &mut ids)?;
+        ids.drain(..before.len());
+        Ok(ids)
+    }
+
+    /// Merge a pretoken of which the tokens of a shorter or longer one are known, the first or all of whose bytes it has:
+    /// returns how many of them it begins with; those behind are computed. None of its bytes may be dropped.
     pub(super) fn merge_longer(
         &self,
         pretoken: &[u8],
@@ -286,7 +308,7 @@ impl Model {
         // What replaces a whole pretoken tells nothing of a longer one.
         let short = self.longest_replacing.max(SHORT);
         if pretoken.len() <= short || known_length <= short {
-            self.merge(pretoken, misses, pulse)?;
+            self.merge_tokens(pretoken, misses, pulse)?;
             return Ok(0);
         }
         let (mut count, mut done) = (known.len(), known_length);
@@ -297,6 +319,12 @@ impl Model {
         let Misses { ids, scratch, .. } = misses;
         let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse };
         merger.merge_longer(pretoken, &known[..count], done, ids)
+    }
+
+    /// Whether some bytes of a text are left out when it is merged.
+    pub(super) fn drops_part_of(&self, text: &str) -> bool {
+        let is_known = |&byte: &u8| self.merges.base(byte) != NO_ID;
+        matches!(self.unknown, Some(Unknown::Dropped)) && !text.as_bytes().iter().all(is_known)
     }
 
     /// Merge a pretoken to tokens, some of which may be provisional, and bytes without a token.
@@ -333,5 +361,53 @@ impl Model {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Definition;
+    use super::*;
+
+    /// Tokens of the first two and the last two bytes of a character.
+    const BEGINNING: u32 = 10;
+    const END: u32 = 11;
+
+    #[test]
+    fn the_ids_of_the_first_tokens_and_those_behind_are_the_ids_of_all() {
+        let tokens: [(u32, &[u8]); 6] = [
+            (0, b"a"),
+            (1, b"\xE6"),
+            (2, b"\x97"),
+            (3, b"\xA5"),
+            (BEGINNING, b"\xE6\x97"),
+            (END, b"\x97\xA5"),
+        ];
+        for unknown in [None, Some(Unknown::Each(4)), Some(Unknown::Joined(4))] {
+            let definition = Definition {
+                pattern: &["(?s:.+)".to_owned()],
+                tokens: &tokens,
+                merges: &[[1, 2, BEGINNING], [2, 3, END]],
+                unknown,
+                provisional: &[BEGINNING, END],
+                ..Definition::default()
+            };
+            let model = Model::new(&definition).unwrap();
+            // Without an unknown token, text with an unknown byte is refused.
+            let byte = if unknown.is_some() { NO_ID } else { 1 };
+            let ids_of = |tokens: &[u32]| model.ids_behind(0, tokens, b"").unwrap();
+            let mut lists = vec![Vec::new()];
+            while let Some(list) = lists.pop() {
+                let mut all = list.clone();
+                model.replace_tokens(b"", &mut all).unwrap();
+                for kept in 0..=list.len() {
+                    let behind = model.ids_behind(kept, &list, b"").unwrap();
+                    assert_eq!([ids_of(&list[..kept]), behind].concat(), all, "{list:?} {kept}");
+                }
+                if list.len() < 5 {
+                    lists.extend([0, byte, BEGINNING, END].map(|token| [&list[..], &[token]].concat()));
+                }
+            }
+        }
     }
 }

@@ -209,6 +209,12 @@ impl Stages {
         })
     }
 
+    /// The end of a text all of whose characters are kept by the normalizer.
+    pub fn kept_end<'t>(&self, text: &'t str) -> &'t str {
+        let changed = text.char_indices().rev().find(|&(_, character)| !self.normalizer.keeps(character));
+        changed.map_or(text, |(place, character)| &text[place + character.len_utf8()..])
+    }
+
     /// Where a text may be cut, of the places where its pretokens may; for an open text, whatever follows.
     pub fn cuts<'t>(&'t self, text: &'t str, open: Option<Choice<'t>>, pattern: &'t Pattern) -> Cuts<'t> {
         let later = self.normalizer.is_identity().then(|| self.later.cuts(text, open));

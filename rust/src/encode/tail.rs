@@ -1,14 +1,22 @@
 //! The long open end of a text that grows: what is appended is encoded, and little of what was there before.
 //!
-//! A pretoken may be long, and not end before the text does: a run of letters or white space. It is not encoded again at each
-//! step:
+//! A pretoken may be long, and not end before the text does: a run of letters or white space, or all of a text that is not cut
+//! at all. It is not encoded again at each step:
 //!
 //! 1. Its end is found by an automaton, which reads on from where the text ended before.
-//! 2. Its ids are those that it had, up to a token that a window over its end shares with them. Why this is right says
-//!    [`merging`](super::merging): it is how windows of a long pretoken are joined.
+//! 2. Its tokens are those that it had, up to one that a window over its end shares with them. [`merging`](super::merging)
+//!    says why this is right: it is how windows of a long pretoken are joined.
+//! 3. Its ids are made of its tokens: a provisional token is taken apart, and unknown bytes become an id. This is done for
+//!    each token by itself, except that unknown bytes may be joined to those before them. So the ids of the tokens that are
+//!    kept stay, up to the last one, and the others are made again.
 //!
-//! So that nothing has to be known of what is before, this is done only for text that reaches the model as it is given: it
-//! has no added tokens, and each of its characters is kept by the normalizer. Only at its beginning may something be put.
+//! Tokens and ids are two lists because the second step needs to know which token lies where: the ids of a token that was
+//! taken apart do not say that.
+//!
+//! So that nothing has to be known of what is before, this is done only for text without added tokens, of which no part
+//! changes what the normalizer makes of the part before: what is appended must begin with a character that starts. (A run of
+//! accents under NFC is encoded anew at each step: one may move in front of others, or change their letter.) At the beginning,
+//! something may be put.
 //!
 //! ```text
 //! settled | aaaaaaaaaaaaaaaaaaaaaaaa    the pretoken so far, and its ids
@@ -21,6 +29,7 @@ use super::stages::Stretch;
 use super::{Choice, Encoder};
 use crate::error::Result;
 use crate::memory;
+use crate::normalize::Beginning;
 use crate::pretokenize::OpenPiece;
 use crate::watch::Pulse;
 
@@ -30,8 +39,8 @@ const FORGOTTEN: usize = 1 << 12;
 /// The open end of a text.
 #[derive(Clone)]
 pub struct Tail {
-    /// The text that reaches the model. Behind the first bytes, which may have been `put` there, it is the text from the place
-    /// `begin` on.
+    /// The text that reaches the model. Behind its first bytes, which may have been `put` there or normalized, it is the given
+    /// text from the place `begin` on.
     text: String,
     put: usize,
     begin: usize,
@@ -46,12 +55,12 @@ pub struct Tail {
     searched: [usize; 2],
 }
 
-/// A piece, and the range of its ids.
-#[derive(Clone, Copy)]
+/// A piece, the tokens that it was merged to, and the number of ids that these become.
+#[derive(Clone)]
 struct Piece {
     open: OpenPiece,
-    first_id: usize,
-    end_id: usize,
+    tokens: Vec<u32>,
+    ids: usize,
 }
 
 /// New ids behind those that are kept.
@@ -63,15 +72,12 @@ pub struct NewIds {
 impl Encoder {
     /// Whether the end of a growing text can be encoded by itself.
     pub fn has_tails(&self) -> bool {
-        let model = &self.model;
-        let ids_are_tokens = model.unknown.is_none() && model.provisional.is_empty() && !model.lacks_bytes;
-        ids_are_tokens && model.pattern.reads_on()
+        self.model.pattern.reads_on()
     }
 }
 
 impl Tail {
-    /// The open end of a text behind a settled place, before any of it is encoded; `None` if it does not reach the model as it
-    /// is.
+    /// The open end of a text behind a settled place, before any of it is encoded; `None` if it cannot be encoded by itself.
     pub fn new(
         encoder: &Encoder,
         text: &str,
@@ -79,26 +85,28 @@ impl Tail {
         choice: Choice,
         pulse: &mut Pulse,
     ) -> Result<Option<Self>> {
-        let open = &text[settled.place..];
-        if !open.chars().all(|character| encoder.stages.normalizer.keeps(character)) {
+        let (stages, open) = (&encoder.stages, &text[settled.place..]);
+        let kept = stages.kept_end(open);
+        if kept.len() < open.len() && !stages.later.is_empty() {
             return Ok(None);
         }
         let (mut sections, mut own) = (0, None);
         let stretch = Stretch { text, range: settled.place..text.len(), at: settled.at };
-        encoder.stages.sections(stretch, choice, false, pulse, &mut |section, _| {
+        stages.sections(stretch, choice, false, pulse, &mut |section, _| {
             sections += 1;
-            if section.id.is_none() && section.text.ends_with(open) {
+            if section.id.is_none() && section.text.ends_with(kept) {
                 let mut written = String::new();
                 memory::append(&mut written, section.text)?;
                 own = Some(written);
             }
             Ok(())
         })?;
-        let Some(own) = own.filter(|_| sections == 1) else { return Ok(None) };
+        let is_alone = |own: &String| sections == 1 && !encoder.model.drops_part_of(own);
+        let Some(own) = own.filter(is_alone) else { return Ok(None) };
         Ok(Some(Self {
-            put: own.len() - open.len(),
+            put: own.len() - kept.len(),
             text: own,
-            begin: settled.place,
+            begin: text.len() - kept.len(),
             pieces: Vec::new(),
             start: 0,
             ids: settled.ids,
@@ -109,73 +117,79 @@ impl Tail {
 
     /// The size of its memory in bytes.
     pub fn bytes(&self) -> usize {
-        self.text.len() + size_of_val(&self.pieces[..]) + size_of_val(&self.waiting[..])
+        let tokens: usize = self.pieces.iter().map(|piece| size_of_val(&piece.tokens[..])).sum();
+        self.text.len() + tokens + size_of_val(&self.pieces[..]) + size_of_val(&self.waiting[..])
     }
 
-    /// Take in what was appended to the text, if it reaches the model as it is; whether it does.
+    /// Take in what was appended to the text, if it changes nothing of the text before that reaches the model; whether it does.
     pub fn take(&mut self, encoder: &Encoder, text: &str, choice: Choice, pulse: &mut Pulse) -> Result<bool> {
-        let stages = &encoder.stages;
+        let (stages, normalizer) = (&encoder.stages, &encoder.stages.normalizer);
         let appended = &text[self.begin + self.text.len() - self.put..];
+        let kept = stages.kept_end(appended);
+        let is_kept = kept.len() == appended.len();
         let [first, later] = &mut self.searched;
-        let reaches_model = appended.chars().all(|character| stages.normalizer.keeps(character))
+        let is_apart = appended.chars().next().is_none_or(|character| normalizer.starts(character))
             && stages.first.finds_none(text, first, choice, pulse)?
-            && stages.later.finds_none(text, later, choice, pulse)?;
-        if reaches_model {
-            memory::append(&mut self.text, appended)?;
+            // In text that is normalized, later tokens are elsewhere than in the given one.
+            && (stages.later.is_empty() || is_kept && stages.later.finds_none(text, later, choice, pulse)?);
+        if !is_apart {
+            return Ok(false);
         }
-        Ok(reaches_model)
+        let normalized = normalizer.normalize(appended, Beginning::Within, pulse)?;
+        if encoder.model.drops_part_of(&normalized) {
+            return Ok(false);
+        }
+        memory::append(&mut self.text, &normalized)?;
+        if !is_kept {
+            self.begin = text.len() - kept.len();
+            self.put = self.text.len() - kept.len();
+        }
+        Ok(true)
     }
 
-    /// Encode what is new. All ids of the text before are given.
-    pub fn encode(
-        &mut self,
-        encoder: &Encoder,
-        ids: &[u32],
-        misses: &mut Misses,
-        pulse: &mut Pulse,
-    ) -> Result<NewIds> {
+    /// Encode what is new.
+    pub fn encode(&mut self, encoder: &Encoder, misses: &mut Misses, pulse: &mut Pulse) -> Result<NewIds> {
         let (model, text) = (&encoder.model, &self.text);
-        let before = std::mem::take(&mut self.pieces);
-        let mut before = before.iter().peekable();
+        let mut before = std::mem::take(&mut self.pieces).into_iter().peekable();
         // As long as all is as it was before, ids are kept.
         let mut is_same = true;
         let mut new = NewIds { kept: self.ids, ids: Vec::new() };
         let mut start = self.start;
         while start < text.len() {
             while before.next_if(|piece| piece.open.start < start).is_some() {}
-            let known = before.next_if(|piece| piece.open.start == start).copied();
-            let mut open = known.map_or(OpenPiece::new(start), |piece| piece.open);
-            model.pattern.read_on(&mut open, text, pulse)?;
-            let first_id = new.kept + new.ids.len();
-            let (own, known_end) = match known {
-                Some(piece) => (&ids[piece.first_id..piece.end_id], piece.open.end),
-                None => (&ids[..0], start),
-            };
-            let mut kept = own.len();
-            misses.ids.clear();
-            if open.end != known_end {
-                let pretoken = &text.as_bytes()[start..open.end];
-                kept = model.merge_longer(pretoken, own, known_end - start, misses, pulse)?;
+            let known = before.next_if(|piece| piece.open.start == start);
+            let mut piece =
+                known.unwrap_or_else(|| Piece { open: OpenPiece::new(start), tokens: Vec::new(), ids: 0 });
+            let known_end = piece.open.end;
+            model.pattern.read_on(&mut piece.open, text, pulse)?;
+            let end = piece.open.end;
+            let pretoken = &text.as_bytes()[start..end];
+            let mut kept = piece.tokens.len();
+            if end != known_end {
+                kept = model.merge_longer(pretoken, &piece.tokens, known_end - start, misses, pulse)?;
+                piece.ids -= model.ids_behind(kept, &piece.tokens, pretoken)?.len();
+                piece.tokens.truncate(kept);
+                memory::extend(&mut piece.tokens, &misses.ids)?;
             }
-            if is_same {
-                new.kept = first_id + kept;
-            } else {
-                memory::extend(&mut new.ids, &own[..kept])?;
+            if !is_same {
+                (kept, piece.ids) = (0, 0);
             }
-            memory::extend(&mut new.ids, &misses.ids)?;
-            is_same &= open.end == known_end;
-            let end_id = new.kept + new.ids.len();
-            if open.is_final && self.pieces.is_empty() {
-                (self.start, self.ids) = (open.end, end_id);
+            new.kept += piece.ids;
+            let behind = model.ids_behind(kept, &piece.tokens, pretoken)?;
+            memory::extend(&mut new.ids, &behind)?;
+            piece.ids += behind.len();
+            is_same &= end == known_end;
+            if piece.open.is_final && self.pieces.is_empty() {
+                (self.start, self.ids) = (end, new.kept + new.ids.len());
                 // What was put there goes if a token takes all white space behind it.
-                if open.end > self.put {
-                    let place = self.begin + open.end - self.put;
-                    memory::push(&mut self.waiting, Settled::within(place, end_id))?;
+                if end > self.put {
+                    let place = self.begin + end - self.put;
+                    memory::push(&mut self.waiting, Settled::within(place, self.ids))?;
                 }
             } else {
-                memory::push(&mut self.pieces, Piece { open, first_id, end_id })?;
+                memory::push(&mut self.pieces, piece)?;
             }
-            start = open.end;
+            start = end;
         }
         Ok(new)
     }
