@@ -231,6 +231,19 @@ def test_a_long_pretoken_has_the_ids_of_the_whole_whatever_the_merges(
             assert growing.ids == ids
 
 
+def test_no_id_is_settled_by_a_character_that_a_mark_may_change() -> None:
+    # An "a" is a piece before "be", but not before "be" with an accent.
+    case = Case([], [["NFC"]], "ab\u00e9|[ab]|[^ab]+")
+    growing, text = case.engine.growing(), "c" * LONG
+    growing.append(text)
+    for piece in ("c", "abe", "\u0301", "ab", "e", "\u0301", "abeabe", "\u0301", "c"):
+        settled = growing.ids[: growing.settled]
+        text += piece
+        growing.append(piece)
+        assert growing.ids == case.engine.encode(text)
+        assert growing.ids[: len(settled)] == settled
+
+
 @pytest.mark.parametrize("first", ["parse", "text"])
 @pytest.mark.parametrize("second", ["parse", "text"])
 @pytest.mark.parametrize("flags", ["l", "sl", "sr", "slr"])

@@ -49,7 +49,8 @@ pub struct Tail {
     /// Where the first of them begins, and the number of ids before it.
     start: usize,
     ids: usize,
-    /// Places where the text may be cut as far as pretokens are concerned; whether a token will lie there is not sure yet.
+    /// Places where the text may be cut as far as pretokens are concerned, and its length when that was found; whether a token
+    /// will lie there is not sure yet.
     waiting: Vec<Settled>,
     /// Up to here, places of the text are no beginnings of added tokens, given ones and those in normalized text.
     searched: [usize; 2],
@@ -183,8 +184,8 @@ impl Tail {
                 (self.start, self.ids) = (end, new.kept + new.ids.len());
                 // What was put there goes if a token takes all white space behind it.
                 if end > self.put {
-                    let place = self.begin + end - self.put;
-                    memory::push(&mut self.waiting, Settled::within(place, self.ids))?;
+                    let [place, needs] = [end, text.len()].map(|at| self.begin + at - self.put);
+                    memory::push(&mut self.waiting, Settled { needs, ..Settled::within(place, self.ids) })?;
                 }
             } else {
                 memory::push(&mut self.pieces, piece)?;
@@ -202,10 +203,13 @@ impl Tail {
         }
         let [mut first, mut later] =
             [&encoder.stages.first, &encoder.stages.later].map(|tokens| tokens.cuts(text, Some(choice)));
+        let is_given = encoder.stages.normalizer.is_identity();
         let mut passed = 0;
         for waiting in &self.waiting {
             let place = waiting.place;
-            if !(first.is_known(place) && later.is_known(place)) {
+            // The last character of the text, by which a piece may have ended, may still change when it is normalized.
+            let is_read = is_given || waiting.needs < text.len();
+            if !(is_read && first.is_known(place) && later.is_known(place)) {
                 break;
             }
             passed += 1;
