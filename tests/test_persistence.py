@@ -6,7 +6,9 @@ import json
 import os
 import pickle
 import re
+from array import array
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -23,9 +25,11 @@ from bpetite._constants import (
     SCHEMA_VERSION,
     UNICODE_VERSION,
 )
+from bpetite._engine import numbers_json, pairs_json, tokens_json
 from bpetite._internal.json import parse_object, written
 from bpetite._trainer import train_bpe
 from bpetite.dialect import DIALECTS
+from bpetite.vocabulary import LARGEST_ID, Arrays
 
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés"
 
@@ -541,6 +545,38 @@ JSON_VALUES = st.recursive(
 )
 
 
-@given(JSON_VALUES)
-def test_json_is_written_as_the_standard_library_writes_it(value: object) -> None:
-    assert written(value) == json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+@given(st.dictionaries(st.text(), JSON_VALUES), st.booleans())
+def test_json_is_written_as_the_standard_library_writes_it(fields: dict[str, Any], ascii_only: bool) -> None:
+    expected = json.dumps(fields, ensure_ascii=ascii_only, sort_keys=True, separators=(",", ":"))
+    try:
+        content = expected.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        return
+    assert written(fields, ascii_only=ascii_only) == content
+
+
+@given(st.dictionaries(st.integers(0, LARGEST_ID), st.binary()), st.lists(st.integers(0, LARGEST_ID)))
+def test_the_engine_writes_long_lists_as_the_standard_library_does(
+    tokens: dict[int, bytes], numbers: list[int]
+) -> None:
+    arrays = Arrays.of(tokens)
+    lists = {str(token_id): list(token) for token_id, token in tokens.items()}
+    hexadecimal = {str(token_id): token.hex() for token_id, token in tokens.items()}
+    pairs = [numbers[at : at + 2] for at in range(0, len(numbers) - 1, 2)]
+    assert arrays.to_json("lists") == written({"": lists})[4:-1]
+    assert arrays.to_json("hexadecimal") == written({"": hexadecimal})[4:-1]
+    assert json.loads(arrays.to_json("rows")) == [
+        [token_id, token.hex()] for token_id, token in tokens.items()
+    ]
+    assert numbers_json(array("I", numbers).tobytes()) == written({"": numbers})[4:-1]
+    assert pairs_json(array("I", chain.from_iterable(pairs)).tobytes()) == written({"": pairs})[4:-1]
+
+
+def test_lists_that_do_not_fit_are_refused() -> None:
+    number = array("I", [5]).tobytes()
+    with pytest.raises(ValueError, match="odd one"):
+        pairs_json(number)
+    with pytest.raises(ValueError, match="multiple of 4"):
+        numbers_json(number[1:])
+    with pytest.raises(ValueError, match='form: "none"'):
+        tokens_json(b"", b"", b"", "none")  # type: ignore[arg-type]

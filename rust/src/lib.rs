@@ -15,6 +15,7 @@ pub mod encode;
 pub mod error;
 mod finder;
 pub mod key;
+pub mod long_lists;
 mod memory;
 pub mod merge;
 pub mod normalize;

@@ -30,6 +30,8 @@ __all__ = [
     "is_utf8",
     "listed_merges",
     "merges_that_happen",
+    "numbers_json",
+    "pairs_json",
     "pattern_way",
     "pretokenize",
     "read_pattern",
@@ -39,6 +41,7 @@ __all__ = [
     "safe_cut",
     "same_pattern",
     "thread_count",
+    "tokens_json",
     "train_merges",
     "train_symbol_merges",
     "trim_memory",
@@ -323,6 +326,21 @@ def recover_merges(
     `equal_ranks` are the places where tokens of the same rank begin and end.
 
     Returns the merges as rows of left, right and resulting id, and the ids of tokens that no merge makes.
+    """
+
+def numbers_json(numbers: bytes) -> bytes:
+    """Write numbers (the bytes of an array) as a list in JSON."""
+
+def pairs_json(numbers: bytes) -> bytes:
+    """Write numbers (the bytes of an array) as a list of pairs in JSON."""
+
+def tokens_json(
+    ids: bytes, tokens: bytes, ends: bytes, form: Literal["lists", "hexadecimal", "rows"]
+) -> bytes:
+    """Write tokens (ids, joined bytes and their ends) in JSON.
+
+    As `lists`, an object of lists of bytes by id, and as `hexadecimal` one of strings, both sorted by the
+    texts of the ids; as `rows`, a list of ids with strings in hexadecimal, in the order that is given.
     """
 
 def cut_json(json: bytes) -> tuple[bytes, dict[str, Any]] | None:

@@ -21,6 +21,7 @@ from bpetite._constants import (
     UNICODE_VERSION,
     Pair,
 )
+from bpetite._engine import numbers_json, pairs_json
 from bpetite._internal.files import contents, write_whole
 from bpetite._internal.json import Json, naming, parse_with_lists, typed, written
 from bpetite._internal.types import Path
@@ -80,13 +81,13 @@ def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False)
 def artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of a vocabulary; equal vocabularies give equal bytes."""
     if _fits_schema_1(vocabulary):
-        return written(_to_schema_1(vocabulary)).encode("utf-8")
+        return written(_to_schema_1(vocabulary))
     return general_artifact_bytes(vocabulary)
 
 
 def general_artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of any vocabulary in schema 2, which is shorter and names the Unicode version."""
-    return written(_to_schema_2(vocabulary)).encode("utf-8")
+    return written(_to_schema_2(vocabulary))
 
 
 def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
@@ -147,30 +148,26 @@ def _default_vocabulary(pairs: array[int]) -> Vocabulary:
 
 def _fits_schema_1(vocabulary: Vocabulary) -> bool:
     """Whether the merges alone determine the vocabulary, so that nothing of it is lost."""
+    if vocabulary.dialect != Dialect() or vocabulary.pattern != PRETOKENIZER_PATTERN:
+        return False
     if vocabulary.special_tokens != {END_OF_TEXT_TOKEN: vocabulary.mergeable_vocab_size}:
         return False
     try:
-        return _default_vocabulary(array("I", _flat_merges(vocabulary))) == vocabulary
+        return _default_vocabulary(vocabulary.arrays.to_flat_merges()) == vocabulary
     except ValueError:  # The merges are in no order of training.
         return False
 
 
-def _flat_merges(vocabulary: Vocabulary) -> list[int]:
-    merges = memoryview(vocabulary.arrays.merges).cast("I").tolist()
-    del merges[2::3]
-    return merges
-
-
 def _to_schema_1(vocabulary: Vocabulary) -> Json:
+    arrays = vocabulary.arrays
     size = vocabulary.mergeable_vocab_size
-    vocab = {str(token_id): list(token) for token_id, token in vocabulary.tokens.items()}
     return {
         "mergeable_vocab_size": size,
-        "merges": vocabulary.merges,
+        "merges": pairs_json(arrays.to_flat_merges().tobytes()),
         "pretokenizer_pattern": PRETOKENIZER_PATTERN,
         "schema_version": SCHEMA_VERSION,
         "special_tokens": {END_OF_TEXT_TOKEN: size},
-        "vocab": {**vocab, str(size): list(END_OF_TEXT_TOKEN.encode("utf-8"))},
+        "vocab": _with_end_of_text(arrays, size).to_json("lists"),
     }
 
 
@@ -228,12 +225,17 @@ def _tokens_of_lists(vocab: Any) -> Arrays:
     return Arrays.of(dict(sorted(tokens.items())))
 
 
+def _with_end_of_text(arrays: Arrays, size: int) -> Arrays:
+    """Return the tokens with ids up to `size` and, behind them, the special token."""
+    joined = arrays.tokens + END_OF_TEXT_TOKEN.encode("utf-8")
+    ends = arrays.ends + array("Q", [len(joined)]).tobytes()
+    return Arrays(array("I", range(size + 1)).tobytes(), joined, ends)
+
+
 def _check_tokens(tokens: Arrays, vocabulary: Vocabulary) -> None:
     """Check that the listed tokens are those of the merges, and the special token."""
     size = vocabulary.mergeable_vocab_size
-    joined = vocabulary.arrays.tokens + END_OF_TEXT_TOKEN.encode("utf-8")
-    ends = vocabulary.arrays.ends + array("Q", [len(joined)]).tobytes()
-    expected = Arrays(array("I", range(size + 1)).tobytes(), joined, ends)
+    expected = _with_end_of_text(vocabulary.arrays, size)
     if tokens == expected:
         return
     listed = set(memoryview(tokens.ids).cast("I"))
@@ -266,13 +268,13 @@ def _to_schema_2(vocabulary: Vocabulary) -> Json:
         "added_tokens": sorted(vocabulary.added_tokens),
         "decode_only": _to_hexadecimal(vocabulary.decode_only),
         "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": list(arrays.to_merge_ids()),
-        "merges": _flat_merges(vocabulary),
+        "merge_ids": numbers_json(memoryview(arrays.merges).cast("I")[2::3].tobytes()),
+        "merges": numbers_json(arrays.to_flat_merges().tobytes()),
         "normalization": vocabulary.normalization,
         "pattern": vocabulary.pattern,
         "schema_version": GENERAL_SCHEMA_VERSION,
         "special_tokens": dict(vocabulary.special_tokens),
-        "tokens": _to_hexadecimal(vocabulary.tokens) if lists_all else _unmerged(arrays),
+        "tokens": (arrays if lists_all else _unmerged(arrays)).to_json("hexadecimal"),
         "trained_with": dict(vocabulary.trained_with),
         "unicode_version": UNICODE_VERSION,
         "whole_pretoken_first": vocabulary.whole_pretoken_first,
@@ -280,12 +282,11 @@ def _to_schema_2(vocabulary: Vocabulary) -> Json:
     }
 
 
-def _unmerged(arrays: Arrays) -> Json:
+def _unmerged(arrays: Arrays) -> Arrays:
     """Return the tokens that no merge makes."""
-    made, ids = set(arrays.to_merge_ids()), memoryview(arrays.ids).cast("I").tolist()
-    return _to_hexadecimal(
-        {token_id: arrays.token_at(place) for place, token_id in enumerate(ids) if token_id not in made}
-    )
+    ids = set(memoryview(arrays.ids).cast("I"))
+    ids.difference_update(arrays.to_merge_ids())
+    return Arrays.of({token_id: arrays.token_of(token_id) or b"" for token_id in sorted(ids)})
 
 
 def _to_hexadecimal(tokens: Mapping[int, bytes]) -> Json:

@@ -33,7 +33,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VERSION, Pair, Pattern
-from bpetite._engine import complete_tokens
+from bpetite._engine import complete_tokens, pairs_json, tokens_json
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import counted, integer
 from bpetite._internal.json import written
@@ -126,6 +126,24 @@ class Arrays:
         """Return the pair of every merge."""
         numbers = memoryview(self.merges).cast("I")
         return tuple(zip(numbers[::3].tolist(), numbers[1::3].tolist(), strict=True))
+
+    def to_flat_merges(self) -> array[int]:
+        """Return the ids of every merge's pair, one pair after the other.
+
+        >>> Arrays.of({}, [(97, 98), (99, 100)], [256, 257]).to_flat_merges().tolist()
+        [97, 98, 99, 100]
+        """
+        numbers = array("I", self.merges)
+        del numbers[2::3]
+        return numbers
+
+    def to_json(self, form: Literal["lists", "hexadecimal", "rows"]) -> bytes:
+        """Return the tokens and their ids as JSON; `tokens_json` explains the forms.
+
+        >>> Arrays.of({97: b"a", 256: b"ab"}).to_json("hexadecimal")
+        b'{"256":"6162","97":"61"}'
+        """
+        return tokens_json(self.ids, self.tokens, self.ends, form)
 
     def to_merge_ids(self) -> tuple[int, ...]:
         """Return the id of every merge's token."""
@@ -465,10 +483,10 @@ class Vocabulary:
 
         arrays = self.arrays
         content: dict[str, object] = {
-            "merges": arrays.to_pairs(),
+            "merges": pairs_json(arrays.to_flat_merges().tobytes()),
             "pattern": self.pattern,
             "special_tokens": sorted(self.special_tokens.items()),
-            "tokens": [(token_id, token.hex()) for token_id, token in arrays.to_tokens().items()],
+            "tokens": arrays.to_json("rows"),
             "whole_pretoken_first": self.whole_pretoken_first,
         }
         optional = {
@@ -488,7 +506,7 @@ class Vocabulary:
         merge_ids = list(arrays.to_merge_ids())
         if any(map(ge, merge_ids, merge_ids[1:])) and merge_ids != _find_merge_ids(self.tokens, self.merges):
             content["merge_ids"] = merge_ids
-        return hashlib.sha256(written(content, ascii_only=True).encode()).hexdigest()
+        return hashlib.sha256(written(content, ascii_only=True)).hexdigest()
 
     def with_tokens(
         self, texts: Sequence[str], *, special: bool, ids: Mapping[str, int] | None = None

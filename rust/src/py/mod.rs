@@ -53,7 +53,7 @@ mod _engine {
         streams::{GrowingEncoding, PyEncodeStream},
         text_pairs::{cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},
         texts::is_utf8,
-        vocabulary::{base64_lines, complete_tokens, recover_merges},
+        vocabulary::{base64_lines, complete_tokens, numbers_json, pairs_json, recover_merges, tokens_json},
     };
 
     #[pymodule_init]

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::PyWatch;
+use crate::long_lists::{self, TokenForm};
 use crate::memory::cells::Plain;
 use crate::vocabulary::{self, TokenList};
 use crate::{base64, memory, recover};
@@ -127,4 +128,40 @@ pub fn base64_lines<'py>(
     memory::ensure(content.len() * FOR_EACH_BYTE)?;
     let (tokens, empty) = py.detach(|| base64::numbered_lines(content, largest))?;
     Ok((token_arrays(py, &tokens)?, empty))
+}
+
+/// Writes numbers as a list in JSON; see [`long_lists`].
+#[pyfunction]
+pub fn numbers_json<'py>(py: Python<'py>, numbers: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let numbers = self::numbers("numbers", numbers)?;
+    Ok(PyBytes::new(py, &long_lists::numbers(numbers)?))
+}
+
+/// Writes numbers as a list of pairs in JSON.
+#[pyfunction]
+pub fn pairs_json<'py>(py: Python<'py>, numbers: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let (pairs, rest) = self::numbers("numbers", numbers)?.as_chunks();
+    if !rest.is_empty() {
+        return Err(PyValueError::new_err("numbers: an odd one has no partner"));
+    }
+    Ok(PyBytes::new(py, &long_lists::pairs(pairs)?))
+}
+
+/// Writes tokens with their ids in JSON.
+#[pyfunction]
+pub fn tokens_json<'py>(
+    py: Python<'py>,
+    ids: &[u8],
+    tokens: &[u8],
+    ends: &[u8],
+    form: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let form = match form {
+        "lists" => TokenForm::ListsByIds,
+        "hexadecimal" => TokenForm::HexadecimalByIds,
+        "rows" => TokenForm::HexadecimalRows,
+        _ => return Err(PyValueError::new_err(format!("form: {form:?} is none"))),
+    };
+    let (ids, tokens) = tokens_of(ids, tokens, ends)?;
+    Ok(PyBytes::new(py, &long_lists::tokens(ids, &tokens, form)?))
 }

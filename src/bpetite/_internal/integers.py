@@ -1,10 +1,15 @@
 """Checks the integers that are passed to public functions, reads sizes such as `2GB`, and writes counts."""
 
+from __future__ import annotations
+
 import operator
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bpetite._internal.arguments import worded
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _QUANTITY = r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)"
 
@@ -84,14 +89,22 @@ def number_with_unit(name: str, value: Any, units: Units) -> Any:
     if not isinstance(value, str):
         return value
     import re
-    from fractions import Fraction
 
     match = re.fullmatch(_QUANTITY, value.strip())
     factor = units.factors.get(match[2].lower()) if match is not None else None
-    quantity = Fraction(match[1]) * factor if match is not None and factor is not None else None
+    quantity = _exactly(match[1]) * factor if match is not None and factor is not None else None
     if quantity is None or (units.is_whole and quantity.denominator != 1):
         raise ValueError(worded(lambda say: f"{say(name)}: {value!r:.100} is not {units.expected}"))
     return int(quantity)
+
+
+def _exactly(digits: str) -> Fraction | int:
+    """Return the number that digits are, perhaps with a point in them."""
+    if digits.isdecimal():
+        return int(digits)
+    from fractions import Fraction  # slow to import
+
+    return Fraction(digits)
 
 
 def counted(number: int, what: str) -> str:

@@ -52,15 +52,22 @@ def parse_with_lists(path: Path, content: bytes, what: str) -> Json:
     return document
 
 
-def written(value: object, *, ascii_only: bool = False) -> str:
-    """Return the JSON of a value, with sorted keys and without spaces.
+def written(fields: Json, *, ascii_only: bool = False) -> bytes:
+    """Return the JSON of an object, with sorted keys and without spaces; bytes are the JSON of a value.
 
-    >>> written({"y": None, "x": ["é", True, 2]})
-    '{"x":["é",true,2],"y":null}'
+    >>> written({"y": None, "x": ["é", True, 2], "z": b"[1,2]"}).decode()
+    '{"x":["é",true,2],"y":null,"z":[1,2]}'
     """
     import json
 
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=ascii_only, default=dict)
+    def json_of(value: object) -> bytes:
+        if isinstance(value, bytes):
+            return value
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=ascii_only, default=dict)
+        return text.encode("utf-8")
+
+    items = (json_of(name) + b":" + json_of(value) for name, value in sorted(fields.items()))
+    return b"{" + b",".join(items) + b"}"
 
 
 def refuse(path: Path, what: str) -> NoReturn:
