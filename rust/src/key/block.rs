@@ -105,10 +105,8 @@ impl Lookups {
                 // SAFETY: `LOADED` bytes from `start` on lie within the text, as `start` is before `loadable`. Bytes may be read
                 // at any address.
                 make(unsafe { &*block.text.as_ptr().add(start).cast() }, length, key)
-            } else if length <= LONGEST {
-                make(&last_bytes(block.text, start), length, key)
             } else {
-                *key = long_key(&block.text[start..end], hasher.seed);
+                *key = other_key(block.text, start, end, hasher.seed);
                 hasher.hash(*key)
             };
             *place = table.place(hash);
@@ -118,10 +116,17 @@ impl Lookups {
     }
 }
 
-/// The key of a pretoken that is too long to be one. A function of its own, as this is rare.
+/// The key of a pretoken that is too long to be one, or that is near the end of the text. This is rare; inlined, it would
+/// take the registers of the loop.
 #[cold]
-fn long_key(pretoken: &[u8], seed: HashSeed) -> Key {
-    Key::of(pretoken, seed)
+#[inline(never)]
+fn other_key(text: &[u8], start: usize, end: usize, seed: HashSeed) -> Key {
+    let pretoken = &text[start..end];
+    if pretoken.len() > LONGEST {
+        Key::of(pretoken, seed)
+    } else {
+        key_of_bytes(last_bytes(text, start), pretoken.len())
+    }
 }
 
 /// The last bytes of a text, fewer than `LOADED`, padded with zeros.
