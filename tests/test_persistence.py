@@ -572,6 +572,15 @@ def test_the_engine_writes_long_lists_as_the_standard_library_does(
     assert pairs_json(array("I", chain.from_iterable(pairs)).tobytes()) == written({"": pairs})[4:-1]
 
 
+def test_no_token_of_an_artifact_or_a_fingerprint_is_an_object_of_its_own() -> None:
+    # With Python's objects, both took 0.6 s for a large vocabulary, before a corpus was encoded.
+    for dialect in ("bpetite", "tiktoken"):
+        vocabulary = Tokenizer.train(CORPUS, 270, dialect=dialect).vocabulary
+        assert _persistence.artifact_bytes(vocabulary)
+        assert vocabulary.fingerprint
+        assert not {"tokens", "merges", "merge_ids"} & vars(vocabulary).keys()
+
+
 def test_lists_that_do_not_fit_are_refused() -> None:
     number = array("I", [5]).tobytes()
     with pytest.raises(ValueError, match="odd one"):

@@ -41,32 +41,31 @@ pub fn pairs(pairs: &[[u32; 2]]) -> Result<Vec<u8>> {
 }
 
 /// Write tokens with their ids.
-pub fn tokens(ids: &[u32], tokens: &[&[u8]], form: TokenForm) -> Result<Vec<u8>> {
-    let length = tokens.iter().map(|token| token.len()).sum::<usize>();
-    let mut json = Json::with_room(ids.len() * PER_TOKEN + length * PER_BYTE)?;
-    let mut order = memory::gathered(ids.iter().zip(tokens))?;
-    match form {
-        TokenForm::HexadecimalRows => json.enclosed(*b"[]", &order, |json, &(&id, token)| {
+pub fn tokens(tokens: &[(u32, &[u8])], form: TokenForm) -> Result<Vec<u8>> {
+    let length = tokens.iter().map(|(_, token)| token.len()).sum::<usize>();
+    let mut json = Json::with_room(tokens.len() * PER_TOKEN + length * PER_BYTE)?;
+    if form == TokenForm::HexadecimalRows {
+        json.enclosed(*b"[]", tokens, |json, &(id, token)| {
             json.bytes.push(b'[');
             json.decimal(id);
             json.bytes.push(b',');
             json.hexadecimal(token);
             json.bytes.push(b']');
-        }),
-        TokenForm::HexadecimalByIds | TokenForm::ListsByIds => {
-            order.sort_by_cached_key(|&(&id, _)| Decimal::of(id).as_text());
-            json.enclosed(*b"{}", &order, |json, &(&id, token)| {
-                json.bytes.push(b'"');
-                json.decimal(id);
-                json.bytes.extend_from_slice(b"\":");
-                if form == TokenForm::HexadecimalByIds {
-                    json.hexadecimal(token);
-                } else {
-                    json.enclosed(*b"[]", token, |json, &byte| json.decimal(byte.into()));
-                }
-            });
-        }
+        });
+        return Ok(json.bytes);
     }
+    let mut sorted = memory::gathered(tokens.iter().copied())?;
+    sorted.sort_by_cached_key(|&(id, _)| Decimal::of(id).as_text());
+    json.enclosed(*b"{}", &sorted, |json, &(id, token)| {
+        json.bytes.push(b'"');
+        json.decimal(id);
+        json.bytes.extend_from_slice(b"\":");
+        if form == TokenForm::HexadecimalByIds {
+            json.hexadecimal(token);
+        } else {
+            json.enclosed(*b"[]", token, |json, &byte| json.decimal(byte.into()));
+        }
+    });
     Ok(json.bytes)
 }
 
@@ -159,9 +158,8 @@ mod tests {
 
     #[test]
     fn tokens_are_sorted_by_the_text_of_their_ids() {
-        let ids = [9, 97, 256, 1_000];
-        let bytes: [&[u8]; 4] = [b"\t", b"a", b"ab", b""];
-        let written = |form| text(tokens(&ids, &bytes, form));
+        let all: [(u32, &[u8]); 4] = [(9, b"\t"), (97, b"a"), (256, b"ab"), (1_000, b"")];
+        let written = |form| text(tokens(&all, form));
         assert_eq!(written(TokenForm::ListsByIds), r#"{"1000":[],"256":[97,98],"9":[9],"97":[97]}"#);
         assert_eq!(written(TokenForm::HexadecimalByIds), r#"{"1000":"","256":"6162","9":"09","97":"61"}"#);
         assert_eq!(written(TokenForm::HexadecimalRows), r#"[[9,"09"],[97,"61"],[256,"6162"],[1000,""]]"#);

@@ -335,9 +335,13 @@ def pairs_json(numbers: bytes) -> bytes:
     """Write numbers (the bytes of an array) as a list of pairs in JSON."""
 
 def tokens_json(
-    ids: bytes, tokens: bytes, ends: bytes, form: Literal["lists", "hexadecimal", "rows"]
+    ids: bytes,
+    tokens: bytes,
+    ends: bytes,
+    form: Literal["lists", "hexadecimal", "rows"],
+    merges: bytes = b"",
 ) -> bytes:
-    """Write tokens (ids, joined bytes and their ends) in JSON.
+    """Write tokens (ids, joined bytes and their ends) in JSON, without those that merges (rows) make.
 
     As `lists`, an object of lists of bytes by id, and as `hexadecimal` one of strings, both sorted by the
     texts of the ids; as `rows`, a list of ids with strings in hexadecimal, in the order that is given.

@@ -274,19 +274,12 @@ def _to_schema_2(vocabulary: Vocabulary) -> Json:
         "pattern": vocabulary.pattern,
         "schema_version": GENERAL_SCHEMA_VERSION,
         "special_tokens": dict(vocabulary.special_tokens),
-        "tokens": (arrays if lists_all else _unmerged(arrays)).to_json("hexadecimal"),
+        "tokens": arrays.to_json("hexadecimal", without_merged=not lists_all),
         "trained_with": dict(vocabulary.trained_with),
         "unicode_version": UNICODE_VERSION,
         "whole_pretoken_first": vocabulary.whole_pretoken_first,
         **{key: value for key, value in optional.items() if value},
     }
-
-
-def _unmerged(arrays: Arrays) -> Arrays:
-    """Return the tokens that no merge makes."""
-    ids = set(memoryview(arrays.ids).cast("I"))
-    ids.difference_update(arrays.to_merge_ids())
-    return Arrays.of({token_id: arrays.token_of(token_id) or b"" for token_id in sorted(ids)})
 
 
 def _to_hexadecimal(tokens: Mapping[int, bytes]) -> Json:

@@ -137,13 +137,19 @@ class Arrays:
         del numbers[2::3]
         return numbers
 
-    def to_json(self, form: Literal["lists", "hexadecimal", "rows"]) -> bytes:
-        """Return the tokens and their ids as JSON; `tokens_json` explains the forms.
+    def to_json(
+        self, form: Literal["lists", "hexadecimal", "rows"], *, without_merged: bool = False
+    ) -> bytes:
+        """Return the tokens and their ids as JSON, perhaps without those that merges make.
 
-        >>> Arrays.of({97: b"a", 256: b"ab"}).to_json("hexadecimal")
-        b'{"256":"6162","97":"61"}'
+        `tokens_json` explains the forms.
+
+        >>> arrays = Arrays.of({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98)], [256])
+        >>> arrays.to_json("hexadecimal"), arrays.to_json("hexadecimal", without_merged=True)
+        (b'{"256":"6162","97":"61","98":"62"}', b'{"97":"61","98":"62"}')
         """
-        return tokens_json(self.ids, self.tokens, self.ends, form)
+        left_out = self.merges if without_merged else b""
+        return tokens_json(self.ids, self.tokens, self.ends, form, left_out)
 
     def to_merge_ids(self) -> tuple[int, ...]:
         """Return the id of every merge's token."""

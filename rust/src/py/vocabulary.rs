@@ -147,14 +147,16 @@ pub fn pairs_json<'py>(py: Python<'py>, numbers: &[u8]) -> PyResult<Bound<'py, P
     Ok(PyBytes::new(py, &long_lists::pairs(pairs)?))
 }
 
-/// Writes tokens with their ids in JSON.
+/// Writes tokens with their ids in JSON, without those that merges make.
 #[pyfunction]
+#[pyo3(signature = (ids, tokens, ends, form, merges=b"".as_slice()))]
 pub fn tokens_json<'py>(
     py: Python<'py>,
     ids: &[u8],
     tokens: &[u8],
     ends: &[u8],
     form: &str,
+    merges: &[u8],
 ) -> PyResult<Bound<'py, PyBytes>> {
     let form = match form {
         "lists" => TokenForm::ListsByIds,
@@ -163,5 +165,9 @@ pub fn tokens_json<'py>(
         _ => return Err(PyValueError::new_err(format!("form: {form:?} is none"))),
     };
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
-    Ok(PyBytes::new(py, &long_lists::tokens(ids, &tokens, form)?))
+    let mut made = memory::gathered(merge_rows(merges)?.iter().map(|&[_, _, id]| id))?;
+    made.sort_unstable();
+    let all = ids.iter().copied().zip(tokens);
+    let kept = memory::gathered(all.filter(|(id, _)| made.binary_search(id).is_err()))?;
+    Ok(PyBytes::new(py, &long_lists::tokens(&kept, form)?))
 }
