@@ -257,7 +257,7 @@ def test_without_threads_a_corpus_is_not_encoded(folder: Path, tmp_path: Path) -
     done = faulty(folder, "no threads", 0, *command, str(tmp_path / "out"))
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr == b"bpetite encode-corpus: can't start new thread\n"
-    assert names(tmp_path / "out") == [".journal.jsonl", "bpetite.json"]
+    assert names(tmp_path / "out") == [".journal.jsonl"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")

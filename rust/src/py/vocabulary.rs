@@ -134,7 +134,8 @@ pub fn base64_lines<'py>(
 #[pyfunction]
 pub fn numbers_json<'py>(py: Python<'py>, numbers: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let numbers = self::numbers("numbers", numbers)?;
-    Ok(PyBytes::new(py, &long_lists::numbers(numbers)?))
+    let json = py.detach(|| long_lists::numbers(numbers))?;
+    Ok(PyBytes::new(py, &json))
 }
 
 /// Writes numbers as a list of pairs in JSON.
@@ -144,7 +145,8 @@ pub fn pairs_json<'py>(py: Python<'py>, numbers: &[u8]) -> PyResult<Bound<'py, P
     if !rest.is_empty() {
         return Err(PyValueError::new_err("numbers: an odd one has no partner"));
     }
-    Ok(PyBytes::new(py, &long_lists::pairs(pairs)?))
+    let json = py.detach(|| long_lists::pairs(pairs))?;
+    Ok(PyBytes::new(py, &json))
 }
 
 /// Writes tokens with their ids in JSON, without those that merges make.
@@ -165,9 +167,13 @@ pub fn tokens_json<'py>(
         _ => return Err(PyValueError::new_err(format!("form: {form:?} is none"))),
     };
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
-    let mut made = memory::gathered(merge_rows(merges)?.iter().map(|&[_, _, id]| id))?;
-    made.sort_unstable();
-    let all = ids.iter().copied().zip(tokens);
-    let kept = memory::gathered(all.filter(|(id, _)| made.binary_search(id).is_err()))?;
-    Ok(PyBytes::new(py, &long_lists::tokens(&kept, form)?))
+    let merges = merge_rows(merges)?;
+    let json = py.detach(|| {
+        let mut made = memory::gathered(merges.iter().map(|&[_, _, id]| id))?;
+        made.sort_unstable();
+        let all = ids.iter().copied().zip(tokens);
+        let kept = memory::gathered(all.filter(|(id, _)| made.binary_search(id).is_err()))?;
+        long_lists::tokens(&kept, form)
+    })?;
+    Ok(PyBytes::new(py, &json))
 }

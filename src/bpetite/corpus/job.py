@@ -20,7 +20,7 @@ from bpetite._internal.names import recorded
 from bpetite._internal.types import Column, DType, Progress, Special, Texts
 from bpetite._internal.types import Path as AnyPath
 from bpetite._persistence import artifact_bytes
-from bpetite.corpus.manifest import TOKENIZER, Manifest
+from bpetite.corpus.manifest import TOKENIZER
 from bpetite.corpus.shards import DTYPES, FORMATS, Ids, ShardFormat, choose_dtype
 from bpetite.corpus.specials import Encoded, check_special, check_tokenizer, encoded
 from bpetite.encoding.template import Template
@@ -174,17 +174,15 @@ class Job:
             "inputs": list(map(named_stamp, self.inputs)),
         }
 
-    def manifest(self) -> Manifest:
-        """Return the manifest of a folder without shards."""
-        return Manifest(
-            tokenizer={
-                "fingerprint": self.tokenizer.fingerprint,
-                "vocab_size": self.tokenizer.vocab_size,
-                "file": TOKENIZER,
-                "sha256": hashlib.sha256(self.artifact).hexdigest(),
-            },
-            options=self.recorded_options,
-        )
+    @property
+    def recorded_tokenizer(self) -> Json:
+        """The tokenizer, as manifests record it."""
+        return {
+            "fingerprint": self.tokenizer.fingerprint,
+            "vocab_size": self.tokenizer.vocab_size,
+            "file": TOKENIZER,
+            "sha256": hashlib.sha256(self.artifact).hexdigest(),
+        }
 
     def encoded(self, source: Input, batch: Batch, progress: Progress | None = None) -> Encoded:
         """Encode a batch on this thread, each document with what is before and after it.

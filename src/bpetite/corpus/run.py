@@ -102,8 +102,8 @@ def run(
             journal.clear()
         for path in old:
             path.unlink(missing_ok=True)
-        made = _begin_run(folder, journal, job, resume)
-        with closing(work(made)) as parts, closing(_Run(folder, journal, job, made, report)) as shards:
+        made, begin = _begin_run(folder, journal, job, resume)
+        with closing(work(made)) as parts, closing(_Run(folder, journal, job, made, begin, report)) as shards:
             shards.write(parts)
         made.save(folder)
         journal.remove()
@@ -114,7 +114,13 @@ class _Run:
     """Divides encoded documents into shards; a shard ends with the document that fills it."""
 
     def __init__(
-        self, folder: Path, journal: Journal, job: Job, made: Manifest, progress: Progress | None
+        self,
+        folder: Path,
+        journal: Journal,
+        job: Job,
+        made: Manifest,
+        begin: Callable[[], None],
+        progress: Progress | None,
     ) -> None:
         self._process = os.getpid()
         self._folder = folder
@@ -126,8 +132,8 @@ class _Run:
         """The numbers of documents in the shards before the current one, and when the run began."""
         self._writer = self._new_writer()
         self._thread = ThreadPoolExecutor(1, "bpetite-finish")
-        self._completing: Future[None] | None = None
-        """The completion of the shard before."""
+        self._completing: Future[None] = self._thread.submit(begin)
+        """The completion of the shard before; first, the beginning of the run."""
         self._left = made.of_next_input
         """The number of documents that come again, and are in shards already."""
         self._taken = self._begun - self._left
@@ -151,6 +157,8 @@ class _Run:
     def write(self, parts: Iterable[Part]) -> None:
         """Write all parts."""
         for part in parts:
+            if self._completing.done():
+                self._completing.result()  # an error ends the run at once
             self._made.encoded_bytes = (self._made.encoded_bytes or 0) + part.encoded_bytes
             self._note(part)
             self._take(part)
@@ -242,8 +250,7 @@ class _Run:
 
     def _wait(self) -> None:
         """Wait until the shard before is complete."""
-        if self._completing is not None:
-            self._completing.result()
+        self._completing.result()
 
     def close(self) -> None:
         """Wait for the thread, and remove what is not finished."""
@@ -327,25 +334,32 @@ def _in_use(folder: Path, is_finished: bool, name: Name) -> str:
     return f"{folder} is not empty; {continues}, {name('overwrite', True)} begins anew"
 
 
-def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> Manifest:
-    """Return what a stopped run of the same job made; for a new run, begin the journal."""
+def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Manifest, Callable[[], None]]:
+    """Return what a stopped run of the same job made, and what writes the tokenizer and begins the journal.
+
+    The latter takes a while for a large vocabulary. It is done while the first documents are encoded.
+    """
     remove_parts(folder)
-    made = job.manifest()
+    made = Manifest({}, job.recorded_options)
     begun = journal.read(made)
     if begun is not None:
         _check_same(folder, job, begun, made)
     elif resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty and has no journal of a run to continue")
-    if not (folder / TOKENIZER).exists():
-        with write_whole(folder / TOKENIZER, overwrite=True) as file:
-            file.write(job.artifact)
-    if begun is None:
-        journal.append(job.identity())
     for written in (file for shard in made.shards for file in shard.files):
         path = folder / written.name
         if not path.is_file() or path.stat().st_size != written.bytes:
             raise ValueError(f"{path}: missing or changed; remove the folder and start again")
-    return made
+
+    def begin() -> None:
+        made.tokenizer = job.recorded_tokenizer
+        if not (folder / TOKENIZER).exists():
+            with write_whole(folder / TOKENIZER, overwrite=True) as file:
+                file.write(job.artifact)
+        if begun is None:
+            journal.append(job.identity())
+
+    return made, begin
 
 
 def _check_same(folder: Path, job: Job, begun: Json, made: Manifest) -> None:
