@@ -1,12 +1,13 @@
 """Packages of Debian 12 → texts in code, English and many languages, the same bytes on every machine.
 
-    python -m bench.texts FOLDER [--large]
+    python -m bench.texts FOLDER [--large] [--only NAME ...]
 
-Writes code.txt, english.txt and multi.txt, 64 MB each; with --large, as long as the table `bench/texts.toml`
-says: each then begins as the shorter one does. Each document (a file; the translations in a file) ends in
-`<|endoftext|>`. The SHA-256 of all archives and texts are in that table, and checked.
+Writes the texts of the table `bench/texts.toml`: code, english (manuals), multi (20 languages), prose (mixed
+English) and world (about 500 languages), each as long as the table says; with --large, the longer ones, which
+begin as the shorter ones do. Each document (a file, the translations in a file, or a part of a book) ends
+in `<|endoftext|>`. The SHA-256 of all archives and texts are in that table, and checked.
 
-The archives, 0.7 GB (with --large, 1.1 GB), are kept in FOLDER/downloads. They come from the machine's own
+The archives, 0.8 GB (with --large, 1.2 GB), are kept in FOLDER/downloads. They come from the machine's own
 Debian mirror or, if it is no Debian or its mirror dropped a version, from snapshot.debian.org, which keeps
 all (not tried: it cannot be reached from where this was written). Files that you put there yourself are taken
 as well. The disk needs twice the size of the longest text besides.
@@ -17,6 +18,8 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import html
+import json
 import re
 import shutil
 import subprocess
@@ -45,9 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--large", action="store_true", help="write the longer texts")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="write these texts alone")
     options = parser.parse_args(arguments)
     table = tomllib.loads(TABLE.read_text("utf-8"))
     for name, text in table["texts"].items():
+        if options.only and name not in options.only:
+            continue
         path = options.folder / f"{name}.txt"
         size, expected = text["large" if options.large else "short"]
         if not (path.exists() and sha256(path) == expected):
@@ -56,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 for files in (text["first"], text["then"]):
                     if out.tell() < size:
                         found = collect(files, table["archives"], options.folder / "downloads", seen)
-                        append(found, out, size)
+                        append(divided(found, *text.get("part", ())), out, size)
         print(f"{path}  {path.stat().st_size:,} bytes  SHA-256 {expected}")
 
 
@@ -69,6 +75,22 @@ def append(found: Iterable[tuple[str, bytes]], out: IO[bytes], size: int) -> Non
                 break
             pool.seek(start)
             out.write(pool.read(length))
+
+
+def divided(found: Iterable[tuple[str, bytes]], least: int = 0, end: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yield documents, the longer ones in parts that end at the first `end` behind `least` bytes."""
+    for key, document in found:
+        start = number = 0
+        while end and (place := document.find(end.encode(), start + least)) >= 0:
+            yield part_key(key, number), document[start : place + 1] + SEPARATOR.encode()
+            start, number = place + len(end), number + 1
+        if document[start:] != SEPARATOR.encode():
+            yield part_key(key, number), document[start:]
+
+
+def part_key(key: str, number: int) -> str:
+    """Return the key of a part; that of the first is the key of the document."""
+    return hashlib.sha256(f"{key}/{number}".encode()).hexdigest() if number else key
 
 
 @contextmanager
@@ -125,21 +147,53 @@ PAGE_BREAK = re.compile(r"\n+[^\n]*\[Page \w+\] *\n+(\f\n*(RFC [^\n]*\n+)?)?")
 TRANSLATION = re.compile(r'^msgstr(?:\[\d+\])? ((?:"(?:[^"\\\n]|\\.)*"\n?)+)', re.MULTILINE)
 ESCAPE = re.compile(r'"\n?|\\(.)')
 TAG = re.compile("<[^<>]+>")
+NOT_SHOWN = re.compile("(?is)<!--.*?-->|<(footer|head|header|info|script|style)[ >].*?</\\1>")
+NEW_LINE = re.compile(
+    r"(?i)<(/?(div|dd|dl|dt|h\d|item|li|note|ol|p|section|steps|table|td|th|title|tr|ul)|br)\b[^<>]*>"
+)
+EMPTY_LINES = re.compile(r"\s*\n\s*\n\s*")
 
 
 def plain(name: str, content: bytes) -> str:
-    """Return what a file says, or nothing if it is no text: of a .po file, the translations."""
-    if name.endswith(".gz"):
+    """Return what a file says, or nothing if it is no text: of translations in .po and .json, these alone."""
+    if name.endswith((".gz", ".dz")):
         content = gzip.decompress(content)
+        name = name.rpartition(".")[0]
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         return ""
-    if not name.endswith(".po"):
-        return PAGE_BREAK.sub("\n\n", text)
+    words_of = {".po": translations, ".json": messages, ".html": page, ".page": page}
+    return words_of.get(Path(name).suffix, without_page_breaks)(text)
+
+
+def without_page_breaks(text: str) -> str:
+    """Return a text without the heads and feet of the pages of an RFC."""
+    return PAGE_BREAK.sub("\n\n", text)
+
+
+def translations(text: str) -> str:
+    """Return the translations of a .po file."""
     found = TRANSLATION.findall(text)[1:]  # the first is about the file
     said = (ESCAPE.sub(lambda it: {"n": "\n", "t": "\t", None: ""}.get(it[1], it[1]), one) for one in found)
-    return "\n".join(filter(None, (TAG.sub("", one).strip() for one in said)))
+    return joined(said)
+
+
+def messages(text: str) -> str:
+    """Return the messages of a JSON file, which are its values."""
+    return joined(value for value in json.loads(text).values() if isinstance(value, str))
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Return what has words, without tags."""
+    return "\n".join(filter(None, (TAG.sub("", one).strip() for one in lines)))
+
+
+def page(text: str) -> str:
+    """Return what a page of HTML or Mallard shows."""
+    in_lines = NEW_LINE.sub("\n", NOT_SHOWN.sub("", text))
+    shown = html.unescape(TAG.sub("", in_lines))
+    return EMPTY_LINES.sub("\n\n", shown).strip() + "\n"
 
 
 def fetched(archive: Sequence[str], downloads: Path) -> Path:

@@ -33,6 +33,10 @@ msgid_plural "files"
 msgstr[0] "Datei"
 msgstr[1] "Dateien"
 """
+JSON = '{"@metadata": {"authors": ["A"]}, "save": "Lagre <b>$1</b>", "empty": "", "close": "Lukk"}'
+HTML = """<html><HEAD><title>Not shown</title></HEAD><body><!-- <p>nor</p> this -->
+<script>nor(this)</script><h1>One &amp; two</h1><p>It is
+<em>here</em>.</p><ul><li>first</li><li>second</li></ul></body></html>"""
 RFC = "   One.\n\n\nKing      [Page 1]\n\f\nRFC 9  Words  May 1991\n\n\n   Two.\n\n\nKing      [Page 2]\n\f\n"
 FILES = {
     "x/a.c": b"int a;\n",
@@ -43,11 +47,15 @@ FILES = {
     "x/separator.c": b"<|endoftext|>",
     "x/left.out": b"left out",
     "x/de.po": PO.encode(),
+    "x/nb.json": JSON.encode(),
+    "x/page.html": HTML.encode(),
     "x/rfc9.txt.gz": gzip.compress(RFC.encode()),
 }
 WORDS = {
     "int a;\n": "x/a.c",
     'Speichern\nSag "ja"\noder C:\\neu\nDatei\nDateien': "x/de.po",
+    "Lagre $1\nLukk": "x/nb.json",
+    "One & two\n\nIt is\nhere.\n\nfirst\n\nsecond\n": "x/page.html",
     "   One.\n\n   Two.\n\n": "x/rfc9.txt.gz",
 }
 
@@ -83,6 +91,7 @@ def made_of(documents: list[str]) -> bytes:
     return "".join(f"{document}<|endoftext|>" for document in documents).encode()
 
 
+END = b"<|endoftext|>"
 FIRST, THEN = packed(FILES), package(packed({"y/a.c": b"int a;\n", "y/b.c": b"int b;\n"}))
 IN_ORDER = [*sorted(WORDS, key=lambda said: digest(f"first/{WORDS[said]}".encode())), "int b;\n"]
 WHOLE = made_of(IN_ORDER)
@@ -110,7 +119,7 @@ then = ["main/then.deb", "{digest(THEN)}"]
 short = [{len(short)}, "{digest(short)}"]
 large = [{len(WHOLE)}, "{large}"]
 [texts.one.first]
-first = {json.dumps(r"[.](c|po|txt[.]gz)$")}
+first = {json.dumps(r"[.](c|html|json|po|txt[.]gz)$")}
 [texts.one.then]
 then = {json.dumps(r"[.]c$")}
 """)
@@ -128,6 +137,35 @@ def test_a_text_has_each_document_once_in_the_order_of_hashed_names(
 def test_the_short_text_is_the_beginning_of_the_large_one(folder: Path) -> None:
     texts.main([str(folder)])
     assert (folder / "one.txt").read_bytes() == made_of(IN_ORDER[:1])
+
+
+def test_a_text_is_made_alone(folder: Path) -> None:
+    texts.main([str(folder), "--only", "none"])
+    assert {path.name for path in folder.iterdir()} == {"downloads"}
+    texts.main([str(folder), "--only", "one"])
+    assert {path.name for path in folder.iterdir()} == {"downloads", "one.txt"}
+
+
+def test_a_long_document_is_divided_and_its_parts_are_mixed_with_others() -> None:
+    book = b"first part\n\nsecond part\n\nthe rest\n"
+    documents = [("a", book + END), ("b", b"short\n" + END)]
+    parts = list(texts.divided(documents, 6, "\n\n"))
+    assert [part.removesuffix(END) for _, part in parts] == [
+        b"first part\n",
+        b"second part\n",
+        b"the rest\n",
+        b"short\n",
+    ]
+    keys = [key for key, _ in parts]
+    assert (keys[0], keys[3], len({*keys})) == ("a", "b", 4)
+    assert list(texts.divided(documents)) == documents
+
+
+def test_a_part_that_ends_with_its_document_leaves_no_empty_one() -> None:
+    assert [part for _, part in texts.divided([("a", b"line\nline\n" + END)], 3, "\n")] == [
+        b"line\n" + END,
+        b"line\n" + END,
+    ]
 
 
 def test_a_text_that_is_there_is_not_made_again(folder: Path) -> None:
@@ -200,5 +238,5 @@ def test_the_table_is_whole() -> None:
     for text in table["texts"].values():
         assert {*text["first"], *text["then"]} <= {*table["archives"]}
         hashes += [text["short"][1], text["large"][1]]
-        assert 64_000_000 <= text["short"][0] < text["large"][0]
+        assert 29_000_000 <= text["short"][0] <= text["large"][0]
     assert all(len(bytes.fromhex(sha256)) == 32 for sha256 in hashes)
