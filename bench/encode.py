@@ -18,6 +18,7 @@ import json
 import lzma
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -26,13 +27,13 @@ from typing import Any
 
 from bench.section import PROJECT, machine, raise_priority, table, title, touch_memory, write_section
 from bpetite import Tokenizer
+from bpetite._constants import END_OF_TEXT_TOKEN as SEPARATOR
 from bpetite.benchmark import libraries
 from bpetite.benchmark.comparison import OURS, TOOK_TOO_LONG, benchmark
+from bpetite.benchmark.documents import first_documents
 from bpetite.benchmark.libraries import LIBRARIES, Library
 from bpetite.benchmark.process import PROMPTS
-from bpetite.cli.commands.bench import beginning
 
-SEPARATOR = "<|endoftext|>"
 PRERELEASE = Library("tokenizers", (libraries.tokenizers,), str(PROJECT / ".venv" / "prerelease"))
 """The pre-release of tokenizers, which `make bench-encode` installs beside the release."""
 TIMED = (*LIBRARIES, PRERELEASE)
@@ -52,12 +53,11 @@ def measure(models: Path, texts: Path, options: argparse.Namespace) -> Iterator[
         for model, path in unpacked(models, Path(name), options.only):
             tokenizer = Tokenizer.load(path)
             for text in sorted(texts.glob("*.txt*")):
+                size = 1_000_000 * (2 * LARGE if options.large else options.megabytes)
                 found = benchmark(
                     tokenizer,
                     str(path),
-                    beginning(
-                        documents(text), 1_000_000 * (2 * LARGE if options.large else options.megabytes)
-                    ),
+                    first_documents(documents(text), size),
                     lacking={},
                     threads=options.threads,
                     rounds=options.rounds,
@@ -105,17 +105,26 @@ def documents(path: Path) -> Iterator[str]:
 # The page.
 
 HOW = """
-Each table is what `bpetite bench MODEL TEXT` measures: every interface of a library in a process of its
-own, on one thread, pinned, in processor time; the best interface counts. The first pass is that of a new
-process, the later one the best of up to five that begin within four seconds. Prompts are encoded one by one
-to a list, after the passes; loading includes the import, but for numpy's; memory is that of the whole
-process with the text, until the end of the first pass. The ids of the whole text are those of the model's
-own library (tiktoken for files of ranks, sentencepiece for its own, else tokenizers), or there is no
-figure. With models of SentencePiece, which does not find special tokens in a text, bpetite and kitoken are
-asked not to find them either. With large texts, for which the slow libraries would take an hour, ids are
-compared with bpetite's. Later passes through hundreds of megabytes are slower than the first ones where
-bpetite's memory of earlier results is full: it takes 128 MiB, unless `Tokenizer.with_memory` says
-otherwise. A dash: the library does not read the model, or took too long.
+Each table is what `bpetite bench MODEL TEXT` measures. Every library gets the same list of documents; their
+number and mean size are above each table. Every interface of a library (listed at the end) runs in a process
+of its own, on one thread, pinned, in processor time; in each cell and figure, the fastest counts. The first
+pass is that of a new process, the later one the best of up to five that begin within four seconds. How fast
+the first pass is depends on how many pretokens are new, which no library can remember: the share of them that
+occur for the first time, by the model's pattern, is above each table, too.
+
+Prompts are encoded one by one to a list, after the passes; loading includes the import, but for numpy's;
+memory is that of the whole process with the text, until the end of the first pass, the most in any of the
+texts. Prompts, decoding and loading are those of one text, the one whose column is in the middle. The ids of
+the whole text are those of the model's own library (tiktoken for files of ranks, sentencepiece for its own,
+else tokenizers), or there is no figure. With models of SentencePiece, which does not find special tokens in a
+text, bpetite and kitoken are asked not to find them either. With large texts, for which the slow libraries
+would take an hour, ids are compared with bpetite's. Later passes through hundreds of megabytes are slower
+than the first ones where bpetite's memory of earlier results is full: it takes 128 MiB, unless
+`Tokenizer.with_memory` says otherwise. A dash: the library does not read the model, or took too long.
+""".strip()
+OLDER = """
+Where no share of new pretokens is given, the figures are older: the documents were as the line says, and
+fewer interfaces were timed (of most libraries one).
 """.strip()
 
 FIGURES = {
@@ -162,6 +171,31 @@ def summary(measured: Sequence[Measured]) -> str:
     return table(["times as fast as the best other: mean (least)", *texts, "all"], rows)
 
 
+def peers(measured: Sequence[Measured]) -> str:
+    """Return a table of how bpetite compares with each library, over the cells where both have figures."""
+    ratios: dict[str, dict[str, list[float]]] = {}
+    for one in measured:
+        rows = {title(row): row for row in one["rows"] if not row["reason"]}
+        ours = rows.pop(OURS, None)
+        for name, row in rows.items() if ours else ():
+            found = ratios.setdefault(name, {figure: [] for figure in (*RATES, "peak")})
+            for figure in RATES:
+                if ours[figure] and row[figure]:
+                    found[figure].append(ours[figure] / row[figure])
+            if ours["peak"] and row["peak"]:
+                found["peak"].append(row["peak"] / ours["peak"])
+    heads = ["bpetite beside", "cells", "first pass: times as fast", "later passes", "memory: times less"]
+    order = sorted(ratios.items(), key=lambda item: geometric_mean(item[1]["first"]))
+    return table(
+        [f"{head}, mean (least)" if place > 1 else head for place, head in enumerate(heads)],
+        ([name, str(len(found["first"])), *map(_mean_and_least, found.values())] for name, found in order),
+    )
+
+
+def _mean_and_least(ratios: Sequence[float]) -> str:
+    return f"{geometric_mean(ratios):.2f} ({min(ratios):.2f})" if ratios else "–"
+
+
 def model_table(of_model: Sequence[Measured]) -> str:
     """Return what libraries take with one model: a row for each, the fastest first."""
     rows: dict[str, list[str]] = {}
@@ -170,7 +204,7 @@ def model_table(of_model: Sequence[Measured]) -> str:
     for row in sorted(middle["rows"], key=lambda row: -(row["first"] or 0)):
         cells = [_rates(row, one) for one in of_model]
         if any(cell != "–" for cell in cells):
-            rows[title(row)] = [*cells, *_others(row)]
+            rows[title(row)] = [*cells, *_others(row), _memory(row, of_model)]
     heads = ["MB/s of the first pass / later ones", *texts]
     if not middle["large"] and middle["threads"] == 1:
         lengths = " / ".join(f"{length:,}" for length in PROMPTS)
@@ -179,8 +213,12 @@ def model_table(of_model: Sequence[Measured]) -> str:
     return table(heads, ([name, *cells[: len(heads) - 2], cells[-1]] for name, cells in rows.items()))
 
 
+def _row_of(row: Mapping[str, Any], one: Measured) -> Mapping[str, Any] | None:
+    return next((other for other in one["rows"] if title(other) == title(row)), None)
+
+
 def _rates(row: Mapping[str, Any], one: Measured) -> str:
-    found = next((other for other in one["rows"] if title(other) == title(row)), None)
+    found = _row_of(row, one)
     if found is None or found["reason"]:
         return "other ids" if found and found["reason"].startswith("other ids") else "–"
     return " / ".join("–" if found[name] is None else f"{found[name]:.0f}" for name in RATES)
@@ -188,10 +226,26 @@ def _rates(row: Mapping[str, Any], one: Measured) -> str:
 
 def _others(row: Mapping[str, Any]) -> list[str]:
     if row["reason"]:
-        return ["–"] * 4
+        return ["–"] * 3
     prompts = " / ".join(f"{1e6 * seconds:.3g}" for seconds in row["prompts"].values())
-    peak = row["peak"] and f"{row['peak'] / 1e6:.0f}"
-    return [prompts, f"{1 / row['decoding']:.0f}", f"{1e3 * row['loading']:.0f}", peak or "–"]
+    return [prompts, f"{1 / row['decoding']:.0f}", f"{1e3 * row['loading']:.0f}"]
+
+
+def _memory(row: Mapping[str, Any], of_model: Sequence[Measured]) -> str:
+    rows = [found for one in of_model if (found := _row_of(row, one))]
+    peaks = [found["peak"] for found in rows if found["peak"] and not found["reason"]]
+    return f"{max(peaks) / 1e6:.0f}" if peaks else "–"
+
+
+def fed(one: Measured) -> str:
+    """Return which documents of a text all libraries got, and how many of their pretokens were new."""
+    size, documents = one["megabytes"], one["documents"]
+    said = f"{one['text']}: {size:.0f} MB in {documents:,} documents of {1e3 * size / documents:.1f} KB"
+    if "pretokens" not in one:
+        return said
+    return (
+        f"{said}, {one['new_pretokens'] / max(one['pretokens'], 1):.1%} of {one['pretokens']:,} pretokens new"
+    )
 
 
 def refusals(of_model: Sequence[Measured]) -> str:
@@ -213,23 +267,35 @@ def section(measured: Sequence[Measured]) -> str:
         f"`make bench-encode MODELS=folder` (large texts: `OPTIONS=--large`) on "
         f"{newest['machine']}, {newest['conditions']}; "
         f"{', '.join(f'{name} {version}' for name, version in versions.items())}.\n\n" + HOW,
+        *([OLDER] if any("pretokens" not in one for one in measured) else []),
         summary(measured),
+        peers([one for one in measured if not one["large"] and one["threads"] == 1]),
     ]
     for (_, threads, model), group in groupby(measured, lambda one: _key(one)[:3]):
         of_model = list(group)
-        sizes = ", ".join(f"{one['text']} {one['megabytes']:.0f}" for one in of_model)
         file = f"`{of_model[0]['file']}`, SHA-256 {of_model[0]['sha256'][:16]}..."
         parts += [
-            f"**{model}** ({file}), MB of {sizes}{f'; {threads} threads' * (threads > 1)}",
+            f"**{model}** ({file}){f', {threads} threads' * (threads > 1)}. {'; '.join(map(fed, of_model))}.",
             model_table(of_model),
         ]
         if different := refusals(of_model):
             parts.append(f"Other ids, and where first: {different}")
-    interfaces = [call for one in LIBRARIES for call in one.interfaces]
-    said = "; ".join(
-        f"{call.__name__.partition('_')[0]}: {(call.__doc__ or '').rstrip('.')}" for call in interfaces
-    )
-    return "\n\n".join([*parts, f"The interfaces: {said}."])
+    return "\n\n".join([*parts, f"The interfaces: {interfaces(measured)}."])
+
+
+def interfaces(measured: Sequence[Measured]) -> str:
+    """Return the interfaces of the libraries, and of several, in how many cells each was the fastest."""
+    fastest = Counter(row.get("interface") for one in measured for row in one["rows"])
+    said = []
+    for library in LIBRARIES:
+        calls = [(call.__doc__ or "").rstrip(".") for call in library.interfaces]
+        if len(calls) > 1:
+            numbers = [fastest[call.__name__] for call in library.interfaces]
+            calls = [
+                f"{call} ({number})" if number else call for call, number in zip(calls, numbers, strict=True)
+            ]
+        said.append(f"{library.name}: {', or '.join(calls)}")
+    return "; ".join(said) + " (in brackets: in how many cells its first pass was the fastest)"
 
 
 def main(arguments: Sequence[str], project: Path = PROJECT) -> None:

@@ -141,6 +141,9 @@ def test_models_are_timed_with_texts_and_the_page_is_written(
     rows = {row[0]: row[1:] for row in map(cells, page.splitlines())}
     assert re.fullmatch(r"\d+ / \d+", rows["bpetite"][0])
     assert len(rows["bpetite"]) == len(rows["MB/s of the first pass / later ones"]) == 5
+    assert (one["documents"], one["are_pieces"]) == (1001, False)
+    said = f"english: 0 MB in 1,001 documents of 0.0 KB, 0.1% of {one['pretokens']:,} pretokens new."
+    assert said in page
     encode.main([], project)
     assert (project / "docs" / "benchmarks.md").read_text("utf-8") == page
     shown = {

@@ -5,6 +5,7 @@ bpetite's. Each interface of a library runs in processes of its own, which take 
 """
 
 import json
+import math
 import os
 import pickle
 import subprocess
@@ -22,6 +23,7 @@ import numpy
 from numpy.typing import NDArray
 
 from bpetite._internal.arguments import check_word
+from bpetite.benchmark.documents import Documents
 from bpetite.benchmark.libraries import LIBRARIES, Library
 from bpetite.benchmark.process import PROMPTS
 from bpetite.patterns import pattern_name
@@ -41,6 +43,8 @@ class Row:
 
     library: str
     version: str
+    interface: str = ""
+    """The function in `libraries` whose first pass was the fastest."""
     first: float | None = None
     """MB/s of the first pass."""
     later: float | None = None
@@ -65,16 +69,26 @@ class Benchmark:
     """The library whose ids are right."""
     megabytes: float
     documents: int
+    are_pieces: bool
+    """Whether the documents are pieces of a text that is a single one."""
+    pretokens: int
+    new_pretokens: int
+    """How many pretokens are not the same as an earlier one: what the first pass cannot remember."""
     threads: int
     rows: Sequence[Row]
     missing: Sequence[str]
     """The libraries that are not installed."""
 
+    @property
+    def share_of_new(self) -> float:
+        """The part of the pretokens that occur for the first time."""
+        return self.new_pretokens / max(self.pretokens, 1)
+
 
 def benchmark(
     tokenizer: Tokenizer,
     path: str,
-    texts: Sequence[str],
+    documents: Documents,
     *,
     lacking: Mapping[str, Any],
     threads: int = 1,
@@ -84,9 +98,11 @@ def benchmark(
 ) -> Benchmark:
     """Time the libraries that are installed; `lacking` is what the file at `path` was completed with."""
     installed = [library for library in libraries if version_of(library)]
+    texts = documents.texts
+    pretokens, new_pretokens = pretokens_of(tokenizer, texts)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "texts").write_bytes(pickle.dumps(list(texts)))
+        (folder / "texts").write_bytes(pickle.dumps(texts))
         kind = prepared(tokenizer, path, lacking, folder, threads)
         own = OWN.get(kind, kind)
         order = sorted(installed, key=lambda library: (library.name != own, library.name != OURS))
@@ -100,7 +116,28 @@ def benchmark(
         (taken.row(library, size / 1e6) for library in installed), key=lambda row: -(row.first or 0)
     )
     missing = [library.name for library in libraries if library not in installed]
-    return Benchmark(taken.own_library, size / 1e6, len(texts), threads, rows, missing)
+    return Benchmark(
+        taken.own_library,
+        size / 1e6,
+        len(texts),
+        documents.are_pieces,
+        pretokens,
+        new_pretokens,
+        threads,
+        rows,
+        missing,
+    )
+
+
+def pretokens_of(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[int, int]:
+    """Return how many pretokens the texts have, and how many of them are different ones."""
+    different: set[bytes] = set()
+    total = 0
+    for text in texts:
+        pretokens = tokenizer.pretokens(text)
+        total += len(pretokens)
+        different.update(pretokens)
+    return total, len(different)
 
 
 def chosen(names: Sequence[str] | None) -> list[Library]:
@@ -193,14 +230,17 @@ class _Taken:
     def row(self, library: Library, megabytes: float) -> Row:
         """Return the row of a library: the best of its interfaces in each figure."""
         version = version_of(library) or ""
-        of_interfaces = self.figures.get(library, {}).values()
+        of_interfaces = self.figures.get(library, {})
         if not of_interfaces:
             return Row(library.name, version, reason=self.reasons[library])
         best: dict[str, Any] = {}
-        for taken in of_interfaces:
+        interface = ""
+        for name, taken in of_interfaces.items():
             for figure in set.intersection(*map(set, taken)):  # not all had time for a later pass
                 value = median(one[figure] for one in taken)
+                if figure == "first" and value < best.get(figure, math.inf):
+                    interface = name
                 best[figure] = min(value, best.get(figure, value))
         best |= {of: megabytes / best[of] for of in ("first", "later") if of in best}
         prompts = {length: best.pop(name) for length in PROMPTS if (name := f"prompt of {length}") in best}
-        return Row(library.name, version, prompts=prompts, **best)
+        return Row(library.name, version, interface, prompts=prompts, **best)

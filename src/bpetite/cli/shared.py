@@ -202,14 +202,17 @@ _READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (
 """Fields of `Reading`, with the placeholder of a text or the choices, and the help."""
 
 
-def add_reading(command: Parser) -> None:
-    """Declare how documents are read; the defaults are those of `Reading`."""
+def add_reading(command: Parser, separator: str | None = None) -> None:
+    """Declare how documents are read; the defaults are those of `Reading`, but for another separator."""
     group = command.add_argument_group("reading of documents")
     for name, values, what in _READING:
         kind: dict[str, Any] = {"metavar": values, "type": text_argument}
         if isinstance(values, tuple):
             kind = {"choices": values}
-        group.add_argument(f"--{name.replace('_', '-')}", default=getattr(Reading, name), help=what, **kind)
+        default = getattr(Reading, name)
+        if name == "separator" and separator is not None:
+            default, what = separator, what.replace("a file is one document", "%(default)s")
+        group.add_argument(f"--{name.replace('_', '-')}", default=default, help=what, **kind)
 
 
 def reading_of(options: Options) -> Reading:

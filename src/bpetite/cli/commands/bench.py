@@ -7,16 +7,23 @@ examples:
 
 All libraries are timed that are installed and known. One whose ids are not
 those of the model's own library gets no time, but the first place that
-differs. Each runs in a process of its own. MB/s are those of the first pass
-over the text, and of the best later one; a prompt has 400 characters; loading
-includes the import (without numpy's); memory is that of the whole process.
+differs. Each gets the same list of documents: those of the text (files of a
+folder, JSON lines, what <|endoftext|> separates) or, if that is one document,
+pieces of about 4,000 characters that end where lines do. Each interface of a
+library runs in a process of its own, and the fastest counts.
+
+MB/s are those of the first pass over the documents, which depends on how many
+pretokens are new, and of the best later one; a prompt has 400 characters;
+loading includes the import (without numpy's); memory is that of the whole
+process.
 """
 
 import dataclasses
-from collections.abc import Iterable
 
+from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._internal.integers import counted, integer
 from bpetite.benchmark.comparison import Benchmark, Row, benchmark, chosen
+from bpetite.benchmark.documents import first_documents
 from bpetite.cli import shared
 from bpetite.cli.formats import add_models, lacking, read_model
 from bpetite.cli.output import described, table
@@ -38,7 +45,7 @@ def declare(command: shared.Parser) -> None:
     for flag, (default, what) in numbers.items():
         said = f"{what} (default: {default})"
         command.add_argument(flag, type=shared.number, default=default, metavar="N", help=said)
-    shared.add_reading(command)
+    shared.add_reading(command, separator=END_OF_TEXT_TOKEN)
 
 
 def run(options: shared.Options) -> shared.Result:
@@ -46,11 +53,10 @@ def run(options: shared.Options) -> shared.Result:
     libraries = chosen(options.libraries)
     tokenizer = read_model(options)
     size = integer("megabytes", options.megabytes, least=1) * 1_000_000
-    texts = beginning(shared.documents_of(options), size)
     found = benchmark(
         tokenizer,
         options.models[0],
-        texts,
+        first_documents(shared.documents_of(options), size),
         lacking=lacking(options),
         threads=integer("num_threads", options.num_threads, least=1),
         rounds=integer("rounds", options.rounds, least=1),
@@ -58,20 +64,6 @@ def run(options: shared.Options) -> shared.Result:
         progress=options.progress,
     )
     return dataclasses.asdict(found) if options.json else lines(found)
-
-
-def beginning(texts: Iterable[str], size: int) -> list[str]:
-    """Return the first texts of so many bytes of UTF-8; the last is cut."""
-    kept: list[str] = []
-    for text in texts:
-        encoded = text.encode()
-        kept.append(text if len(encoded) <= size else encoded[:size].decode("utf-8", "ignore"))
-        size -= len(encoded)
-        if size <= 0:
-            break
-    if not any(kept):
-        raise ValueError("there is no text")
-    return kept
 
 
 def lines(found: Benchmark) -> list[str]:
@@ -82,8 +74,13 @@ def lines(found: Benchmark) -> list[str]:
     for row in found.rows:
         if row.reason:
             refused.setdefault(row.reason, []).append(f"{row.library} {row.version}")
+    documents = counted(found.documents, "piece" if found.are_pieces else "document")
+    mean = f"{1e6 * found.megabytes / found.documents:,.0f} bytes on average"
+    new = f"{found.new_pretokens:,} of {counted(found.pretokens, 'pretoken')} ({found.share_of_new:.1%})"
     facts = [
-        ("text", f"{found.megabytes:,.1f} MB, {counted(found.documents, 'document')}, {threads}"),
+        ("text", f"{found.megabytes:,.1f} MB in {documents}, {mean}; {threads}"),
+        *([("", "the text is one document, which was cut at line ends")] if found.are_pieces else []),
+        ("new", f"{new} occur for the first time"),
         ("ids", f"those of {found.own_library}"),
         *(("no time", f"{', '.join(names)}: {reason}") for reason, names in refused.items()),
         *([("missing", ", ".join(found.missing))] if found.missing else []),
