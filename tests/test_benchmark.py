@@ -51,7 +51,7 @@ def test_a_model_and_a_text_are_timed_and_the_table_has_a_row_for_each_library(m
     assert found["own_library"] == "tokenizers"
     assert {row["library"] for row in found["rows"]} == {"bpetite", "tiktoken", "tokenizers"}
     for row in found["rows"]:
-        assert row["reason"] == ""
+        assert (row["reason"], row["refused"]) == ("", {})
         assert all(row[figure] > 0 for figure in ("first", "later", "decoding", "loading", "peak"))
         assert row["prompts"].keys() == {"80", "400"}
     out = bpetite("bench", *given, "--rounds", "2").stdout.decode().splitlines()
@@ -70,7 +70,7 @@ def test_a_library_with_other_ids_gets_no_time_but_the_first_place(model: Path, 
     }.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
-    fake = Library("tiktoken", (libraries.tiktoken,), str(place))
+    fake = Library("tiktoken", (libraries.tiktoken_special,), str(place))
     ours = Library("bpetite", (libraries.bpetite_texts, libraries.bpetite_bytes))
     right = Tokenizer.load(model).encode(CORPUS)[:4]
     assert timed(model, fake, ours) == [
@@ -90,6 +90,33 @@ def test_a_library_that_cannot_read_the_model_says_why(tmp_path: Path) -> None:
         ("bpetite", ""),
         ("sentencepiece", "the model cannot be written as tokenizer.model"),
     ]
+
+
+def test_all_interfaces_of_the_installed_libraries_give_the_same_ids(model: Path) -> None:
+    installed = [library for library in LIBRARIES if comparison.version_of(library)]
+    for row in measured(model, installed, *CORPUS.splitlines(keepends=True), "", "a").rows:
+        assert row.reason or not row.refused, row.library
+        assert row.reason or row.interface, row.library
+
+
+def test_a_loop_is_not_timed_with_several_threads() -> None:
+    several = libraries.Model(threads=2)
+    for loop in (libraries.gigatoken_each, libraries.fastokens_each):
+        with pytest.raises(SystemExit, match="one thread only"):
+            loop(several)
+
+
+def test_the_interfaces_say_what_they_are() -> None:
+    names = [call.__name__ for library in LIBRARIES for call in library.interfaces]
+    assert len(names) == len({*names})
+    assert all(call.__doc__ for library in LIBRARIES for call in library.interfaces)
+
+
+def test_an_interface_without_figures_says_why_beside_one_that_has_some(model: Path) -> None:
+    ours = Library("bpetite", (libraries.bpetite_texts, libraries.sentencepiece))
+    [row] = measured(model, [ours], CORPUS).rows
+    assert (row.reason, row.interface) == ("", "bpetite_texts")
+    assert row.refused == {"sentencepiece": "the model cannot be written as tokenizer.model"}
 
 
 def test_a_figure_that_not_all_processes_have_is_left_out(tmp_path: Path) -> None:
@@ -127,7 +154,7 @@ def test_every_library_is_fed_the_documents_and_nothing_else(model: Path, tmp_pa
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
     documents = ["the cat\n", "the hat", "", "cafés, 東京都"]
-    found = measured(model, [Library("tiktoken", (libraries.tiktoken,), str(place))], *documents)
+    found = measured(model, [Library("tiktoken", (libraries.tiktoken_special,), str(place))], *documents)
     assert found.rows[0].reason == ""
     calls = fed.read_text("utf-8").splitlines()
     assert len(calls) % len(documents) == 0

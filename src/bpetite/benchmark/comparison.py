@@ -59,6 +59,8 @@ class Row:
     """The most bytes of memory that the process had until the end of the first pass, with the texts."""
     reason: str = ""
     """Why there are no figures."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """By the interfaces that have no figures: why."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ class _Taken:
     def __init__(self, folder: Path, tokenizer: Tokenizer, most_seconds: float) -> None:
         self.folder, self.tokenizer, self.most_seconds = folder, tokenizer, most_seconds
         self.figures: dict[Library, dict[str, list[dict[str, Any]]]] = {}
-        self.reasons: dict[Library, str] = {}
+        self.refused: dict[Library, dict[str, str]] = {}
         self.own_library = ""
         self.right = numpy.empty(0, numpy.uint32)
 
@@ -201,20 +203,24 @@ class _Taken:
         try:
             ended = subprocess.run(command, capture_output=True, check=False, timeout=self.most_seconds)
         except subprocess.TimeoutExpired:
-            self.reasons[library] = f"{TOOK_TOO_LONG} {self.most_seconds:.0f} s"
+            self.refuse(library, interface, f"{TOOK_TOO_LONG} {self.most_seconds:.0f} s")
             return
         if ended.returncode:
             said = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            self.reasons[library] = said or f"it ended with exit code {ended.returncode}"
+            self.refuse(library, interface, said or f"it ended with exit code {ended.returncode}")
             return
         found = numpy.fromfile(self.folder / "ids", numpy.uint32)
         if not self.own_library:
             self.own_library, self.right = library.name, found
         if different := self.difference(found):
-            self.reasons[library] = different
+            self.refuse(library, interface, different)
         else:
             told = ended.stdout.splitlines()[-1]  # a library may print, too
             self.figures.setdefault(library, {}).setdefault(interface, []).append(json.loads(told))
+
+    def refuse(self, library: Library, interface: str, reason: str) -> None:
+        """Keep why an interface has no figure."""
+        self.refused.setdefault(library, {})[interface] = reason
 
     def difference(self, found: NDArray[numpy.uint32]) -> str:
         """Return where ids are not the right ones, in words, or nothing."""
@@ -231,8 +237,9 @@ class _Taken:
         """Return the row of a library: the best of its interfaces in each figure."""
         version = version_of(library) or ""
         of_interfaces = self.figures.get(library, {})
+        refused = self.refused.get(library, {})
         if not of_interfaces:
-            return Row(library.name, version, reason=self.reasons[library])
+            return Row(library.name, version, reason=[*refused.values()][-1], refused=refused)
         best: dict[str, Any] = {}
         interface = ""
         for name, taken in of_interfaces.items():
@@ -243,4 +250,4 @@ class _Taken:
                 best[figure] = min(value, best.get(figure, value))
         best |= {of: megabytes / best[of] for of in ("first", "later") if of in best}
         prompts = {length: best.pop(name) for length in PROMPTS if (name := f"prompt of {length}") in best}
-        return Row(library.name, version, interface, prompts=prompts, **best)
+        return Row(library.name, version, interface, prompts=prompts, refused=refused, **best)

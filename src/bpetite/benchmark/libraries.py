@@ -1,8 +1,16 @@
 """The libraries that are timed: how each loads a model, encodes many texts or one, and decodes.
 
-Each function here is one interface of a library, the fastest that gives ids, and says which in its docstring.
-It runs in a process of its own and imports what it needs there. Special tokens in the text are found, but by
+Each function here is one interface of a library for a list of documents, and says which in its docstring. It
+runs in a process of its own and imports what it needs there. Special tokens in the text are found, but by
 interfaces that say otherwise, and with models of SentencePiece, whose own library does not find them.
+
+All public interfaces that give ids were timed in new processes, with 6 MB in documents of 4,000 characters,
+English and of many languages, Llama 3 and cl100k: batches and loops, lists and arrays, texts and UTF-8. Where
+none is always the fastest, a library has several here: all are timed, and the fastest counts in each figure.
+Left out, with the rate of the first pass in English and that of the one taken, in MB/s: gigatoken's lists,
+which are made of its arrays (48, 76), and its UTF-8 in a list (78, 78); snaptokens' `encode_batch` (31, 59);
+splintr's lists (21, 27) and, on one thread, its `encode_batch_flat` (23, 25); tiktoken's batches on one
+thread (8, 9); quicktok's loop (26, 43); kitoken's loop (7, 10); tokie's objects (23, 32) and loop (28, 32).
 """
 
 import os
@@ -84,18 +92,24 @@ def bpetite_bytes(model: Model) -> Encoder:
     return bpetite_texts(model)._replace(given=lambda texts: [text.encode() for text in texts])
 
 
+def gigatoken_each(model: Model) -> Encoder:
+    """`encode` of each text."""
+    _check_one_thread(model)
+    theirs = _gigatoken(model)
+    return Encoder(
+        _each(theirs.encode),
+        lambda text: theirs.backend.encode(text).tolist(),
+        theirs.decode,
+        numpy.concatenate,
+        decodes=numpy.asarray,
+    )
+
+
 def gigatoken_texts(model: Model) -> Encoder:
     """`encode_batch` of texts."""
     import awkward  # imported by the first call otherwise
-    import gigatoken
 
-    if model.kind == "sentencepiece":
-        theirs = gigatoken.Tokenizer.from_sentencepiece(model.file("tokenizer.model"))
-    elif model.kind == "tiktoken" and model.name in GIGATOKEN:
-        ranks = model.file("ranks.tiktoken")
-        theirs = gigatoken.Tokenizer.from_tiktoken(ranks, GIGATOKEN[model.name], model.special_tokens)
-    else:
-        theirs = gigatoken.Tokenizer(model.file("tokenizer.json"))
+    theirs = _gigatoken(model)
     return Encoder(
         lambda texts: theirs.encode_batch(texts, parallel=model.threads > 1),
         lambda text: theirs.backend.encode(text).tolist(),
@@ -113,14 +127,42 @@ def gigatoken_bytes(model: Model) -> Encoder:
     return gigatoken_texts(model)._replace(given=lambda texts: BytesSource(joined(texts).encode(), SEPARATOR))
 
 
-def fastokens(model: Model) -> Encoder:
+def _gigatoken(model: Model) -> Any:
+    import gigatoken
+
+    if model.kind == "sentencepiece":
+        return gigatoken.Tokenizer.from_sentencepiece(model.file("tokenizer.model"))
+    if model.kind == "tiktoken" and model.name in GIGATOKEN:
+        ranks = model.file("ranks.tiktoken")
+        return gigatoken.Tokenizer.from_tiktoken(ranks, GIGATOKEN[model.name], model.special_tokens)
+    return gigatoken.Tokenizer(model.file("tokenizer.json"))
+
+
+def fastokens_flat(model: Model) -> Encoder:
     """`encode_batch_flat`."""
+    return _flat(_fastokens(model))
+
+
+def fastokens_batch(model: Model) -> Encoder:
+    """`encode_batch`."""
+    theirs = _fastokens(model)
+    return _flat(theirs)._replace(encode=theirs.encode_batch, ids=_ids_of_all)
+
+
+def fastokens_each(model: Model) -> Encoder:
+    """`encode` of each text."""
+    _check_one_thread(model)
+    theirs = _fastokens(model)
+    return _flat(theirs)._replace(encode=_each(theirs.encode), ids=_ids_of_all)
+
+
+def _fastokens(model: Model) -> Any:
     import fastokens
 
     if model.kind != "tiktoken" or model.name not in ("cl100k", "o200k"):
-        return _flat(fastokens.Tokenizer.from_file(model.file("tokenizer.json")))
+        return fastokens.Tokenizer.from_file(model.file("tokenizer.json"))
     preset = {"special_tokens": model.special_tokens, "encoding": OPENAI[model.name]}
-    return _flat(fastokens.Tokenizer.from_tiktoken(model.file("ranks.tiktoken"), **preset))
+    return fastokens.Tokenizer.from_tiktoken(model.file("ranks.tiktoken"), **preset)
 
 
 def snaptokens(model: Model) -> Encoder:
@@ -135,38 +177,47 @@ def _flat(theirs: Any) -> Encoder:
 
 
 def tokenizers(model: Model) -> Encoder:
-    """`encode_batch_fast`; of 1.0, `encode` of each text, or `encode_batch` with several threads."""
+    """`encode_batch_fast`, or `encode_batch` of 1.0."""
+    theirs = _tokenizers(model)
+    batch = getattr(theirs, "encode_batch_fast", theirs.encode_batch)
+    return _of_tokenizers(theirs, partial(batch, add_special_tokens=False))
+
+
+def tokenizers_each(model: Model) -> Encoder:
+    """`encode` of each text."""
+    _check_one_thread(model)
+    theirs = _tokenizers(model)
+    return _of_tokenizers(theirs, _each(partial(theirs.encode, add_special_tokens=False)))
+
+
+def _tokenizers(model: Model) -> Any:
     import tokenizers
 
-    theirs = tokenizers.Tokenizer.from_file(model.file("tokenizer.json"))
-    batch = partial(getattr(theirs, "encode_batch_fast", theirs.encode_batch), add_special_tokens=False)
-    one = partial(theirs.encode, add_special_tokens=False)
-    one_by_one = model.threads == 1 and tokenizers.__version__.startswith("1.")
+    return tokenizers.Tokenizer.from_file(model.file("tokenizer.json"))
+
+
+def _of_tokenizers(theirs: Any, encode: Callable[[Any], Any]) -> Encoder:
     return Encoder(
-        _each(one) if one_by_one else batch,
-        lambda text: one(text).ids,
+        encode,
+        lambda text: theirs.encode(text, add_special_tokens=False).ids,
         lambda ids: theirs.decode(ids, skip_special_tokens=False),
         _ids_of_all,
     )
 
 
 def splintr(model: Model) -> Encoder:
-    """`encode_batch_flat`."""
+    """`encode_flat` of each text; with several threads, `encode_batch_flat`."""
     import splintr
 
     theirs = splintr.from_json(model.file("tokenizer.json"))
-    return Encoder(theirs.encode_batch_flat, theirs.encode_raw, theirs.decode_with_special)
+    if model.threads > 1:
+        return Encoder(theirs.encode_batch_flat, theirs.encode_raw, theirs.decode_with_special)
+    return Encoder(_each(theirs.encode_flat), theirs.encode_raw, theirs.decode_with_special, b"".join)
 
 
-def tiktoken(model: Model) -> Encoder:
+def tiktoken_special(model: Model) -> Encoder:
     """`encode_to_numpy` of each text; with several threads, `encode_batch`."""
-    from tiktoken import Encoding
-    from tiktoken.load import load_tiktoken_bpe
-
-    ranks = load_tiktoken_bpe(model.file("ranks.tiktoken"))
-    theirs = Encoding(
-        "bench", pat_str=model.pattern, mergeable_ranks=ranks, special_tokens=model.special_tokens
-    )
+    theirs = _tiktoken(model)
     special: dict[str, Any] = {"allowed_special": "all"}
     to_list = partial(theirs.encode, **special)
     if model.threads == 1:
@@ -174,6 +225,24 @@ def tiktoken(model: Model) -> Encoder:
         return Encoder(each, to_list, theirs.decode_bytes, numpy.concatenate)
     batch = partial(theirs.encode_batch, num_threads=model.threads, **special)
     return Encoder(batch, to_list, theirs.decode_bytes, _joined)
+
+
+def tiktoken_ordinary(model: Model) -> Encoder:
+    """`encode_ordinary` of each text, or its batch, without special tokens."""
+    theirs = _tiktoken(model)
+    batch = partial(theirs.encode_ordinary_batch, num_threads=model.threads)
+    encode = batch if model.threads > 1 else _each(theirs.encode_ordinary)
+    return Encoder(encode, theirs.encode_ordinary, theirs.decode_bytes, _joined)
+
+
+def _tiktoken(model: Model) -> Any:
+    from tiktoken import Encoding
+    from tiktoken.load import load_tiktoken_bpe
+
+    ranks = load_tiktoken_bpe(model.file("ranks.tiktoken"))
+    return Encoding(
+        "bench", pat_str=model.pattern, mergeable_ranks=ranks, special_tokens=model.special_tokens
+    )
 
 
 def quicktok_special(model: Model) -> Encoder:
@@ -187,7 +256,7 @@ def quicktok_special(model: Model) -> Encoder:
 
 
 def quicktok_ordinary(model: Model) -> Encoder:
-    """The same without special tokens."""
+    """`encode_batch` without special tokens."""
     theirs = _quicktok(model)
     return Encoder(
         lambda texts: theirs.encode_batch(texts, model.threads), theirs.encode_ordinary, theirs.decode_bytes
@@ -262,18 +331,21 @@ def rs_bpe(model: Model) -> Encoder:
     from rs_bpe.bpe import openai
 
     theirs = getattr(openai, model.name_for({"cl100k": "cl100k_base", "o200k": "o200k_base"}))()
-    batch = theirs.encode_batch_parallel if model.threads > 1 else theirs.encode_batch
+    batch = theirs.encode_batch
+    if model.threads > 1:
+        options = openai.ParallelOptions(min_batch_size=20, chunk_size=100, max_threads=model.threads)
+        batch = partial(theirs.encode_batch_parallel, options=options)
     return Encoder(batch, theirs.encode, theirs.decode, lambda result: _joined(result[0]))
 
 
 def tokie(model: Model) -> Encoder:
-    """`encode_batch`."""
+    """`encode_batch_flat`."""
     import tokie
 
-    theirs = tokie.Tokenizer.from_json(model.file("tokenizer.json"))
-    batch = partial(theirs.encode_batch, add_special_tokens=False)
+    theirs: Any = tokie.Tokenizer.from_json(model.file("tokenizer.json"))
+    flat = partial(theirs.encode_batch_flat, add_special_tokens=False)
     one = partial(theirs.encode, add_special_tokens=False)
-    return Encoder(batch, lambda text: one(text).ids, theirs.decode_bytes, _ids_of_all)
+    return Encoder(flat, lambda text: one(text).ids, theirs.decode_bytes)
 
 
 def sentencepiece(model: Model) -> Encoder:
@@ -283,6 +355,12 @@ def sentencepiece(model: Model) -> Encoder:
     theirs = sentencepiece.SentencePieceProcessor(model_file=model.file("tokenizer.model"))
     batch = partial(theirs.encode, num_threads=model.threads)
     return Encoder(batch, theirs.encode, theirs.decode, _joined)
+
+
+def _check_one_thread(model: Model) -> None:
+    """End the process of a loop, which has one thread, if several are timed."""
+    if model.threads > 1:
+        raise SystemExit("it is timed on one thread only")
 
 
 def _each(encode: Callable[[str], Any]) -> Callable[[list[str]], list[Any]]:
@@ -308,8 +386,8 @@ class Library(NamedTuple):
 
 LIBRARIES = (
     Library("bpetite", (bpetite_texts, bpetite_bytes)),
-    Library("gigatoken", (gigatoken_texts, gigatoken_bytes)),
-    Library("fastokens", (fastokens,)),
+    Library("gigatoken", (gigatoken_each, gigatoken_texts, gigatoken_bytes)),
+    Library("fastokens", (fastokens_each, fastokens_batch, fastokens_flat)),
     Library("snaptokens", (snaptokens,)),
     Library("splintr-rs", (splintr,)),
     Library("quicktok-v1", (quicktok_special, quicktok_ordinary)),
@@ -319,7 +397,7 @@ LIBRARIES = (
     Library("kitoken", (kitoken,)),
     Library("iree-tokenizer", (iree,)),
     Library("tokie", (tokie,)),
-    Library("tiktoken", (tiktoken,)),
+    Library("tiktoken", (tiktoken_ordinary, tiktoken_special)),
     Library("tokenizers", (tokenizers,)),
     Library("sentencepiece", (sentencepiece,)),
 )
