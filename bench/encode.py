@@ -18,6 +18,7 @@ import json
 import lzma
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -26,6 +27,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from bench.section import PROJECT, machine, raise_priority, table, title, touch_memory, write_section
+from bench.texts import TABLE
 from bpetite import Tokenizer
 from bpetite._constants import END_OF_TEXT_TOKEN as SEPARATOR
 from bpetite.benchmark import libraries
@@ -187,7 +189,7 @@ def peers(measured: Sequence[Measured]) -> str:
                     found[figure].append(ours[figure] / row[figure])
             if ours["peak"] and row["peak"]:
                 found["peak"].append(row["peak"] / ours["peak"])
-    heads = ["bpetite beside", "cells", "first pass: times as fast", "later passes", "memory: times less"]
+    heads = ["bpetite beside", "cells", "first pass: times as fast", "later passes", "memory: times ours"]
     order = sorted(ratios.items(), key=lambda item: geometric_mean(item[1]["first"]))
     return table(
         [f"{head}, mean (least)" if place > 1 else head for place, head in enumerate(heads)],
@@ -271,6 +273,7 @@ def section(measured: Sequence[Measured]) -> str:
         f"{newest['machine']}, {newest['conditions']}; "
         f"{', '.join(f'{name} {version}' for name, version in versions.items())}.\n\n" + HOW,
         *([OLDER] if any("pretokens" not in one for one in measured) else []),
+        *([f"Not timed yet: {', '.join(untimed)}."] if (untimed := texts_without(measured)) else []),
         summary(measured),
         peers([one for one in measured if not one["large"] and one["threads"] == 1]),
     ]
@@ -284,6 +287,12 @@ def section(measured: Sequence[Measured]) -> str:
         if different := refusals(of_model):
             parts.append(f"Other ids, and where first: {different}")
     return "\n\n".join([*parts, f"The interfaces: {interfaces(measured)}."])
+
+
+def texts_without(measured: Sequence[Measured]) -> list[str]:
+    """Return the texts that `bench.texts` makes and that have no figures."""
+    made = tomllib.loads(TABLE.read_text("utf-8"))["texts"]
+    return sorted(made.keys() - {one["text"] for one in measured})
 
 
 def interfaces(measured: Sequence[Measured]) -> str:

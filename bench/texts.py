@@ -7,7 +7,7 @@ English) and world (about 500 languages), each as long as the table says; with -
 begin as the shorter ones do. Each document (a file, the translations in a file, or a part of a book) ends
 in `<|endoftext|>`. The SHA-256 of all archives and texts are in that table, and checked.
 
-The archives, 0.8 GB (with --large, 1.2 GB), are kept in FOLDER/downloads. They come from the machine's own
+The archives, 0.7 GB (with --large, 1.1 GB), are kept in FOLDER/downloads. They come from the machine's own
 Debian mirror or, if it is no Debian or its mirror dropped a version, from snapshot.debian.org, which keeps
 all (not tried: it cannot be reached from where this was written). Files that you put there yourself are taken
 as well. The disk needs twice the size of the longest text besides.

@@ -25,6 +25,7 @@ from bench import (  # noqa: E402  # a folder that is not installed
 )
 from bench.chart import THEMES  # noqa: E402  # a folder that is not installed
 from bench.section import table, write_section, write_summary  # noqa: E402  # a folder that is not installed
+from bench.section import title as title_of  # noqa: E402
 from bench.train import measure  # noqa: E402
 
 from bpetite import Tokenizer  # noqa: E402
@@ -144,6 +145,18 @@ def test_models_are_timed_with_texts_and_the_page_is_written(
     assert (one["documents"], one["are_pieces"]) == (1001, False)
     said = f"english: 0 MB in 1,001 documents of 0.0 KB, 0.1% of {one['pretokens']:,} pretokens new."
     assert said in page
+    assert "Not timed yet: code, multi, prose, world.\n" in page
+    assert "figures are older" not in page
+    assert "(1)" in page.partition("The interfaces: ")[2].partition("tiktoken: ")[2]
+    head = "| bpetite beside | cells | first pass: times as fast, mean (least) | later passes, mean (least) |"
+    beside = page.partition(head)[2].partition("\n\n")[0].splitlines()[2:]
+    ours = next(row for row in one["rows"] if row["library"] == "bpetite")
+    for line in beside:
+        name, number, first, *_ = cells(line)
+        theirs = next(row for row in one["rows"] if title_of(row) == name)
+        times = f"{ours['first'] / theirs['first']:.2f}"
+        assert (number, first) == ("1", f"{times} ({times})")
+    assert len(beside) == sum(not row["reason"] for row in one["rows"]) - 1
     encode.main([], project)
     assert (project / "docs" / "benchmarks.md").read_text("utf-8") == page
     shown = {
