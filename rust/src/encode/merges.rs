@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::key::{HashSeed, search};
+use crate::memory;
 use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
 use crate::tokens::TokenBytes;
@@ -109,11 +110,73 @@ impl BytePair {
     }
 }
 
+/// The lowest first byte of a character of three bytes, and the number of these characters, like that of pairs of bytes.
+pub const FIRST_OF_THREE: u8 = 0xE0;
+const CHARACTERS: usize = 1 << 16;
+
+/// The last merge of a character of three bytes, of which the first two are merged before.
+#[derive(Clone, Copy)]
+struct CharacterMerge {
+    id: u32,
+    rank: u32,
+    /// Whether a merge that joins the first two bytes to a token of which the last byte is ASCII comes before.
+    may_join_ascii: bool,
+}
+
+/// What is found in a list of merges to know the characters that are merged wherever they stand.
+struct CharacterSearch {
+    /// The lowest ranks of merges that join two bytes, as one token, to a token before them: one that ends with ASCII, or
+    /// another.
+    joins_ascii: Vec<u32>,
+    joins_other: Vec<u32>,
+    /// The lowest ranks of merges of each character's token.
+    uses: Vec<u32>,
+    merges: Vec<CharacterFound>,
+}
+
+/// A merge that makes a character: the number of the character, its first two bytes and the id of their token.
+struct CharacterFound {
+    character: usize,
+    start: [u8; 2],
+    left: u32,
+    id: u32,
+    rank: u32,
+}
+
+impl CharacterSearch {
+    fn new() -> Result<Self> {
+        let none = || memory::filled(LATE, CHARACTERS);
+        Ok(Self { joins_ascii: none()?, joins_other: none()?, uses: none()?, merges: Vec::new() })
+    }
+
+    /// See a merge of tokens with these bytes.
+    #[inline]
+    fn see(&mut self, rank: u32, left: &[u8], right: &[u8]) {
+        if let &[first, second] = right {
+            let joins_ascii = left.last().is_some_and(u8::is_ascii);
+            let lowest = if joins_ascii { &mut self.joins_ascii } else { &mut self.joins_other };
+            let lowest = &mut lowest[two(first, second)];
+            *lowest = rank.min(*lowest);
+        }
+        for token in [left, right] {
+            if let &[first, second, third] = token
+                && let Some(character) = character_of([first, second, third])
+            {
+                self.uses[character] = rank.min(self.uses[character]);
+            }
+        }
+    }
+}
+
 /// The base ids and the merges of a vocabulary.
 pub struct Merges {
     base: Box<[u32; 256]>,
     /// All pairs of bytes, by whose merges every pretoken begins.
     of_bytes: Cells<BytePair>,
+    /// For the characters of three bytes that are merged wherever they stand between some neighbours (see
+    /// `certain_character`), one more than the index of their merge, which most texts have few of; 0 for others.
+    characters: Cells<u16>,
+    of_characters: Vec<CharacterMerge>,
     pub pairs: MergeTable,
 }
 
@@ -125,19 +188,68 @@ impl Merges {
         if rows.len() >= 1 << RANK_BITS {
             return Err(Error::Value(format!("{} merges are more than the engine supports", rows.len())));
         }
-        let mut merges = Self { base, of_bytes: Cells::new(1 << 16)?, pairs: MergeTable::new(rows, ranks)? };
+        let mut merges = Self {
+            base,
+            of_bytes: Cells::new(1 << 16)?,
+            characters: Cells::new(CHARACTERS)?,
+            of_characters: Vec::new(),
+            pairs: MergeTable::new(rows, ranks)?,
+        };
         merges.of_bytes.fill(BytePair::NONE);
+        let mut found = CharacterSearch::new()?;
         for ((place, &row), &rank) in rows.iter().enumerate().zip(ranks) {
             check_spelling(place, row, tokens)?;
-            merges.join(rank, row, tokens);
+            merges.join(rank, row, tokens, &mut found)?;
         }
+        merges.add_characters(&found)?;
         Ok(merges)
     }
 
+    /// Add the characters that are merged before all else that is merged with their first two bytes, or with their token.
+    fn add_characters(&mut self, found: &CharacterSearch) -> Result<()> {
+        for &CharacterFound { character, start: [first, second], left, id, rank } in &found.merges {
+            let start = self.of_bytes(first, second);
+            let start_is_left = start.rank <= rank && start.id == left;
+            let is_first = rank < found.joins_other[two(first, second)] && rank < found.uses[character];
+            if self.characters[character] != 0 || !start_is_left || !is_first {
+                continue;
+            }
+            let Ok(number) = u16::try_from(self.of_characters.len() + 1) else { break };
+            let may_join_ascii = rank >= found.joins_ascii[two(first, second)];
+            memory::push(&mut self.of_characters, CharacterMerge { id, rank, may_join_ascii })?;
+            self.characters[character] = number;
+        }
+        Ok(())
+    }
+
+    /// The token of a character of three bytes that is merged wherever it stands between its neighbours, the byte before it and
+    /// the pair of its last byte and the one behind it, if its first two bytes are:
+    ///
+    /// 1. These two are merged before anything else that takes one of them away.
+    /// 2. Their token is not joined to a token before it, nor the third byte to one behind it, before both are merged.
+    /// 3. No merge of the character's token comes before its own, so it may as well be there from the start.
+    #[inline(always)]
+    pub fn certain_character(&self, before: Option<u8>, bytes: [u8; 3], behind: BytePair) -> Option<u32> {
+        let number = self.characters[character_of(bytes)?];
+        let merge = self.of_characters.get(usize::from(number).wrapping_sub(1))?;
+        let is_taken_before = merge.may_join_ascii && before.is_some_and(|byte| byte.is_ascii());
+        // Among equals, the leftmost is first.
+        (!is_taken_before && merge.rank <= behind.takes_first).then_some(merge.id)
+    }
+
     /// Record what a merge does with bytes; other pairs inside its token belong to other merges.
-    fn join(&mut self, rank: u32, [left, right, id]: [u32; 3], tokens: &TokenBytes) {
-        let (Some(left_bytes), Some(right_bytes)) = (tokens.get(left), tokens.get(right)) else { return };
-        let (Some(&last), Some(&first)) = (left_bytes.last(), right_bytes.first()) else { return };
+    fn join(
+        &mut self,
+        rank: u32,
+        [left, right, id]: [u32; 3],
+        tokens: &TokenBytes,
+        found: &mut CharacterSearch,
+    ) -> Result<()> {
+        let (Some(left_bytes), Some(right_bytes)) = (tokens.get(left), tokens.get(right)) else {
+            return Ok(());
+        };
+        let (Some(&last), Some(&first)) = (left_bytes.last(), right_bytes.first()) else { return Ok(()) };
+        found.see(rank, left_bytes, right_bytes);
         for token in [left_bytes, right_bytes] {
             // A token that is used here, but made later.
             if let &[one, other] = token {
@@ -148,6 +260,13 @@ impl Merges {
             }
         }
         let (takes_first, takes_second) = (self.base(last) == left, self.base(first) == right);
+        if let (&[first, second], &[third]) = (left_bytes, right_bytes)
+            && takes_second
+            && let Some(character) = character_of([first, second, third])
+        {
+            let merge = CharacterFound { character, start: [first, second], left, id, rank };
+            memory::push(&mut found.merges, merge)?;
+        }
         let pair = &mut self.of_bytes[two(last, first)];
         if pair.rank == u32::MAX {
             pair.id |= JOINED;
@@ -161,6 +280,7 @@ impl Merges {
         if takes_first && takes_second && pair.rank == u32::MAX {
             (pair.rank, pair.id) = (rank | pair.id & LATE, id);
         }
+        Ok(())
     }
 
     /// Two neighbouring bytes.
@@ -174,6 +294,14 @@ impl Merges {
     pub fn base(&self, byte: u8) -> u32 {
         self.base[byte as usize]
     }
+}
+
+/// The number of a character of three bytes.
+#[inline(always)]
+fn character_of([first, second, third]: [u8; 3]) -> Option<usize> {
+    let is_character = first >> 4 == FIRST_OF_THREE >> 4 && second >> 6 == 0b10 && third >> 6 == 0b10;
+    let number = usize::from(first & 0xF) << 12 | usize::from(second & 0x3F) << 6 | usize::from(third & 0x3F);
+    is_character.then_some(number)
 }
 
 #[inline]
@@ -291,6 +419,13 @@ fn check_spelling(rank: usize, [left, right, id]: [u32; 3], tokens: &TokenBytes)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Merges {
+        /// The number of characters that may be merged at once.
+        pub fn characters_known(&self) -> usize {
+            self.of_characters.len()
+        }
+    }
 
     impl MergeTable {
         /// The number of slots that lookups of all these pairs visit.

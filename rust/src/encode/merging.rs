@@ -20,7 +20,7 @@ use std::collections::BinaryHeap;
 use std::mem;
 
 use super::NO_ID;
-use super::merges::{BytePair, Merge, Merges, RANK_BITS};
+use super::merges::{BytePair, FIRST_OF_THREE, Merge, Merges, RANK_BITS};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::tokens::TokenBytes;
@@ -258,6 +258,16 @@ fn length_of(id: u32, tokens: &TokenBytes) -> usize {
     tokens.length(id).unwrap_or(1)
 }
 
+/// The token of the character of three bytes at a place, if it is merged wherever it stands between its neighbours; its first two
+/// bytes are.
+#[inline]
+fn certain_character(merges: &Merges, bytes: &[u8], place: usize) -> Option<u32> {
+    let (before, character) = bytes.split_at(place);
+    let (&[first, second, third], rest) = character.split_first_chunk()?;
+    let behind = rest.first().map_or(BytePair::NONE, |&next| merges.of_bytes(third, next));
+    merges.certain_character(before.last().copied(), [first, second, third], behind)
+}
+
 /// The tokens of a short pretoken, at the places of their first bytes, and the merge of each with the next one.
 struct ShortPretoken {
     ids: [u32; SHORT],
@@ -312,20 +322,26 @@ impl ShortPretoken {
         if length > 1 {
             certain |= u64::from(pair.is_certain(before, BytePair::NONE)) << (length - 2);
         }
-        self.start(merges, length, certain);
+        self.start(merges, &bytes[..length], certain);
         Some(length)
     }
 
-    /// Begin with the tokens of certain pairs, and single bytes.
+    /// Begin with the tokens of certain characters and pairs, and single bytes.
     #[inline]
-    fn start(&mut self, merges: &Merges, length: usize, certain: u64) {
-        let mut pairs = certain;
+    fn start(&mut self, merges: &Merges, bytes: &[u8], certain: u64) {
+        let (mut pairs, mut characters) = (certain, 0);
         while pairs != 0 {
             let place = pairs.trailing_zeros() as usize;
             self.ids[place] = self.of_bytes[place].id();
+            if bytes[place] >= FIRST_OF_THREE
+                && let Some(id) = certain_character(merges, bytes, place)
+            {
+                self.ids[place] = id;
+                characters |= 1 << place;
+            }
             pairs &= pairs - 1;
         }
-        let mut rest = u64::MAX >> (SHORT - length) & !(certain << 1);
+        let mut rest = u64::MAX >> (SHORT - bytes.len()) & !(certain << 1 | characters << 2);
         let (mut place, mut count) = (0, 0);
         loop {
             rest &= rest - 1;

@@ -15,6 +15,10 @@ impl RandomNumbers {
     }
 }
 
+/// Some letters, and the bytes of characters of three bytes.
+const LETTERS: &[u8] = b"abcd";
+const BYTES_OF_THREE: &[u8] = b"\xE4\xE5\x80\xBD ";
+
 /// A merge list over the first letters, in which several merges may make the same token.
 pub struct RandomVocabulary {
     pub merges: Merges,
@@ -25,11 +29,23 @@ pub struct RandomVocabulary {
 
 impl RandomVocabulary {
     pub fn new(numbers: &mut RandomNumbers, letters: usize, count: usize) -> Self {
+        Self::of(numbers, &LETTERS[..letters], count, false)
+    }
+
+    /// The same over some bytes; half of the merges may be of the bytes of one character.
+    fn of(numbers: &mut RandomNumbers, letters: &[u8], count: usize, of_characters: bool) -> Self {
         let mut spelled: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
-        let mut made: Vec<u32> = (0..letters).map(|letter| b'a' as u32 + letter as u32).collect();
+        let mut made: Vec<u32> = letters.iter().map(|&letter| u32::from(letter)).collect();
         let mut rows: Vec<[u32; 3]> = Vec::new();
         while rows.len() < count {
-            let (left, right) = (made[numbers.below(made.len())], made[numbers.below(made.len())]);
+            let (mut left, mut right) = (made[numbers.below(made.len())], made[numbers.below(made.len())]);
+            if of_characters && numbers.below(2) == 0 {
+                let begins =
+                    |id: &&u32| matches!(spelled[**id as usize][..], [0xE4 | 0xE5] | [0xE4 | 0xE5, _]);
+                let beginnings: Vec<u32> = made.iter().filter(begins).copied().collect();
+                left = beginnings[numbers.below(beginnings.len())];
+                right = [0x80, 0xBD][numbers.below(2)];
+            }
             let token = [&spelled[left as usize][..], &spelled[right as usize]].concat();
             if token.len() > 40 || rows.iter().any(|row| row[..2] == [left, right]) {
                 continue;
@@ -69,9 +85,9 @@ pub fn defined(merges: &Merges, bytes: &[u8]) -> Vec<u32> {
     }
 }
 
-fn text(numbers: &mut RandomNumbers, letters: usize, length: usize) -> Vec<u8> {
+fn text(numbers: &mut RandomNumbers, letters: &[u8], length: usize) -> Vec<u8> {
     let repeat = 1 + numbers.below(12);
-    let mut bytes: Vec<u8> = (0..length).map(|_| b'a' + numbers.below(letters) as u8).collect();
+    let mut bytes: Vec<u8> = (0..length).map(|_| letters[numbers.below(letters.len())]).collect();
     if numbers.below(2) == 0 {
         for i in repeat..length {
             bytes[i] = bytes[i - repeat];
@@ -89,7 +105,7 @@ fn every_way_of_merging_gives_what_is_defined() {
         let RandomVocabulary { merges, tokens, .. } = RandomVocabulary::new(&mut numbers, letters, count);
         for _ in 0..20 {
             let length = numbers.below(if round % 3 == 0 { 400 } else { 100 });
-            let bytes = text(&mut numbers, letters, length);
+            let bytes = text(&mut numbers, &LETTERS[..letters], length);
             let expected = defined(&merges, &bytes);
             let mut scratch = Scratch::new().unwrap();
             let mut unwatched = Unwatched;
@@ -103,4 +119,32 @@ fn every_way_of_merging_gives_what_is_defined() {
             assert_eq!(ids, expected);
         }
     }
+}
+
+#[test]
+fn characters_that_are_merged_at_once_change_no_result() {
+    let mut numbers = RandomNumbers(11);
+    let mut characters = 0;
+    for _ in 0..2000 {
+        let count = 4 + numbers.below(30);
+        let RandomVocabulary { merges, tokens, .. } =
+            RandomVocabulary::of(&mut numbers, BYTES_OF_THREE, count, true);
+        characters += merges.characters_known();
+        let (mut scratch, mut unwatched) = (Scratch::new().unwrap(), Unwatched);
+        let (scratch, pulse) = (&mut scratch, &mut Pulse::of(&mut unwatched));
+        let mut merger = Merger { merges: &merges, tokens: &tokens, scratch, pulse };
+        for round in 0..20 {
+            let length = numbers.below(20);
+            let mut bytes = text(&mut numbers, BYTES_OF_THREE, length);
+            if round % 2 == 0 {
+                // Bytes of whole characters, of which some stand behind a space.
+                let whole = ["\u{4000}", "\u{4F7D}", "\u{403D}", "\u{5F40}", " "];
+                bytes = (0..length).flat_map(|_| whole[numbers.below(whole.len())].bytes()).collect();
+            }
+            let mut ids = Vec::new();
+            merger.merge(&bytes, &mut ids).unwrap();
+            assert_eq!(ids, defined(&merges, &bytes), "{bytes:?}");
+        }
+    }
+    assert!(characters > 500, "{characters}");
 }
