@@ -30,7 +30,7 @@ pub use merges::Merges;
 pub use merging::{Merger, Scratch};
 pub use model::{Definition, Model, Unknown, ranks};
 pub use ordinary::Workspace;
-pub use parallel::Encoded;
+pub use parallel::{Encoded, is_for_one_thread};
 pub use parts::TextSource;
 pub use places::{Span, Trim, Unit};
 pub use stages::Stages;

@@ -47,10 +47,15 @@ pub struct Encoded<T: Id> {
 /// Successive parts of texts, which one thread encodes.
 type Job<'t> = Vec<TextPart<'t>>;
 
+/// Whether so many bytes of text are encoded by one thread, however many are allowed.
+pub fn is_for_one_thread(bytes: usize) -> bool {
+    bytes < 2 * FOR_THREAD
+}
+
 /// The number of threads for so many bytes of text, and the approximate size of a job in bytes.
 fn division(bytes: usize, threads: Option<usize>) -> (usize, usize) {
     // The number of processors is only queried if it matters, because the query is slow.
-    let threads = if bytes < 2 * FOR_THREAD { 1 } else { thread_count(threads, bytes / FOR_THREAD) };
+    let threads = if is_for_one_thread(bytes) { 1 } else { thread_count(threads, bytes / FOR_THREAD) };
     let job = (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1);
     // One thread has one job.
     (threads, if threads == 1 { usize::MAX / 2 } else { job })

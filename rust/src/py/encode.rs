@@ -1,8 +1,8 @@
 //! The Python class `Encoder`: text to ids, and ids to text.
 //!
 //! A text comes alone, with others ([`Texts`]) or in parts ([`JoinedParts`]), and its ids go to a list, an array, a
-//! column or a number. One that is alone and short is encoded at once, with Python's lock held and in memory of this
-//! thread (`with_ids`); all others on threads, without the lock.
+//! column or a number. The ids of one that is alone and has no use for a second thread are made in memory of this
+//! thread (`with_ids`), if it is short with Python's lock held; all others on threads, without the lock.
 
 use std::sync::Arc;
 
@@ -371,6 +371,10 @@ impl PyEncoder {
             let encoded: Encoded<u32>;
             let ids = if text.len() < SHORT {
                 self.encoder.encode(text, choice, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+                &*ids
+            } else if encode::is_for_one_thread(text.len()) {
+                let watch = &mut PyWatch::default();
+                py.detach(|| self.encoder.encode(text, choice, ids, workspace, &mut Pulse::of(watch)))?;
                 &*ids
             } else {
                 encoded = self.of_texts(py, &[text], &[choice], threads)?;
