@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
+import unicodedata
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -15,6 +17,7 @@ from bpetite import Counts, Tokenizer, Vocabulary, _encoder, _engine
 from bpetite._constants import BYTES, Pattern
 from bpetite._pretokenizer import pieces, pretokenize
 from bpetite.dialect import DIALECTS
+from bpetite.patterns import PATTERNS
 from interrupts import interrupts, stops_after_interrupt
 
 MERGES = [(97, 98), (256, 97), (97, 97), (98, 98), (99, 97), (32, 97)]
@@ -80,6 +83,48 @@ def test_random_patterns_are_searched_for_as_specified(seed: int) -> None:
         pattern = rng.choice(sequences) if rng.random() < 0.2 else expression
         letters = rng.choice((FEW_LETTERS, FEW_LETTERS, "ab", "aac"))
         check(["".join(rng.choices(letters, k=rng.randint(0, 12))) for _ in range(10)], pattern)
+
+
+THREES = r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
+LOOKING_AHEAD = [
+    PATTERNS["llama3"].replace(r"\p{N}{1,3}", THREES),
+    PATTERNS["qwen2"].replace(r"|\p{N}|", f"|{THREES}|"),
+    PATTERNS["o200k"].replace(r"\p{N}{1,3}", THREES),
+    rf"{THREES}| ?[^\s\p{{N}}]+|\s(?!\s*\n)|\s",
+]
+"""Parts of them look ahead without a limit."""
+
+
+@pytest.mark.parametrize("pattern", LOOKING_AHEAD)
+def test_digits_in_threes_from_the_right_within_larger_patterns(pattern: str) -> None:
+    assert _engine.pattern_way(pattern) == "masks"
+    texts = ["".join(letters) for length in range(8) for letters in itertools.product("a1 ,", repeat=length)]
+    # Behind other text, each of them begins somewhere else in a window.
+    texts += [
+        "a1 b" * (120 + place % 9) + "1" * (place % 7) + text for place, text in enumerate(texts[:4000])
+    ]
+    texts += [
+        "1" * length + behind for length in (63, 510, 511, 512, 1025, 4099) for behind in ("", "a", " 12")
+    ]
+    digits = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code))[0] == "N"]
+    texts += [
+        "".join(f"{one * (number % 8)} {one}1{one}a" for number, one in enumerate(digits[first : first + 50]))
+        for first in range(0, len(digits), 50)
+    ]
+    assert [text for text in texts if _engine.pretokenize(text, pattern) != pretokenize(text, pattern)] == []
+    check(["1234567 123,456 12 a1b22c333", "٣٣٣٣ 1" + "7" * 600, "a" * 600 + "1234"], pattern)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_texts_are_divided_only_where_what_is_ahead_makes_no_difference(seed: int) -> None:
+    rng = Random(seed)
+    text = "".join(rng.choices(["1", "12", "a", " ", ",", "é", "\n", "words of text "], k=60_000))
+    for pattern in LOOKING_AHEAD:
+        expected = dict(Counter(pretokenize(text, pattern)))
+        for threads in (1, 2):
+            assert (
+                dict(Counts.from_iterator([text], pattern=pattern, num_threads=threads).items()) == expected
+            )
 
 
 @pytest.mark.parametrize(

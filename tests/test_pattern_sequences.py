@@ -38,10 +38,12 @@ DEEPSEEK_LLM = (
     "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+",
     r"\p{N}+",
 )
+FALCON = (r"(?:(?>\p{P}))++", PATTERNS["gpt2"], BYTES, r"\p{N}+", "[0-9][0-9][0-9]")
 PUBLISHED = sorted(
     {
         YOUTU,
         MINICPM,
+        FALCON,
         DEEPSEEK_LLM,
         *(steps_in(pattern) for pattern, _ in gguf._NAMES if not isinstance(pattern, str)),
     }
@@ -56,6 +58,7 @@ SMALL = {
     "at the end": ("[b1]", "a+(?![ab1])", "aa"),
     "open ends": ("1", "a*b|a", "[^b]+", "b"),
     "gpt2 in between": ("[1!]", PATTERNS["gpt2"], "a"),
+    "bytes": ("b+|1", BYTES, "a{1,2}", "Ġ[a1]?", "11"),
 }
 STEPS = [
     "a",
@@ -82,7 +85,7 @@ def differing(texts: list[str], pattern: Sequence[str]) -> list[str]:
 def test_sequences_of_published_models_cut_by_masks_where_their_rules_are_local() -> None:
     names = {name for pattern, names in gguf._NAMES if pattern in JOINT for name in names.split()}
     assert {"falcon", "default", "deepseek-coder", "viking"} <= names
-    assert {YOUTU, MINICPM, DEEPSEEK_LLM} <= set(JOINT)
+    assert {YOUTU, MINICPM, DEEPSEEK_LLM, FALCON} <= set(JOINT)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -132,6 +135,19 @@ def test_pieces_longer_than_windows(pattern: Sequence[str], unit: str) -> None:
     assert differing(texts, pattern) == []
 
 
+BYTE_STEPS = [*STEPS, "Ġ", "[²³¹]", r"\p{N}+", "[Ã-ï][¡-¿]+", "¤|¸Ń?"]
+
+
+@given(
+    steps=st.lists(st.sampled_from([*STEPS, r"\ba", "(?<=a)b"]), max_size=3),
+    behind=st.lists(st.sampled_from(BYTE_STEPS), min_size=1, max_size=4),
+    text=st.text("ab1 \n", max_size=300) | st.text("ab1 é中²", max_size=60).map(lambda text: text * 20),
+)
+def test_any_steps_behind_bytes(steps: list[str], behind: list[str], text: str) -> None:
+    pattern = [*steps, BYTES, *behind]
+    assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern)
+
+
 @given(
     steps=st.lists(st.sampled_from(STEPS), min_size=2, max_size=5),
     text=st.text("ab1 \n", max_size=300) | st.text("ab1 é中", max_size=60).map(lambda text: text * 20),
@@ -150,7 +166,15 @@ def test_sequences_that_nobody_wrote() -> None:
     assert ways["masks"] > 60, ways
 
 
-@pytest.mark.parametrize("pattern", [(SPACE, *JOINT[0]), (*JOINT[0], BYTES, "[Ġ1]")])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        (SPACE, *DEEPSEEK_LLM),
+        (*DEEPSEEK_LLM, BYTES, "[Ġ1]"),
+        (BYTES, r"\p{N}+", "[Ã-ï][¡-¿]"),
+        (r"\b\w+", " ?[ab]+|1", BYTES, "[²³¹¼½¾]", r"\p{L}{2}"),
+    ],
+)
 def test_steps_that_are_no_patterns(pattern: Sequence[str]) -> None:
     assert differing([any_text(Random(number)) * 3 for number in range(300)], pattern) == []
 

@@ -73,14 +73,27 @@ pub enum PartialMatch {
 
 impl Automaton {
     /// The automaton of a pattern, if it can have one.
+    #[expect(clippy::large_stack_frames, reason = "patterns are compiled on a large stack")]
     pub fn new(graph: &Graph) -> Option<Self> {
         if graph.nodes.len() > MAX_NODES {
             return None;
         }
-        let mut alphabet = Alphabet::new(&graph.sets)?;
-        let moves = smallest(Net::new(graph, &alphabet)?.states(alphabet.count)?, alphabet.count);
-        let moves = join_alike(moves, &mut alphabet, graph.has_final_line_feed());
-        Some(Self::of(&moves, alphabet))
+        let alphabet = Alphabet::new(&graph.sets)?;
+        let net = Net::new(graph, &alphabet)?;
+        let (automaton, _) = Self::over(&net, alphabet, graph.has_final_line_feed(), |_| 0)?;
+        Some(automaton)
+    }
+
+    /// The automaton of a net over an alphabet; and its atoms by those of the net. Atoms of different kinds stay different.
+    pub fn over(
+        net: &Net,
+        mut alphabet: Alphabet,
+        tells_final: bool,
+        kind: impl Fn(usize) -> usize,
+    ) -> Option<(Self, Vec<u8>)> {
+        let moves = smallest(net.states(alphabet.count)?, alphabet.count);
+        let (moves, joined) = join_alike(moves, &mut alphabet, tells_final, kind);
+        Some((Self::of(&moves, alphabet), joined))
     }
 
     fn of(moves: &[Vec<Move>], alphabet: Alphabet) -> Self {
@@ -223,16 +236,21 @@ pub enum CutEffect {
     Unknown,
 }
 
-/// Join atoms for which all states have the same transitions. A final line feed keeps an atom of its own only if the
+/// Join atoms of one kind for which all states have the same transitions, and return what each one becomes. A final line feed keeps an atom of its own only if the
 /// pattern distinguishes it.
-fn join_alike(moves: Vec<Vec<Move>>, alphabet: &mut Alphabet, tells_final: bool) -> Vec<Vec<Move>> {
+fn join_alike(
+    moves: Vec<Vec<Move>>,
+    alphabet: &mut Alphabet,
+    tells_final: bool,
+    kind: impl Fn(usize) -> usize,
+) -> (Vec<Vec<Move>>, Vec<u8>) {
     let characters = usize::from(alphabet.end);
-    let mut first: HashMap<Vec<Move>, u8> = HashMap::new();
+    let mut first: HashMap<(usize, Vec<Move>), u8> = HashMap::new();
     let mut kept = Vec::new();
     let joined: Vec<u8> = (0..characters)
         .map(|atom| {
             let column = moves.iter().map(|row| row[atom]).collect();
-            *first.entry(column).or_insert_with(|| {
+            *first.entry((kind(atom), column)).or_insert_with(|| {
                 kept.push(atom);
                 (kept.len() - 1) as u8
             })
@@ -241,7 +259,8 @@ fn join_alike(moves: Vec<Vec<Move>>, alphabet: &mut Alphabet, tells_final: bool)
     kept.push(characters);
     kept.extend(tells_final.then_some(usize::from(alphabet.final_line_feed)));
     alphabet.join(&joined, kept.len());
-    moves.iter().map(|row| kept.iter().map(|&atom| row[atom]).collect()).collect()
+    let moves = moves.iter().map(|row| kept.iter().map(|&atom| row[atom]).collect()).collect();
+    (moves, joined)
 }
 
 /// For each state, whether some text makes it die without a match.

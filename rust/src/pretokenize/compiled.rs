@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::ahead::Ahead;
 use super::automaton::{Automaton, CutEffect};
 use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
@@ -32,6 +33,8 @@ pub enum Way {
 pub struct Compiled {
     pub machine: Machine,
     pub automaton: Option<Arc<Automaton>>,
+    /// The automaton that knows what follows each character, if it needs to.
+    ahead: Option<Arc<Ahead>>,
     /// The masks of this pattern alone.
     pub masks: Option<Box<Joint>>,
     /// What cuts windows together with other patterns: masks for the starts of pieces, or for the few places where a match may
@@ -67,15 +70,22 @@ impl Compiled {
 
     fn of(machine: Machine) -> Self {
         let automaton = Automaton::new(&machine.graph).map(Arc::new);
-        let decides = automaton.as_deref().is_some_and(LocalRules::decide_at_once);
-        let rules = automaton.as_ref().and_then(|automaton| {
-            let rules = LocalRules::new(automaton).filter(|rules| rules.pays)?;
+        let ahead = match automaton {
+            Some(_) => None,
+            None => Ahead::new(&machine.graph).map(Arc::new),
+        };
+        let of_masks = automaton.as_ref().or(ahead.as_ref().map(|ahead| &ahead.automaton));
+        let decides = of_masks.is_some_and(|automaton| LocalRules::decide_at_once(automaton));
+        let rules = of_masks.and_then(|automaton| {
+            let mut rules = LocalRules::new(automaton).filter(|rules| rules.pays)?;
+            rules.plain |= ahead.as_ref().map_or(0, |ahead| ahead.plain());
             Some((automaton, MaskRules::new(&rules)?))
         });
-        let masks =
-            rules.as_ref().map(|(automaton, rules)| Box::new(Joint::of_one(automaton, rules, decides)));
+        let masks = rules
+            .as_ref()
+            .map(|(automaton, rules)| Box::new(Joint::of_one(automaton, rules, ahead.clone(), decides)));
         let in_windows = match rules {
-            Some((automaton, rules)) if decides => {
+            Some((automaton, rules)) if decides && ahead.is_none() => {
                 let matcher = Matcher::Automaton(Arc::clone(automaton));
                 (!automaton.alphabet.tells_final_line_feed()).then_some((matcher, rules))
             }
@@ -84,7 +94,7 @@ impl Compiled {
                 Some((Matcher::Views(Arc::new(views)), rules))
             }),
         };
-        Self { machine, automaton, masks, in_windows }
+        Self { machine, automaton, ahead, masks, in_windows }
     }
 
     /// Whether it certainly matches all of every text.
@@ -102,6 +112,9 @@ impl Compiled {
 
     /// What a cut at a place between two characters does.
     pub fn cut_effect(&self, text: &[u8], place: usize) -> CutEffect {
+        if let Some(ahead) = &self.ahead {
+            return ahead.cut_effect(text, place);
+        }
         let Some(automaton) = &self.automaton else { return CutEffect::Unknown };
         let (after, end) = automaton.alphabet.at(text, place);
         match automaton.alphabet.before(text, place) {

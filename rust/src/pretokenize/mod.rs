@@ -6,7 +6,8 @@
 //! every graph. Most patterns have a faster way, too, and the fastest is taken:
 //!
 //! 1. [Masks](masks) find the starts of pieces for hundreds of bytes at a time, by rules about three neighbouring
-//!    characters. These [local] rules are derived from the automaton, which decides wherever they are unsure.
+//!    characters. These [local] rules are derived from the automaton, which decides wherever they are unsure. Look-ahead of
+//!    any length becomes [a property of characters](ahead) first.
 //! 2. The [automaton] takes one step per character. It runs patterns that need no more than one character of look-ahead.
 //!
 //! The choice depends on the structure of a pattern, never on its spelling. In a [sequence] of patterns, each one cuts the
@@ -20,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Unwatched};
 
+mod ahead;
 mod alphabet;
 mod automaton;
 mod compiled;
@@ -184,6 +186,14 @@ impl Batch {
     fn push(&mut self, end: usize) {
         self.ends[self.len] = end;
         self.len += 1;
+    }
+
+    /// Add as many ends as there is room for; returns their number.
+    fn push_all(&mut self, ends: &[usize]) -> usize {
+        let count = ends.len().min(self.room());
+        self.ends[self.len..][..count].copy_from_slice(&ends[..count]);
+        self.len += count;
+        count
     }
 
     /// Add an end, and return it.

@@ -6,7 +6,8 @@
 //! they may cut within a character.
 //!
 //! A [`Scanner`] cuts a piece of the text (without `(?space)`, all of it) by the first pattern, or at once by as many
-//! as masks cut together. What other steps make of it waits until there is room for it in a batch:
+//! as masks cut together. The next steps cut many of these pieces at a time, again as many steps at once as masks cut
+//! together. What they make of them waits until there is room for it in a batch:
 //!
 //! ```text
 //! step a        |-----------|--------|----       the first pattern finds the ends of some pieces
@@ -18,10 +19,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::slice::Iter;
 
-use super::Batch;
 use super::automaton::CutEffect;
 use super::compiled::{Compiled, Cursor, Way};
 use super::masks::{Joint, JointScan, USUAL_PIECES, WINDOW};
+use super::{BATCH, Batch};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::printable::character_of;
@@ -36,6 +37,9 @@ const EMPTY: &str =
 
 /// The maximum number of steps.
 const MAX_STEPS: usize = 64;
+
+/// So many pieces of the first patterns are cut at once by the next ones, whose last window is seldom full.
+const MANY_PIECES: usize = 4 * BATCH;
 
 /// Shorter pieces are cut by the automaton alone: a window of masks costs as much as a short text.
 const MIN_MASKED: usize = 64;
@@ -54,7 +58,12 @@ pub struct Sequence {
 
 pub enum Step {
     /// Cut by a pattern, which may match printable characters for bytes.
-    Cut { pattern: Box<Compiled>, as_bytes: bool },
+    Cut {
+        pattern: Box<Compiled>,
+        as_bytes: bool,
+        /// This pattern and as many of the next ones as cut the pieces of the step before together.
+        together: Option<Box<Joint>>,
+    },
     /// Put a space before pieces.
     Space,
 }
@@ -94,13 +103,36 @@ impl Sequence {
                 BYTES => as_bytes = true,
                 SPACE => steps.push(Step::Space),
                 "" => return Err(Error::Value(EMPTY.to_owned())),
-                _ => steps.push(Step::Cut { pattern: Box::new(Compiled::new(source)?), as_bytes }),
+                _ => {
+                    let pattern = Box::new(Compiled::new(source)?);
+                    steps.push(Step::Cut { pattern, as_bytes, together: None });
+                }
             }
         }
         let last_space = steps.iter().rposition(|step| matches!(step, Step::Space));
-        let last = steps.split_off(last_space.map_or(0, |place| place + 1));
-        let joint = Joint::new(&patterns(&last).collect::<Vec<_>>()).map(Box::new);
+        let mut last = steps.split_off(last_space.map_or(0, |place| place + 1));
+        let joint = Joint::new(&patterns(&last).collect::<Vec<_>>(), 2, false).map(Box::new);
+        let has_first = last.first().is_some_and(|step| step.pattern().is_some());
+        let mut index = joint.as_ref().map_or(usize::from(has_first), |joint| joint.count());
+        while index < last.len() {
+            let found = cutting_together(&last[index..]);
+            let count = found.as_ref().map_or(1, Joint::count);
+            if let Step::Cut { together, .. } = &mut last[index] {
+                *together = found.map(Box::new);
+            }
+            index += count;
+        }
         Ok(Self { first: steps, last, joint, count })
+    }
+
+    /// All that cuts by masks.
+    #[cfg(test)]
+    pub fn joints(&mut self) -> impl Iterator<Item = &mut Joint> {
+        let of_steps = self.last.iter_mut().flat_map(|step| match step {
+            Step::Cut { pattern, together, .. } => [pattern.masks.as_deref_mut(), together.as_deref_mut()],
+            Step::Space => [None, None],
+        });
+        self.joint.as_deref_mut().into_iter().chain(of_steps.flatten())
     }
 
     /// The only step, if it is an expression.
@@ -118,12 +150,14 @@ impl Sequence {
 
     /// The way of the slowest pattern; patterns that cut text together do so by masks.
     pub fn way(&self) -> Way {
-        let joint = self.joint.as_ref().map_or(0, |joint| joint.count());
-        let others = self.first.iter().chain(&self.last[joint..]).map(|step| match step {
-            Step::Cut { pattern, .. } => pattern.way(),
-            Step::Space => Way::Masks,
-        });
-        others.max().unwrap_or(Way::Masks)
+        let mut index = self.joint.as_ref().map_or(0, |joint| joint.count());
+        let mut way = self.first.iter().map(Step::way).max().unwrap_or(Way::Masks);
+        while let Some(step) = self.last.get(index) {
+            let together = step.together();
+            way = way.max(if together.is_some() { Way::Masks } else { step.way() });
+            index += together.map_or(1, Joint::count);
+        }
+        way
     }
 
     /// Whether a cut at a place, where a character begins, provably changes no piece.
@@ -184,11 +218,37 @@ fn patterns(steps: &[Step]) -> impl Iterator<Item = &Compiled> {
     steps.iter().map_while(Step::pattern)
 }
 
+/// As many of the first steps as cut given pieces together, if any do.
+fn cutting_together(steps: &[Step]) -> Option<Joint> {
+    let sees_bytes = |step: &Step| matches!(step, Step::Cut { as_bytes: true, .. });
+    let as_bytes = sees_bytes(steps.first()?);
+    let patterns = steps.iter().map_while(|step| match step {
+        Step::Cut { pattern, .. } if sees_bytes(step) == as_bytes => Some(&**pattern),
+        _ => None,
+    });
+    Joint::new(&patterns.collect::<Vec<_>>(), 1, as_bytes)
+}
+
 impl Step {
+    fn way(&self) -> Way {
+        match self {
+            Self::Cut { pattern, .. } => pattern.way(),
+            Self::Space => Way::Masks,
+        }
+    }
+
+    /// What cuts given pieces by this step and perhaps the next ones.
+    fn together(&self) -> Option<&Joint> {
+        match self {
+            Self::Cut { together, .. } => together.as_deref(),
+            Self::Space => None,
+        }
+    }
+
     /// The pattern that it cuts text by.
     pub fn pattern(&self) -> Option<&Compiled> {
         match self {
-            Self::Cut { pattern, as_bytes: false } => Some(pattern),
+            Self::Cut { pattern, as_bytes: false, .. } => Some(pattern),
             _ => None,
         }
     }
@@ -219,7 +279,7 @@ fn cut_each(
     pulse: &mut Pulse,
 ) -> Result<Vec<usize>> {
     let (mut batch, mut printed, mut cut) = (Box::<Batch>::default(), String::new(), Vec::new());
-    let Step::Cut { pattern, as_bytes } = step else { return Ok(ends.to_vec()) };
+    let Step::Cut { pattern, as_bytes, .. } = step else { return Ok(ends.to_vec()) };
     for &end in ends {
         let piece = if *as_bytes {
             printed.clear();
@@ -260,6 +320,9 @@ pub struct Scanner<'a> {
     cursor: Option<Box<Cursor<'a>>>,
     /// The ends of finished pieces, the number of them that were returned, and the end of the last.
     pending: Vec<usize>,
+    /// What is found by steps behind the first ones, and lists that are of no use now.
+    batch: Option<Box<Batch>>,
+    spare: Vec<Vec<usize>>,
     taken: usize,
     cut_to: usize,
     position: usize,
@@ -286,6 +349,8 @@ impl<'a> Scanner<'a> {
             piece,
             cursor: None,
             pending: Vec::new(),
+            batch: None,
+            spare: Vec::new(),
             taken: 0,
             cut_to: 0,
             position: 0,
@@ -304,9 +369,7 @@ impl<'a> Scanner<'a> {
         while batch.room() >= USUAL_PIECES {
             let pending = &self.pending[self.taken..];
             if !pending.is_empty() {
-                let count = pending.len().min(batch.room());
-                pending[..count].iter().for_each(|&end| batch.push(end));
-                self.taken += count;
+                self.taken += batch.push_all(pending);
             } else if self.cut_to < self.piece.end {
                 self.cut_more(batch, pulse)?;
             } else {
@@ -326,13 +389,18 @@ impl<'a> Scanner<'a> {
         self.taken = 0;
         let (before, mut help) = (batch.ends().len(), Some(self.cut_to));
         if let (Some(scan), Some(masks)) = (&mut self.scan, self.masks) {
-            help = scan.fill(batch, pulse)?;
             let others = &self.others[masks.count() - 1..];
             if others.is_empty() {
+                help = scan.fill(batch, pulse)?;
                 self.cut_to = batch.ends().last().map_or(self.cut_to, |end| self.cut_to.max(*end));
             } else {
-                let ends = batch.ends()[before..].to_vec();
-                batch.shorten(before);
+                let mut ends = self.spare.pop().unwrap_or_default();
+                help = None;
+                while help.is_none() && ends.len() < MANY_PIECES && !scan.is_done() {
+                    help = scan.fill(batch, pulse)?;
+                    memory::extend(&mut ends, &batch.ends()[before..])?;
+                    batch.shorten(before);
+                }
                 self.cut_by(others, self.cut_to, ends, pulse)?;
             }
         }
@@ -360,18 +428,65 @@ impl<'a> Scanner<'a> {
     /// the piece is cut already.
     fn cut_by(
         &mut self,
-        others: &[Step],
+        mut others: &[Step],
         start: usize,
         mut ends: Vec<usize>,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        for step in others {
-            ends = cut_each(self.text, start, &ends, step, pulse)?;
+        while let Some(step) = others.first() {
+            let steps;
+            (steps, others) = others.split_at(step.together().map_or(1, Joint::count));
+            let mut cut = self.spare.pop().unwrap_or_default();
+            match step.together() {
+                Some(joint) => self.cut_together(steps, joint, start, &ends, &mut cut, pulse)?,
+                None => cut = cut_each(self.text, start, &ends, step, pulse)?,
+            }
+            std::mem::swap(&mut ends, &mut cut);
+            self.put_away(cut);
         }
         let new = &ends[ends.partition_point(|end| *end <= self.cut_to)..];
         memory::extend(&mut self.pending, new)?;
         self.cut_to = new.last().copied().unwrap_or(self.cut_to);
+        self.put_away(ends);
         Ok(())
+    }
+
+    /// Cut pieces, the first of which begins at `start`, by some steps at once; adds the ends of the new ones.
+    fn cut_together(
+        &mut self,
+        steps: &[Step],
+        joint: &Joint,
+        start: usize,
+        ends: &[usize],
+        cut: &mut Vec<usize>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let batch = self.batch.get_or_insert_default();
+        let mut scan = joint.scan_pieces(self.text.as_bytes(), start, ends);
+        while !scan.is_done() {
+            batch.clear();
+            let help = scan.fill(batch, pulse)?;
+            memory::extend(cut, batch.ends())?;
+            if let Some(start) = help {
+                let end = ends[ends.partition_point(|end| *end <= start)];
+                let mut by_step = vec![end];
+                for step in steps {
+                    by_step = cut_each(self.text, start, &by_step, step, pulse)?;
+                }
+                let new = &by_step[by_step.partition_point(|end| *end <= scan.done())..];
+                memory::extend(cut, new)?;
+                scan.go_on_at(end);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keep a list for later use, one of each of the two that are in use at once.
+    fn put_away(&mut self, mut list: Vec<usize>) {
+        if self.spare.len() < 2 {
+            list.clear();
+            self.spare.push(list);
+        }
     }
 }
 

@@ -25,7 +25,7 @@ const FAILED: u8 = 0xFE;
 const AT_END: u8 = 0;
 
 /// The view for each node.
-type View = Vec<bool>;
+pub type View = Vec<bool>;
 
 type ViewTables = (Vec<[u8; MAX_VIEWS + 1]>, Vec<[u8; MAX_NODES]>);
 
@@ -131,7 +131,7 @@ impl Net {
     }
 
     /// The view before a character, given that behind it.
-    fn view(&self, atom: u8, behind: &View) -> View {
+    pub fn view(&self, atom: u8, behind: &View) -> View {
         let mut known = vec![None; self.nodes.len()];
         (0..known.len()).map(|node| self.matches(node, 1 << atom, behind, &mut known)).collect()
     }

@@ -12,15 +12,19 @@
 //!
 //! A window begins with the last character of the one before, whose labels are known; so it may begin within a piece. What
 //! depends on more than a window is left to the caller: a whole piece of the first pattern is then cut step by step.
+//!
+//! Patterns may also cut pieces that are given, whatever they were cut by: these are then the mask for the first pattern.
+//! Such patterns may see each byte as the character that it is printed as.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::bits::{clear, first_from, is_in, last_in, last_not_in, mark};
-use super::reading::{Characters, Reader};
+use super::bits::{clear, first_from, is_in, last_in, last_not_in, mark, places_in};
+use super::reading::{ByteAtoms, Characters, Reader};
 use super::*;
 use crate::error::Result;
 use crate::pretokenize::Batch;
+use crate::pretokenize::ahead::Ahead;
 use crate::pretokenize::alphabet::Alphabet;
 use crate::pretokenize::automaton::{Automaton, PartialMatch};
 use crate::pretokenize::compiled::Compiled;
@@ -44,6 +48,10 @@ pub struct Joint {
     /// Those of this machine.
     pub instructions: Instructions,
     alphabet: Alphabet,
+    /// The atoms of bytes, if the patterns see these as characters.
+    bytes: Option<Box<ByteAtoms>>,
+    /// What gives characters the atoms that tell what follows, if the only pattern needs them.
+    ahead: Option<Arc<Ahead>>,
     steps: Vec<JointStep>,
     /// Whether matches that have begun never fail. If not, a piece may turn out wrong at its end: a long one is not cut by
     /// masks.
@@ -69,18 +77,31 @@ pub enum Matcher {
 
 impl Joint {
     /// A pattern alone.
-    pub fn of_one(automaton: &Arc<Automaton>, rules: &MaskRules, is_decided: bool) -> Self {
+    pub fn of_one(
+        automaton: &Arc<Automaton>,
+        rules: &MaskRules,
+        ahead: Option<Arc<Ahead>>,
+        is_decided: bool,
+    ) -> Self {
         let alphabet = automaton.alphabet.clone();
         let atoms = (0..alphabet.count as u8).collect();
         let step = JointStep::new(Matcher::Automaton(Arc::clone(automaton)), rules, atoms, &alphabet);
-        Self { instructions: Instructions::this(), alphabet, steps: vec![step], is_decided }
+        Self {
+            instructions: Instructions::this(),
+            alphabet,
+            bytes: None,
+            ahead,
+            steps: vec![step],
+            is_decided,
+        }
     }
 
-    /// As many of the first patterns as can be cut together, if there are several.
-    pub fn new(patterns: &[&Compiled]) -> Option<Self> {
+    /// As many of the first patterns as can be cut together, if there are at least so many. They see characters, or bytes as
+    /// they are printed.
+    pub fn new(patterns: &[&Compiled], least: usize, as_bytes: bool) -> Option<Self> {
         let found: Vec<&(Matcher, MaskRules)> =
             patterns.iter().take(MOST).map_while(|pattern| pattern.in_windows.as_ref()).collect();
-        (2..=found.len()).rev().find_map(|count| {
+        (least..=found.len()).rev().find_map(|count| {
             let sets = patterns[..count].iter().flat_map(|pattern| &pattern.machine.graph.sets);
             let sets: Vec<CharSet> = sets.collect::<BTreeSet<_>>().into_iter().cloned().collect();
             let alphabets = found[..count].iter().map(|(matcher, _)| match matcher {
@@ -92,8 +113,13 @@ impl Joint {
             let found = found.iter().zip(atoms);
             let steps = found
                 .map(|((matcher, rules), atoms)| JointStep::new(matcher.clone(), rules, atoms, &alphabet));
-            let (instructions, steps) = (Instructions::this(), steps.collect());
-            Some(Self { instructions, steps, alphabet, is_decided: true })
+            let (instructions, mut steps): (_, Vec<JointStep>) = (Instructions::this(), steps.collect());
+            let bytes = as_bytes.then(|| Box::new(ByteAtoms::new(&alphabet)));
+            if as_bytes {
+                // The bytes of ASCII are not all printed in ASCII.
+                steps.iter_mut().for_each(|step| step.rules.plain.clone_from(&step.rules.wide));
+            }
+            Some(Self { instructions, steps, alphabet, bytes, ahead: None, is_decided: true })
         })
     }
 
@@ -106,7 +132,22 @@ impl Joint {
     #[inline]
     pub fn scan<'a>(&'a self, text: &'a str, start: usize) -> JointScan<'a> {
         let first = [Label::Begins; MOST];
-        JointScan { joint: self, text, base: start, first, piece: start, done: start }
+        JointScan {
+            joint: self,
+            text: text.as_bytes(),
+            given: None,
+            base: start,
+            first,
+            piece: start,
+            done: start,
+        }
+    }
+
+    /// Begin to cut pieces, the first of which begins at a place.
+    pub fn scan_pieces<'a>(&'a self, text: &'a [u8], start: usize, ends: &'a [usize]) -> JointScan<'a> {
+        let text = &text[..ends.last().copied().unwrap_or(start)];
+        let first = [Label::Begins; MOST];
+        JointScan { joint: self, text, given: Some(ends), base: start, first, piece: start, done: start }
     }
 }
 
@@ -135,7 +176,9 @@ impl JointStep {
 /// Cuts one text.
 pub struct JointScan<'a> {
     joint: &'a Joint,
-    text: &'a str,
+    text: &'a [u8],
+    /// The ends of the pieces that are cut, if that is not the whole text.
+    given: Option<&'a [usize]>,
     /// The start of the next window, and the label of its first character for each pattern.
     base: usize,
     first: [Label; MOST],
@@ -175,7 +218,17 @@ impl JointScan<'_> {
         Ok(help)
     }
 
-    /// Go on where a piece of the first pattern ends, whose pieces are found.
+    /// Whether all of the text is cut.
+    pub fn is_done(&self) -> bool {
+        self.base >= self.text.len()
+    }
+
+    /// Up to where all pieces are found.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Go on where a piece of the first pattern ends, whose pieces are found, or one that was given.
     pub fn go_on_at(&mut self, end: usize) {
         (self.base, self.piece, self.done) = (end, end, end);
         self.first = [Label::Begins; MOST];
@@ -224,6 +277,9 @@ struct Window<const N: usize> {
     behind: [[u8; 64]; N],
     /// The labels for each pattern; for one that is run in places, only where pieces begin.
     found: [[Bits<N>; MARKED]; MOST],
+    /// Where given pieces begin, and a byte for each place.
+    given: Bits<N>,
+    marks: [[[u8; 64]; N]; 2],
     /// Where the pieces of the patterns so far begin.
     starts: Bits<N>,
     /// The characters after which a state of any pattern may be open.
@@ -245,6 +301,8 @@ impl<const N: usize> Default for Window<N> {
             characters: Characters::new(),
             behind: [[0; 64]; N],
             found: [[[0; N]; MARKED]; MOST],
+            given: [0; N],
+            marks: [[[0; 64]; N]; 2],
             starts: [0; N],
             open: [0; N],
             within: [0; N],
@@ -254,6 +312,67 @@ impl<const N: usize> Default for Window<N> {
 }
 
 impl<const N: usize> Window<N> {
+    /// Mark where given pieces begin: the characters of the window begin at a place of the text.
+    #[inline(always)]
+    fn give(&mut self, vectors: impl Vectors, base: usize, ends: &[usize]) {
+        let Characters { leads, wide, .. } = &self.characters;
+        let words = if *wide { 2 * N } else { N };
+        let first = ends.partition_point(|end| *end < base);
+        let count = ends[first..].partition_point(|end| *end < base + 64 * words);
+        // A byte for each place: a mark in a mask would wait for the mark before.
+        let marks = &mut self.marks.as_flattened_mut()[..words];
+        marks.as_flattened_mut().fill(0);
+        for end in &ends[first..first + count] {
+            marks.as_flattened_mut()[end - base] = 1;
+        }
+        let mut at_bytes = [[0; N]; 2];
+        for (at_bytes, marks) in at_bytes.as_flattened_mut().iter_mut().zip(marks) {
+            *at_bytes = vectors.non_zero(vectors.load(marks));
+        }
+        self.given = at_bytes[0];
+        if *wide {
+            let (mut given, mut before) = ([0; N], 0);
+            for (at_bytes, leads) in at_bytes.as_flattened().iter().zip(leads.as_flattened()) {
+                for place in places_in(0, at_bytes & leads) {
+                    mark(&mut given, before + (leads & ((1 << place) - 1)).count_ones() as usize);
+                }
+                before += leads.count_ones() as usize;
+            }
+            self.given = given;
+        }
+        self.starts = self.given;
+    }
+
+    /// Give each character the atom that tells what follows. If that is not in the window, the window is shorter.
+    #[inline(always)]
+    fn tell_ahead(&mut self, vectors: impl Vectors, ahead: &Ahead) {
+        let mut open = [0; N];
+        for (open, atoms) in open.iter_mut().zip(self.characters.atoms[1..].as_chunks().0) {
+            *open = vectors.non_zero(vectors.look_up(&ahead.is_open, vectors.load(atoms)));
+        }
+        clear(&mut open, self.characters.count, 64 * N);
+        if open != [0; N] {
+            self.tell_open(ahead, &open);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_open(&mut self, ahead: &Ahead, open: &Bits<N>) {
+        let Characters { atoms, count, ends, .. } = &mut self.characters;
+        let others = open.map(|word| !word);
+        let mut place = 0;
+        while let Some(start) = first_from(open, place) {
+            let end = first_from(&others, start).map_or(*count, |end| end.min(*count));
+            if end == *count && !*ends {
+                self.limit = start.saturating_sub(1);
+                return;
+            }
+            let behind = (end < *count).then(|| atoms[1 + end]);
+            ahead.tell(&mut atoms[1 + start..1 + end], behind);
+            place = end;
+        }
+    }
+
     /// Results after the last place that is not open may still change, and a window begins at such a place.
     fn limit_to_sure(&mut self) {
         if !self.is_whole() {
@@ -294,16 +413,29 @@ impl JointScan<'_> {
         #[cfg(test)]
         crate::pretokenize::tests::count_steps(64 * N);
         let joint = self.joint;
-        let reader = Reader { text: self.text.as_bytes(), alphabet: &joint.alphabet };
-        reader.read(vectors, self.base, &mut window.characters);
+        let reader = Reader { text: self.text, alphabet: &joint.alphabet };
+        match &joint.bytes {
+            Some(atoms) => reader.read_bytes(vectors, atoms, self.base, &mut window.characters),
+            None => reader.read(vectors, self.base, &mut window.characters),
+        }
         let Characters { count, ends, .. } = window.characters;
         window.limit = count - usize::from(!ends);
         (window.starts, window.open, window.within) = ([0; N], [0; N], [0; N]);
+        if let Some(ahead) = &joint.ahead {
+            window.tell_ahead(vectors, ahead);
+        }
+        let first_cut = match self.given {
+            Some(given) => {
+                window.give(vectors, self.base, given);
+                0
+            }
+            None => 1,
+        };
         for (index, (step, first)) in joint.steps.iter().zip(self.first).enumerate() {
             let Window { relations, fulfilled, characters, behind: ended, starts, .. } = window;
             let mut behind = &characters.atoms[2..2 + 64 * N];
-            if index > 0 {
-                if index == 1 {
+            if index >= first_cut {
+                if index == first_cut {
                     ended.as_flattened_mut().copy_from_slice(behind);
                 }
                 end_before(vectors, starts, joint.alphabet.end, ended);
@@ -474,7 +606,8 @@ impl JointScan<'_> {
             (self.base, self.done) = (self.text.len(), batch.push_to(self.text.len()));
             return None;
         }
-        if let Some(start) = last_in(&window.found[0][0], window.limit) {
+        let first_starts = if self.given.is_some() { &window.given } else { &window.found[0][0] };
+        if let Some(start) = last_in(first_starts, window.limit) {
             self.piece = self.base + window.characters.byte_of(vectors, start);
         }
         let Some(last) = window.limit.checked_sub(1).filter(|last| *last > 0) else {

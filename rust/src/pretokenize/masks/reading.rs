@@ -3,7 +3,18 @@
 use super::ATOMS_OF_WINDOW;
 use super::bits::{Bits, places_in};
 use crate::pretokenize::alphabet::Alphabet;
+use crate::printable::character_of;
 use crate::vectors::Vectors;
+
+/// The atoms of the characters that bytes are printed as, of those below 128 and of the others.
+pub struct ByteAtoms([[u8; 128]; 2]);
+
+impl ByteAtoms {
+    pub fn new(alphabet: &Alphabet) -> Self {
+        let atom = |byte: usize| alphabet.of(character_of(byte as u8) as usize);
+        Self([0, 128].map(|first| std::array::from_fn(|byte| atom(first + byte))))
+    }
+}
 
 /// A text, and the alphabet as which it is read.
 #[derive(Clone, Copy)]
@@ -72,6 +83,36 @@ impl Reader<'_> {
             if let Some(behind) = this.atoms[count + 1..].first_chunk_mut::<64>() {
                 behind.fill(alphabet.end);
             }
+        }
+    }
+
+    /// Read the bytes of the window at `base`, each as a character.
+    #[inline(always)]
+    pub fn read_bytes<const N: usize>(
+        self,
+        vectors: impl Vectors,
+        atoms: &ByteAtoms,
+        base: usize,
+        this: &mut Characters<N>,
+    ) {
+        let ByteAtoms([low_atoms, high_atoms]) = atoms;
+        let text = &self.text[base..];
+        (this.wide, this.count, this.ends) = (false, text.len().min(64 * N), text.len() <= 64 * N);
+        this.atoms[0] = self.alphabet.end;
+        for (word, atoms) in text.chunks(64).zip(this.atoms[1..].as_chunks_mut().0).take(N) {
+            let mut bytes = [0; 64];
+            bytes[..word.len()].copy_from_slice(word);
+            let loaded = vectors.load(&bytes);
+            let high = vectors.non_zero(vectors.and(loaded, vectors.splat(0x80)));
+            let mut found = vectors.look_up(low_atoms, loaded);
+            if high != 0 {
+                let of_high = vectors.look_up(high_atoms, vectors.and(loaded, vectors.splat(0x7F)));
+                found = vectors.choose(high, of_high, found);
+            }
+            vectors.store(found, atoms);
+        }
+        if this.ends {
+            this.atoms[1 + this.count..].fill(self.alphabet.end);
         }
     }
 
