@@ -1,9 +1,10 @@
 """Corpora → the section on the speed of every named pattern in `docs/benchmarks.md`.
 
 Counts the beginning of each corpus with each pattern, and encodes it with a vocabulary trained with that
-pattern, without the first pass. Everything runs on one thread and is measured in processor time; the patterns
-alternate, so that other work on the machine affects all of them. Each rate is the best one, beside that of
-GPT-2's pattern.
+pattern, without the first pass. Besides the named patterns, these are Falcon's four steps, the last two of
+which see bytes, and patterns that group digits from the right; what they cut is compared with `tokenizers`.
+Everything runs on one thread and is measured in processor time; the patterns alternate, so that other work
+on the machine affects all of them. Each rate is the best one, beside that of GPT-2's pattern.
 
 With `--unseen`, print instead how fast random patterns of the same family are counted, as parts of the rate
 of GPT-2's pattern.
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import json
 import lzma
 import os
 import statistics
@@ -34,19 +36,54 @@ from random import Random
 from tempfile import NamedTemporaryFile
 
 import gigatoken
+import tokenizers
 from fuzz.patterns import family
+from tokenizers.pre_tokenizers import ByteLevel, Digits, PreTokenizer, Punctuation, Split
 
 from bench.section import machine, table, write_section
 from bpetite import Counts, Tokenizer
-from bpetite._constants import END_OF_TEXT_TOKEN
-from bpetite._engine import pattern_way
+from bpetite._constants import END_OF_TEXT_TOKEN, Pattern
+from bpetite._engine import pattern_way, pretokenize
 from bpetite.benchmark.libraries import GIGATOKEN
+from bpetite.formats.huggingface_steps import pattern_of
+from bpetite.formats.shared.printable import to_printable
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import Vocabulary
 
 VOCAB_SIZE = 32_000
-NAMES = [name for name in PATTERNS if name != "none"]
+THREES = r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
+"""Digits in threes, counted from the right."""
+
+
+def in_one_split(pattern: str) -> PreTokenizer:
+    """The pre-tokenizer of a file with one pattern."""
+    split = Split(tokenizers.Regex(pattern), "isolated")
+    return tokenizers.pre_tokenizers.Sequence([split, ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
+THEIRS = {
+    "falcon": tokenizers.pre_tokenizers.Sequence(
+        [
+            Punctuation("contiguous"),
+            ByteLevel(add_prefix_space=False, use_regex=True),
+            Digits(individual_digits=False),
+            Split(tokenizers.Regex("[0-9][0-9][0-9]"), "isolated"),
+        ]
+    ),
+    "llama3, digits from the right": in_one_split(PATTERNS["llama3"].replace(r"\p{N}{1,3}", THREES)),
+    "qwen2, digits from the right": in_one_split(PATTERNS["qwen2"].replace(r"|\p{N}|", f"|{THREES}|")),
+}
+"""Patterns of files, as `tokenizers` runs them."""
+
+OURS: dict[str, Pattern] = {
+    **{name: pattern for name, pattern in PATTERNS.items() if name != "none"},
+    **{name: pattern_of(json.loads(theirs.__getstate__())) for name, theirs in THEIRS.items()},
+}
 """All patterns but the one that does not cut."""
+
+NAMES = list(OURS)
+COMPARED = 1_000_000
+"""As many characters of each corpus are cut by `tokenizers`, too."""
 
 
 BY_BATCH, BY_TEXT = "gigatoken, a batch", "gigatoken, one by one"
@@ -97,11 +134,12 @@ def read_corpora(folder: Path | None, megabytes: int) -> dict[str, list[str]]:
 
 def ways(name: str, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
     """What is timed for a pattern: counting, and encoding texts that were encoded once before."""
-    tokenizer = Tokenizer.train_from_iterator(texts, VOCAB_SIZE, pattern=name)
+    pattern = OURS[name]
+    tokenizer = Tokenizer.train_from_iterator(texts, VOCAB_SIZE, pattern=pattern)
     encode = partial(tokenizer.encode_batch_to_numpy, texts, num_threads=1)
     encode()
     calls: dict[str, Callable[[], object]] = {
-        "counting": partial(Counts.from_iterator, texts, pattern=name, num_threads=1),
+        "counting": partial(Counts.from_iterator, texts, pattern=pattern, num_threads=1),
         "encoding": encode,
     }
     if name in GIGATOKEN:
@@ -114,9 +152,21 @@ def ways(name: str, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
     return calls
 
 
+def compare(name: str, texts: Sequence[str]) -> None:
+    """Compare the pretokens of a pattern with those of `tokenizers`."""
+    left = COMPARED
+    for text in texts:
+        expected = [piece for piece, _ in THEIRS[name].pre_tokenize_str(text[:left])]
+        if list(map(to_printable, pretokenize(text[:left], OURS[name]))) != expected:
+            raise SystemExit(f"{name}: tokenizers cuts otherwise: {text[:left]!r:.200}")
+        left -= len(text[:left])
+
+
 def rates(texts: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
     """The megabytes per second of everything that is timed, for each pattern."""
     size = sum(len(text.encode()) for text in texts) / 1e6
+    for name in THEIRS:
+        compare(name, texts)
     timed = {name: ways(name, texts) for name in NAMES}
     best: dict[str, dict[str, float]] = {name: {} for name in NAMES}
     with pinned(1):
