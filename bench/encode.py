@@ -123,8 +123,9 @@ the whole text are those of the model's own library (tiktoken for files of ranks
 else tokenizers), or there is no figure. With models of SentencePiece, which does not find special tokens in a
 text, bpetite and kitoken are asked not to find them either. With large texts, for which the slow libraries
 would take an hour, ids are compared with bpetite's. Later passes through hundreds of megabytes are slower
-than the first ones where bpetite's memory of earlier results is full: it takes 128 MiB, unless
-`Tokenizer.with_memory` says otherwise. A dash: the library does not read the model, or took too long.
+than the first ones where bpetite's memory of earlier results is full: by default, it takes 1/32 of the
+machine's, and at most 1 GiB (`Tokenizer.with_memory`). A dash: the library does not read the model, or
+took too long.
 """.strip()
 OLDER = """
 Where no share of new pretokens is given, the figures are older: the documents were as the line says, but

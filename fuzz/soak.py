@@ -21,7 +21,7 @@ from bpetite import Counts, Tokenizer
 from fuzz import texts, vocabularies
 
 GROWTH = 160 * 2**20
-"""What the cache of the shared tokenizer (up to 128 MiB) and the allocator may add after the beginning."""
+"""What the cache of the shared tokenizer (128 MiB) and the allocator may add after the beginning."""
 
 
 def main() -> int:
@@ -31,7 +31,7 @@ def main() -> int:
     options = parser.parse_args()
     shared = Tokenizer.train_from_iterator(
         ["".join(texts.text(Random(number), 2000) for number in range(300))], 2000, dialect="tiktoken"
-    )
+    ).with_memory("128 MiB")
     began, rounds, measured = time.monotonic(), 0, []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(4) as pool:
         shared.save(Path(folder, "tok.json"))

@@ -640,7 +640,7 @@ def megabytes():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) // 1024 for line in status if line.startswith("VmRSS"))
 
-tokenizer = Tokenizer.train("some text to learn from " * 100, 300)
+tokenizer = Tokenizer.train("some text to learn from " * 100, 300).with_memory("128 MiB")
 def words(part):
     return " ".join(hashlib.sha256(b"%d %d" % (part, word)).hexdigest() for word in range(30_000))
 tokenizer.count(words(0), num_threads=1)
@@ -655,7 +655,7 @@ print(megabytes() - before)
 def test_the_cache_stays_bounded_on_endless_distinct_pretokens() -> None:
     command = [sys.executable, "-c", ENDLESS]
     grown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
-    assert int(grown) <= 128 + 24  # docs/encoding.md promises 128; the rest is what allocators keep
+    assert int(grown) <= 128 + 24  # 128 are allowed; the rest is what allocators keep
 
 
 def test_ids_do_not_depend_on_the_memory_of_the_cache() -> None:
@@ -671,13 +671,32 @@ def test_ids_do_not_depend_on_the_memory_of_the_cache() -> None:
         for num_threads in [1, 2, 2]:
             np.testing.assert_array_equal(changed.encode_to_numpy(text, num_threads=num_threads), expected)
         assert pickle.loads(pickle.dumps(changed)).memory == changed.memory
-    assert tokenizer.memory == 128 << 20
+    assert 32 << 20 <= tokenizer.memory <= 1 << 30
     assert tokenizer.with_memory("3MB").memory <= 3_000_000
     for too_little in ["1 MB", 0, "much"]:
         with pytest.raises(ValueError, match="memory"):
             tokenizer.with_memory(too_little)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="memory"):
         tokenizer.with_memory(1.5e9)  # type: ignore[arg-type]
+
+
+OF_LIMITED = """
+import pickle, resource
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+from bpetite import Tokenizer
+
+tokenizer = Tokenizer.train("ab ab", 258)
+assert tokenizer.memory == (3 << 30) // 32, tokenizer.memory
+print(pickle.dumps((tokenizer, tokenizer.with_memory("64 MiB"))).hex())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are read from /proc")
+def test_the_cache_takes_a_part_of_what_the_process_may_have_and_pickles_keep_only_what_was_chosen() -> None:
+    command = [sys.executable, "-c", OF_LIMITED]
+    packed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    usual, chosen = pickle.loads(bytes.fromhex(packed))
+    assert (usual.memory, chosen.memory) == (Tokenizer.train("ab ab", 258).memory, 64 << 20)
 
 
 CHARACTERS, LINES = "aé中丮丯乀書🎉", r"[^\n]+|\n"

@@ -168,9 +168,21 @@ FIGURES = [
     ),
     (
         "docs/encoding.md",
-        "at most {} MiB per tokenizer",
+        "at most 1/{} of the memory of the machine",
         "rust/src/encode/cache.rs",
-        "MEMORY: usize = {} << 20;",
+        "PART_OF_MACHINE: usize = {};",
+    ),
+    (
+        "docs/encoding.md",
+        "at least {} MiB and at most 1 GiB",
+        "rust/src/encode/cache.rs",
+        "LEAST_MEMORY: usize = {} << 20;",
+    ),
+    (
+        "docs/encoding.md",
+        "({} MiB on macOS and Windows)",
+        "rust/src/encode/cache.rs",
+        "USUAL_MEMORY: usize = {} << 20;",
     ),
     (
         "docs/encoding.md",

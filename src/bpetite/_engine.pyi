@@ -508,6 +508,10 @@ class Encoder:
     def memory(self) -> int:
         """The bytes that the cache takes at most."""
 
+    @property
+    def chosen_memory(self) -> int | None:
+        """The same, if `with_memory` chose them: by default they depend on the machine."""
+
     def with_memory(self, memory: int) -> Encoder:
         """Return an encoder with a cache of its own, which takes this much at most, and shares the rest."""
 

@@ -1080,7 +1080,10 @@ class Tokenizer:
     def memory(self) -> int:
         """The bytes that the cache of this tokenizer takes at most (`with_memory` chooses them).
 
-        >>> Tokenizer.train("ab", 257).memory == 128 << 20
+        By default that is 1/32 of the memory of the machine, or of the container that this process is in,
+        but at least 32 MiB and at most 1 GiB; 128 MiB where the system does not say (macOS, Windows).
+
+        >>> (32 << 20) <= Tokenizer.train("ab", 257).memory <= (1 << 30)
         True
         """
         return self._encoder.memory
@@ -1089,8 +1092,9 @@ class Tokenizer:
         """Return the same tokenizer with a cache of its own, of this size at most, such as `"512MiB"`.
 
         The cache holds the ids of earlier pretokens: more of it makes hundreds of megabytes of many languages
-        faster, and less of it, from 1 MiB on, saves memory. No id depends on it. It takes memory as it is
-        used; while one that is full is replaced, there are two of them.
+        faster, and less of it, from 1 MiB on, saves memory, such as where many processes share a machine.
+        No id depends on it. It takes memory as it is used; while one that is full is replaced, there are
+        two of them.
 
         >>> small = Tokenizer.train("ab ab", 258).with_memory("4 MiB")
         >>> small.memory, small.encode("ab ab")
@@ -1447,7 +1451,7 @@ class Tokenizer:
 
         beside: dict[str, object] = {"_assumptions": self._assumptions, "_original": self._original}
         beside |= {"_template": self._template, "_warns_of_template": self._warns_of_template}
-        parts = general_artifact_bytes(self._vocabulary), beside, self.memory
+        parts = general_artifact_bytes(self._vocabulary), beside, self._encoder.chosen_memory
         return _from_packed, (type(self), zlib.compress(pickle.dumps(parts), 1))
 
     def __eq__(self, other: object) -> bool:
@@ -1474,4 +1478,4 @@ def _from_packed(kind: type[Tokenizer], packed: bytes) -> Tokenizer:
 
     artifact, beside, memory = pickle.loads(zlib.decompress(packed))
     same = kind(vocabulary_of(artifact, "pickle"))._set(**beside)
-    return same if memory == same.memory else same.with_memory(memory)
+    return same if memory is None else same.with_memory(memory)  # None: what is usual on this machine

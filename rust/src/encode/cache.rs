@@ -23,6 +23,7 @@ use crate::key::Key;
 use crate::key::block::{Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;
 use crate::memory::cells::{Cells, Plain};
+use crate::memory::machine;
 use crate::prefetch::{prefetch, prefetch_at};
 
 /// The longest pretoken that is cached.
@@ -41,8 +42,12 @@ const LEAST_WORDS: usize = 1 << 16;
 const MOST_WORDS: usize = if cfg!(windows) { 1 << 21 } else { u32::MAX as usize };
 /// The entries of a table are at most this many: their places are counted in bytes, by 32 bits.
 const MOST_ENTRIES: usize = 1 << 27;
-/// The memory of a cache unless another bound is chosen.
-pub const MEMORY: usize = 128 << 20;
+/// The memory of a cache unless another bound is chosen: this part of the machine's, within limits; or, if it is unknown, this
+/// much.
+const PART_OF_MACHINE: usize = 32;
+const LEAST_MEMORY: usize = 32 << 20;
+const MOST_MEMORY: usize = 1 << 30;
+const USUAL_MEMORY: usize = 128 << 20;
 /// How many entries ahead of the one that is copied the place of another, and its words, are asked for.
 const AHEAD: usize = 16;
 /// How many entries are looked at for a key: a bound on what hostile keys can cost.
@@ -65,6 +70,17 @@ const CLAIMED: u64 = 1;
 const UNUSED: u64 = 1 << 55;
 /// The longest token that a new cache holds.
 const LONGEST_TOKEN: usize = 14;
+
+/// The memory that a cache takes at most unless another bound is chosen. It is the same in the whole life of a process.
+pub fn default_memory() -> usize {
+    memory_on(machine::memory())
+}
+
+/// The same on a machine with so much.
+fn memory_on(machine: Option<usize>) -> usize {
+    let Some(memory) = machine else { return USUAL_MEMORY };
+    (memory / PART_OF_MACHINE).clamp(LEAST_MEMORY, MOST_MEMORY)
+}
 
 /// A key, and four ids; or the place of more ids in the arena (place in words, number of ids).
 #[repr(C, align(32))]
@@ -95,6 +111,10 @@ impl Bound {
         let entries = entries.clamp(SMALLEST, MOST_ENTRIES);
         let words = memory.saturating_sub(entries * size_of::<Entry>()) / size_of::<u32>();
         Self { entries, words: words.clamp(LEAST_WORDS, MOST_WORDS) }
+    }
+
+    fn memory(self) -> usize {
+        self.entries * size_of::<Entry>() + self.words * size_of::<u32>()
     }
 }
 
@@ -530,7 +550,13 @@ impl Cache {
 
     /// The memory that it takes at most.
     pub fn memory(&self) -> usize {
-        self.bound.entries * size_of::<Entry>() + self.bound.words * size_of::<u32>()
+        self.bound.memory()
+    }
+
+    /// The same, if it is not the one that caches of this process have by default.
+    pub fn chosen_memory(&self) -> Option<usize> {
+        let default = Bound::of(default_memory()).memory();
+        Some(self.memory()).filter(|&memory| memory != default)
     }
 
     /// The current table, unless it is just being replaced.
@@ -614,7 +640,7 @@ mod tests {
     #[test]
     fn a_larger_table_has_all_entries_and_learns_others() {
         for size in [SMALLEST, 1 << 16] {
-            let table = table(size, Bound::of(MEMORY));
+            let table = table(size, Bound::of(USUAL_MEMORY));
             let (first, second) = (1000..1000 + size / 4, 1000 + size / 4..1000 + size);
             let first = learn(&table, first);
             let larger = table.successor().unwrap();
@@ -632,7 +658,7 @@ mod tests {
 
     /// A table with tokens that no text had yet.
     fn with_tokens(size: usize, tokens: &[(u32, &[u8])]) -> Table {
-        let table = table(size, Bound::of(MEMORY));
+        let table = table(size, Bound::of(USUAL_MEMORY));
         table.add_unused(tokens);
         table
     }
@@ -674,7 +700,7 @@ mod tests {
     fn unused_tokens_take_no_place_from_pretokens() {
         let tokens = tokens_of(100_000..102_000);
         let tokens: Vec<_> = tokens.iter().map(|(id, token)| (*id, &token[..])).collect();
-        let (table, without) = (with_tokens(SMALLEST, &tokens), table(SMALLEST, Bound::of(MEMORY)));
+        let (table, without) = (with_tokens(SMALLEST, &tokens), table(SMALLEST, Bound::of(USUAL_MEMORY)));
         let numbers = 1000..1000 + SMALLEST / 2;
         assert_eq!(learn(&table, numbers.clone()), learn(&without, numbers.clone()));
         let place_of = |table: &Table, number| {
@@ -694,7 +720,7 @@ mod tests {
 
     #[test]
     fn no_pretoken_is_taken_for_an_unused_token() {
-        let table = table(SMALLEST, Bound::of(MEMORY));
+        let table = table(SMALLEST, Bound::of(USUAL_MEMORY));
         for last in 0..=255 {
             let pretoken = [&[b'a'; SHORT - 1][..], &[last]].concat();
             let key = key_of(&pretoken);
@@ -718,7 +744,7 @@ mod tests {
         for halves in
             [|number| (0xA076_1D64_78BD_642F, number), |number| (number << 40, 0), |number| (0, number)]
         {
-            let table = table(SMALLEST, Bound::of(MEMORY));
+            let table = table(SMALLEST, Bound::of(USUAL_MEMORY));
             let kept = (0..SMALLEST as u64 / 2).filter(|&number| {
                 let (low, high) = halves(number);
                 let pretoken = of_halves(low, high);
@@ -780,6 +806,15 @@ mod tests {
         let taken = next.used.0.load(Ordering::Relaxed);
         assert!((entries / 5..=entries / 4).contains(&taken), "{taken} of {entries}");
         assert!(next.arena.used.0.load(Ordering::Relaxed) < next.arena.words.len() * 5 / 8);
+    }
+
+    #[test]
+    fn the_memory_of_a_machine_decides_that_of_its_caches() {
+        assert!((LEAST_MEMORY..=MOST_MEMORY).contains(&default_memory()));
+        assert_eq!(memory_on(None), 128 << 20);
+        assert_eq!(memory_on(Some(4 << 30)), 128 << 20);
+        assert_eq!(memory_on(Some(100 << 20)), 32 << 20);
+        assert_eq!(memory_on(Some(usize::MAX)), 1 << 30);
     }
 
     #[test]

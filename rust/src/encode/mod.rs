@@ -23,7 +23,7 @@ mod tail;
 mod whole;
 
 pub use added::AddedToken;
-use cache::{Bound, Cache, MEMORY};
+use cache::{Bound, Cache, default_memory};
 pub use choice::{Choice, ChoicePart, Special};
 pub use growing::{EncodeStream, Growing};
 pub use merges::Merges;
@@ -93,7 +93,7 @@ impl Encoder {
         let model = Model::new(definition)?;
         Ok(Self {
             stages: Arc::new(stages),
-            cache: Arc::new(model.cache(Bound::of(MEMORY))?),
+            cache: Arc::new(model.cache(Bound::of(default_memory()))?),
             model: Arc::new(model),
         })
     }

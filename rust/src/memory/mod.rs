@@ -9,6 +9,7 @@ use std::hint::black_box;
 use crate::error::{Error, Result};
 
 pub mod cells;
+pub mod machine;
 #[cfg(target_os = "linux")]
 pub mod pages;
 

@@ -119,6 +119,11 @@ impl PyEncoder {
         self.encoder.cache.memory()
     }
 
+    #[getter]
+    fn chosen_memory(&self) -> Option<usize> {
+        self.encoder.cache.chosen_memory()
+    }
+
     #[pyo3(signature = (text, special=Special::Parse, num_threads=Threads(None)))]
     #[inline(always)]
     fn encode<'py>(
