@@ -339,7 +339,7 @@ def tokens_json(
     tokens: bytes,
     ends: bytes,
     form: Literal["lists", "hexadecimal", "rows"],
-    merges: bytes = b"",
+    merges: bytes = ...,
 ) -> bytes:
     """Write tokens (ids, joined bytes and their ends) in JSON, without those that merges (rows) make.
 
