@@ -26,7 +26,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import accumulate, chain, count, pairwise
 from operator import ge
 from types import MappingProxyType
@@ -37,6 +37,7 @@ from bpetite._engine import complete_tokens, pairs_json, tokens_json
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import counted, integer
 from bpetite._internal.json import written
+from bpetite._internal.once import once
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, Step, checked, normalizing, steps_in
 from bpetite.patterns import checked_pattern
@@ -459,13 +460,13 @@ class Vocabulary:
             sizes.append(len(counted))
         return sizes
 
-    @cached_property
+    @once
     def special_tokens_apart(self) -> Mapping[str, int]:
         """The special tokens but those that are tokens of the same bytes, too."""
         token_of = self.arrays.token_of
         return {text: own for text, own in self.special_tokens.items() if token_of(own) is None}
 
-    @cached_property
+    @once
     def id_of(self) -> Mapping[bytes, int]:
         """The id of every token's bytes (for equal tokens the smallest id), without special tokens."""
         return MappingProxyType({token: own for own, token in sorted(self.tokens.items(), reverse=True)})
@@ -482,7 +483,7 @@ class Vocabulary:
             raise ValueError(f"the base tokens lack byte {min(missing)}")
         return tuple(self.id_of_byte[byte] for byte in range(BASE_VOCAB_SIZE))
 
-    @cached_property
+    @once
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of everything that decides how text becomes ids and ids become text."""
         import hashlib  # It imports OpenSSL, which most runs do not need.

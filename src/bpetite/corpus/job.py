@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,6 +17,7 @@ from bpetite._internal.arguments import check_type, check_word, special_id, word
 from bpetite._internal.integers import integer
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
+from bpetite._internal.once import once
 from bpetite._internal.types import Column, DType, Progress, Special, Texts
 from bpetite._internal.types import Path as AnyPath
 from bpetite._persistence import artifact_bytes
@@ -150,7 +151,7 @@ class Job:
         reading = replace(options.reading, cut=cutter_for([tokenizer]))
         return Job(tokenizer, inputs, replace(options, reading=reading), dtype, template, before, after)
 
-    @cached_property
+    @once
     def recorded_options(self) -> Json:
         """The options, as manifests record them; if inputs have fields of their own, the field of each."""
         own = [source.field for source in self.inputs]
@@ -161,7 +162,7 @@ class Job:
             options["template"] = [list(self.template.prefix), list(self.template.suffix)]
         return options
 
-    @cached_property
+    @once
     def artifact(self) -> bytes:
         """The tokenizer, as it is written beside the shards."""
         return artifact_bytes(self.tokenizer.vocabulary)

@@ -13,13 +13,14 @@ import os
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from threading import RLock
 from typing import Any, Literal, NamedTuple
 
 from bpetite._engine import FramedEncoder, FramedEncoding
 from bpetite._internal.memory import available_memory
+from bpetite._internal.once import once
 from bpetite.encoding.encoder import encoder_of
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import Outside, steps_of, template_parts
@@ -538,7 +539,7 @@ class _Settings:
             ids = [token_id for token_id in ids if token_id not in self._skipped]
         return self._encoder.decode(ids, "replace")
 
-    @cached_property
+    @once
     def _spelled_otherwise(self) -> set[int]:
         """The tokens that the real tokenizer decodes to something else than the engine."""
         decoded = {token_id: printable_or_text(self._real.id_to_token(token_id)) for token_id in self._added}

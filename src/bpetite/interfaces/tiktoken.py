@@ -13,12 +13,13 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache, cached_property
+from functools import cache
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from bpetite._engine import Encoder
 from bpetite._internal.lazy import numpy as np
+from bpetite._internal.once import once
 from bpetite._internal.types import Path, Special
 from bpetite.encoding.encoder import encoder_of
 from bpetite.encoding.fitting import any_of
@@ -260,7 +261,7 @@ class Encoding:
         """The id of `<|endoftext|>`."""
         return self._special_tokens[_END_OF_TEXT]
 
-    @cached_property
+    @once
     def special_tokens_set(self) -> set[str]:
         """The special tokens, without those that every text may contain (`Vocabulary.added_tokens`)."""
         return set(self._special_tokens).difference(self._vocabulary.added_tokens)
@@ -278,19 +279,19 @@ class Encoding:
 
     # `_special_tokens` and these two are what a `tiktoken.Encoding` is made of.
 
-    @cached_property
+    @once
     def _pat_str(self) -> str:
         """The pattern, as tiktoken reads it."""
         return covering_pattern(self._vocabulary.pattern)
 
-    @cached_property
+    @once
     def _mergeable_ranks(self) -> dict[bytes, int]:
         """The id of every token except special ones; refused if tiktoken would merge in another order."""
         vocabulary = self._vocabulary
         check_expressible(vocabulary)
         return {token: token_id for token_id, token in vocabulary.tokens.items()}
 
-    @cached_property
+    @once
     def _ids(self) -> Mapping[bytes, int]:
         specials = {text.encode("utf-8"): token_id for text, token_id in self._special_tokens.items()}
         return {**specials, **self._vocabulary.id_of}

@@ -6,11 +6,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, get_type_hints
 
 from bpetite._internal.arguments import check_word
+from bpetite._internal.once import once
 from bpetite.dialect import DIALECTS
 from bpetite.encoding.explain import Explainer, Part
 from bpetite.patterns import PATTERNS, pattern_name
@@ -100,13 +101,13 @@ class Model:
             "note": "" if tuple(whole) == states[-1] else unmerged.format(whole[0]),
         }
 
-    @cached_property
+    @once
     def _all_tokens(self) -> list[tuple[int, bytes]]:
         """Every token by id, special ones included."""
         provisional = self.tokenizer.vocabulary.provisional
         return sorted(item for item in self.explainer.tokens.items() if item[0] not in provisional)
 
-    @cached_property
+    @once
     def _rank_of_made(self) -> dict[int, int]:
         """The rank of the first merge that makes a token, by its id.
 
