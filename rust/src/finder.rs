@@ -313,10 +313,16 @@ impl Begins {
         Self(pairs.chunk_by(|one, next| one.0 == next.0).map(seconds).collect())
     }
 
+    /// The first two bytes of all strings, if these are the same.
+    fn only(&self) -> Option<[u8; 2]> {
+        let [(first, seconds)] = &self.0[..] else { return None };
+        let [second] = seconds[..] else { return None };
+        Some([*first, second])
+    }
+
     /// The places among 64 where a string may begin.
     #[inline(always)]
-    fn places(&self, vectors: impl Vectors, seen: &[u8; SEEN]) -> u64 {
-        let [here, behind] = [0, 1].map(|start| seen[start..].first_chunk().unwrap_or(&[0; 64]));
+    fn places(&self, vectors: impl Vectors, [here, behind]: [&[u8; 64]; 2]) -> u64 {
         let mut places = 0;
         for (first, seconds) in &self.0 {
             let first = vectors.equal(here, *first);
@@ -344,20 +350,46 @@ impl Job for NextStarts<'_, '_> {
     type Result = Starts;
 
     #[inline(always)]
-    fn run(mut self, vectors: impl Vectors) -> Starts {
-        while let Some(seen) = self.text[self.from..].first_chunk() {
-            let bits = self.begins.places(vectors, seen);
-            if bits != 0 {
-                return Starts { end: self.from + 64, bits };
+    fn run(self, vectors: impl Vectors) -> Starts {
+        let found = match self.begins.only() {
+            // A loop of its own for most sets, such as those that all begin with `<|`: it takes half the time.
+            Some([first, second]) => {
+                self.first_places(|[here, behind]| vectors.equal(here, first) & vectors.equal(behind, second))
             }
-            self.from += 64;
-        }
-        let rest = &self.text[self.from..];
+            None => self.first_places(|seen| self.begins.places(vectors, seen)),
+        };
+        let from = match found {
+            Ok(found) => return found,
+            Err(from) => from,
+        };
+        let rest = &self.text[from..];
         let mut padded = [0; SEEN];
         padded[..rest.len()].copy_from_slice(rest);
-        let bits = self.begins.places(vectors, &padded) & !u64::MAX.unbounded_shl(rest.len() as u32);
-        Starts { end: self.from + 64, bits }
+        let bits = self.begins.places(vectors, views(&padded)) & !u64::MAX.unbounded_shl(rest.len() as u32);
+        Starts { end: from + 64, bits }
     }
+}
+
+impl NextStarts<'_, '_> {
+    /// The first places among those that have all the bytes that are looked at; without any, where the rest begins.
+    #[inline(always)]
+    fn first_places(&self, places: impl Fn([&[u8; 64]; 2]) -> u64) -> Result<Starts, usize> {
+        let mut from = self.from;
+        while let Some(seen) = self.text[from..].first_chunk() {
+            let bits = places(views(seen));
+            from += 64;
+            if bits != 0 {
+                return Ok(Starts { end: from, bits });
+            }
+        }
+        Err(from)
+    }
+}
+
+/// The bytes at 64 places, and those behind them.
+#[inline(always)]
+fn views(seen: &[u8; SEEN]) -> [&[u8; 64]; 2] {
+    [0, 1].map(|start| seen[start..].first_chunk().unwrap_or(&[0; 64]))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::workers::lock;
 /// The shards of a table while threads count into it.
 pub type SharedShards<'s> = [Mutex<&'s mut Shard>; SHARDS];
 
-/// The number of pretokens, and of bytes of long ones, that are buffered for a shard.
+/// The number of pretokens of a kind, and of bytes of long ones, that are buffered for a shard.
 const BUFFERED: usize = 256;
 const BUFFERED_BYTES: usize = 1 << 14;
 
@@ -24,10 +24,12 @@ pub struct ShardBuffers<'a, 's> {
     buffers: Box<[Buffer; SHARDS]>,
 }
 
-/// Pretokens, and the bytes of those that are not their own keys.
+/// Short pretokens, and long ones with their bytes. They are kept apart, because a loop over both kinds in turns mispredicts
+/// which one comes next.
 #[derive(Default)]
 struct Buffer {
-    entries: Vec<CountSlot>,
+    short: Vec<CountSlot>,
+    long: Vec<CountSlot>,
     bytes: Vec<u8>,
 }
 
@@ -39,25 +41,37 @@ impl<'a, 's> ShardBuffers<'a, 's> {
     /// Add to the count of a pretoken of any length.
     pub fn add(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
         let entry = CountSlot { key: Key::of(pretoken, self.seed), count };
-        if entry.key.is_short() { self.add_entry(entry, &[]) } else { self.add_entry(entry, pretoken) }
+        if entry.key.is_short() { self.add_short(entry) } else { self.add_long(entry, pretoken) }
     }
 
-    /// The same for a pretoken whose key is known; `long` is empty if that is the pretoken itself.
+    /// The same for a pretoken that is its own key.
     #[inline(never)]
-    pub fn add_entry(&mut self, entry: CountSlot, long: &[u8]) -> Result<()> {
+    pub fn add_short(&mut self, entry: CountSlot) -> Result<()> {
+        let shard = shard_of(self.seed.hash(entry.key));
+        let short = &mut self.buffers[shard].short;
+        short.push(entry);
+        if short.len() < BUFFERED { Ok(()) } else { self.flush(shard) }
+    }
+
+    /// The same for a pretoken that is longer than a key.
+    #[inline(never)]
+    pub fn add_long(&mut self, entry: CountSlot, pretoken: &[u8]) -> Result<()> {
         let shard = shard_of(entry.hash(self.seed));
-        let Buffer { entries, bytes } = &mut self.buffers[shard];
-        if !long.is_empty() {
-            memory::extend(bytes, long)?;
-        }
-        entries.push(entry);
-        if entries.len() < BUFFERED && bytes.len() < BUFFERED_BYTES { Ok(()) } else { self.flush(shard) }
+        let Buffer { long, bytes, .. } = &mut self.buffers[shard];
+        memory::extend(bytes, pretoken)?;
+        long.push(entry);
+        let has_room = long.len() < BUFFERED && bytes.len() < BUFFERED_BYTES;
+        if has_room { Ok(()) } else { self.flush(shard) }
     }
 
     fn flush(&mut self, shard: usize) -> Result<()> {
-        let Buffer { entries, bytes } = &mut self.buffers[shard];
-        lock(&self.shards[shard]).add(entries, bytes)?;
-        entries.clear();
+        let Buffer { short, long, bytes } = &mut self.buffers[shard];
+        let mut locked = lock(&self.shards[shard]);
+        locked.add_short(short)?;
+        locked.add_long(long, bytes)?;
+        drop(locked);
+        short.clear();
+        long.clear();
         bytes.clear();
         bytes.shrink_to(2 * BUFFERED_BYTES);
         Ok(())

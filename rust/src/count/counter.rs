@@ -16,9 +16,9 @@ use crate::prefetch::prefetch_at;
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
 
-/// The number of slots of the worker's own table. With 24 bytes each it takes less than half of a 1 MB L2 cache, which
-/// the text needs, too.
-const FRONT_SLOTS: usize = 1 << 14;
+/// The number of slots of the worker's own table. It takes 768 KB, of which an L2 cache keeps what is used often; with half
+/// as many, more pretokens replace each other (1.02 to 1.04 of the time for English and code).
+const FRONT_SLOTS: usize = 1 << 15;
 
 /// Counts text on one thread.
 pub struct Counter<'a, 's> {
@@ -141,10 +141,10 @@ impl<'a, 's> Counter<'a, 's> {
             } else if key.is_short() {
                 let replaced = std::mem::replace(slot, CountSlot { key, count: 1 });
                 if !replaced.key.is_none() {
-                    buffers.add_entry(replaced, &[])?;
+                    buffers.add_short(replaced)?;
                 }
             } else {
-                buffers.add_entry(CountSlot { key, count: 1 }, block.pretoken(index))?;
+                buffers.add_long(CountSlot { key, count: 1 }, block.pretoken(index))?;
             }
         }
         self.counted.pretokens += counted;
@@ -159,7 +159,7 @@ impl<'a, 's> Counter<'a, 's> {
     /// Flush the table and all buffers to the shards.
     pub fn finish(mut self) -> Result<()> {
         for &entry in self.front.iter().filter(|entry| !entry.key.is_none()) {
-            self.buffers.add_entry(entry, &[])?;
+            self.buffers.add_short(entry)?;
         }
         self.buffers.finish()
     }

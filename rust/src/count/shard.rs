@@ -128,29 +128,39 @@ impl Shard {
         self.table.memory() + self.arena.capacity()
     }
 
-    /// Add pretokens; `bytes` are those of the long ones.
-    pub fn add(&mut self, entries: &[CountSlot], mut bytes: &[u8]) -> Result<()> {
+    /// Add pretokens that are their own keys.
+    pub fn add_short(&mut self, entries: &[CountSlot]) -> Result<()> {
         for (index, &entry) in entries.iter().enumerate() {
-            if let Some(later) = entries.get(index + AHEAD) {
-                self.table.prefetch(later);
-            }
-            if entry.key.is_short() {
-                self.make_room(0)?;
-                match self.table.insert(entry, |slot| slot.key == entry.key)? {
-                    (_, true) => {}
-                    (slot, false) => add_checked(slot, entry.count, &self.arena)?,
-                }
-            } else {
-                let (long, rest) = bytes.split_at(entry.key.high as usize);
-                bytes = rest;
-                self.add_long(entry, long)?;
+            self.prefetch(entries, index + AHEAD);
+            self.make_room(0)?;
+            match self.table.insert(entry, |slot| slot.key == entry.key)? {
+                (_, true) => {}
+                (slot, false) => add_checked(slot, entry.count, &self.arena)?,
             }
         }
         Ok(())
     }
 
-    #[inline(never)]
-    fn add_long(&mut self, CountSlot { key, count }: CountSlot, pretoken: &[u8]) -> Result<()> {
+    /// Add longer pretokens; `bytes` are those of one after the other.
+    pub fn add_long(&mut self, entries: &[CountSlot], mut bytes: &[u8]) -> Result<()> {
+        for (index, &entry) in entries.iter().enumerate() {
+            self.prefetch(entries, index + AHEAD);
+            let (pretoken, rest) = bytes.split_at(entry.key.high as usize);
+            bytes = rest;
+            self.add_one_long(entry, pretoken)?;
+        }
+        Ok(())
+    }
+
+    /// Prefetch the place of an entry that is added later.
+    #[inline(always)]
+    fn prefetch(&self, entries: &[CountSlot], index: usize) {
+        if let Some(later) = entries.get(index) {
+            self.table.prefetch(later);
+        }
+    }
+
+    fn add_one_long(&mut self, CountSlot { key, count }: CountSlot, pretoken: &[u8]) -> Result<()> {
         self.make_room(PREFIX + pretoken.len())?;
         let Self { table, arena, .. } = self;
         let key = Key { high: (arena.len() + PREFIX) as u64, ..key };

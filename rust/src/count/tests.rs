@@ -22,8 +22,12 @@ const BOUNDARIES: [&[&str]; 3] = [&[], &["<|end|>"], &["<|", "<|end|>", "a a", "
 pub fn shard_of_entries(entries: &[(&[u8], u64)]) -> Shard {
     let (mut shard, seed) = (Shard::default(), HashSeed::of_process());
     for &(pretoken, count) in entries {
-        let key = Key::of(pretoken, seed);
-        shard.add(&[CountSlot { key, count }], if key.is_short() { &[] } else { pretoken }).unwrap();
+        let entry = CountSlot { key: Key::of(pretoken, seed), count };
+        if entry.key.is_short() {
+            shard.add_short(&[entry]).unwrap();
+        } else {
+            shard.add_long(&[entry], pretoken).unwrap();
+        }
     }
     shard
 }

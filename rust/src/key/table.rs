@@ -21,6 +21,8 @@ pub trait TableSlot: Copy + Default + Plain {
 pub struct HashTable<S> {
     slots: Cells<S>,
     len: usize,
+    /// With so many entries it grows before the next one.
+    most: usize,
     seed: HashSeed,
 }
 
@@ -33,9 +35,14 @@ const SMALL: usize = 1 << 20;
 /// The maximum load factor, as a fraction: above it, searches become long.
 const MAX_LOAD: (usize, usize) = (3, 4);
 
+/// The number of entries with which so many slots are full.
+fn most_entries(slots: usize) -> usize {
+    (slots * MAX_LOAD.0).div_ceil(MAX_LOAD.1)
+}
+
 impl<S> Default for HashTable<S> {
     fn default() -> Self {
-        Self { slots: Cells::default(), len: 0, seed: HashSeed::random() }
+        Self { slots: Cells::default(), len: 0, most: 0, seed: HashSeed::random() }
     }
 }
 
@@ -43,7 +50,7 @@ impl<S: TableSlot> HashTable<S> {
     /// A table that holds so many entries before it grows.
     pub fn with_capacity(entries: usize) -> Result<Self> {
         let slots = (entries * MAX_LOAD.1 / MAX_LOAD.0 + 1).max(MIN_SLOTS);
-        Ok(Self { slots: Cells::new(slots)?, ..Self::default() })
+        Ok(Self { slots: Cells::cleared(slots)?, most: most_entries(slots), ..Self::default() })
     }
 
     /// The number of entries.
@@ -63,8 +70,7 @@ impl<S: TableSlot> HashTable<S> {
 
     /// The bytes that growing takes, if the table must grow before the next entry.
     pub fn growth(&self) -> Option<usize> {
-        let is_full = self.len * MAX_LOAD.1 >= self.slots.len() * MAX_LOAD.0;
-        is_full.then(|| self.more() * size_of::<S>())
+        (self.len >= self.most).then(|| self.more() * size_of::<S>())
     }
 
     /// Make it larger.
@@ -159,7 +165,8 @@ impl<S: TableSlot> HashTable<S> {
 
     /// Move all entries to a table of `slots` slots.
     fn resize(&mut self, slots: usize) -> Result<()> {
-        let old = std::mem::replace(&mut self.slots, Cells::new(slots)?);
+        let old = std::mem::replace(&mut self.slots, Cells::cleared(slots)?);
+        self.most = most_entries(slots);
         while !old.iter().filter(|slot| !slot.is_free()).all(|slot| {
             let place = search(&self.slots, self.home(slot), S::is_free, |_| false);
             place.map(|place| self.slots[place] = *slot).is_some()

@@ -66,6 +66,18 @@ impl<T: Plain> Cells<T> {
         let (start, storage) = Storage::new(bytes)?;
         Ok(Self { start: start.cast(), length, capacity: length, _storage: Some(storage) })
     }
+
+    /// Zeros that are cleared now, for values that are soon reached in no order and read before they are written. (The first
+    /// reading of a small page would map one that all share, and the first writing replace it, with an interrupt of the
+    /// processors of all threads: a tenth of the time of counting on two threads.)
+    pub fn cleared(length: usize) -> Result<Self> {
+        let cells = Self::new(length)?;
+        #[cfg(target_os = "linux")]
+        if size_of_val(&cells[..]) >= MEDIUM {
+            pages::clear(cells.start.as_ptr().cast(), size_of_val(&cells[..]));
+        }
+        Ok(cells)
+    }
 }
 
 /// The least capacity of a vector that grows.

@@ -126,7 +126,12 @@ pub fn clear_now(start: *const u8, bytes: usize, used: usize) {
     if start.align_offset(LARGE) < used && SPEED.is_promising() {
         ask_for_large_pages(start, bytes);
     }
-    advise(start, start.align_offset(SMALL)..used, libc::MADV_POPULATE_WRITE);
+    clear(start, used);
+}
+
+/// Clear so many bytes of memory now.
+pub fn clear(start: *const u8, bytes: usize) {
+    advise(start, start.align_offset(SMALL).min(bytes)..bytes, libc::MADV_POPULATE_WRITE);
 }
 
 fn advise(start: *const u8, bytes: Range<usize>, advice: i32) {

@@ -182,6 +182,9 @@ impl Replaced {
     /// Each replacement changes four counts, as the words are at that moment: (before, left) and (right, after) fall,
     /// (before, joined) and (joined, after) rise. The sums therefore equal those of a recount, even for adjacent
     /// occurrences.
+    ///
+    /// A function of its own, so that the loop has all registers.
+    #[inline(never)]
     pub fn replace_all<S: SlotWidth>(
         &mut self,
         slots: &mut Slots<S>,
