@@ -100,7 +100,7 @@ def test_every_process_of_python_starts_without_the_current_folder() -> None:
 # Ctrl-C --------------------------------------------------------------------------------------------------
 
 INTERRUPTED = """
-import os, signal, sys
+import atexit, os, signal, sys
 
 class Interrupts:
     "Sends Ctrl-C when the module of a number is looked for, after the command has begun."
@@ -114,11 +114,9 @@ class Interrupts:
 
 sys.argv = ["bpetite", *{arguments!r}]
 sys.meta_path.insert(0, Interrupts())
+atexit.register(lambda: print("imports:", Interrupts.looked_for, file=sys.stderr))
 from {module} import {function}
-try:
-    {function}()
-finally:
-    print("imports:", Interrupts.looked_for, file=sys.stderr)
+{function}()
 """
 
 
@@ -155,13 +153,11 @@ def test_ctrl_c_that_was_ignored_stays_ignored(folder: Path) -> None:
     """A shell starts what runs in its background so."""
     module, function = entry()
     code = f"""
-import signal, sys
+import atexit, signal, sys
 from {module} import {function}
 sys.argv = ["bpetite", "train", "--input", "c.txt", "--vocab-size", "280", "--output", "t.json"]
-try:
-    {function}()
-finally:
-    print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)
+atexit.register(lambda: print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN))
+{function}()
 """
     command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-P", "-c", code]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)

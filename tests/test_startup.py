@@ -72,7 +72,8 @@ def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
 def test_training_to_a_file_needs_neither_numpy_nor_formats(folder: Path, dialect: str) -> None:
     arguments = ["train", "--quiet", "--input", "large.txt", "--vocab-size", "270", "--dialect", dialect]
     arguments += ["--output", f"{dialect}.json"]
-    assert loaded(COMMAND.format(arguments=arguments), folder) & SLOW == set()
+    there = loaded(COMMAND.format(arguments=arguments), folder)
+    assert there & (SLOW | {"dataclasses", "inspect", "shutil", "pkgutil"}) == set()
     assert Tokenizer.load(folder / f"{dialect}.json").dialect.name == dialect
 
 
@@ -95,6 +96,34 @@ def test_lists_of_ids_need_no_numpy_and_arrays_do(folder: Path) -> None:
     there = loaded(code + "assert tok.decode(ids) == 'low' and tok.fingerprint and tok.largest_id", folder)
     assert "numpy" not in there
     assert "numpy" in loaded(code + "tok.encode_to_numpy('low')", folder)
+
+
+ENDING = """
+import atexit, sys, threading, time
+from bpetite.__main__ import main
+
+def late():
+    time.sleep(0.2)
+    print("late", flush=True)
+
+atexit.register(print, "registered", flush=True)
+threading.Thread(target=late).start()
+sys.argv = ["bpetite", *{arguments}]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--version"], 0), (["decode"], 2), (["inspect", "none"], 1)]
+)
+def test_a_command_ends_at_once_but_not_before_threads_and_what_was_registered(
+    folder: Path, arguments: list[str], code: int
+) -> None:
+    command = [sys.executable, "-c", ENDING.format(arguments=arguments)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == code
+    assert done.stdout.splitlines()[-2:] == ["late", "registered"]
+    assert "Traceback" not in done.stderr
 
 
 def public_functions() -> Iterator[Callable[..., object]]:

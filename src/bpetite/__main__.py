@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def main() -> "NoReturn":
     """Run the command and exit."""
     try:
+        import atexit  # noqa: F401  # for the end: there, Ctrl-C would be answered while it is imported
         import signal
 
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored
@@ -23,8 +24,26 @@ def main() -> "NoReturn":
         from bpetite.cli import main as run_command
 
         run_command()
+    except SystemExit as ended:
+        if not isinstance(ended.code, int):
+            raise
+        _leave(ended.code)
     except KeyboardInterrupt:  # just before the handler is there, or after the result is written
         _end()
+
+
+def _leave(code: int) -> "NoReturn":
+    """End the process as Python does, but for taking every module and object apart: that takes 9 ms."""
+    import atexit
+    from contextlib import suppress
+
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()  # It waits for threads, and lets pools of them end.
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # It is closed; results were written before.
+            stream.flush()
+    os._exit(code)
 
 
 def _end(*received: object) -> "NoReturn":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, cast
 
@@ -24,6 +23,7 @@ from bpetite._constants import (
 from bpetite._engine import numbers_json, pairs_json
 from bpetite._internal.files import contents, write_whole
 from bpetite._internal.json import Json, naming, parse_with_lists, typed, written
+from bpetite._internal.record import replaced
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary
@@ -143,7 +143,7 @@ def _default_vocabulary(pairs: array[int]) -> Vocabulary:
     rows[::3], rows[1::3], rows[2::3] = pairs[::2], pairs[1::2], array("I", range(BASE_VOCAB_SIZE, size))
     base = Arrays.of({byte: bytes([byte]) for byte in range(BASE_VOCAB_SIZE)})
     special_tokens = {END_OF_TEXT_TOKEN: size}
-    return Vocabulary.of_arrays(replace(base, merges=rows.tobytes()), special_tokens=special_tokens)
+    return Vocabulary.of_arrays(replaced(base, merges=rows.tobytes()), special_tokens=special_tokens)
 
 
 def _fits_schema_1(vocabulary: Vocabulary) -> bool:
@@ -308,7 +308,7 @@ def _of_schema_2(path: Path, document: Json) -> Vocabulary:
         fields |= {"decode_only": decode_only, "irregular": lists_all, "unknown": unknown}
         fields["equal_ranks"] = list(zip(equal[::2], equal[1::2], strict=True))
         fields["dialect"] = Dialect(**fields["dialect"])
-        return Vocabulary.of_arrays(replace(Arrays.of(tokens), merges=merges), **fields)
+        return Vocabulary.of_arrays(replaced(Arrays.of(tokens), merges=merges), **fields)
 
 
 # Checking JSON -----------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import groupby, pairwise
 from math import lcm
@@ -17,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT, Pattern
 from bpetite._engine import CountTable, TextColumn
-from bpetite._internal import counts_file
 from bpetite._internal.arguments import Name, check_path, check_type, several, shortened, worded
 from bpetite._internal.integers import BYTES, counted, integer, number_with_unit
+from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.progress import shown
+from bpetite._internal.record import replaced
 from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts
 from bpetite._internal.warning import warn
 from bpetite.dialect import Dialect
@@ -37,6 +37,10 @@ from bpetite.vocabulary import listed_special_tokens
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from bpetite._internal import counts_file
+else:  # Few runs need it.
+    counts_file = LazyModule("bpetite._internal.counts_file")
 
 
 def memory_bytes(size: int | str | None, name: str = "memory_limit") -> int | None:
@@ -185,7 +189,7 @@ class Counts:
         self, inputs: Sequence[Input], reading: Reading, limits: Limits, progress: Progress | bool | None
     ) -> Counts:
         """Return these counts, which are empty, with those of inputs."""
-        rules = replace(reading, cut=self.cut)
+        rules = replaced(reading, cut=self.cut)
         self._table.add_documents([], **limits)
         with shown(progress) as told:
             report = ProgressOfAll(told, size_of(inputs))

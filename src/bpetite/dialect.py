@@ -7,16 +7,15 @@ A dialect is chosen by name (`Dialect.named("cs336")`) or axis by axis; artifact
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from bpetite._constants import BASE_VOCAB_SIZE
 from bpetite._internal.arguments import check_type, check_word, several, worded
 from bpetite._internal.integers import integer
+from bpetite._internal.record import Record, replaced
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Record):
     """The rules that decide ties, ids and specials.
 
     >>> Dialect.named("cs336").tie_break
@@ -86,7 +85,7 @@ class Dialect:
         """
         if unknown := sorted(set(axes) - set(AXES)):
             raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(AXES)}")
-        return replace(self, **axes)
+        return replaced(self, **axes)
 
     def planned_tokens(self, vocab_size: int, special_count: int) -> int:
         """Return how many tokens merging may add; a `vocab_size` too small for all other tokens is refused.

@@ -25,7 +25,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import accumulate, chain, count, pairwise
 from operator import ge
@@ -38,6 +37,7 @@ from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import counted, integer
 from bpetite._internal.json import written
 from bpetite._internal.once import once
+from bpetite._internal.record import Record, derived, replaced
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, Step, checked, normalizing, steps_in
 from bpetite.patterns import checked_pattern
@@ -61,8 +61,7 @@ _FIRST_UNICODE_VERSION = "18.0.0"
 """The version of the first release: a fingerprint names the version if it is another one."""
 
 
-@dataclass(frozen=True)
-class Arrays:
+class Arrays(Record):
     """The tokens and merges of a vocabulary as the engine takes them, without a Python object for each.
 
     Numbers are the bytes of arrays.
@@ -160,8 +159,7 @@ class Arrays:
 _LAZY_FIELDS = {"tokens": Arrays.to_tokens, "merges": Arrays.to_pairs, "merge_ids": Arrays.to_merge_ids}
 
 
-@dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(Record, lazy=_LAZY_FIELDS):
     """Base bytes, merges and specials.
 
     >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab"}
@@ -169,20 +167,20 @@ class Vocabulary:
     (256,)
     """
 
-    tokens: Mapping[int, bytes] = field(compare=False)
+    tokens: Mapping[int, bytes]
     """The bytes of every token except the special ones, by id, in the order of ids. (With `merge_ids`, the
     tokens of merges may be left out; they are added.)"""
 
-    merges: Sequence[Pair] = field(compare=False)
+    merges: Sequence[Pair]
     """Pairs of ids, in the order of rank."""
 
-    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    special_tokens: Mapping[str, int] = MappingProxyType({})
     """The ids of the special tokens, in the order of ids."""
 
     pattern: Pattern = PRETOKENIZER_PATTERN
     """The regular expression whose matches are pretokens; or several, each for pieces of the one before."""
 
-    dialect: Dialect = field(default_factory=Dialect)
+    dialect: Dialect = Dialect()
     """The rules by which the vocabulary was trained."""
 
     whole_pretoken_first: bool = False
@@ -197,21 +195,21 @@ class Vocabulary:
     special, SentencePiece's user-defined pieces. They are found in every text, even where special tokens are
     text (`special="text"`) or an error."""
 
-    token_flags: Mapping[str, Collection[str]] = field(default_factory=dict)
+    token_flags: Mapping[str, Collection[str]] = MappingProxyType({})
     """The flags of special tokens that are not simply matched in the text (`TOKEN_FLAGS`). Only imported
     vocabularies have them."""
 
-    trained_with: Mapping[str, int] = field(default_factory=dict)
+    trained_with: Mapping[str, int] = MappingProxyType({})
     """Training options that differ from their defaults (`min_count`, `max_token_length`), for the record."""
 
-    merge_ids: Sequence[int] = field(default_factory=tuple, compare=False)
+    merge_ids: Sequence[int] = ()
     """The id of every merge's token; if not given, it is found by its bytes."""
 
     irregular: bool = False
     """Whether a merge comes before those of its parents, a byte has no token, or ranks are equal. Such are
     refused unless this is set; afterwards, the value tells whether the vocabulary is one of them."""
 
-    decode_only: Mapping[int, bytes] = field(default_factory=dict)
+    decode_only: Mapping[int, bytes] = MappingProxyType({})
     """Tokens that encoding never gives, by id; they can only be decoded."""
 
     provisional: Collection[int] = frozenset()
@@ -237,10 +235,10 @@ class Vocabulary:
     """Whether bytes without a token are left out, as tokenizers does without an unknown token. Otherwise, and
     without `unknown`, text with such a byte cannot be encoded."""
 
-    arrays: Arrays = field(init=False)
+    arrays: Arrays = derived()
     """Tokens and merges as the engine takes them."""
 
-    id_of_byte: Mapping[int, int] = field(init=False, compare=False)
+    id_of_byte: Mapping[int, int] = derived()
     """The id of every byte value that has a token."""
 
     def _check_types(self) -> None:
@@ -355,7 +353,7 @@ class Vocabulary:
         base = dialect.base_vocabulary(len(special_tokens))
         rows, new = _rows_of_ids(rows_of_symbols, list(base), dialect.first_merge_id(len(special_tokens)))
         return Vocabulary.of_arrays(
-            replace(Arrays.of(dict(sorted(base.items()))), merges=rows),
+            replaced(Arrays.of(dict(sorted(base.items()))), merges=rows),
             special_tokens=dialect.special_token_ids(special_tokens, len(base) + new),
             pattern=pattern,
             dialect=dialect,
@@ -379,7 +377,14 @@ class Vocabulary:
         id_of_pair = dict(zip(self.merges, self.merge_ids, strict=True))
         more = memoryview(_rows_of_ids(rows, ids, next_id)[0]).cast("I").tolist()
         id_of_pair |= dict(zip(zip(more[::3], more[1::3], strict=True), more[2::3], strict=True))
-        return replace(self, merges=list(id_of_pair), merge_ids=list(id_of_pair.values()))
+        return replaced(self, merges=list(id_of_pair), merge_ids=list(id_of_pair.values()))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare all fields; tokens and merges as arrays."""
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        names = ["arrays", *(name for name in self._fields if name not in _LAZY_FIELDS)]
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def __hash__(self) -> int:
         """Equal vocabularies have equal fingerprints; the converse does not hold."""
@@ -387,7 +392,7 @@ class Vocabulary:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy the fields; they are checked again when the value is recreated."""
-        names = [own.name for own in fields(self) if own.init and own.name not in _LAZY_FIELDS]
+        names = [name for name in self._fields if name not in _LAZY_FIELDS]
         values = ((name, getattr(self, name)) for name in names)
         # A view of a mapping cannot be pickled.
         others = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values}
@@ -546,7 +551,7 @@ class Vocabulary:
             if not special:
                 added.add(text)
         moved = self._with_provisional_from(next_id) if self.provisional and next_id > first_id else self
-        return replace(moved, special_tokens=specials, added_tokens=added)
+        return replaced(moved, special_tokens=specials, added_tokens=added)
 
     def _with_provisional_from(self, first_id: int) -> Vocabulary:
         """Return the vocabulary with other ids for provisional tokens, which are never seen outside."""
@@ -555,7 +560,7 @@ class Vocabulary:
         def moved(token_id: int) -> int:
             return new_ids.get(token_id, token_id)
 
-        return replace(
+        return replaced(
             self,
             tokens={moved(token_id): token for token_id, token in self.tokens.items()},
             merges=[(moved(left), moved(right)) for left, right in self.merges],
@@ -588,7 +593,7 @@ class Vocabulary:
             moved = self.dialect.special_token_ids(list(specials), len(tokens))
             if tokens.isdisjoint(moved.values()) and set(self.decode_only).isdisjoint(moved.values()):
                 specials = moved
-        return replace(
+        return replaced(
             self,
             tokens={token_id: self.tokens[token_id] for token_id in tokens},
             merges=self.merges[:kept],

@@ -15,11 +15,10 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pkgutil import get_data
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from bpetite._internal.arguments import UnknownTokenError, on_command_line
-from bpetite._internal.progress import Shown, tell
+from bpetite._internal.progress import Shown, columns, tell
 from bpetite.cli.output import discard, printed, write
 from bpetite.cli.shared import Result, add_shared, check_models, check_output
 from bpetite.reading.memory_limit import set_limit
@@ -124,11 +123,17 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """A formatter that is told the width of the terminal: to find it, argparse would import `shutil`."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=columns() - 2)
+
+
 def parser_of(name: str) -> argparse.ArgumentParser:
     """Return the parser of a command."""
     module = import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = _Parser(prog=f"bpetite {name}", description=_about(name), formatter_class=raw)
+    parser = _Parser(prog=f"bpetite {name}", description=_about(name), formatter_class=_Formatter)
     add_shared(parser, "--quiet", "--no-color", "--json")
     module.declare(parser)
     parser.set_defaults(run=module.run)
@@ -153,7 +158,9 @@ def _usage(parser: argparse.ArgumentParser) -> str:
 
 def _about(name: str) -> str:
     """Return the docstring of a command's module, from its source: with -OO, Python drops it."""
-    source = get_data("bpetite.cli.commands", f"{name.replace('-', '_')}.py") or b""
+    path = os.path.join(os.path.dirname(__file__), "commands", f"{name.replace('-', '_')}.py")
+    loader: Any = __spec__.loader  # which also reads what is packed into an archive
+    source: bytes = loader.get_data(path)
     return source.decode("utf-8").split('"""')[1]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from bpetite._internal.files import write_fully
+from bpetite._internal.progress import columns
 from bpetite.cli.shared import Result
 
 if TYPE_CHECKING:
@@ -68,18 +69,12 @@ def described(facts: Sequence[tuple[str, str]]) -> list[str]:
     import textwrap  # slow to import
 
     begin = 2 + max(len(name) for name, _ in facts)
-    width = max(_columns() - begin, 20)
+    width = max(columns() - begin, 20)
     lines = []
     for name, text in facts:
         first, *more = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
         lines += [f"{name:<{begin}}{first}".rstrip(), *(" " * begin + line for line in more)]
     return lines
-
-
-def _columns() -> int:
-    import shutil  # slow to import
-
-    return shutil.get_terminal_size().columns
 
 
 def _for_people(value: Any) -> str:
@@ -156,10 +151,10 @@ def grouped_table(heads: Sequence[str], cells: Sequence[Sequence[str]], left: in
     >>> grouped_table(["source", "tokenizer", "tokens"], [["a.txt", "mine", "7"], ["", "theirs", "9"]], 2)
     ['source  tokenizer  tokens', 'a.txt   mine            7', '        theirs          9']
     """
-    columns = _columns()
+    width = columns()
     for first_rows in ([heads], two_lines(heads)):
         lines = table([*first_rows, *cells], range(left))
-        if max(map(len, lines)) <= columns:
+        if max(map(len, lines)) <= width:
             return lines
     ungrouped = [row[1:] for row in (*two_lines(heads), *cells)]
     first, second, *rest = table(ungrouped, range(left - 1))
@@ -178,7 +173,7 @@ def numbers(rows: Iterable[tuple[str, Mapping[str, Any]]], formats: Mapping[str,
     heads = [short.get(name, name.replace("_per_", "/").replace("_", " ")) for name in formats]
     cells = [[name, *(format(row[of], how) for of, how in formats.items())] for name, row in rows]
     lines = table([["source", *heads], *cells])
-    if sys.stdout.isatty() and len(max(lines, key=len)) > _columns():
+    if sys.stdout.isatty() and len(max(lines, key=len)) > columns():
         lines = table([*two_lines(["source", *heads]), *cells])
     return lines
 

@@ -11,10 +11,8 @@ from typing import NamedTuple
 from bpetite._engine import CountTable, TextColumn
 from bpetite._internal.types import Limits, Progress
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import read_all
 from bpetite.reading.recognition import is_plain_text
 from bpetite.reading.sources import Input
-from bpetite.reading.threads import threads_of
 
 _FILES = 1 << 14
 """The number of plain files that one call counts."""
@@ -79,6 +77,9 @@ def _count_documents(
     table: CountTable, inputs: Iterable[Input], reading: Reading, limits: Limits, progress: ProgressOfAll
 ) -> Tally:
     """Let the engine count batches in any order, while more are read."""
+    from bpetite.reading.parallel import read_all  # slow to import, as is the next
+    from bpetite.reading.threads import threads_of
+
     pieces = affected = read = 0
 
     def texts() -> Iterator[str | bytes | TextColumn]:

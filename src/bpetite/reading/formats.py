@@ -138,9 +138,8 @@ FORMS = tuple(kind.form for kind in KINDS if kind.form)
 
 _BY_ENDING = {ending: kind for kind in KINDS for ending in kind.endings.split()}
 _BY_FORM = {kind.form: kind for kind in KINDS if kind.form}
-_BEGINNINGS = re.compile(
-    b"|".join(b"(?P<kind%d>%b)" % (place, kind.begin) for place, kind in enumerate(KINDS) if kind.begin),
-    re.DOTALL,
+_BEGINNINGS = b"|".join(
+    b"(?P<kind%d>%b)" % (place, kind.begin) for place, kind in enumerate(KINDS) if kind.begin
 )
 
 
@@ -164,7 +163,7 @@ def kind_of_content(beginning: bytes) -> Kind | None:
     >>> kind_of_content(b"%PDF-1.7").title, kind_of_content(b"text")
     ('PDF', None)
     """
-    match = _BEGINNINGS.match(beginning)
+    match = re.match(_BEGINNINGS, beginning, re.DOTALL)
     return None if match is None or match.lastgroup is None else KINDS[int(match.lastgroup[4:])]
 
 

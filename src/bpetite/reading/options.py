@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from bpetite._internal.arguments import check_word, worded
 from bpetite._internal.integers import BYTES, integer, number_with_unit
+from bpetite._internal.record import Record, replaced
 from bpetite._internal.types import Format, Invalid, Split
 from bpetite.reading.formats import FORMS
 
@@ -34,8 +34,7 @@ def share_of(share: Any) -> Fraction:
     return number
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Record):
     """How inputs become documents.
 
     >>> Reading(separator="<|endoftext|>", hold_out="1%").hold_out
@@ -73,13 +72,13 @@ class Reading:
     def __post_init__(self) -> None:
         size = number_with_unit("max_document", self.max_document, BYTES)
         most = integer("max_document", size, least=1)
-        object.__setattr__(self, "max_document", most)
+        self.__dict__["max_document"] = most
         check_word("split", self.split, ("train", "held-out"))
         check_word("invalid", self.invalid, ("error", "replace", "skip"))
         check_word("input_format", self.input_format, ("auto", *FORMS))
         if self.hold_out is not None:
-            object.__setattr__(self, "hold_out", str(share_of(self.hold_out)))
-            object.__setattr__(self, "cut", None)  # Only a whole document has a hash.
+            self.__dict__["hold_out"] = str(share_of(self.hold_out))
+            self.__dict__["cut"] = None  # Only a whole document has a hash.
         elif self.split == "held-out":
             raise ValueError(
                 worded(lambda name: f"{name('split', 'held-out')} needs {name('hold_out')}, such as 1%")
@@ -96,7 +95,7 @@ class Reading:
         >>> Reading(text_field="body").of_field("content").text_field
         'content'
         """
-        return self if field is None else replace(self, text_field=field, text_column=field)
+        return self if field is None else replaced(self, text_field=field, text_column=field)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options, as manifests record them and `Counts.from_files` takes them.
@@ -104,5 +103,4 @@ class Reading:
         >>> Reading(invalid="skip").to_dict()["invalid"]
         'skip'
         """
-        names = [field.name for field in fields(self) if field.name != "cut"]
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in self._fields if name != "cut"}

@@ -4,13 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
 from bpetite._engine import TextColumn
 from bpetite._internal.arguments import Message, shortened, worded
 from bpetite._internal.integers import counted
+from bpetite._internal.record import replaced
 from bpetite.patterns import PATTERNS
 from bpetite.reading.batches import Batch, decoded
 from bpetite.reading.cuts import cutter
@@ -32,7 +32,7 @@ def noticed_in_files(inputs: Sequence[Input], reading: Reading, tokens: Iterable
     """
     files = [found for found in inputs if found.found_size]
     cut = cutter([PATTERNS["gpt2"]], tokens)  # any pattern: the pieces are only to be short
-    reading = replace(reading, hold_out=None, split="train", invalid="replace", cut=cut)
+    reading = replaced(reading, hold_out=None, split="train", invalid="replace", cut=cut)
 
     def texts() -> Iterator[str]:
         for file in files[:: len(files) // _FILES + 1]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bpetite._engine import thread_count
@@ -53,13 +52,13 @@ Steps = Generator[tuple[Sequence[T], bool], None, None]
 _END: tuple[Sequence[Any], bool] = (), True
 
 
-@dataclass(eq=False)
 class _Part(Generic[T]):
     """A part that was begun."""
 
-    steps: Steps[T] | None
-    made: Future[tuple[Sequence[T], bool]]
-    """What the current step makes."""
+    def __init__(self, steps: Steps[T] | None, made: Future[tuple[Sequence[T], bool]]) -> None:
+        self.steps = steps
+        self.made = made
+        """What the current step makes."""
 
 
 def in_threads(
