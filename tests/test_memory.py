@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bpetite import Tokenizer
+
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="only Linux holds a process to its address space"
 )
@@ -186,3 +188,22 @@ def test_what_was_encoded_and_dropped_gives_its_memory_back() -> None:
     kept, trimmed = map(min, zip(*figures, strict=True))
     assert kept < 64 + 32
     assert trimmed < 16
+
+
+def test_an_array_keeps_its_memory_as_long_as_anything_looks_into_it() -> None:
+    """The memory of a large array is used for the next one only when nobody has a view of it."""
+    bytes_alone = Tokenizer.train("", 256)
+    text = "ab" * (9 << 19)
+    for threads in (1, 2):
+        view = bytes_alone.encode_to_numpy(text, num_threads=threads)[1:]
+        assert 32 << 20 <= view.nbytes <= 64 << 20
+        other = bytes_alone.encode_to_numpy(text.replace("a", "c"), num_threads=threads)
+        assert (int(view[0]), int(view[1]), int(other[0])) == (ord("b"), ord("a"), ord("c"))
+        address = other.__array_interface__["data"][0]
+        del other
+        again = bytes_alone.encode_to_numpy(text, num_threads=threads)
+        assert again.__array_interface__["data"][0] == address
+        assert (again[1:] == view).all()
+        again[:] = 0
+        assert view.max() == ord("b")
+        del again, view

@@ -22,7 +22,7 @@ use super::parts::{TextPart, TextSource};
 use super::stages::Stretch;
 use super::{Choice, Encoder, Id, Workspace};
 use crate::error::{Error, Result};
-use crate::memory;
+use crate::memory::{self, reuse};
 use crate::watch::{Pulse, Watch};
 use crate::workers::{Queue, Team, lead, lock, thread_count};
 
@@ -74,9 +74,9 @@ impl Encoder {
         self.model.check_fits::<T>()?;
         memory::ensure(texts.number() * BYTES_PER_TEXT)?;
         let (threads, size) = division(texts.bytes(), threads);
-        let mut ids = Vec::new();
+        let mut ids = if threads > 1 { reuse::for_ids(texts.most_ids()) } else { Vec::new() };
         let offsets: Vec<_> = iter::repeat_with(AtomicU64::default).take(texts.number() + 1).collect();
-        if threads > 1 {
+        if threads > 1 && ids.capacity() == 0 {
             memory::expect(&mut ids, texts.most_ids());
         }
         let row = SharedRow::new(&mut ids, &offsets);
@@ -86,7 +86,11 @@ impl Encoder {
                 let mut done = free.pop().unwrap_or_default();
                 if done.ids.capacity() == 0 {
                     // No text has more ids than bytes. Unused memory is never touched, and released at the end.
-                    memory::expect(&mut done.ids, job.iter().map(|(_, part)| part.range.len()).sum());
+                    let most = job.iter().map(|(_, part)| part.range.len()).sum();
+                    done.ids = reuse::for_ids(most);
+                    if done.ids.capacity() == 0 {
+                        memory::expect(&mut done.ids, most);
+                    }
                 }
                 memory::reserve(&mut done.ends, job.len())?;
                 for (text, part) in job {

@@ -2,7 +2,7 @@
 //!
 //! Before a large allocation, [`ensure`] tries whether the system can provide the memory and [`SPARE`] bytes more, and
 //! returns an error if not. Small allocations are not checked; they are served from the spare bytes. [`cells`] allocates
-//! tables in large [`pages`].
+//! tables in large [`pages`]; [`reuse`] keeps the memory of the last large array for the next one.
 
 use std::hint::black_box;
 
@@ -12,6 +12,7 @@ pub mod cells;
 pub mod machine;
 #[cfg(target_os = "linux")]
 pub mod pages;
+pub mod reuse;
 
 /// The bytes that must stay free for allocations that are not checked. The allocator gets a block of this size directly
 /// from the system and returns it at once, so trying it changes nothing.
@@ -45,7 +46,12 @@ pub fn threads(wanted: usize) -> usize {
 
 #[cold]
 fn try_allocate(bytes: usize) -> Result<()> {
-    if is_available(bytes.saturating_add(SPARE)) { Ok(()) } else { Err(missing(bytes)) }
+    let wanted = bytes.saturating_add(SPARE);
+    if is_available(wanted) {
+        return Ok(());
+    }
+    reuse::clear();
+    if is_available(wanted) { Ok(()) } else { Err(missing(bytes)) }
 }
 
 fn is_available(bytes: usize) -> bool {
@@ -56,9 +62,10 @@ fn is_available(bytes: usize) -> bool {
     found.is_ok()
 }
 
-/// Return the allocator's unused memory to the system.
+/// Return unused memory to the system: that of the last large array, and the allocator's.
 #[cfg(feature = "python")]
 pub fn trim() {
+    reuse::clear();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it touches only memory that is not allocated.
     unsafe {

@@ -134,6 +134,12 @@ pub fn clear(start: *const u8, bytes: usize) {
     advise(start, start.align_offset(SMALL).min(bytes)..bytes, libc::MADV_POPULATE_WRITE);
 }
 
+/// Let the system take these pages when it needs memory; their content is of no use any more.
+pub fn allow_reclaiming(start: *const u8, bytes: usize) {
+    let first = start.align_offset(SMALL).min(bytes);
+    advise(start, first..first + (bytes - first) / SMALL * SMALL, libc::MADV_FREE);
+}
+
 fn advise(start: *const u8, bytes: Range<usize>, advice: i32) {
     let start = start.wrapping_add(bytes.start).cast_mut().cast();
     // SAFETY: the advice concerns memory that the caller owns, and does not change its content.

@@ -4,8 +4,10 @@
 //! column or a number. The ids of one that is alone and has no use for a second thread are made in memory of this
 //! thread (`with_ids`), if it is short with Python's lock held; all others on threads, without the lock.
 
+use std::any::Any;
 use std::sync::Arc;
 
+use numpy::ndarray::ArrayView1;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -25,7 +27,7 @@ use super::{PyWatch, items};
 use crate::encode::{
     self, AddedToken, Choice, Definition, Encoded, Id, Special, Stages, Trim, Unit, Unknown,
 };
-use crate::memory;
+use crate::memory::{self, reuse};
 use crate::watch::{Pulse, Unwatched, Watch};
 
 /// Shorter texts are encoded without releasing the GIL. What they call is inlined: each function that passes a result on
@@ -187,10 +189,10 @@ impl PyEncoder {
     ) -> PyResult<Arrays<'py>> {
         let (py, watch) = (texts.py(), &mut PyWatch::of(progress.as_ref()));
         let around = self.around(prepend, append)?;
-        Ok(match dtype {
+        match dtype {
             Width::Bits16 => arrays(py, self.of_many::<u16>(texts, special, num_threads, &around, watch)?),
             Width::Bits32 => arrays(py, self.of_many::<u32>(texts, special, num_threads, &around, watch)?),
-        })
+        }
     }
 
     fn encode_parts<'py>(&self, parts: &Bound<'py, PyAny>) -> PyResult<IdsAndParts<'py>> {
@@ -398,7 +400,7 @@ impl PyEncoder {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, text) = (text.py(), text.to_str()?);
         if text.len() >= SHORT {
-            return Ok(arrays(py, self.of_texts::<T>(py, &[text], &[choice], threads)?).0);
+            return Ok(arrays(py, self.of_texts::<T>(py, &[text], &[choice], threads)?)?.0);
         }
         self.encoder.model.check_fits::<T>()?;
         // A new array of a few ids is faster than one that is given a vector, for which it needs another object.
@@ -480,8 +482,30 @@ pub fn each<T: Id>(encoded: &Encoded<T>) -> impl Iterator<Item = &[T]> {
     encoded.offsets.windows(2).map(|bounds| &encoded.ids[bounds[0] as usize..bounds[1] as usize])
 }
 
-fn arrays<T: Id + numpy::Element>(py: Python<'_>, encoded: Encoded<T>) -> Arrays<'_> {
-    (encoded.ids.into_pyarray(py).into_any(), encoded.offsets.into_pyarray(py))
+fn arrays<T: Id + numpy::Element>(py: Python<'_>, encoded: Encoded<T>) -> PyResult<Arrays<'_>> {
+    let offsets = encoded.offsets.into_pyarray(py);
+    if !reuse::is_kept(&encoded.ids) {
+        return Ok((encoded.ids.into_pyarray(py).into_any(), offsets));
+    }
+    let mut memory = IdMemory(encoded.ids);
+    // SAFETY: the ids do not move when their owner does, which the array keeps alive.
+    let view = unsafe { ArrayView1::from_shape_ptr(memory.0.len(), memory.0.as_mut_ptr().cast_const()) };
+    let owner = Bound::new(py, KeptMemory(Box::new(memory)))?.into_any();
+    // SAFETY: from now on, only the array reads and writes the ids; their owner only drops them.
+    Ok((unsafe { PyArray1::borrow_from_array(&view, owner) }.into_any(), offsets))
+}
+
+/// The owner of an array's ids.
+#[pyclass(frozen)]
+struct KeptMemory(#[allow(dead_code)] Box<dyn Any + Send + Sync>);
+
+/// Ids whose memory is kept for the next array when this one is gone.
+struct IdMemory<T: Id>(Vec<T>);
+
+impl<T: Id> Drop for IdMemory<T> {
+    fn drop(&mut self) {
+        reuse::keep(std::mem::take(&mut self.0));
+    }
 }
 
 /// The ids that are put before and after those of each text.
