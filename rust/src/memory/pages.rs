@@ -135,6 +135,7 @@ pub fn clear(start: *const u8, bytes: usize) {
 }
 
 /// Let the system take these pages when it needs memory; their content is of no use any more.
+#[cfg(any(test, feature = "python"))]
 pub fn allow_reclaiming(start: *const u8, bytes: usize) {
     let first = start.align_offset(SMALL).min(bytes);
     advise(start, first..first + (bytes - first) / SMALL * SMALL, libc::MADV_FREE);

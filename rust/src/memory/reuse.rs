@@ -5,27 +5,26 @@
 //! The allocator itself keeps less than 32 MB. The system may take the pages back whenever it needs memory.
 
 use std::any::Any;
+#[cfg(any(test, feature = "python"))]
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
 
 /// The sizes in bytes that are kept.
+#[cfg(any(test, feature = "python"))]
 const KEPT: RangeInclusive<usize> = 32 << 20..=64 << 20;
 
-static LAST: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+static LAST: Last = Last(Mutex::new(Vec::new()));
+
+/// The memory of an array that is gone.
+struct Last(Mutex<Vec<u32>>);
 
 /// An empty vector for the ids of so many bytes of text: with the kept memory if that has about the right size.
 pub fn for_ids<T: 'static>(bytes: usize) -> Vec<T> {
-    // If another thread has the lock (perhaps it had when the process was forked), nothing is reused.
-    let Ok(mut last) = LAST.try_lock() else { return Vec::new() };
-    let last: &mut dyn Any = &mut *last;
-    match last.downcast_mut::<Vec<T>>() {
-        Some(ids) if (bytes / 8..=bytes).contains(&ids.capacity()) => std::mem::take(ids),
-        _ => Vec::new(),
-    }
+    LAST.take(bytes)
 }
 
-/// Whether an array of so many ids is worth keeping. Only Linux can take kept memory back.
-#[cfg(feature = "python")]
+/// Whether an array of these ids is worth keeping. Only Linux can take kept memory back.
+#[cfg(any(test, feature = "python"))]
 pub fn is_kept<T: 'static>(ids: &[T]) -> bool {
     let is_of_last_kind = (&Vec::<T>::new() as &dyn Any).is::<Vec<u32>>();
     cfg!(target_os = "linux") && is_of_last_kind && KEPT.contains(&size_of_val(ids))
@@ -33,42 +32,59 @@ pub fn is_kept<T: 'static>(ids: &[T]) -> bool {
 
 /// Keep the memory of an array.
 #[cfg(feature = "python")]
-pub fn keep<T: 'static>(mut ids: Vec<T>) {
-    ids.clear();
-    let Ok(mut last) = LAST.try_lock() else { return };
-    let last: &mut dyn Any = &mut *last;
-    let Some(last) = last.downcast_mut::<Vec<T>>() else { return };
-    if last.capacity() < ids.capacity() && KEPT.contains(&(ids.capacity() * size_of::<T>())) {
-        #[cfg(target_os = "linux")]
-        super::pages::allow_reclaiming(ids.as_ptr().cast(), ids.capacity() * size_of::<T>());
-        *last = ids;
-    }
+pub fn keep<T: 'static>(ids: Vec<T>) {
+    LAST.keep(ids);
 }
 
 /// Give the kept memory back to the system.
 pub fn clear() {
-    if let Ok(mut last) = LAST.try_lock() {
+    if let Ok(mut last) = LAST.0.try_lock() {
         *last = Vec::new();
     }
 }
 
-#[cfg(all(test, feature = "python", target_os = "linux"))]
+// If another thread has the lock (perhaps it had when the process was forked), nothing is kept or reused.
+impl Last {
+    fn take<T: 'static>(&self, bytes: usize) -> Vec<T> {
+        let Ok(mut last) = self.0.try_lock() else { return Vec::new() };
+        let last: &mut dyn Any = &mut *last;
+        match last.downcast_mut::<Vec<T>>() {
+            Some(ids) if (bytes / 8..=bytes).contains(&ids.capacity()) => std::mem::take(ids),
+            _ => Vec::new(),
+        }
+    }
+
+    #[cfg(any(test, feature = "python"))]
+    fn keep<T: 'static>(&self, mut ids: Vec<T>) {
+        ids.clear();
+        let Ok(mut last) = self.0.try_lock() else { return };
+        let last: &mut dyn Any = &mut *last;
+        let Some(last) = last.downcast_mut::<Vec<T>>() else { return };
+        if last.capacity() < ids.capacity() && KEPT.contains(&(ids.capacity() * size_of::<T>())) {
+            #[cfg(target_os = "linux")]
+            super::pages::allow_reclaiming(ids.as_ptr().cast(), ids.capacity() * size_of::<T>());
+            *last = ids;
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     #[test]
     fn the_memory_of_one_large_array_is_kept_for_another_of_about_its_size() {
-        let large = *KEPT.start() / size_of::<u32>();
-        clear();
-        keep(vec![1_u32; 1000]);
-        assert_eq!(for_ids::<u32>(1000).capacity(), 0, "small ones are not kept");
-        keep(vec![1_u32; large]);
-        assert_eq!(for_ids::<u16>(large).capacity(), 0, "nor are ids of 16 bits");
-        assert_eq!(for_ids::<u32>(large - 1).capacity(), 0);
-        assert_eq!(for_ids::<u32>(9 * large).capacity(), 0);
-        assert_eq!(for_ids::<u32>(8 * large).capacity(), large);
-        assert_eq!(for_ids::<u32>(8 * large).capacity(), 0, "it is handed out once");
-        keep(vec![1_u32; 4 * large]);
-        assert_eq!(for_ids::<u32>(4 * large).capacity(), 0, "too large a one is not kept");
+        let (last, large) = (Last(Mutex::default()), *KEPT.start() / size_of::<u32>());
+        last.keep(vec![1_u32; 1000]);
+        assert_eq!(last.take::<u32>(1000).capacity(), 0, "small ones are not kept");
+        last.keep(vec![1_u32; large]);
+        assert_eq!(last.take::<u16>(large).capacity(), 0, "nor are ids of 16 bits");
+        assert_eq!(last.take::<u32>(large - 1).capacity(), 0);
+        assert_eq!(last.take::<u32>(9 * large).capacity(), 0);
+        assert_eq!(last.take::<u32>(8 * large).capacity(), large);
+        assert_eq!(last.take::<u32>(8 * large).capacity(), 0, "it is handed out once");
+        last.keep(vec![1_u32; 4 * large]);
+        assert_eq!(last.take::<u32>(4 * large).capacity(), 0, "too large a one is not kept");
+        assert!(is_kept(&vec![1_u32; large]) && !is_kept(&[1_u32; 5]) && !is_kept(&vec![1_u64; large]));
     }
 }
