@@ -96,6 +96,14 @@ pub trait Vectors: Copy {
         }
     }
 
+    /// Add the bits in which two differ.
+    #[inline(always)]
+    fn join_changes<const N: usize>(self, bits: &mut [u64; N], one: &[u64; N], other: &[u64; N]) {
+        for word in 0..N {
+            bits[word] |= one[word] ^ other[word];
+        }
+    }
+
     /// Take bits away.
     #[inline(always)]
     fn take_away<const N: usize>(self, bits: &mut [u64; N], others: &[u64; N]) {
@@ -299,6 +307,13 @@ mod tests {
                 vectors.spread(0x0123_4567_89AB_CDEF, self.places),
             ];
             places.extend(vectors.up(&words).into_iter().chain(vectors.sum(&words, &others)));
+            let mut joined = others;
+            vectors.join(&mut joined, &words, &others.map(|word| !word));
+            let mut changes = [byte.into(); 8];
+            vectors.join_changes(&mut changes, &words, &others);
+            let mut rest = words;
+            vectors.take_away(&mut rest, &others);
+            places.extend([joined, changes, rest].as_flattened());
             places.extend(
                 vectors.up(&[words[0], !0]).into_iter().chain(vectors.sum(&[!0, !0], &[1, byte.into()])),
             );
@@ -336,6 +351,8 @@ mod tests {
         Portable.join(&mut bits, &[12, 1], &[4, 4]);
         Portable.take_away(&mut bits, &[2, 0]);
         assert_eq!(bits, [5, 8]);
+        Portable.join_changes(&mut bits, &[6, 3], &[4, 2]);
+        assert_eq!(bits, [7, 9]);
         assert_eq!(Portable.up(&[1 << 63, 5, 0]), [0, 11, 0]);
         assert_eq!(Portable.sum(&[!0, !0, 1, !0], &[1, 0, 1, 0]), [0, 0, 3, !0]);
         assert_eq!(Portable.non_zero(bytes), !1);

@@ -107,18 +107,25 @@ impl Drop for Pages {
     }
 }
 
-/// Advise the system to use large pages for this memory, and to clear the first one now. If it is slow to appear, the
-/// rest uses small pages: in a virtual machine, the host may have reclaimed free memory, and large pages are then the most
-/// expensive to find.
+/// Advise the system to use large pages for this memory, and to clear the first one now. If it is slow to appear, and the
+/// next one, too, the rest uses small pages: in a virtual machine, the host may have reclaimed free memory, and large
+/// pages are then the most expensive to find. One alone may be late because the thread had to wait for a processor.
 pub fn ask_for_large_pages(start: *const u8, bytes: usize) {
-    let first = start.align_offset(LARGE).min(bytes);
-    let second = bytes.min(first + LARGE);
-    advise(start, first..bytes, libc::MADV_HUGEPAGE);
-    let began = Instant::now();
-    advise(start, first..second, libc::MADV_POPULATE_WRITE);
-    if SPEED.was_slow(began.elapsed()) {
-        advise(start, second..bytes, libc::MADV_NOHUGEPAGE);
+    let mut cleared = start.align_offset(LARGE).min(bytes);
+    advise(start, cleared..bytes, libc::MADV_HUGEPAGE);
+    for _ in 0..2 {
+        let page = cleared..bytes.min(cleared + LARGE);
+        if page.is_empty() {
+            break;
+        }
+        cleared = page.end;
+        let began = Instant::now();
+        advise(start, page, libc::MADV_POPULATE_WRITE);
+        if !SPEED.was_slow(began.elapsed()) {
+            return;
+        }
     }
+    advise(start, cleared..bytes, libc::MADV_NOHUGEPAGE);
 }
 
 /// Clear so many bytes of memory, which will be used: thousands of page faults, one by one, take longer.

@@ -121,12 +121,27 @@ impl MaskRules {
         relations: &mut Relations<N>,
         fulfilled: &mut [[u8; 64]; N],
     ) {
-        let eights = if characters.wide { &self.wide } else { &self.plain };
         relations.0[..self.relations].fill([0; N]);
-        let fulfilled = match characters.count.div_ceil(64) {
-            words if words < N => &mut fulfilled[..words],
-            _ => fulfilled,
-        };
+        // Nearly all windows are full: for these, the compiler knows how many words there are.
+        match characters.count.div_ceil(64) {
+            words if words < N => {
+                self.add_relations(vectors, characters, behind, relations, &mut fulfilled[..words]);
+            }
+            _ => self.add_relations(vectors, characters, behind, relations, fulfilled),
+        }
+    }
+
+    /// The same in some words, where no relation holds so far.
+    #[inline(always)]
+    fn add_relations<const N: usize>(
+        &self,
+        vectors: impl Vectors,
+        characters: &Characters<N>,
+        behind: &[u8],
+        relations: &mut Relations<N>,
+        fulfilled: &mut [[u8; 64]],
+    ) {
+        let eights = if characters.wide { &self.wide } else { &self.plain };
         match self.few_atoms {
             true => relations.find::<FEW_ATOMS>(vectors, eights, &characters.atoms, behind, fulfilled),
             false => relations.find::<MOST_ATOMS>(vectors, eights, &characters.atoms, behind, fulfilled),
@@ -273,9 +288,7 @@ impl<const N: usize> Labels<N> {
     fn change_to(&mut self, vectors: impl Vectors, at: &[Bits<N>; MARKED]) -> Bits<N> {
         let mut changed = [0; N];
         for (one, other) in self.at.iter().zip(at) {
-            for word in 0..N {
-                changed[word] |= one[word] ^ other[word];
-            }
+            vectors.join_changes(&mut changed, one, other);
         }
         if changed != [0; N] {
             self.at = *at;

@@ -113,7 +113,34 @@ impl Vectors for Avx512 {
         unsafe { _pdep_u64(bits, places) }
     }
 
-    // Fewer than eight words are faster one by one.
+    // Fewer than eight words are faster one by one. Eight are always loaded and stored whole: what was stored in two halves
+    // cannot be loaded whole before both halves have left the processor.
+
+    #[inline(always)]
+    fn join<const N: usize>(self, bits: &mut [u64; N], more: &[u64; N], among: &[u64; N]) {
+        if N < 8 {
+            return Portable.join(bits, more, among);
+        }
+        // SAFETY: this value proves that there are the instructions.
+        let joined = unsafe {
+            let added = _mm512_and_si512(self.words(more), self.words(among));
+            _mm512_or_si512(self.words(bits), added)
+        };
+        self.store_words(joined, bits);
+    }
+
+    #[inline(always)]
+    fn join_changes<const N: usize>(self, bits: &mut [u64; N], one: &[u64; N], other: &[u64; N]) {
+        if N < 8 {
+            return Portable.join_changes(bits, one, other);
+        }
+        // SAFETY: this value proves that there are the instructions.
+        let joined = unsafe {
+            let changes = _mm512_xor_si512(self.words(one), self.words(other));
+            _mm512_or_si512(self.words(bits), changes)
+        };
+        self.store_words(joined, bits);
+    }
 
     #[inline(always)]
     fn take_away<const N: usize>(self, bits: &mut [u64; N], others: &[u64; N]) {

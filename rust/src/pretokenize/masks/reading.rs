@@ -62,17 +62,29 @@ impl Reader<'_> {
     #[inline(always)]
     pub fn read<const N: usize>(self, vectors: impl Vectors, base: usize, this: &mut Characters<N>) {
         let alphabet = self.alphabet;
-        (this.wide, this.leads) = (false, [[0; N]; 2]);
-        let mut count = 0;
+        this.wide = false;
+        this.leads = [[0; N]; 2];
         this.atoms[0] = alphabet.end;
         let text = &self.text[base..];
-        let mut words = text.chunks(64).take(2 * N).enumerate();
-        // Characters of several bytes leave room for more.
-        while let Some((word, rest)) = words.next().filter(|_| count <= 64 * (N - 1)) {
-            let leads = self.read_word(vectors, base + 64 * word, rest, count, this);
-            this.leads[word / N][word % N] = leads;
+        this.ends = text.len() <= 64 * N;
+        let mut words = text.chunks(64).enumerate();
+        let mut count = 0;
+        for (word, bytes) in words.by_ref().take(N) {
+            let leads = self.read_word(vectors, base + 64 * word, bytes, count, this);
+            this.leads[0][word] = leads;
             count += leads.count_ones() as usize;
-            this.ends = text.len() <= 64 * (word + 1);
+        }
+        if this.wide {
+            // Characters of several bytes leave room for more.
+            for (word, bytes) in words.take(N) {
+                if count > 64 * (N - 1) {
+                    break;
+                }
+                let leads = self.read_word(vectors, base + 64 * word, bytes, count, this);
+                this.leads[1][word - N] = leads;
+                count += leads.count_ones() as usize;
+                this.ends = text.len() <= 64 * (word + 1);
+            }
         }
         this.count = count;
         if this.ends {
