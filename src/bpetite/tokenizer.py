@@ -353,9 +353,9 @@ class Tokenizer:
         [256, 60, 124, 101, 110, 100, 111, 102, 116, 101, 120, 116, 124, 62, 258]
         """
         # No parameter is for keywords alone, here and in `encode_to_numpy`: their defaults would cost every
-        # call 40 ns.
+        # call 40 ns. In an `if`, each `is None` is one instruction; chained or named, they are ten (10 ns).
         ids = self._encoder.encode(text, special)
-        if prepend is append is add_special_tokens is None and not self._warns_of_template:
+        if prepend is None and append is None and add_special_tokens is None and not self._warns_of_template:
             return ids
         before, after = self._around(add_special_tokens, prepend, append)
         return [*before, *ids, *after]

@@ -3,6 +3,8 @@
 //! Keys are made for a whole block of pretokens before the first is looked up, so that the entries they fall into are on
 //! their way into the processor's cache.
 
+use std::ops::Range;
+
 use super::instructions::KeyHasher;
 #[cfg(target_arch = "x86_64")]
 use super::instructions::aes;
@@ -27,6 +29,11 @@ pub struct Block<'a> {
 impl<'a> Block<'a> {
     pub fn end(&self) -> usize {
         self.ends.last().copied().unwrap_or(self.start)
+    }
+
+    /// Pretokens that begin before this place have `LOADED` bytes of text from there on.
+    fn loadable(&self) -> usize {
+        (self.text.len() + 1).saturating_sub(LOADED)
     }
 
     /// Where a pretoken starts.
@@ -61,19 +68,45 @@ impl Lookups {
 
     /// Make the keys of a block, and begin to fetch what the table holds for them.
     pub fn prepare(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
-        match &hasher.rounds {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: this machine was found to have the instructions.
-            Some(rounds) => unsafe { self.prepare_aes(block, hasher, rounds, table) },
-            _ => self.prepare_portable(block, hasher, table),
+        let loadable = block.loadable();
+        let whole = match block.ends {
+            ends if block.end() < loadable => ends.len(),
+            _ if block.start >= loadable => 0,
+            ends => ends.len().min(1 + ends.partition_point(|end| *end < loadable)),
+        };
+        self.prepare_some::<false>(block, 0..whole, hasher, table);
+        if whole < block.ends.len() {
+            self.prepare_some::<true>(block, whole..block.ends.len(), hasher, table);
         }
     }
 
-    // Not inlined, so that the loop has all registers.
+    /// The same for some pretokens: those that begin in the last bytes, or others.
+    fn prepare_some<const LAST: bool>(
+        &mut self,
+        block: &Block,
+        indexes: Range<usize>,
+        hasher: &KeyHasher,
+        table: impl KeyTable,
+    ) {
+        match &hasher.rounds {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: this machine was found to have the instructions.
+            Some(rounds) => unsafe { self.prepare_aes::<LAST>(block, indexes, hasher, rounds, table) },
+            _ => self.prepare_portable::<LAST>(block, indexes, hasher, table),
+        }
+    }
+
+    // Not inlined, so that each loop has all registers.
 
     #[inline(never)]
-    fn prepare_portable(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
-        self.prepare_with(block, hasher, table, |bytes, length, key| {
+    fn prepare_portable<const LAST: bool>(
+        &mut self,
+        block: &Block,
+        indexes: Range<usize>,
+        hasher: &KeyHasher,
+        table: impl KeyTable,
+    ) {
+        self.prepare_with::<LAST>(block, indexes, hasher, table, |bytes, length, key| {
             *key = key_of_bytes(*bytes, length);
             hasher.seed.hash(*key)
         });
@@ -82,31 +115,43 @@ impl Lookups {
     #[cfg(target_arch = "x86_64")]
     #[inline(never)]
     #[target_feature(enable = "aes,avx")]
-    fn prepare_aes(&mut self, block: &Block, hasher: &KeyHasher, rounds: &[u128; 4], table: impl KeyTable) {
-        self.prepare_with(block, hasher, table, |bytes, length, key| aes::make(rounds, bytes, length, key));
+    fn prepare_aes<const LAST: bool>(
+        &mut self,
+        block: &Block,
+        indexes: Range<usize>,
+        hasher: &KeyHasher,
+        rounds: &[u128; 4],
+        table: impl KeyTable,
+    ) {
+        self.prepare_with::<LAST>(block, indexes, hasher, table, |bytes, length, key| {
+            aes::make(rounds, bytes, length, key)
+        });
     }
 
     /// `make` writes the key of some bytes, and returns its hash.
     #[inline(always)]
-    fn prepare_with(
+    fn prepare_with<const LAST: bool>(
         &mut self,
         block: &Block,
+        indexes: Range<usize>,
         hasher: &KeyHasher,
         table: impl KeyTable,
         make: impl Fn(&[u8; LOADED], usize, &mut Key) -> u64,
     ) {
-        // Pretokens that begin before this place have `LOADED` bytes of text from there on.
-        let loadable = (block.text.len() + 1).saturating_sub(LOADED);
-        let (keys, places) = (&mut *self.keys, &mut *self.places);
-        let mut start = block.start;
-        for ((&end, key), place) in block.ends.iter().zip(keys).zip(places) {
+        let loadable = block.loadable();
+        let mut start = block.start_of(indexes.start);
+        let (keys, places) = (&mut self.keys[indexes.clone()], &mut self.places[indexes.clone()]);
+        for ((&end, key), place) in block.ends[indexes].iter().zip(keys).zip(places) {
             let length = end.wrapping_sub(start);
-            let hash = if length <= LONGEST && start < loadable {
+            let hash = if LAST {
+                const { assert!(LOADED == LONGEST + 1, "no pretoken is too long here") };
+                make(&last_bytes(block.text, start), block.text[start..end].len(), key)
+            } else if length <= LONGEST && start < loadable {
                 // SAFETY: `LOADED` bytes from `start` on lie within the text, as `start` is before `loadable`. Bytes may be read
                 // at any address.
                 make(unsafe { &*block.text.as_ptr().add(start).cast() }, length, key)
             } else {
-                *key = other_key(block.text, start, end, hasher.seed);
+                *key = long_key(&block.text[start..end], hasher.seed);
                 hasher.hash(*key)
             };
             *place = table.place(hash);
@@ -116,17 +161,11 @@ impl Lookups {
     }
 }
 
-/// The key of a pretoken that is too long to be one, or that is near the end of the text. This is rare; inlined, it would
-/// take the registers of the loop.
+/// The key of a pretoken that is too long to be one. This is rare; inlined, it would take the registers of the loop.
 #[cold]
 #[inline(never)]
-fn other_key(text: &[u8], start: usize, end: usize, seed: HashSeed) -> Key {
-    let pretoken = &text[start..end];
-    if pretoken.len() > LONGEST {
-        Key::of(pretoken, seed)
-    } else {
-        key_of_bytes(last_bytes(text, start), pretoken.len())
-    }
+fn long_key(pretoken: &[u8], seed: HashSeed) -> Key {
+    Key::of(pretoken, seed)
 }
 
 /// The last bytes of a text, fewer than `LOADED`, padded with zeros.
