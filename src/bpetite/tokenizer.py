@@ -357,6 +357,8 @@ class Tokenizer:
         ids = self._encoder.encode(text, special)
         if prepend is None and append is None and add_special_tokens is None and not self._warns_of_template:
             return ids
+        if prepend is None and append is None and add_special_tokens is False:
+            return ids
         before, after = self._around(add_special_tokens, prepend, append)
         return [*before, *ids, *after]
 
@@ -376,11 +378,15 @@ class Tokenizer:
                 self._set(_warns_of_template=False)
                 warn(left_out(self._template, self.special_tokens))
             return NO_TEMPLATE
+        if add_special_tokens is False:
+            return NO_TEMPLATE
         check_type("add_special_tokens", add_special_tokens, bool, "a bool")
-        return (self.template if add_special_tokens else None) or NO_TEMPLATE
+        return self.template or NO_TEMPLATE
 
     def _ids_of(self, name: str, tokens: Tokens) -> list[int]:
         """Return the ids of an argument: special tokens by their texts, any tokens by their ids."""
+        if tokens is None:  # a short text would wait longer for what follows than for its ids
+            return []
         return [self._id_of(name, token) for token in ids_or_texts(name, tokens)]
 
     def _id_of(self, name: str, token: int | str) -> int:
@@ -469,6 +475,8 @@ class Tokenizer:
             import_numpy()
         ids = self._encoder.encode_to_numpy(text, special, dtype, num_threads)
         if add_special_tokens is None and not self._warns_of_template:
+            return ids
+        if add_special_tokens is False:
             return ids
         template = self._added_template(add_special_tokens)
         if not template.size:
