@@ -61,6 +61,16 @@ fn division(bytes: usize, threads: Option<usize>) -> (usize, usize) {
     (threads, if threads == 1 { usize::MAX / 2 } else { job })
 }
 
+/// An empty vector with room for so many ids, if that is to be had. Memory that is not used is never touched, and released at
+/// the end.
+fn room_for_ids<T: Id>(most: usize) -> Vec<T> {
+    let mut ids = reuse::for_ids(most);
+    if ids.capacity() == 0 {
+        memory::expect(&mut ids, most);
+    }
+    ids
+}
+
 impl Encoder {
     /// Encode texts into one array of ids, each with the choice of its number; the last one is that for all others. The error is
     /// that of the first bad text, on any number of threads.
@@ -74,23 +84,16 @@ impl Encoder {
         self.model.check_fits::<T>()?;
         memory::ensure(texts.number() * BYTES_PER_TEXT)?;
         let (threads, size) = division(texts.bytes(), threads);
-        let mut ids = if threads > 1 { reuse::for_ids(texts.most_ids()) } else { Vec::new() };
+        let mut ids = if threads > 1 { room_for_ids(texts.most_ids()) } else { Vec::new() };
         let offsets: Vec<_> = iter::repeat_with(AtomicU64::default).take(texts.number() + 1).collect();
-        if threads > 1 && ids.capacity() == 0 {
-            memory::expect(&mut ids, texts.most_ids());
-        }
         let row = SharedRow::new(&mut ids, &offsets);
         let worker = || {
             let (row, mut workspace, mut free) = (&row, Workspace::new()?, Vec::<Done<T>>::new());
             Ok(move |number, job: Job<'t>, pulse: &mut Pulse| {
                 let mut done = free.pop().unwrap_or_default();
                 if done.ids.capacity() == 0 {
-                    // No text has more ids than bytes. Unused memory is never touched, and released at the end.
-                    let most = job.iter().map(|(_, part)| part.range.len()).sum();
-                    done.ids = reuse::for_ids(most);
-                    if done.ids.capacity() == 0 {
-                        memory::expect(&mut done.ids, most);
-                    }
+                    // No text has more ids than bytes.
+                    done.ids = room_for_ids(job.iter().map(|(_, part)| part.range.len()).sum());
                 }
                 memory::reserve(&mut done.ends, job.len())?;
                 for (text, part) in job {
