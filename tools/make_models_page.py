@@ -158,26 +158,26 @@ FAMILIES = (
 HEAD = """\
 # Models
 
-What came of the tokenizer files of {count} models, in a line for each tokenizer. Written by
+Results for the tokenizer files of {count} models, one line per tokenizer. Written by
 `python tools/make_models_page.py FOLDER` with bpetite {bpetite}.
 
-- *Equal ids*: the file loads, and gives the ids of the named library on that number of texts: difficult ones
-  ([difficult.py](../src/bpetite/formats/shared/difficult.py)), tokens of its own, and real code.
-  `bpetite check FILE` compares your own file so. *Recorded* ids are those that other projects publish for
-  tests. A file of ranks holds no pattern: tiktoken is given the one that bpetite takes.
-  tiktoken (for Tekken) and sentencepiece take special tokens as text, so texts with them are left out there.
-- *Refused*: the sentence of the error.
-- *Not to be had here*: no file could be got, so nothing is said of it.
+- *Equal ids*: the file loads, and gives the same ids as the named library on that number of texts: difficult ones
+  ([difficult.py](../src/bpetite/formats/shared/difficult.py)), the file's own tokens, and real code.
+  `bpetite check FILE` compares your own file in the same way. *Recorded* ids are published by other projects for
+  tests. A file of ranks has no pattern, so tiktoken gets the one that bpetite uses.
+  tiktoken (for Tekken) and sentencepiece treat special tokens as text, so texts with them are skipped there.
+- *Refused*: the error message.
+- *Not to be had here*: the file was not available, so there is no result.
 
 The files come from public packages and repositories, not always the model's own. The third column names
 models that are said to have the same tokenizer; their own files were not read.
 
-| tokenizer | files of | said to share it | what came of them |
+| tokenizer | files of | said to share it | result |
 |---|---|---|---|
 """
 
 END = """
-`Tokenizer.load` tells what it assumed, or why it refuses ([switching.md](switching.md)).
+`Tokenizer.load` reports what it assumed, or why it refuses a file ([switching.md](switching.md)).
 """
 
 
