@@ -1,16 +1,23 @@
 //! A cache from pretokens to their ids, so that no pretoken is merged twice.
 //!
-//! All threads share one table and read it without locks. What a text has brought never changes, but for a mark that it was used: a writer claims a free
-//! entry, fills it, and publishes it by storing the second half of its key last. A table that is half full is
-//! replaced by a larger one; the largest, by one with those entries that were used meanwhile. So memory is limited (see
-//! [`Bound`]), and the cache adapts to new kinds of text.
+//! All threads share one table and read it without locks. The content of an entry never changes once it is published:
 //!
-//! A new cache holds the first tokens of the vocabulary, as most texts have many of them. Until a text has such a token, its
-//! entry is *unused*: it is as free as an empty one, and is looked for only if a pretoken is not found. So tokens that
-//! never occur take no place from pretokens that do.
+//! ```text
+//! empty ----------claim----> claimed ----publish----> published ----mark----> published and used
+//! unused token ---claim----> claimed
+//! unused token ---begin_use-------------------------> published
+//! ```
 //!
-//! A pretoken of up to 15 bytes is its own key. The key of a longer one is a hash, and its bytes are compared before its ids
-//! are used. So the cache never changes a result.
+//! - **Claim**: a writer takes a free entry for itself. It fills it, and publishes it by storing the second half of its key
+//!   last. Without room for the ids, the entry stays claimed.
+//! - **Unused tokens**: a new cache holds the first tokens of the vocabulary, as most texts have many of them. Until a text
+//!   has such a token, its entry is as free as an empty one, and is looked for only if a pretoken is not found. So tokens
+//!   that never occur take no place from pretokens that do.
+//! - **Growth**: a table that is half full is replaced by a larger one; the largest, by one with those entries that were
+//!   used meanwhile. So memory is limited (see [`Bound`]), and the cache adapts to new kinds of text.
+//!
+//! A pretoken of up to 15 bytes is its own key. The key of a longer one is a hash, and its bytes are compared before its
+//! ids are used. So the cache never changes a result.
 //!
 //! No thread ever waits: if a lock is taken (perhaps since a fork), the work goes on without it.
 
@@ -31,42 +38,48 @@ pub const LONGEST: usize = 255;
 /// The number of ids that an entry holds itself.
 pub const INLINE: usize = 4;
 
-/// A new table has so many entries at least, and at most; each later one has four times as many, up to the bound.
+/// The entries of a new table, at least and at most. Each later table has four times as many, up to the bound.
 const SMALLEST: usize = 1 << 13;
 const LARGEST_FIRST: usize = 1 << 19;
 /// Entries of a new table for each token: growing would cost a first pass more than it costs to begin so large.
 const PER_TOKEN: usize = 16;
-/// The words of an arena are at least and at most this many. Memory takes nothing before it is used, except on Windows, which sets it aside
-/// at once.
+/// The words of an arena, at least and at most. Memory takes nothing before it is used, except on Windows, which sets it
+/// aside at once.
 const LEAST_WORDS: usize = 1 << 16;
 const MOST_WORDS: usize = if cfg!(windows) { 1 << 21 } else { u32::MAX as usize };
-/// The entries of a table are at most this many: their places are counted in bytes, by 32 bits.
+/// The maximum number of entries: their places are counted in bytes, by 32 bits.
 const MOST_ENTRIES: usize = 1 << 27;
-/// The memory of a cache unless another bound is chosen: this part of the machine's, within limits; or, if it is unknown, this
-/// much.
+/// The memory of a cache unless another bound is chosen: this part of the machine's memory, within limits; or, if that is
+/// unknown, the usual memory.
 const PART_OF_MACHINE: usize = 32;
 const LEAST_MEMORY: usize = 32 << 20;
 const MOST_MEMORY: usize = 1 << 30;
 const USUAL_MEMORY: usize = 128 << 20;
-/// How many entries ahead of the one that is copied the place of another, and its words, are asked for.
+/// How many entries ahead of the one that is copied another one's place and words are prefetched.
 const AHEAD: usize = 16;
-/// How many entries are looked at for a key: a bound on what hostile keys can cost.
+/// How many entries are searched for a key: a bound on what hostile keys can cost.
 const PROBES: usize = 16;
 
-/// The number of the highest bits of the second half of an entry's key that are its own, and belong to no key.
+// The second half of an entry's key, 64 bits:
+//
+//     63..62   the number of ids, less one     COUNT_SHIFT
+//     61       the entry was found             USED
+//     60       the ids are in the arena        IN_ARENA
+//     59..0    the key's own
+//
+/// The number of the highest bits of an entry's `high`, which belong to no key.
 const OWN_BITS: u32 = 4;
 const OWN: u64 = !(u64::MAX >> OWN_BITS);
-/// Where the number of ids stands among them, less one.
 const COUNT_SHIFT: u32 = u64::BITS - 2;
 /// Marks an entry that was found since its table was made.
 const USED: u64 = 1 << (COUNT_SHIFT - 1);
-/// Marks an entry whose ids are in the arena: the last of these bits.
+/// Marks an entry whose ids are in the arena: the last of the own bits.
 const IN_ARENA: u64 = 1 << (COUNT_SHIFT - 2);
 const EMPTY: u64 = 0;
 /// Never the second half of a key: a short key has a length, and the low bits of a long one are its length, more than 1.
 const CLAIMED: u64 = 1;
-/// Marks the second half of the key of an unused token: a bit of the key's 15th byte, which is 0 for any pretoken of up to 14
-/// bytes. So no pretoken has this key.
+/// Marks the key of an unused token: a bit of the key's 15th byte, which is 0 for any pretoken of up to 14 bytes. So no
+/// pretoken has this key.
 const UNUSED: u64 = 1 << 55;
 /// The longest token that a new cache holds.
 const LONGEST_TOKEN: usize = 14;
@@ -76,10 +89,12 @@ pub fn default_memory() -> usize {
     memory_on(machine::memory())
 }
 
-/// The same on a machine with so much.
+/// The same on a machine with this much memory, if it is known.
 fn memory_on(machine: Option<usize>) -> usize {
-    let Some(memory) = machine else { return USUAL_MEMORY };
-    (memory / PART_OF_MACHINE).clamp(LEAST_MEMORY, MOST_MEMORY)
+    match machine {
+        Some(memory) => (memory / PART_OF_MACHINE).clamp(LEAST_MEMORY, MOST_MEMORY),
+        None => USUAL_MEMORY,
+    }
 }
 
 /// A key, and four ids; or the place of more ids in the arena (place in words, number of ids).
@@ -107,9 +122,11 @@ impl Bound {
     /// A power of two of entries, which take three quarters of some memory at most; the rest is for what they do not hold
     /// themselves.
     pub fn of(memory: usize) -> Self {
-        let entries = 1 << (memory / 4 * 3 / size_of::<Entry>()).max(1).ilog2();
-        let entries = entries.clamp(SMALLEST, MOST_ENTRIES);
-        let words = memory.saturating_sub(entries * size_of::<Entry>()) / size_of::<u32>();
+        let memory_of_entries = memory / 4 * 3;
+        let most_entries = (memory_of_entries / size_of::<Entry>()).max(1);
+        let entries = (1 << most_entries.ilog2()).clamp(SMALLEST, MOST_ENTRIES);
+        let rest = memory.saturating_sub(entries * size_of::<Entry>());
+        let words = rest / size_of::<u32>();
         Self { entries, words: words.clamp(LEAST_WORDS, MOST_WORDS) }
     }
 
@@ -154,7 +171,7 @@ impl KeyTable for CacheEntries<'_> {
         hash as u32 & self.places
     }
 
-    /// Bring an entry, and its neighbour, into the processor's cache.
+    /// Brings an entry, and its neighbour, into the processor's cache.
     #[inline(always)]
     fn prefetch(self, place: u32) {
         prefetch_at(self.entries.as_ptr().cast::<u8>().wrapping_add(place as usize));
@@ -189,14 +206,22 @@ pub struct CachedIds<'a> {
     pub count: usize,
 }
 
-// SAFETY: an `UnsafeCell` in an entry is written only by the thread that made the key's `high` CLAIMED, which only that of a
-// free entry becomes (or by the one that makes the table, before others have it), before it stores the final `high` with
-// Release, which later only gets the mark `USED` (by `fetch_or`, so that a load of it still meets that store), and is read only
-// after a load of that final value with Acquire, or by the thread that made it so of an unused token.
+// SAFETY: threads share the `UnsafeCell` of an entry.
+//
+// 1. Only one thread writes to it: the one that changed the entry's `high` from free to CLAIMED, by one atomic exchange; or
+//    the one that makes the table, before others have it.
+// 2. It writes before it stores the final `high` with Release. From then on nobody writes.
+// 3. A reader loads that final `high` with Acquire first, so it sees what was written. Or it is the thread that exchanged
+//    the `high` of an unused token, whose content the maker of the table wrote.
+// 4. The final `high` later changes only by `fetch_or` of the mark `USED`, so a load of the marked value still meets the
+//    store with Release.
 unsafe impl Sync for Table {}
 
-// SAFETY: words are written only by the thread that reserved them by moving `used` past them, before it publishes the
-// entry that names them, and are read only through that entry, or one in a larger table that was made of it.
+// SAFETY: threads share the `UnsafeCell`s of words.
+//
+// 1. Only one thread writes to a word: the one that reserved it by moving `used` past it, by one atomic addition.
+// 2. It writes before it publishes the entry that names the words (see above). From then on nobody writes.
+// 3. Words are read only through that entry, or through one in a larger table that was made of it.
 unsafe impl Sync for Arena {}
 
 impl Arena {
@@ -213,7 +238,7 @@ impl Arena {
         unsafe { std::slice::from_raw_parts(cells.as_ptr().cast::<u32>(), cells.len()) }
     }
 
-    /// Write words, first those of bytes; returns their place, if there is room.
+    /// Writes words, first those of bytes; returns their place, if there is room.
     fn store(&self, bytes: &[u8], words: &[u32]) -> Option<usize> {
         let count = bytes.len().div_ceil(4) + words.len();
         let place = self.used.0.fetch_add(count, Ordering::Relaxed);
@@ -254,7 +279,7 @@ impl Table {
         self.entries().place(self.hasher.hash(key))
     }
 
-    /// Copy the ids of the pretoken of a block, if any entry has them and there is room; returns their number. Not inlined, to
+    /// Copies the ids of the pretoken of a block, if any entry has them and there is room; returns their number. Not inlined, to
     /// keep the path of most keys short, whose ids are in the entry at their place.
     #[cold]
     #[inline(never)]
@@ -266,31 +291,49 @@ impl Table {
 
     /// The ids of a pretoken, whose key falls into a place. None lie behind a free entry, since the first free one is claimed.
     fn find(&self, key: Key, place: u32, pretoken: &[u8]) -> Option<&[u32]> {
-        let entries = self.entries();
-        let held = entries.at(place).get(key).or_else(|| {
-            let near = &mut entries.probes(place).take_while(|entry| !entry.is_free());
-            near.find_map(|entry| entry.get(key))
-        })?;
-        if held.count > 0 { Some(&held.ids[..held.count]) } else { self.words(key, held, pretoken) }
+        let content = match self.entries().at(place).get(key) {
+            Some(content) => content,
+            None => self.find_near(key, place)?.1,
+        };
+        if content.count == 0 {
+            return self.words(key, content, pretoken);
+        }
+        Some(&content.ids[..content.count])
+    }
+
+    /// The entry of a key that falls into a place, and its content.
+    fn find_near(&self, key: Key, place: u32) -> Option<(&Entry, CachedIds<'_>)> {
+        for entry in self.entries().probes(place) {
+            if entry.is_free() {
+                return None;
+            }
+            if let Some(content) = entry.get(key) {
+                return Some((entry, content));
+            }
+        }
+        None
     }
 
     /// The ids in the arena of an entry with the key of a pretoken, if that is the same.
-    fn words(&self, key: Key, held: CachedIds, pretoken: &[u8]) -> Option<&[u32]> {
-        let &[place, count, ..] = held.ids;
-        let length = if key.is_short() { 0 } else { pretoken.len().div_ceil(4) };
-        let words = self.arena.words(place as usize, length).iter().copied();
-        let is_same = key.is_short() || words.eq(words_of(pretoken));
-        is_same.then(|| self.arena.words(place as usize + length, count as usize))
+    fn words(&self, key: Key, content: CachedIds, pretoken: &[u8]) -> Option<&[u32]> {
+        let &[place, count, ..] = content.ids;
+        let (place, count) = (place as usize, count as usize);
+        if key.is_short() {
+            return Some(self.arena.words(place, count));
+        }
+        let length = pretoken.len().div_ceil(4);
+        let spelling = self.arena.words(place, length).iter().copied();
+        spelling.eq(words_of(pretoken)).then(|| self.arena.words(place + length, count))
     }
 
-    /// Store the ids of a pretoken, if there is a free entry nearby; returns whether an entry was used.
+    /// Stores the ids of a pretoken, if there is a free entry nearby; returns whether an entry was used.
     pub fn insert(&self, key: Key, place: u32, pretoken: &[u8], ids: &[u32]) -> bool {
         let Some(entry) = self.claim(key, place) else { return false };
         self.fill(entry, key, pretoken, ids);
         true
     }
 
-    /// Add unused tokens, all of different bytes, to a table that is not shared yet.
+    /// Adds unused tokens, all of different bytes, to a table that is not shared yet.
     fn add_unused(&self, tokens: &[(u32, &[u8])]) {
         for &(id, token) in tokens {
             let key = Key::of(token, self.hasher.seed);
@@ -322,7 +365,7 @@ impl Table {
         None
     }
 
-    /// Claim a free entry for this thread; `None` if the key has an entry already or none is free nearby.
+    /// Claims a free entry for this thread; `None` if the key has an entry already or none is free nearby.
     #[inline(always)]
     fn claim(&self, key: Key, place: u32) -> Option<&Entry> {
         for entry in self.entries().probes(place) {
@@ -337,7 +380,7 @@ impl Table {
         None
     }
 
-    /// Add to the number of used entries.
+    /// Adds to the number of used entries.
     #[inline]
     fn taken(&self, entries: usize) {
         if entries > 0 {
@@ -345,18 +388,18 @@ impl Table {
         }
     }
 
-    /// Fill and publish an entry that this thread has claimed. Without room in the arena it stays claimed: the table is
+    /// Fills and publish an entry that this thread has claimed. Without room in the arena it stays claimed: the table is
     /// about to be replaced.
     fn fill(&self, entry: &Entry, key: Key, pretoken: &[u8], ids: &[u32]) {
-        let mut held = [0; INLINE];
         if key.is_short() && (1..=INLINE).contains(&ids.len()) {
+            let mut held = [0; INLINE];
             held[..ids.len()].copy_from_slice(ids);
             return entry.publish(key, held, ids.len());
         }
-        let bytes = if key.is_short() { &[] } else { pretoken };
-        if let Some(place) = self.arena.store(bytes, ids) {
-            (held[0], held[1]) = (place as u32, ids.len() as u32);
-            entry.publish(key, held, 0);
+        // The bytes of a short pretoken are in its key.
+        let spelling = if key.is_short() { &[] } else { pretoken };
+        if let Some(place) = self.arena.store(spelling, ids) {
+            entry.publish(key, [place as u32, ids.len() as u32, 0, 0], 0);
         }
     }
 
@@ -371,11 +414,10 @@ impl Table {
         self.entries.len() == self.bound.entries
     }
 
-    /// Mark the entries of some keys, with their places, as used.
+    /// Marks the entries of some keys, with their places, as used.
     pub fn mark(&self, keys: &[Key], places: &[u32]) {
         for (&key, &place) in keys.iter().zip(places) {
-            let near = self.entries().probes(place).take_while(|entry| !entry.is_free());
-            if let Some(entry) = near.into_iter().find(|entry| entry.holds(key)) {
+            if let Some((entry, _)) = self.find_near(key, place) {
                 entry.mark();
             }
         }
@@ -384,80 +426,95 @@ impl Table {
     /// The successor of this table: larger, with the same entries; after the largest, one with those that were used.
     fn successor(&self) -> Result<Self> {
         let arena = if self.is_largest() { Arena::of(self.bound)? } else { Arc::clone(&self.arena) };
-        let table = Self::new(self.bound.entries.min(4 * self.entries.len()), self.bound, arena)?;
+        let size = self.bound.entries.min(4 * self.entries.len());
+        let table = Self::new(size, self.bound, arena)?;
         self.copy_to(&table);
         Ok(table)
     }
 
-    /// Copy entries to a table that is not shared yet: all, or those that were used, up to half of what it can take.
+    /// Copies entries to a table that is not shared yet: all, or those that were used, up to half of what it can take.
     fn copy_to(&self, table: &Self) {
         let is_largest = self.is_largest();
-        let entries = || self.entries.iter().map(|entry| entry.published(is_largest));
-        let mut ahead = entries().skip(AHEAD);
-        let copied = entries().filter_map(|entry| {
-            if let Some((key, held)) = ahead.next().flatten() {
+        let most = if is_largest { table.entries.len() / 4 } else { usize::MAX };
+        let published = || self.entries.iter().map(|entry| entry.published(is_largest));
+        let mut ahead = published().skip(AHEAD);
+        let mut copied = 0;
+        for entry in published() {
+            if let Some((key, content)) = ahead.next().flatten() {
                 table.entries().prefetch(table.place(key));
-                if held.count == 0 && is_largest {
-                    prefetch(&self.arena.words, held.ids[0] as usize);
+                if content.count == 0 && is_largest {
+                    prefetch(&self.arena.words, content.ids[0] as usize);
                 }
             }
-            let (key, held) = entry?;
-            self.copy_entry(key, held, table)
-        });
-        let most = if is_largest { table.entries.len() / 4 } else { usize::MAX };
-        table.taken(copied.take(most).count());
+            let Some((key, content)) = entry else { continue };
+            if self.copy_entry(key, content, table).is_some() {
+                copied += 1;
+            }
+            if copied == most {
+                break;
+            }
+        }
+        table.taken(copied);
     }
 
-    /// Copy an entry to a table that is not shared yet, if there is a free entry nearby.
-    fn copy_entry(&self, key: Key, held: CachedIds, table: &Self) -> Option<()> {
+    /// Copies an entry to a table that is not shared yet, if there is a free entry nearby.
+    fn copy_entry(&self, key: Key, content: CachedIds, table: &Self) -> Option<()> {
         let entry = table.entries().probes(table.place(key)).find(|entry| entry.is_empty())?;
-        let mut ids = *held.ids;
-        if held.count == 0 && self.is_largest() {
+        let mut ids = *content.ids;
+        if content.count == 0 && self.is_largest() {
+            // The successor of the largest table has an arena of its own.
             if table.arena.used.0.load(Ordering::Relaxed) > table.arena.words.len() / 2 {
                 return None;
             }
+            let [place, count] = [ids[0] as usize, ids[1] as usize];
             let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
-            let words = self.arena.words(ids[0] as usize, spelling + ids[1] as usize);
+            let words = self.arena.words(place, spelling + count);
             ids[0] = table.arena.store(&[], words)? as u32;
         }
-        entry.publish(key, ids, held.count);
+        entry.publish(key, ids, content.count);
         Some(())
     }
 }
 
 impl Entry {
-    /// Publish an entry that this thread has claimed, or that is not shared yet.
+    /// Publishes an entry that this thread has claimed, or that is not shared yet.
     #[inline(always)]
     fn publish(&self, key: Key, held: [u32; INLINE], count: usize) {
         // SAFETY: this thread claimed the entry (or nobody else has the table), and nobody reads the cells before `high`
         // is stored.
         unsafe { *self.ids.get() = held };
         self.low.store(key.low, Ordering::Relaxed);
-        let own = count.checked_sub(1).map_or(IN_ARENA, |less| (less as u64) << COUNT_SHIFT);
-        self.high.store(key.high | own, Ordering::Release);
+        let own_bits = match count {
+            0 => IN_ARENA,
+            _ => (count as u64 - 1) << COUNT_SHIFT,
+        };
+        self.high.store(key.high | own_bits, Ordering::Release);
     }
 
-    /// The key and the content of an entry, if it was published, and perhaps only if it was marked.
-    fn published(&self, marked: bool) -> Option<(Key, CachedIds<'_>)> {
+    /// The key and the content of an entry, if it was published, and if it was used, where only these are `wanted`.
+    fn published(&self, wants_used: bool) -> Option<(Key, CachedIds<'_>)> {
         let high = self.high.load(Ordering::Acquire);
-        let key = || Key { low: self.low.load(Ordering::Relaxed), high: high & !OWN };
-        let is_wanted = !is_free(high) && high != CLAIMED && (!marked || high & USED != 0);
-        is_wanted.then(|| (key(), self.held(high)))
+        if is_free(high) || high == CLAIMED || wants_used && high & USED == 0 {
+            return None;
+        }
+        let key = Key { low: self.low.load(Ordering::Relaxed), high: high & !OWN };
+        Some((key, self.content(high)))
     }
 
-    /// Mark a published entry as used. Most are already, and are not written to again.
+    /// Marks a published entry as used. Most are already, and are not written to again.
     fn mark(&self) {
         if self.high.load(Ordering::Relaxed) & USED == 0 {
             self.high.fetch_or(USED, Ordering::Relaxed);
         }
     }
 
-    /// Make an unused token one that is found by its key; its id, unless another thread was faster.
+    /// Makes an unused token one that is found by its key; its id, unless another thread was faster.
     fn begin_use(&self, key: Key) -> Option<&[u32]> {
-        self.replace(key.high | UNUSED, key.high).then(|| &self.held(key.high).ids[..1])
+        let is_ours = self.replace(key.high | UNUSED, key.high);
+        is_ours.then(|| &self.content(key.high).ids[..1])
     }
 
-    /// Replace the second half of the key, if it has not changed.
+    /// Replaces the second half of the key, if it has not changed.
     fn replace(&self, old: u64, new: u64) -> bool {
         self.high.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
@@ -473,13 +530,13 @@ impl Entry {
 
     /// The content of an entry that was published with this second half of its key, which was loaded with Acquire.
     #[inline(always)]
-    fn held(&self, high: u64) -> CachedIds<'_> {
+    fn content(&self, high: u64) -> CachedIds<'_> {
         let count = if high & IN_ARENA == 0 { (high >> COUNT_SHIFT) as usize + 1 } else { 0 };
         // SAFETY: the entry's final `high` has been loaded with Acquire; the ids do not change any more.
         CachedIds { ids: unsafe { &*self.ids.get() }, count }
     }
 
-    /// The second half of its key, if the entry was published for this key; the first so many bits may differ.
+    /// The second half of its key, if the entry was published for this key; the first `differing` bits may differ.
     #[inline(always)]
     fn high_of(&self, key: Key, differing: u32) -> Option<u64> {
         let high = self.high.load(Ordering::Acquire);
@@ -489,13 +546,14 @@ impl Entry {
 
     /// The content, if the entry was published for this key.
     fn get(&self, key: Key) -> Option<CachedIds<'_>> {
-        self.high_of(key, OWN_BITS).map(|high| self.held(high))
+        self.high_of(key, OWN_BITS).map(|high| self.content(high))
     }
 
     /// The same, if the entry holds the ids itself.
     #[inline(always)]
     pub fn get_own(&self, key: Key) -> Option<CachedIds<'_>> {
-        self.high_of(key, OWN_BITS - 1).map(|high| self.held(high & !IN_ARENA))
+        // `IN_ARENA` is the last of the own bits, and compared with the key, which has a zero there.
+        self.high_of(key, OWN_BITS - 1).map(|high| self.content(high & !IN_ARENA))
     }
 
     /// Whether the entry was published for this key.
@@ -506,7 +564,8 @@ impl Entry {
 
 /// The key of the entry of a token while it is unused.
 fn unused(key: Key) -> Option<Key> {
-    (1..=LONGEST_TOKEN).contains(&key.length()).then_some(Key { high: key.high | UNUSED, ..key })
+    let may_be_cached = (1..=LONGEST_TOKEN).contains(&key.length());
+    may_be_cached.then_some(Key { high: key.high | UNUSED, ..key })
 }
 
 /// Whether an entry whose key has this second half may be claimed: an empty one, or an unused token.
@@ -520,7 +579,8 @@ fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
     let (whole, last) = bytes.as_chunks();
     let mut padded = [0; 4];
     padded[..last.len()].copy_from_slice(last);
-    whole.iter().copied().chain((!last.is_empty()).then_some(padded)).map(u32::from_le_bytes)
+    let last = (!last.is_empty()).then_some(padded);
+    whole.iter().copied().chain(last).map(u32::from_le_bytes)
 }
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -537,8 +597,8 @@ pub struct Cache {
 impl Cache {
     /// A cache of the first tokens of a vocabulary with so many, which grows with its content.
     pub fn new(first: &[(u32, &[u8])], tokens: usize, bound: Bound) -> Result<Self> {
-        let size = (PER_TOKEN * tokens).next_power_of_two().clamp(SMALLEST, LARGEST_FIRST);
-        let table = Table::new(size.min(bound.entries), bound, Arena::of(bound)?)?;
+        let wanted = (PER_TOKEN * tokens).next_power_of_two().clamp(SMALLEST, LARGEST_FIRST);
+        let table = Table::new(wanted.min(bound.entries), bound, Arena::of(bound)?)?;
         table.add_unused(first);
         Ok(Self {
             number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),

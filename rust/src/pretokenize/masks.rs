@@ -19,7 +19,7 @@
 //! correct. Most labels are rare, and most relations hold nowhere in most windows: both are then left out.
 
 use super::alphabet::MOST_ATOMS;
-use super::local::{ALWAYS, Label, LocalRules, NO_BEGINNING, Set, Told};
+use super::local::{ALWAYS, Fact, Label, LocalRules, NO_BEGINNING, Set};
 use crate::vectors::Vectors;
 use bits::{Bits, extend};
 use reading::Characters;
@@ -68,47 +68,59 @@ pub struct MaskRules {
     plain: Vec<Eight>,
     wide: Vec<Eight>,
     /// Whether there are at most 16 atoms.
-    few_atoms: bool,
-    /// By what is told: the relation without a condition; and those with one, which says what mask the character before must be in.
-    always: [Option<usize>; Told::COUNT],
-    links: [Vec<(usize, usize)>; Told::COUNT],
+    has_few_atoms: bool,
+    /// By fact: the relation without a condition; and those with one, each with the number of the mask that the character
+    /// before must be in.
+    always: [Option<usize>; Fact::COUNT],
+    links: [Vec<(usize, usize)>; Fact::COUNT],
 }
 
 impl MaskRules {
     /// The masks for some rules, unless they need too many terms.
     pub fn new(rules: &LocalRules) -> Option<Self> {
-        let (mut relations, mut always, mut links) = (Vec::new(), [None; _], [const { Vec::new() }; _]);
-        for (&(told, condition), relation) in &rules.relations {
+        let mut relations = Vec::new();
+        let mut always = [None; _];
+        let mut links = [const { Vec::new() }; _];
+        for (&(fact, condition), relation) in &rules.relations {
             if !relation.holds_anywhere() {
                 continue;
             }
+            let number = relations.len();
             match condition {
-                ALWAYS => always[told as usize] = Some(relations.len()),
-                _ => links[told as usize].push((relations.len(), condition)),
+                ALWAYS => always[fact as usize] = Some(number),
+                _ => links[fact as usize].push((number, condition)),
             }
             relations.push(relation);
         }
         let plain = eights(&relations, rules.atoms, rules.plain);
         let wide = eights(&relations, rules.atoms, Set::MAX);
-        let is_fast = plain.len() <= MAX_PLAIN_EIGHTS && wide.len() <= MAX_WIDE_EIGHTS;
-        let few_atoms = rules.atoms <= FEW_ATOMS as u8;
-        is_fast.then_some(Self { relations: relations.len(), plain, wide, few_atoms, always, links })
+        if plain.len() > MAX_PLAIN_EIGHTS || wide.len() > MAX_WIDE_EIGHTS {
+            return None;
+        }
+        Some(Self {
+            relations: relations.len(),
+            plain,
+            wide,
+            has_few_atoms: usize::from(rules.atoms) <= FEW_ATOMS,
+            always,
+            links,
+        })
     }
 
-    /// Whether anything is told of this kind.
-    fn tells(&self, told: Told) -> bool {
-        self.always[told as usize].is_some() || !self.links[told as usize].is_empty()
+    /// Whether any relation is about this fact.
+    fn has(&self, fact: Fact) -> bool {
+        self.always[fact as usize].is_some() || !self.links[fact as usize].is_empty()
     }
 
     /// Whether a state may be open.
     fn opens(&self) -> bool {
-        self.tells(Told::Opens) || self.tells(Told::OpensHere)
+        self.has(Fact::Opens) || self.has(Fact::OpensHere)
     }
 
-    /// Where something is told without a condition.
+    /// Where a fact holds without a condition.
     #[inline(always)]
-    fn always<'r, const N: usize>(&self, relations: &'r Relations<N>, told: Told) -> &'r Bits<N> {
-        relations.places(self.always[told as usize])
+    fn always<'r, const N: usize>(&self, relations: &'r Relations<N>, fact: Fact) -> &'r Bits<N> {
+        relations.places(self.always[fact as usize])
     }
 
     /// Find the places where each relation holds. What is behind each place is given: it may be the end of a piece.
@@ -142,7 +154,7 @@ impl MaskRules {
         fulfilled: &mut [[u8; 64]],
     ) {
         let eights = if characters.wide { &self.wide } else { &self.plain };
-        match self.few_atoms {
+        match self.has_few_atoms {
             true => relations.find::<FEW_ATOMS>(vectors, eights, &characters.atoms, behind, fulfilled),
             false => relations.find::<MOST_ATOMS>(vectors, eights, &characters.atoms, behind, fulfilled),
         }
@@ -158,7 +170,7 @@ impl MaskRules {
         labels: &mut Labels<N>,
         given: &[Bits<N>; MARKED],
     ) -> [Bits<N>; 2] {
-        let mut always = Told::MARKED.map(|told| *self.always(relations, told));
+        let mut always = Fact::MARKED.map(|fact| *self.always(relations, fact));
         for (places, given) in always.iter_mut().zip(given) {
             vectors.join(places, given, given);
         }
@@ -173,14 +185,14 @@ impl MaskRules {
             }
         }
         let (mut unsure, mut open) = (changed, [0; N]);
-        vectors.join(&mut unsure, self.always(relations, Told::Unsure), &[!0; N]);
-        labels.follow(vectors, &self.links[Told::Unsure as usize], relations, &mut unsure);
+        vectors.join(&mut unsure, self.always(relations, Fact::Unsure), &[!0; N]);
+        labels.follow(vectors, &self.links[Fact::Unsure as usize], relations, &mut unsure);
         if self.opens() {
-            vectors.join(&mut open, self.always(relations, Told::OpensHere), &labels.at[0]);
-            vectors.join(&mut open, self.always(relations, Told::Opens), &[!0; N]);
+            vectors.join(&mut open, self.always(relations, Fact::OpensHere), &labels.at[0]);
+            vectors.join(&mut open, self.always(relations, Fact::Opens), &[!0; N]);
             if open != [0; N] {
-                open = extend(vectors, &open, self.always(relations, Told::StaysOpen));
-                let contradicted = self.always(relations, Told::Contradicted);
+                open = extend(vectors, &open, self.always(relations, Fact::StaysOpen));
+                let contradicted = self.always(relations, Fact::Contradicted);
                 vectors.join(&mut unsure, contradicted, &vectors.up(&open));
             }
         }
@@ -198,18 +210,18 @@ impl MaskRules {
         relations: &Relations<N>,
     ) -> [Bits<N>; MARKED] {
         let mut next = *always;
-        for (told, places) in Told::MARKED.into_iter().zip(&mut next) {
-            labels.follow(vectors, &self.links[told as usize], relations, places);
+        for (fact, places) in Fact::MARKED.into_iter().zip(&mut next) {
+            labels.follow(vectors, &self.links[fact as usize], relations, places);
         }
         // After an unsure place, rules may give a character two labels. A beginning takes precedence, because it is right if
         // the automaton confirms it.
         let [begins, first, second] = &mut next;
-        for (special, stays) in [(first, Told::StaysFirst), (second, Told::StaysSecond)] {
+        for (special, stays) in [(first, Fact::StaysFirst), (second, Fact::StaysSecond)] {
             if *special == [0; N] {
                 continue;
             }
             vectors.take_away(special, begins);
-            if self.tells(stays) {
+            if self.has(stays) {
                 let mut through = *self.always(relations, stays);
                 vectors.take_away(&mut through, begins);
                 *special = extend(vectors, special, &through);

@@ -1,20 +1,32 @@
-//! Patterns that cut text together, often only one: each cuts the pieces of the one before, and all look at the same
+//! Cuts text by several patterns together, or by one: each cuts the pieces of the one before, and all look at the same
 //! windows.
 //!
-//! The starts of the pieces of a pattern are a mask for the next one. A piece begins at each of them, and the character
-//! before it has nothing behind it: whatever a rule says about the end of the text holds there.
+//! ```text
+//! window      read 512 characters as atoms
+//! pattern 1   relations -> labels -> where pieces begin (`starts`)
+//! pattern 2   the same, and each piece of pattern 1 is a text of its own
+//! limit       up to which character all of this is final
+//! push        the ends of pieces into a batch; the next window begins with the last final character
+//! ```
 //!
-//! A pattern without local rules, or whose matches may begin and fail, is run in places with [views](Views), if
-//! a match can begin at few of them.
+//! The starts of the pieces of a pattern are a mask for the next one. A piece begins at each of them, and the character
+//! before it has nothing behind it: rules about the end of a text apply there.
+//!
+//! A pattern without local rules, or whose matches may begin and fail, is run in places with [views](Views), if a match can
+//! begin at few of them.
 //!
 //! Where the masks of a pattern are unsure, its automaton runs within its own piece, from the last certain start until it
-//! finds one that the masks found, too; from there on the masks are right again.
+//! finds one that the masks found, too; from there on the masks are right again ([`JointScan::settle`]).
 //!
-//! A window begins with the last character of the one before, whose labels are known; so it may begin within a piece. What
-//! depends on more than a window is left to the caller: a whole piece of the first pattern is then cut step by step.
+//! What holds between windows:
 //!
-//! Patterns may also cut pieces that are given, whatever they were cut by: these are then the mask for the first pattern.
-//! Such patterns may see each byte as the character that it is printed as.
+//! 1. A window begins with the last character of the one before whose labels are known. So it may begin within a piece.
+//! 2. No window begins with an *open* character, because what follows may still change the labels before it.
+//! 3. If only the first character of a window is final, the whole piece of the first pattern is cut step by step: the
+//!    caller is given its start.
+//!
+//! Patterns may also cut given pieces, which something else has cut. These are then the mask for the first pattern. Such
+//! patterns may see each byte as the character that it is printed as.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -96,79 +108,109 @@ impl Joint {
         }
     }
 
-    /// As many of the first patterns as can be cut together, if there are at least so many. They see characters, or bytes as
-    /// they are printed.
+    /// Takes as many of the first patterns as can be cut together, if there are at least `least`. They see characters, or
+    /// bytes as they are printed.
     pub fn new(patterns: &[&Compiled], least: usize, as_bytes: bool) -> Option<Self> {
-        let found: Vec<&(Matcher, MaskRules)> =
-            patterns.iter().take(MOST).map_while(|pattern| pattern.in_windows.as_ref()).collect();
-        (least..=found.len()).rev().find_map(|count| {
-            let sets = patterns[..count].iter().flat_map(|pattern| &pattern.machine.graph.sets);
-            let sets: Vec<CharSet> = sets.collect::<BTreeSet<_>>().into_iter().cloned().collect();
-            let alphabets = found[..count].iter().map(|(matcher, _)| match matcher {
-                Matcher::Automaton(automaton) => &automaton.alphabet,
-                Matcher::Views(views) => &views.alphabet,
-            });
-            let alphabets: Vec<&Alphabet> = alphabets.collect();
-            let (alphabet, atoms) = Alphabet::joint(&sets, &alphabets, MOST_ATOMS)?;
-            let found = found.iter().zip(atoms);
-            let steps = found
-                .map(|((matcher, rules), atoms)| JointStep::new(matcher.clone(), rules, atoms, &alphabet));
-            let (instructions, mut steps): (_, Vec<JointStep>) = (Instructions::this(), steps.collect());
-            let bytes = as_bytes.then(|| Box::new(ByteAtoms::new(&alphabet)));
+        let in_windows = patterns.iter().take(MOST).map_while(|pattern| pattern.in_windows.as_ref());
+        let most = in_windows.count();
+        (least..=most).rev().find_map(|count| Self::of_all(&patterns[..count], as_bytes))
+    }
+
+    /// All of these patterns, which are run in windows, if their atoms are not too many together.
+    fn of_all(patterns: &[&Compiled], as_bytes: bool) -> Option<Self> {
+        let in_windows: Vec<&(Matcher, MaskRules)> =
+            patterns.iter().filter_map(|pattern| pattern.in_windows.as_ref()).collect();
+        let sets = patterns.iter().flat_map(|pattern| &pattern.machine.graph.sets);
+        let distinct_sets: BTreeSet<&CharSet> = sets.collect();
+        let sets: Vec<CharSet> = distinct_sets.into_iter().cloned().collect();
+        let alphabets: Vec<&Alphabet> = in_windows.iter().map(|(matcher, _)| matcher.alphabet()).collect();
+        let (alphabet, atoms_of_patterns) = Alphabet::joint(&sets, &alphabets, MOST_ATOMS)?;
+
+        let steps = in_windows.into_iter().zip(atoms_of_patterns);
+        let steps = steps.map(|((matcher, rules), atoms)| {
+            let mut step = JointStep::new(matcher.clone(), rules, atoms, &alphabet);
             if as_bytes {
                 // The bytes of ASCII are not all printed in ASCII.
-                steps.iter_mut().for_each(|step| step.rules.plain.clone_from(&step.rules.wide));
+                step.rules.plain.clone_from(&step.rules.wide);
             }
-            Some(Self { instructions, steps, alphabet, bytes, ahead: None, is_decided: true })
+            step
+        });
+        let steps = steps.collect();
+        Some(Self {
+            instructions: Instructions::this(),
+            bytes: as_bytes.then(|| Box::new(ByteAtoms::new(&alphabet))),
+            alphabet,
+            ahead: None,
+            steps,
+            is_decided: true,
         })
     }
 
-    /// How many of the patterns.
+    /// The number of patterns.
     pub fn count(&self) -> usize {
         self.steps.len()
     }
 
-    /// Begin to cut a part of a text.
+    /// Begins to cut a part of a text.
     #[inline]
     pub fn scan<'a>(&'a self, text: &'a str, start: usize) -> JointScan<'a> {
-        let first = [Label::Begins; MOST];
+        self.scan_from(text.as_bytes(), start, None)
+    }
+
+    /// Begins to cut pieces, the first of which begins at a place.
+    pub fn scan_pieces<'a>(&'a self, text: &'a [u8], start: usize, ends: &'a [usize]) -> JointScan<'a> {
+        let end = ends.last().copied().unwrap_or(start);
+        self.scan_from(&text[..end], start, Some(ends))
+    }
+
+    #[inline]
+    fn scan_from<'a>(&'a self, text: &'a [u8], start: usize, given: Option<&'a [usize]>) -> JointScan<'a> {
         JointScan {
             joint: self,
-            text: text.as_bytes(),
-            given: None,
+            text,
+            given,
             base: start,
-            first,
+            first: [Label::Begins; MOST],
             piece: start,
             done: start,
         }
     }
+}
 
-    /// Begin to cut pieces, the first of which begins at a place.
-    pub fn scan_pieces<'a>(&'a self, text: &'a [u8], start: usize, ends: &'a [usize]) -> JointScan<'a> {
-        let text = &text[..ends.last().copied().unwrap_or(start)];
-        let first = [Label::Begins; MOST];
-        JointScan { joint: self, text, given: Some(ends), base: start, first, piece: start, done: start }
+impl Matcher {
+    fn alphabet(&self) -> &Alphabet {
+        match self {
+            Self::Automaton(automaton) => &automaton.alphabet,
+            Self::Views(views) => &views.alphabet,
+        }
     }
 }
 
 impl JointStep {
-    /// The rules for other atoms: `own` has those of the pattern by them. If the label of the first character of a window is
-    /// known, no rule is about it, but the one for what its label implies.
-    fn new(matcher: Matcher, rules: &MaskRules, own: Vec<u8>, alphabet: &Alphabet) -> Self {
+    /// The rules by atoms that all patterns share: `atoms_of_pattern` has those of the pattern by them.
+    ///
+    /// The label of the first character of a window is known, except where views run. So no rule is about it, but the
+    /// one for what its label implies.
+    fn new(matcher: Matcher, rules: &MaskRules, atoms_of_pattern: Vec<u8>, alphabet: &Alphabet) -> Self {
         let mut atoms = [0; MOST_ATOMS];
-        atoms[..own.len()].copy_from_slice(&own);
+        atoms[..atoms_of_pattern.len()].copy_from_slice(&atoms_of_pattern);
         let mut rules = rules.clone();
-        let is_known = matches!(matcher, Matcher::Automaton(_));
+        let first_is_known = matches!(matcher, Matcher::Automaton(_));
+        let opens_here = rules.always[Fact::OpensHere as usize];
         for Eight { tables, uses, .. } in rules.plain.iter_mut().chain(&mut rules.wide) {
             for entries in &mut *tables {
                 *entries = atoms.map(|atom| entries[usize::from(atom)]);
             }
-            let is_about_first =
-                |relation: usize| !is_known || Some(relation) == rules.always[Told::OpensHere as usize];
-            let about_first = uses.iter().filter(|(relation, _)| is_about_first(*relation));
-            tables[0][usize::from(alphabet.end)] &= about_first.fold(0, |all, (_, terms)| all | terms);
+            let mut about_first = 0;
+            for &(relation, terms) in &*uses {
+                if !first_is_known || Some(relation) == opens_here {
+                    about_first |= terms;
+                }
+            }
+            // Only the first character of a window has the atom of the end of the text before it.
+            tables[0][usize::from(alphabet.end)] &= about_first;
         }
-        rules.few_atoms = alphabet.count <= FEW_ATOMS;
+        rules.has_few_atoms = alphabet.count <= FEW_ATOMS;
         Self { rules, matcher, atoms }
     }
 }
@@ -188,17 +230,17 @@ pub struct JointScan<'a> {
 }
 
 impl JointScan<'_> {
-    /// Add the next pieces to a batch while there is room. Returns where a piece of the first pattern begins that must be cut
-    /// step by step, if one must be.
+    /// Adds the next pieces to a batch while there is room. Returns where a piece of the first pattern begins that must be
+    /// cut step by step, if one must be.
     pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<Option<usize>> {
         while self.base < self.text.len() && batch.room() >= USUAL_PIECES {
-            let help = match self.text.len() - self.base {
-                ..=64 => self.fill_by::<1>(|kept| &mut kept.0, batch, pulse)?,
-                65..=SHORT_REST => self.fill_by::<2>(|kept| &mut kept.1, batch, pulse)?,
-                _ => self.fill_by(|kept| &mut kept.2, batch, pulse)?,
+            let start_of_long_piece = match self.text.len() - self.base {
+                ..=64 => self.fill_by::<1>(|windows| &mut windows.one, batch, pulse)?,
+                65..=SHORT_REST => self.fill_by::<2>(|windows| &mut windows.two, batch, pulse)?,
+                _ => self.fill_by(|windows| &mut windows.whole, batch, pulse)?,
             };
-            if help.is_some() {
-                return Ok(help);
+            if start_of_long_piece.is_some() {
+                return Ok(start_of_long_piece);
             }
         }
         Ok(None)
@@ -207,15 +249,16 @@ impl JointScan<'_> {
     /// The same by windows of one size.
     fn fill_by<const N: usize>(
         &mut self,
-        kept: fn(&mut Windows) -> &mut Option<Box<Window<N>>>,
+        place_of: fn(&mut Windows) -> &mut Option<Box<Window<N>>>,
         batch: &mut Batch,
         pulse: &mut Pulse,
     ) -> Result<Option<usize>> {
-        let mut window = kept(&mut batch.windows).take().unwrap_or_default();
+        let mut window = place_of(&mut batch.windows).take().unwrap_or_default();
         let instructions = self.joint.instructions;
-        let help = instructions.run(Filling { scan: self, window: &mut *window, batch, pulse })?;
-        *kept(&mut batch.windows) = Some(window);
-        Ok(help)
+        let start_of_long_piece =
+            instructions.run(Filling { scan: self, window: &mut *window, batch, pulse })?;
+        *place_of(&mut batch.windows) = Some(window);
+        Ok(start_of_long_piece)
     }
 
     /// Whether all of the text is cut.
@@ -228,9 +271,11 @@ impl JointScan<'_> {
         self.done
     }
 
-    /// Go on where a piece of the first pattern ends, whose pieces are found, or one that was given.
+    /// Goes on behind a piece of the first pattern, or a given one, that the caller has cut.
     pub fn go_on_at(&mut self, end: usize) {
-        (self.base, self.piece, self.done) = (end, end, end);
+        self.base = end;
+        self.piece = end;
+        self.done = end;
         self.first = [Label::Begins; MOST];
     }
 }
@@ -248,22 +293,29 @@ impl<const N: usize> Job for Filling<'_, '_, '_, N> {
 
     #[inline(always)]
     fn run(self, vectors: impl Vectors) -> Result<Option<usize>> {
-        let left = if N == WORDS { SHORT_REST } else { 0 };
-        while self.scan.text.len() - self.scan.base > left && self.batch.room() >= USUAL_PIECES {
-            self.pulse.beat((self.scan.text.len() - self.scan.base).min(64 * N))?;
+        let left_for_smaller = if N == WORDS { SHORT_REST } else { 0 };
+        loop {
+            let rest = self.scan.text.len() - self.scan.base;
+            if rest <= left_for_smaller || self.batch.room() < USUAL_PIECES {
+                return Ok(None);
+            }
+            self.pulse.beat(rest.min(64 * N))?;
             self.scan.look(vectors, self.window);
             if let Some(start) = self.scan.push(vectors, self.window, self.batch) {
                 return Ok(Some(start));
             }
         }
-        Ok(None)
     }
 }
 
 /// Windows of each size that wait for the next text: to clear a large one for each batch would take 1 to 2 % of the time of
 /// counting.
 #[derive(Default)]
-pub struct Windows(Option<Box<Window<1>>>, Option<Box<Window<2>>>, Option<Box<Window<WORDS>>>);
+pub struct Windows {
+    one: Option<Box<Window<1>>>,
+    two: Option<Box<Window<2>>>,
+    whole: Option<Box<Window<WORDS>>>,
+}
 
 /// All that is found out about a window. One value serves many windows: what is of no use to the next one stays.
 ///
@@ -276,7 +328,7 @@ struct Window<const N: usize> {
     /// The atoms behind each place: the end of the text where a piece of the pattern before ends.
     behind: [[u8; 64]; N],
     /// The labels for each pattern; for one that is run in places, only where pieces begin.
-    found: [[Bits<N>; MARKED]; MOST],
+    labels_of: [[Bits<N>; MARKED]; MOST],
     /// Where given pieces begin, and a byte for each place.
     given: Bits<N>,
     marks: [[[u8; 64]; N]; 2],
@@ -287,20 +339,20 @@ struct Window<const N: usize> {
     /// The characters within pieces of patterns that may be unsure.
     within: Bits<N>,
     characters: Characters<N>,
-    /// The first character of which this is not known. It is 0 if a piece must be cut step by step.
+    /// The first character for which `starts` may still be wrong. The label of the first character is known before, so
+    /// with 0 or 1 nothing was gained (see [`Window::last_known`]).
     limit: usize,
 }
 
 impl<const N: usize> Default for Window<N> {
     fn default() -> Self {
-        let labels = Labels { at: [[0; N]; MARKED], before: [[0; N]; 1 + NO_BEGINNING], special: false };
         Self {
             relations: Relations([[0; N]; MAX_RELATIONS]),
-            labels,
+            labels: Labels { at: [[0; N]; MARKED], before: [[0; N]; 1 + NO_BEGINNING], special: false },
             fulfilled: [[0; 64]; N],
             characters: Characters::new(),
             behind: [[0; 64]; N],
-            found: [[[0; N]; MARKED]; MOST],
+            labels_of: [[[0; N]; MARKED]; MOST],
             given: [0; N],
             marks: [[[0; 64]; N]; 2],
             starts: [0; N],
@@ -312,11 +364,11 @@ impl<const N: usize> Default for Window<N> {
 }
 
 impl<const N: usize> Window<N> {
-    /// Mark where given pieces begin: the characters of the window begin at a place of the text.
+    /// Marks where given pieces begin: the characters of the window begin at a place of the text.
     #[inline(always)]
-    fn give(&mut self, vectors: impl Vectors, base: usize, ends: &[usize]) {
-        let Characters { leads, wide, .. } = &self.characters;
-        let words = if *wide { 2 * N } else { N };
+    fn mark_given(&mut self, vectors: impl Vectors, base: usize, ends: &[usize]) {
+        let is_wide = self.characters.wide;
+        let words = if is_wide { 2 * N } else { N };
         let first = ends.partition_point(|end| *end < base);
         let count = ends[first..].partition_point(|end| *end < base + 64 * words);
         // A byte for each place: a mark in a mask would wait for the mark before.
@@ -326,44 +378,36 @@ impl<const N: usize> Window<N> {
             marks.as_flattened_mut()[end - base] = 1;
         }
         let mut at_bytes = [[0; N]; 2];
-        for (at_bytes, marks) in at_bytes.as_flattened_mut().iter_mut().zip(marks) {
-            *at_bytes = vectors.non_zero(vectors.load(marks));
+        for (bits, marks) in at_bytes.as_flattened_mut().iter_mut().zip(marks) {
+            *bits = vectors.non_zero(vectors.load(marks));
         }
-        self.given = at_bytes[0];
-        if *wide {
-            let (mut given, mut before) = ([0; N], 0);
-            for (at_bytes, leads) in at_bytes.as_flattened().iter().zip(leads.as_flattened()) {
-                for place in places_in(0, at_bytes & leads) {
-                    mark(&mut given, before + (leads & ((1 << place) - 1)).count_ones() as usize);
-                }
-                before += leads.count_ones() as usize;
-            }
-            self.given = given;
-        }
+        self.given = if is_wide { at_characters(&at_bytes, &self.characters.leads) } else { at_bytes[0] };
         self.starts = self.given;
     }
 
-    /// Give each character the atom that tells what follows. If that is not in the window, the window is shorter.
+    /// Gives each character the atom that tells what follows. If that is not in the window, the window is shorter.
     #[inline(always)]
     fn tell_ahead(&mut self, vectors: impl Vectors, ahead: &Ahead) {
-        let mut open = [0; N];
-        for (open, atoms) in open.iter_mut().zip(self.characters.atoms[1..].as_chunks().0) {
-            *open = vectors.non_zero(vectors.look_up(&ahead.is_open, vectors.load(atoms)));
+        let mut depends = [0; N];
+        for (bits, atoms) in depends.iter_mut().zip(self.characters.atoms[1..].as_chunks().0) {
+            *bits = vectors.non_zero(vectors.look_up(&ahead.is_open, vectors.load(atoms)));
         }
-        clear(&mut open, self.characters.count, 64 * N);
-        if open != [0; N] {
-            self.tell_open(ahead, &open);
+        clear(&mut depends, self.characters.count, 64 * N);
+        if depends != [0; N] {
+            self.tell_runs(ahead, &depends);
         }
     }
 
+    /// The same for each run of characters that depend on what follows.
     #[inline(never)]
-    fn tell_open(&mut self, ahead: &Ahead, open: &Bits<N>) {
+    fn tell_runs(&mut self, ahead: &Ahead, depends: &Bits<N>) {
         let Characters { atoms, count, ends, .. } = &mut self.characters;
-        let others = open.map(|word| !word);
+        let others = depends.map(|word| !word);
         let mut place = 0;
-        while let Some(start) = first_from(open, place) {
+        while let Some(start) = first_from(depends, place) {
             let end = first_from(&others, start).map_or(*count, |end| end.min(*count));
             if end == *count && !*ends {
+                // What follows the run is not in the window.
                 self.limit = start.saturating_sub(1);
                 return;
             }
@@ -373,31 +417,47 @@ impl<const N: usize> Window<N> {
         }
     }
 
-    /// Results after the last place that is not open may still change, and a window begins at such a place.
+    /// Limits the window to what cannot change: results after the last place that is not open may, and a window begins at
+    /// such a place.
     fn limit_to_sure(&mut self) {
-        if !self.is_whole() {
-            self.limit = last_not_in(&self.open, self.limit).map_or(0, |place| place + 1);
+        if self.is_whole() {
+            return;
         }
+        self.limit = match last_not_in(&self.open, self.limit) {
+            Some(place) => place + 1,
+            None => 0,
+        };
     }
 
-    /// Let the next window begin where a piece does, if it can: a place that is unsure is settled from there on.
+    /// Lets the next window begin where a piece does, if it can: a place that is unsure is settled from there on.
     fn limit_to_beginning(&mut self) {
         if self.is_whole() {
             return;
         }
-        let within: Bits<N> = std::array::from_fn(|word| self.open[word] | self.within[word]);
-        match last_not_in(&within, self.limit).filter(|place| *place > 0) {
-            Some(place) => self.limit = place + 1,
-            None => self.limit_to_sure(),
+        let mut within = self.open;
+        for (all, within) in within.iter_mut().zip(self.within) {
+            *all |= within;
+        }
+        match last_not_in(&within, self.limit) {
+            Some(place) if place > 0 => self.limit = place + 1,
+            _ => self.limit_to_sure(),
         }
     }
 
+    /// The last character whose labels are known, where the next window begins; `None` if that is the first one.
+    fn last_known(&self) -> Option<usize> {
+        self.limit.checked_sub(1).filter(|last| *last > 0)
+    }
+
     /// How far the piece of the pattern before is known that a place is in, and whether it ends there.
-    fn piece_end(&self, index: usize, before: &Bits<N>, place: usize) -> (usize, bool) {
-        let whole = self.is_whole();
-        let known = if whole { self.limit } else { self.limit + usize::from(index > 0) };
-        let next = first_from(before, place + 1).filter(|next| *next < known);
-        (next.unwrap_or(known), next.is_some() || whole)
+    fn piece_end(&self, index: usize, starts_before: &Bits<N>, place: usize) -> (usize, bool) {
+        let is_whole = self.is_whole();
+        // Behind the first pattern, the limit is one less than what the patterns before have found.
+        let known = if is_whole || index == 0 { self.limit } else { self.limit + 1 };
+        match first_from(starts_before, place + 1) {
+            Some(next) if next < known => (next, true),
+            _ => (known, is_whole),
+        }
     }
 
     /// Whether everything up to the end of the text is known.
@@ -407,7 +467,7 @@ impl<const N: usize> Window<N> {
 }
 
 impl JointScan<'_> {
-    /// Find where pieces begin in the next window.
+    /// Finds where pieces begin in the next window.
     #[inline(always)]
     fn look<const N: usize>(&self, vectors: impl Vectors, window: &mut Window<N>) {
         #[cfg(test)]
@@ -419,30 +479,21 @@ impl JointScan<'_> {
             None => reader.read(vectors, self.base, &mut window.characters),
         }
         let Characters { count, ends, .. } = window.characters;
-        window.limit = count - usize::from(!ends);
-        (window.starts, window.open, window.within) = ([0; N], [0; N], [0; N]);
+        // The character behind the last one is not known, unless the text ends there.
+        window.limit = if ends { count } else { count - 1 };
+        window.starts = [0; N];
+        window.open = [0; N];
+        window.within = [0; N];
         if let Some(ahead) = &joint.ahead {
             window.tell_ahead(vectors, ahead);
         }
-        let first_cut = match self.given {
-            Some(given) => {
-                window.give(vectors, self.base, given);
-                0
-            }
-            None => 1,
-        };
+        if let Some(given) = self.given {
+            window.mark_given(vectors, self.base, given);
+        }
         for (index, (step, first)) in joint.steps.iter().zip(self.first).enumerate() {
-            let Window { relations, fulfilled, characters, behind: ended, starts, .. } = window;
-            let mut behind = &characters.atoms[2..2 + 64 * N];
-            if index >= first_cut {
-                if index == first_cut {
-                    ended.as_flattened_mut().copy_from_slice(behind);
-                }
-                end_before(vectors, starts, joint.alphabet.end, ended);
-                behind = ended.as_flattened();
-            }
-            step.rules.find_relations(vectors, characters, behind, relations, fulfilled);
+            self.find_relations(vectors, index, window);
             if index > 0 && !window.is_whole() {
+                // A rule looks at the next character, whose start the patterns before must have found.
                 window.limit_to_sure();
                 window.limit = window.limit.saturating_sub(1);
             }
@@ -454,7 +505,24 @@ impl JointScan<'_> {
         window.limit_to_beginning();
     }
 
-    /// Find the labels of all characters for a pattern, given that of the first.
+    /// Finds the relations of a pattern, for which the text ends where the pieces that it cuts do.
+    #[inline(always)]
+    fn find_relations<const N: usize>(&self, vectors: impl Vectors, index: usize, window: &mut Window<N>) {
+        let Window { relations, fulfilled, characters, behind: atoms_behind, starts, .. } = window;
+        let mut behind = &characters.atoms[2..2 + 64 * N];
+        let first_of_pieces = usize::from(self.given.is_none());
+        if index == first_of_pieces {
+            atoms_behind.as_flattened_mut().copy_from_slice(behind);
+        }
+        if index >= first_of_pieces {
+            end_before(vectors, starts, self.joint.alphabet.end, atoms_behind);
+            behind = atoms_behind.as_flattened();
+        }
+        let rules = &self.joint.steps[index].rules;
+        rules.find_relations(vectors, characters, behind, relations, fulfilled);
+    }
+
+    /// Finds the labels of all characters for a pattern, given that of the first.
     #[inline(always)]
     fn label<const N: usize>(
         &self,
@@ -465,6 +533,7 @@ impl JointScan<'_> {
         window: &mut Window<N>,
     ) {
         let rules = &self.joint.steps[index].rules;
+        // A piece of this pattern begins wherever one of the pattern before does.
         let mut given = [window.starts, [0; N], [0; N]];
         for (label, given) in Label::MARKED.into_iter().zip(&mut given) {
             given[0] |= u64::from(label == first);
@@ -473,9 +542,9 @@ impl JointScan<'_> {
         if unsure != [0; N] && first_from(&unsure, 0).is_some_and(|place| place < window.limit) {
             self.settle(index, automaton, &unsure, &open, window);
         }
-        window.found[index % MOST] = window.labels.at;
+        window.labels_of[index % MOST] = window.labels.at;
         window.starts = window.labels.at[0];
-        if rules.tells(Told::Unsure) || rules.tells(Told::Contradicted) {
+        if rules.has(Fact::Unsure) || rules.has(Fact::Contradicted) {
             window.within = [!0; N];
             vectors.take_away(&mut window.within, &window.labels.at[0]);
         }
@@ -484,8 +553,8 @@ impl JointScan<'_> {
         }
     }
 
-    /// Run a pattern where the masks are unsure, and correct their result. What is within a piece that is found so has no
-    /// label.
+    /// Runs a pattern where the masks are unsure, and corrects their result. What is within a piece that is found so has
+    /// no label, and counts as open.
     #[inline(never)]
     fn settle<const N: usize>(
         &self,
@@ -495,7 +564,10 @@ impl JointScan<'_> {
         open: &Bits<N>,
         window: &mut Window<N>,
     ) {
-        let (before, mut settled, mut left) = (window.starts, 0, MAX_READ);
+        let starts_before = window.starts;
+        // Up to here, all is settled; and so many characters may be read again.
+        let mut settled = 0;
+        let mut left_to_read = MAX_READ;
         while let Some(place) = first_from(unsure, settled + 1).filter(|place| *place < window.limit) {
             let sure = last_not_in(open, place).unwrap_or(0).max(settled);
             let Some(mut start) = last_in(&window.labels.at[0], sure + 1) else {
@@ -503,20 +575,29 @@ impl JointScan<'_> {
                 return;
             };
             loop {
-                let end = self.piece_end_within(index, automaton, start, &before, window, &mut left);
-                let Some(end) = end.filter(|_| left > 0) else {
-                    window.limit = if left == 0 { 0 } else { start };
+                let end =
+                    self.piece_end_within(index, automaton, start, &starts_before, window, &mut left_to_read);
+                if left_to_read == 0 {
+                    window.limit = 0;
+                    return;
+                }
+                let Some(end) = end else {
+                    window.limit = start;
                     return;
                 };
-                let known = end < window.limit && is_in(&window.labels.at[0], end) && !is_in(unsure, end);
-                clear(&mut window.labels.at[0], start + 1, end.min(window.limit));
-                (start + 1..end.min(window.limit)).for_each(|within| mark(&mut window.open, within));
+                let starts = &mut window.labels.at[0];
+                let masks_know_it = end < window.limit && is_in(starts, end) && !is_in(unsure, end);
+                let end_within = end.min(window.limit);
+                clear(starts, start + 1, end_within);
+                for within in start + 1..end_within {
+                    mark(&mut window.open, within);
+                }
                 if end >= window.limit {
                     return;
                 }
-                mark(&mut window.labels.at[0], end);
+                mark(starts, end);
                 start = end;
-                if end > place && known {
+                if end > place && masks_know_it {
                     break;
                 }
             }
@@ -530,34 +611,39 @@ impl JointScan<'_> {
         index: usize,
         automaton: &Automaton,
         start: usize,
-        before: &Bits<N>,
+        starts_before: &Bits<N>,
         window: &Window<N>,
-        left: &mut usize,
+        left_to_read: &mut usize,
     ) -> Option<usize> {
-        let (piece_end, has_end) = window.piece_end(index, before, start);
-        let own = &self.joint.steps[index].atoms;
+        let (piece_end, is_end) = window.piece_end(index, starts_before, start);
+        let atoms_of_pattern = &self.joint.steps[index].atoms;
         for place in start..piece_end {
             let atoms = window.characters.atoms[1 + place..=piece_end].iter();
-            let atoms = atoms.map(|atom| own[usize::from(*atom) % MOST_ATOMS]);
-            let atoms = atoms.chain(has_end.then_some(automaton.alphabet.end));
-            match automaton.match_within(atoms.inspect(|_| *left = left.saturating_sub(1))) {
+            let atoms = atoms.map(|atom| atoms_of_pattern[usize::from(*atom) % MOST_ATOMS]);
+            let atoms = atoms.chain(is_end.then_some(automaton.alphabet.end));
+            let counted = atoms.inspect(|_| *left_to_read = left_to_read.saturating_sub(1));
+            match automaton.match_within(counted) {
                 PartialMatch::End(length) if place == start => return Some(start + length),
+                // The piece is a gap, which this match ends.
                 PartialMatch::End(_) => return Some(place),
                 PartialMatch::GoesOn => return None,
                 PartialMatch::Nothing => {}
             }
         }
-        has_end.then_some(piece_end)
+        is_end.then_some(piece_end)
     }
 
-    /// Run a pattern from each place where a match may begin. No window begins within a match.
+    /// Runs a pattern from each place where a match may begin. No window begins within a match.
     #[inline(never)]
     fn run_in_places<const N: usize>(&self, index: usize, views: &Views, window: &mut Window<N>) {
-        let (before, mut starts, mut from) = (window.starts, [0; N], 0);
-        let (step, mut viewed) = (&self.joint.steps[index], Viewed { known: [0; ATOMS_OF_WINDOW], until: 0 });
-        let may_begin = *step.rules.always(&window.relations, Told::Begins);
+        let step = &self.joint.steps[index];
+        let starts_before = window.starts;
+        let may_begin = *step.rules.always(&window.relations, Fact::Begins);
+        let mut viewed = Viewed { known: [0; ATOMS_OF_WINDOW], until: 0 };
+        let mut starts = [0; N];
+        let mut from = 0;
         while let Some(place) = first_from(&may_begin, from).filter(|place| *place < window.limit) {
-            let piece = window.piece_end(index, &before, place);
+            let piece = window.piece_end(index, &starts_before, place);
             let atom = |at: usize| {
                 let atom = window.characters.atoms[1 + at];
                 usize::from(step.atoms[usize::from(atom) % MOST_ATOMS])
@@ -569,17 +655,20 @@ impl JointScan<'_> {
                     from = place + length;
                     mark(&mut starts, place);
                     mark(&mut starts, from);
-                    (place + 1..from).for_each(|within| mark(&mut window.open, within));
+                    for within in place + 1..from {
+                        mark(&mut window.open, within);
+                    }
                 }
             }
         }
         for (all, new) in window.starts.iter_mut().zip(starts) {
             *all |= new;
         }
-        window.found[index % MOST][0] = starts;
+        window.labels_of[index % MOST][0] = starts;
     }
 
-    /// Push the pieces of a window and go on to the next one, unless a piece must be cut step by step: returns its start.
+    /// Pushes the pieces of a window and goes on to the next one, unless a piece must be cut step by step: returns its
+    /// start.
     #[inline(always)]
     fn push<const N: usize>(
         &mut self,
@@ -587,45 +676,68 @@ impl JointScan<'_> {
         window: &Window<N>,
         batch: &mut Batch,
     ) -> Option<usize> {
-        let Characters { leads, wide, .. } = &window.characters;
-        let (mut starts, done) = (window.starts, self.done.saturating_sub(self.base));
-        clear(&mut starts, window.limit, 64 * N);
-        let (end, had_room) = if *wide {
-            let mut starts = at_bytes(vectors, &starts, leads);
-            clear(starts.as_flattened_mut(), 0, done + 1);
-            push_starts(vectors, self.base, starts.as_flattened(), batch)
-        } else {
-            clear(&mut starts, 0, done + 1);
-            push_starts(vectors, self.base, &starts, batch)
-        };
-        self.done = self.done.max(end);
-        if !had_room || batch.room() == 0 {
+        let has_room = self.push_ends(vectors, window, batch);
+        if !has_room || batch.room() == 0 {
             return None;
         }
         if window.is_whole() {
-            (self.base, self.done) = (self.text.len(), batch.push_to(self.text.len()));
+            self.base = self.text.len();
+            self.done = batch.push_to(self.text.len());
             return None;
         }
-        let first_starts = if self.given.is_some() { &window.given } else { &window.found[0][0] };
-        if let Some(start) = last_in(first_starts, window.limit) {
+        let starts_of_first = if self.given.is_some() { &window.given } else { &window.labels_of[0][0] };
+        if let Some(start) = last_in(starts_of_first, window.limit) {
             self.piece = self.base + window.characters.byte_of(vectors, start);
         }
-        let Some(last) = window.limit.checked_sub(1).filter(|last| *last > 0) else {
+        let Some(last) = window.last_known() else {
             return Some(self.piece);
         };
         self.base += window.characters.byte_of(vectors, last);
         if !self.joint.is_decided && self.base - self.piece >= WINDOW {
             return Some(self.piece);
         }
-        for (found, first) in window.found.iter().zip(&mut self.first).take(self.joint.steps.len()) {
-            let label = Label::MARKED.into_iter().zip(found).find(|(_, places)| is_in(&places[..], last));
-            *first = label.map_or(Label::Usual, |(label, _)| label);
+        for (labels, first) in window.labels_of.iter().zip(&mut self.first).take(self.joint.steps.len()) {
+            *first = label_at(labels, last);
         }
         None
     }
+
+    /// Pushes the ends of the pieces that are not done yet, up to the limit; returns whether there was room for all.
+    #[inline(always)]
+    fn push_ends<const N: usize>(
+        &mut self,
+        vectors: impl Vectors,
+        window: &Window<N>,
+        batch: &mut Batch,
+    ) -> bool {
+        let done = self.done.saturating_sub(self.base);
+        let mut starts = window.starts;
+        clear(&mut starts, window.limit, 64 * N);
+        let (end, has_room) = if window.characters.wide {
+            let mut at_bytes = at_bytes(vectors, &starts, &window.characters.leads);
+            clear(at_bytes.as_flattened_mut(), 0, done + 1);
+            push_starts(vectors, self.base, at_bytes.as_flattened(), batch)
+        } else {
+            clear(&mut starts, 0, done + 1);
+            push_starts(vectors, self.base, &starts, batch)
+        };
+        self.done = self.done.max(end);
+        has_room
+    }
 }
 
-/// Let the text end before each start of a piece.
+/// The label of a character, given the masks of the labels that are marked.
+#[inline(always)]
+fn label_at<const N: usize>(labels: &[Bits<N>; MARKED], place: usize) -> Label {
+    for (label, places) in Label::MARKED.into_iter().zip(labels) {
+        if is_in(places, place) {
+            return label;
+        }
+    }
+    Label::Usual
+}
+
+/// Lets the text end before each start of a piece.
 #[inline(always)]
 fn end_before<const N: usize>(vectors: impl Vectors, starts: &Bits<N>, end: u8, behind: &mut [[u8; 64]; N]) {
     for (word, behind) in behind.iter_mut().enumerate() {
@@ -635,13 +747,27 @@ fn end_before<const N: usize>(vectors: impl Vectors, starts: &Bits<N>, end: u8, 
     }
 }
 
-/// Move bits of characters to the first bytes of the characters.
+/// Moves bits of the first bytes of characters to the characters.
+fn at_characters<const N: usize>(bits: &[Bits<N>; 2], leads: &[Bits<N>; 2]) -> Bits<N> {
+    let mut at_characters = [0; N];
+    let mut before = 0;
+    for (bits, leads) in bits.as_flattened().iter().zip(leads.as_flattened()) {
+        for place in places_in(0, bits & leads) {
+            mark(&mut at_characters, before + (leads & ((1 << place) - 1)).count_ones() as usize);
+        }
+        before += leads.count_ones() as usize;
+    }
+    at_characters
+}
+
+/// Moves bits of characters to the first bytes of the characters.
 #[inline(always)]
 fn at_bytes<const N: usize>(vectors: impl Vectors, bits: &Bits<N>, leads: &[Bits<N>; 2]) -> [Bits<N>; 2] {
     let mut at_bytes = [[0; N]; 2];
     let mut place = 0;
     for (at_bytes, &leads) in at_bytes.as_flattened_mut().iter_mut().zip(leads.as_flattened()) {
-        let (first, from) = (place / 64 % N, place % 64);
+        let first = place / 64 % N;
+        let from = place % 64;
         let behind = bits.get(first + 1).copied().unwrap_or(0);
         let next = bits[first] >> from | (behind << 1) << (63 - from);
         place += leads.count_ones() as usize;
@@ -650,18 +776,19 @@ fn at_bytes<const N: usize>(vectors: impl Vectors, bits: &Bits<N>, leads: &[Bits
     at_bytes
 }
 
-/// Add the pieces that end where the next ones begin, as far as there is room; returns the last place where one begins,
+/// Adds the pieces that end where the next ones begin, as far as there is room; returns the last place where one begins,
 /// or 0, and whether there was room for all.
 #[inline(always)]
 fn push_starts(vectors: impl Vectors, base: usize, begins: &[u64], batch: &mut Batch) -> (usize, bool) {
     let mut end = 0;
     for (word, &bits) in begins.iter().enumerate() {
-        if bits != 0 {
-            let Some(ends) = batch.spare() else { return (end, false) };
-            vectors.positions(base + 64 * word, bits, ends);
-            batch.add(bits.count_ones() as usize);
-            end = base + 64 * word + 63 - bits.leading_zeros() as usize;
+        if bits == 0 {
+            continue;
         }
+        let Some(ends) = batch.spare() else { return (end, false) };
+        vectors.positions(base + 64 * word, bits, ends);
+        batch.add(bits.count_ones() as usize);
+        end = base + 64 * word + 63 - bits.leading_zeros() as usize;
     }
     (end, true)
 }
