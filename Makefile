@@ -12,7 +12,7 @@ TRANSFORMERS_4 := $(VENV)/transformers4/.ready
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint test-rust test-python test-models browser fmt bench texts bench-train bench-encode bench-patterns bench-corpus bench-dropin
+.PHONY: help demo dev quick test test-slow check lint test-rust test-python test-models browser fmt bench texts bench-train bench-encode bench-patterns bench-corpus bench-dropin
 .PHONY: portable ports emulated docs fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
@@ -23,16 +23,36 @@ help: ## List the commands
 demo: $(BUILT) ## Build, train 4,096 tokens on Python's own standard library, show the result
 	@$(BIN)/bpetite demo
 
+# A changed line of Rust can be imported in seconds, but the code is slower: no optimization at link time. Whatever needs
+# the real engine (make test, the benchmarks) builds it again.
+DEV_BUILT := rust/target/quick/libbpetite_engine.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
+
+dev: ## Rebuild the engine after a change in Rust, in seconds (slower code; the first time takes a minute more)
+	@test -e $(BUILT) -o -e $(VENV)/.dev || $(MAKE) --no-print-directory $(BUILT)
+	$(if $(filter Darwin,$(shell uname -s)),RUSTFLAGS='-C link-arg=-undefined -C link-arg=dynamic_lookup') \
+		$(CARGO) build --quiet --locked --manifest-path $(MANIFEST) --profile quick --lib --features python
+	@cp $(DEV_BUILT) src/bpetite/_engine.abi3.so && touch $(VENV)/.dev && rm -f $(BUILT)
+
+# Whatever is tested here is tested by `make test`, too.
+quick: ## Lint, and run the tests that need no other library, process or browser (with the engine as it was built last)
+	@test -e $(BUILT) -o -e $(VENV)/.dev || $(MAKE) --no-print-directory $(TESTED)
+	@$(BIN)/python -c 'import pytest, xdist' 2>/dev/null || $(MAKE) --no-print-directory $(TESTED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(CARGO) fmt --manifest-path $(MANIFEST) --check
+	$(BIN)/pytest -n auto -m 'not slow and not peers and not processes'
+
 # Two things at a time, each with its output in one piece: much of it is the work of one core.
 TOGETHER := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 # cargo would ask the make above it for its share of the work, and warn that it gets no answer.
-test-rust lint test-python $(BUILT) $(TESTED): export MAKEFLAGS :=
+test-rust lint test-python test-slow $(BUILT) $(TESTED): export MAKEFLAGS :=
 
-test: ## Build, lint, type-check and test (what CI runs)
+test: ## Build, lint, type-check and test (CI runs this, then `make test-slow`)
 	@$(MAKE) --no-print-directory $(TOGETHER) test-rust lint test-python
 
-check: test ## The same, for habit's sake
+check: test ## Alias of test
 
 lint: $(TESTED) ## ruff, mypy, stubtest, cargo fmt, clippy
 	$(BIN)/ruff format --check .
@@ -64,8 +84,11 @@ emulated: ## The scanner's tests on an emulated aarch64, with its vector instruc
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
 		$(CARGO) test --quiet --locked --manifest-path $(MANIFEST) --lib --target aarch64-unknown-linux-gnu -- pretokenize
 
-test-python: $(TESTED) browser $(PRERELEASE) $(TRANSFORMERS_4) ## The specification's, the differential and the product's tests
+test-python: $(TESTED) ## The tests of the specification, the differential tests and the tests of the product
 	$(BIN)/pytest -n auto
+
+test-slow: $(TESTED) browser $(PRERELEASE) $(TRANSFORMERS_4) ## The tests that are slow by design: attacks, faults, memory, clusters, the browser
+	$(BIN)/pytest -n auto -m slow --durations=30
 
 # The next generation of tokenizers, beside the one that is installed: for tests that it is refused, and for benchmarks.
 $(PRERELEASE): $(VENV)/.created

@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from environments import chosen
 
-pytest_plugins = ["viewing"]
+pytest_plugins = ["viewing", "kinds"]
 
 settings.register_profile("fast", derandomize=True, deadline=None)
 settings.register_profile("slow", max_examples=5000, deadline=None)

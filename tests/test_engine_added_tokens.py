@@ -210,6 +210,7 @@ def test_any_number_of_tokens_is_found(number: int) -> None:
         assert found_by(search, whole, "parse") == specified(whole, tokens, "parse")
 
 
+@pytest.mark.slow
 def test_each_character_beside_a_token_is_of_a_word_or_not_and_white_space_or_not() -> None:
     word = [AddedToken("<m>", 0, single_word=True)]
     taking = [AddedToken("<m>", 0, lstrip=True, rstrip=True)]

@@ -174,6 +174,7 @@ SPELLINGS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=600)
 @given(
     choices=random_merges,

@@ -304,7 +304,7 @@ def test_another_generation_of_tokenizers_is_refused_by_its_version() -> None:
 
 
 NEXT = Path(sys.prefix) / "prerelease"
-"""Where `make test` installs the next generation of tokenizers, if it can be had."""
+"""Where `make test-slow` installs the next generation of tokenizers, if it can be had."""
 
 REFUSED_BY_VERSION = """
 import sys, tokenizers
@@ -324,8 +324,9 @@ print(tokenizers.__version__)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
-    not (NEXT / ".ready").exists(), reason="make test installs the next tokenizers, where it can be had"
+    not (NEXT / ".ready").exists(), reason="make test-slow installs the next tokenizers, where it can be had"
 )
 def test_the_next_generation_of_tokenizers_reads_our_files_and_is_refused(tmp_path: Path) -> None:
     Tokenizer.train("ab ab abc é", 260).to_huggingface(tmp_path / "tokenizer.json")

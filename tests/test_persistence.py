@@ -545,6 +545,7 @@ JSON_VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), JSON_VALUES), st.booleans())
 def test_json_is_written_as_the_standard_library_writes_it(fields: dict[str, Any], ascii_only: bool) -> None:
     expected = json.dumps(fields, ensure_ascii=ascii_only, sort_keys=True, separators=(",", ":"))

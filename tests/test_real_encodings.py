@@ -1,6 +1,6 @@
 """How often an accelerated tokenizer encodes by the real one: never, for whatever transformers itself asks.
 
-Also what threads get that use one tokenizer. `make test` runs both with transformers 4, too.
+Also what threads get that use one tokenizer. `make test-slow` runs both with transformers 4, too.
 """
 
 import json
@@ -325,7 +325,7 @@ def test_no_size_that_can_be_set_aborts_the_process(tmp_path: Path) -> None:
 # Transformers 4 ------------------------------------------------------------------------------------------
 
 GENERATION_4 = Path(sys.prefix) / "transformers4"
-"""Where `make test` installs the last transformers of generation 4, if it can be had."""
+"""Where `make test-slow` installs the last transformers of generation 4, if it can be had."""
 
 AGAIN = """
 import sys, pytest, transformers
@@ -335,7 +335,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 
 
 @pytest.mark.skipif(
-    not (GENERATION_4 / ".ready").exists(), reason="make test installs transformers 4, where it can be had"
+    not (GENERATION_4 / ".ready").exists(), reason="make test-slow installs transformers 4, where it can be had"
 )
 def test_all_of_this_holds_with_transformers_4() -> None:
     tests = Path(__file__).parent

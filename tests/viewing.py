@@ -1,6 +1,6 @@
 """A browser and a running viewer for the tests of the page: fixtures, loaded by `conftest.py`.
 
-The tests need Chromium, which `make test` installs if it can. Without it they fail and say what to do;
+The tests need Chromium, which `make test-slow` installs if it can. Without it they fail and say what to do;
 `BPETITE_BROWSER=none` leaves them out, and pytest counts them as deselected.
 """
 
