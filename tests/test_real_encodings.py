@@ -335,7 +335,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 
 
 @pytest.mark.skipif(
-    not (GENERATION_4 / ".ready").exists(), reason="make test-slow installs transformers 4, where it can be had"
+    not (GENERATION_4 / ".ready").exists(), reason="make test-slow installs transformers 4, if it can"
 )
 def test_all_of_this_holds_with_transformers_4() -> None:
     tests = Path(__file__).parent

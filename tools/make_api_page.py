@@ -94,15 +94,39 @@ def entries(name: str, value: Any) -> Iterator[str]:
     made_by = value if hasattr(value, "__signature__") else vars(value).get("__init__")
     shown = f"class {name}" if made_by is None else signature(name, made_by, bound=made_by is not value)
     yield entry("###", shown.removesuffix(" -> None"), value)
-    for member, made in members(value) if name not in WITHOUT_METHODS else ():
+    if name in WITHOUT_METHODS:
+        return
+    group_of = groups(value)
+    group = ""
+    for member, made in members(value):
+        if group_of.get(member, "") != group:
+            group = group_of[member]
+            yield f"#### {name}: {group[:1].lower()}{group[1:]}\n"
+        level = "#####" if group else "####"
         if isinstance(made, property):
             kind = signature("", made.fget) if made.fget else ""
             returned = kind.partition(" -> ")[2]
-            yield entry("####", f"{name}.{member}{f': {returned}' if returned else ''}", made)
+            yield entry(level, f"{name}.{member}{f': {returned}' if returned else ''}", made)
         else:
             function = made.__func__ if isinstance(made, KINDS[1:]) else made
             shown = signature(f"{name}.{member}", function, bound=not isinstance(made, staticmethod))
-            yield entry("####", shown, function)
+            yield entry(level, shown, function)
+
+
+def groups(kind: type) -> dict[str, str]:
+    """Return the group of each method: the last comment of the form `# Title ----` before it, or nothing."""
+    group_of: dict[str, str] = {}
+    group = ""
+    try:
+        source = inspect.getsource(kind)
+    except OSError:  # a class without source: of the engine, or made by a function
+        source = ""
+    for line in source.split("\n"):
+        if title := re.fullmatch(r"    # (.+?) -{9,}", line):
+            group = title[1]
+        elif method := re.match(r"    def (\w+)", line):
+            group_of[method[1]] = group
+    return group_of
 
 
 def members(kind: type) -> Iterator[tuple[str, Any]]:

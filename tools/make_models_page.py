@@ -161,10 +161,10 @@ HEAD = """\
 Results for the tokenizer files of {count} models, one line per tokenizer. Written by
 `python tools/make_models_page.py FOLDER` with bpetite {bpetite}.
 
-- *Equal ids*: the file loads, and gives the same ids as the named library on that number of texts: difficult ones
-  ([difficult.py](../src/bpetite/formats/shared/difficult.py)), the file's own tokens, and real code.
-  `bpetite check FILE` compares your own file in the same way. *Recorded* ids are published by other projects for
-  tests. A file of ranks has no pattern, so tiktoken gets the one that bpetite uses.
+- *Equal ids*: the file loads, and gives the same ids as the named library on that number of texts: difficult
+  ones ([difficult.py](../src/bpetite/formats/shared/difficult.py)), the file's own tokens, and real code.
+  `bpetite check FILE` compares your own file in the same way. *Recorded* ids are published by other projects
+  for tests. A file of ranks has no pattern, so tiktoken gets the one that bpetite uses.
   tiktoken (for Tekken) and sentencepiece treat special tokens as text, so texts with them are skipped there.
 - *Refused*: the error message.
 - *Not to be had here*: the file was not available, so there is no result.

@@ -113,7 +113,7 @@ class Tokenizer:
             object.__setattr__(self, name, value)
         return self
 
-    # Training ----------------------------------------------------------------------------------------
+    # Training ---------------------------------------------------------------------------------------
 
     @classmethod
     def train(
@@ -326,7 +326,7 @@ class Tokenizer:
             lost = f"the settings of {', '.join(self._original.files)}: left out, as {reason}"
             return changed._set(_assumptions=(*self._assumptions, lost))
 
-    # Encoding ----------------------------------------------------------------------------------------
+    # Encoding ---------------------------------------------------------------------------------------
 
     def encode(
         self,
@@ -745,7 +745,7 @@ class Tokenizer:
         changes = vocabulary.normalization or vocabulary.token_flags or vocabulary.added_tokens
         return None if changes or SPACE in steps_in(self.pattern) else self.pattern
 
-    # Decoding ----------------------------------------------------------------------------------------
+    # Decoding ---------------------------------------------------------------------------------------
 
     def decode(self, ids: Ids, *, skip_special: bool = False, errors: str = "strict") -> str:
         """Decode ids. An unknown id raises `KeyError`; bytes that are not UTF-8 raise `UnicodeDecodeError`.
@@ -835,7 +835,7 @@ class Tokenizer:
         stream.push(prompt)
         return stream
 
-    # Looking inside ----------------------------------------------------------------------------------
+    # Looking inside ---------------------------------------------------------------------------------
 
     def show(self, text: str, *, special: Special = "parse", add_special_tokens: bool = False) -> ShownText:
         """Return the tokens of a text for display: coloured in a notebook, plain elsewhere.
@@ -1082,7 +1082,7 @@ class Tokenizer:
             raise ValueError(f"the template cannot be applied: {self._template.reason}")
         return self._template
 
-    # Memory ------------------------------------------------------------------------------------------
+    # Memory -----------------------------------------------------------------------------------------
 
     @property
     def memory(self) -> int:
@@ -1115,7 +1115,7 @@ class Tokenizer:
         same = object.__new__(type(self))
         return same._set(**kept, _encoder=self._encoder.with_memory(size))
 
-    # Keeping -----------------------------------------------------------------------------------------
+    # Files ------------------------------------------------------------------------------------------
 
     def save(self, path: Path, overwrite: bool = False) -> None:
         """Save as an artifact; no partial file is ever left.
@@ -1262,7 +1262,7 @@ class Tokenizer:
         """Return the files that this was read from, if they are of a format."""
         return self._original if self._original is not None and self._original.kind == kind else None
 
-    # Other people's files ------------------------------------------------------------------------------
+    # Files of other libraries -----------------------------------------------------------------------
 
     @classmethod
     def from_tiktoken(
