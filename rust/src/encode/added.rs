@@ -112,12 +112,12 @@ impl AddedTokens {
     }
 
     /// Where a text may be cut without changing what is found; for an open text, whatever follows.
-    pub fn cuts<'t>(&self, text: &'t str, open: Option<Choice<'t>>) -> Cuts<'_, 't> {
+    pub fn cuts<'t>(&self, text: &'t str, open: Option<Choice<'t>>) -> TokenCuts<'_, 't> {
         let unsure = match open {
             Some(_) => self.finder.incomplete_from(text.as_bytes()),
             None => usize::MAX,
         };
-        Cuts { tokens: self, text, open, unsure, touched: Touched::default() }
+        TokenCuts { tokens: self, text, open, unsure, touched: Touched::default() }
     }
 
     /// Whether the text of any token is in a text.
@@ -170,7 +170,7 @@ impl AddedTokens {
 }
 
 /// The places where a text may be cut. They are asked for in ascending order.
-pub struct Cuts<'a, 't> {
+pub struct TokenCuts<'a, 't> {
     tokens: &'a AddedTokens,
     text: &'t str,
     /// The choice for an open text.
@@ -180,7 +180,7 @@ pub struct Cuts<'a, 't> {
     touched: Touched,
 }
 
-impl Cuts<'_, '_> {
+impl TokenCuts<'_, '_> {
     /// Whether it is known of a place, whatever follows, whether the text may be cut there.
     pub fn is_known(&self, place: usize) -> bool {
         place < self.unsure
@@ -188,7 +188,7 @@ impl Cuts<'_, '_> {
 
     /// Whether the text may be cut at a place: no token's text, found or not, lies across it or touches it, and white space
     /// lies on one side at most, if any token takes white space.
-    pub fn may_be_at(&mut self, place: usize) -> bool {
+    pub fn may_cut_at(&mut self, place: usize) -> bool {
         let Self { tokens, text, .. } = *self;
         // A token may take the white space though it is far away, or has not arrived yet.
         if tokens.strips {

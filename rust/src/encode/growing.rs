@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use super::stages::Stretch;
+use super::stages::{Places, Stretch};
 use super::tail::Tail;
 use super::{Choice, ChoicePart, Encoder, Special, Unit, Workspace, character_start};
 use crate::error::Result;
@@ -315,22 +315,20 @@ impl Growing {
         pulse: &mut Pulse,
     ) -> Result<Option<Settled>> {
         let Self { encoder, text, parts, .. } = self;
-        let (stages, first, mut settled) = (&encoder.stages, self.last_settled().ids, None::<Settled>);
-        let (last, choice) = (stages.last_sure_token(text), Choice::of(parts));
+        let stages = &encoder.stages;
+        let choice = Choice::of(parts);
         let stretch = Stretch { text, range: begin.place..end, at: begin.at };
-        let later_are_placed = stages.later_are_placed(&stretch, choice);
-        stages.sections(stretch, choice, false, pulse, &mut |section, pulse| {
+        let cuts = stages.cuts_behind_tokens(text, &stretch, choice);
+        let ids_before = self.last_settled().ids;
+        let mut settled = None;
+        stages.sections(stretch, choice, Places::Unneeded, pulse, &mut |section, pulse| {
             let Some(id) = section.id else {
                 return encoder.encode_ordinary(section.text, ids, workspace, pulse);
             };
             memory::push(ids, id)?;
-            let is_placed = section.is_given || later_are_placed;
-            let start = section.given + section.before.len();
-            let place = start + section.text.len();
-            // If it takes white space, more of that may follow at the end of the text.
-            if is_placed && last.is_some_and(|last| start <= last && place <= last) {
+            if let Some(place) = cuts.place_behind(&section) {
                 let needs = place + stages.reach();
-                settled = Some(Settled { place, ids: first + ids.len(), at: Beginning::Segment, needs });
+                settled = Some(Settled { place, ids: ids_before + ids.len(), at: Beginning::Segment, needs });
             }
             Ok(())
         })?;

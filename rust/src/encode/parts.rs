@@ -6,13 +6,12 @@ use crate::error::Result;
 use crate::normalize::Beginning;
 use crate::watch::Pulse;
 
-/// How far from the end of an open text a place to cut it is looked for first, in bytes; then four times as far, and so on.
+/// How far from the end of an open text a place to cut it is looked for first, in bytes.
 const FIRST_LOOK: usize = 64;
+/// How many times as far each further look reaches.
+const FURTHER: usize = 4;
 
-/// The most bytes that are looked through at a time for a place to cut a text.
-const MOST_SEEN: usize = 1 << 16;
-
-/// Texts that the calling thread gets one after the other; meanwhile other threads encode those it has got.
+/// Texts that the calling thread gets one after the other; meanwhile other threads encode those it already has.
 pub trait TextSource<'t> {
     /// The number of texts.
     fn number(&self) -> usize;
@@ -25,15 +24,15 @@ pub trait TextSource<'t> {
         (0..self.number()).map(|text| self.length(text)).sum()
     }
 
-    /// No fewer ids than they have, unless they are unusual.
+    /// A number of ids that they do not exceed, unless they are unusual.
     fn most_ids(&self) -> usize {
         self.bytes()
     }
 
-    /// A text; the error says what is wrong with one that is none.
+    /// A text; the error says why something else is none.
     fn text(&self, text: usize) -> Result<&'t str>;
 
-    /// Do work for which no text must be got.
+    /// Does work that needs no further text.
     fn aside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         work()
     }
@@ -53,12 +52,12 @@ impl<'t> TextSource<'t> for &[&'t str] {
     }
 }
 
-/// Part of a text, small enough for one job: the number of the text, and what stretch of it. In order, the parts are the
-/// texts.
+/// A part of a text, small enough for one job: the number of the text, and a stretch of it. In order, the parts are the
+/// whole texts.
 pub type TextPart<'t> = (usize, Stretch<'t>);
 
 impl Encoder {
-    /// Cut a text into parts for jobs of a size, as far as that is safe.
+    /// Cuts a text into parts for jobs of a size, or longer ones where there is no safe cut.
     pub fn cut_text<'t>(
         &self,
         (number, text): (usize, &'t str),
@@ -66,32 +65,21 @@ impl Encoder {
         pulse: &mut Pulse,
         add: &mut impl FnMut(TextPart<'t>, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
-        let (mut start, mut at) = (0, Beginning::Text);
+        let mut cuts = self.stages.cuts(text, None, &self.model.pattern);
+        let mut start = 0;
+        let mut at = Beginning::Text;
         while start < text.len() {
-            let end = self.safe_cut(text, start.saturating_add(job), pulse)?;
+            let cut = cuts.safe_cut(start.saturating_add(job)..text.len(), pulse)?;
+            let end = cut.unwrap_or(text.len());
             add((number, Stretch { text, range: start..end, at }), pulse)?;
-            (start, at) = (end, Beginning::Within);
+            start = end;
+            at = Beginning::Within;
         }
         Ok(())
     }
 
-    /// The first place from one on where a text may be cut, or its end.
-    fn safe_cut(&self, text: &str, mut from: usize, pulse: &mut Pulse) -> Result<usize> {
-        let mut cuts = self.stages.cuts(text, None, &self.model.pattern);
-        while from < text.len() {
-            // Whether it may be cut at a place depends on the characters on both sides alone.
-            let end = character_start(text, from + MOST_SEEN);
-            let cut = self.model.pattern.safe_cut(&text[..end], from).unwrap_or(end);
-            pulse.beat(cut - from)?;
-            if cut < end && cuts.may_be_at(cut) {
-                return Ok(cut);
-            }
-            from = end.min(cut + 1);
-        }
-        Ok(text.len())
-    }
-
-    /// The last place behind `from` where an open text may be cut, whatever follows.
+    /// The last place behind `from` where an open text may be cut, whatever follows. It is looked for from the end, as it is
+    /// usually near.
     pub fn settled_place(
         &self,
         text: &str,
@@ -99,25 +87,23 @@ impl Encoder {
         choice: Choice,
         pulse: &mut Pulse,
     ) -> Result<Option<usize>> {
-        let (mut back, mut end) = (FIRST_LOOK, text.len());
+        let mut distance = FIRST_LOOK;
+        let mut end = text.len();
         loop {
-            let look = character_start(text, text.len().saturating_sub(back)).max(from);
+            let look = character_start(text, text.len().saturating_sub(distance)).max(from);
+            // Each look has its own: places are asked for in ascending order.
             let mut cuts = self.stages.cuts(text, Some(choice), &self.model.pattern);
-            let (mut settled, mut next) = (None, look);
-            while next < end
-                && let Some(cut) = self.model.pattern.safe_cut(text, next)
-                && let Some(character) = text[cut..].chars().next()
-            {
-                if cut > from && cuts.may_be_at(cut) {
-                    settled = Some(cut);
-                }
-                pulse.beat(cut - next)?;
-                next = cut + character.len_utf8();
+            let mut settled = None;
+            let mut next = look.max(from + 1);
+            while let Some(cut) = cuts.safe_cut(next..end, pulse)? {
+                settled = Some(cut);
+                next = cut + 1;
             }
             if settled.is_some() || look == from {
                 return Ok(settled);
             }
-            (back, end) = (back * 4, look);
+            distance *= FURTHER;
+            end = look;
         }
     }
 

@@ -11,7 +11,9 @@
 use std::ops::Range;
 use std::slice::Iter;
 
-use super::{Choice, ChoicePart, Encoder, Model, NO_ID, Section, Special, Stretch, Unknown, Workspace};
+use super::{
+    Choice, ChoicePart, Encoder, Model, NO_ID, Places, Section, Special, Stretch, Unknown, Workspace,
+};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pretokenize::{Prepared, pretokenize};
@@ -98,18 +100,24 @@ impl Encoder {
         memory::reserve(&mut spans, ids.len())?;
         let again = |unknown| Ok((unknown, Workspace::new()?));
         let mut again = self.model.unknown.map(again).transpose()?;
-        self.stages.sections(Stretch::whole(text), choice, true, pulse, &mut |section, pulse| {
-            let prepared = match section.id {
-                None => self.model.pattern.prepare(section.text, pulse)?,
-                Some(_) => Prepared::plain(section.text),
-            };
-            self.model.find_spans(&section, &prepared, rest, &mut spans, &mut again, pulse)?;
-            rest = rest.get(spans.len()..).ok_or_else(other_text)?;
-            let begun = section.given + section.before.len();
-            let moved = |&(start, end): &Span| (begun + start, begun + end);
-            all.extend(spans.iter().map(moved));
-            Ok(())
-        })?;
+        self.stages.sections(
+            Stretch::whole(text),
+            choice,
+            Places::Needed,
+            pulse,
+            &mut |section, pulse| {
+                let prepared = match section.id {
+                    None => self.model.pattern.prepare(section.text, pulse)?,
+                    Some(_) => Prepared::plain(section.text),
+                };
+                self.model.find_spans(&section, &prepared, rest, &mut spans, &mut again, pulse)?;
+                rest = rest.get(spans.len()..).ok_or_else(other_text)?;
+                let begun = section.source_start + section.before.len();
+                let moved = |&(start, end): &Span| (begun + start, begun + end);
+                all.extend(spans.iter().map(moved));
+                Ok(())
+            },
+        )?;
         if rest.is_empty() { Ok(all) } else { Err(other_text()) }
     }
 
@@ -145,43 +153,50 @@ impl Encoder {
         let mut again = self.model.unknown.map(again).transpose()?;
         // Of the normalized text in which a section stands: where it was given, and how much of it was gone through.
         let (mut from, mut bytes, mut skipped) = (0, 0, 0);
-        self.stages.sections(Stretch::whole(text), choice, true, pulse, &mut |section, pulse| {
-            let prepared = match section.id {
-                None => self.model.pattern.prepare(section.text, pulse)?,
-                Some(_) => Prepared::plain(section.text),
-            };
-            self.model.find_spans(&section, &prepared, rest, &mut spans, &mut again, pulse)?;
-            let (own, others) = rest.split_at_checked(spans.len()).ok_or_else(other_text)?;
-            rest = others;
-            if section.given != from {
-                (from, bytes, skipped) = (section.given, 0, 0);
-            }
-            skipped += section.before[bytes..].chars().count();
-            bytes = section.before.len();
-            let first = given.before(section.given);
-            let written = prepared.text();
-            let has_spaces = written != section.text;
-            let spaced = if has_spaces { Some(places_of_characters(section.text, written)?) } else { None };
-            let put = usize::from(section.has_put);
-            let mut written = CountedCharacters::of(written);
-            for (&id, &(start, end)) in own.iter().zip(&spans) {
-                let (mut start, mut end) = written.place(start, end);
-                if let Some(spaced) = &spaced {
-                    (start, end) = (spaced[start], spaced[end - 1] + 1);
-                }
-                (start, end) =
-                    (start.saturating_sub(put) + skipped, end.saturating_sub(put).max(1) + skipped);
-                if let Some(alignment) = section.alignment {
-                    (start, end) = alignment.place(start, end);
-                }
-                let spaces = || match section.id {
-                    Some(_) => spaces_around_text(section.text),
-                    None => spaces_around(self.tokens().get(id).unwrap_or_default()),
+        self.stages.sections(
+            Stretch::whole(text),
+            choice,
+            Places::Needed,
+            pulse,
+            &mut |section, pulse| {
+                let prepared = match section.id {
+                    None => self.model.pattern.prepare(section.text, pulse)?,
+                    Some(_) => Prepared::plain(section.text),
                 };
-                places.push(trimmed((first + start, first + end), spaces, trim, places.is_empty()));
-            }
-            Ok(())
-        })?;
+                self.model.find_spans(&section, &prepared, rest, &mut spans, &mut again, pulse)?;
+                let (own, others) = rest.split_at_checked(spans.len()).ok_or_else(other_text)?;
+                rest = others;
+                if section.source_start != from {
+                    (from, bytes, skipped) = (section.source_start, 0, 0);
+                }
+                skipped += section.before[bytes..].chars().count();
+                bytes = section.before.len();
+                let first = given.before(section.source_start);
+                let written = prepared.text();
+                let has_spaces = written != section.text;
+                let spaced =
+                    if has_spaces { Some(places_of_characters(section.text, written)?) } else { None };
+                let put = usize::from(section.has_added_space);
+                let mut written = CountedCharacters::of(written);
+                for (&id, &(start, end)) in own.iter().zip(&spans) {
+                    let (mut start, mut end) = written.place(start, end);
+                    if let Some(spaced) = &spaced {
+                        (start, end) = (spaced[start], spaced[end - 1] + 1);
+                    }
+                    (start, end) =
+                        (start.saturating_sub(put) + skipped, end.saturating_sub(put).max(1) + skipped);
+                    if let Some(alignment) = section.alignment {
+                        (start, end) = alignment.place(start, end);
+                    }
+                    let spaces = || match section.id {
+                        Some(_) => spaces_around_text(section.text),
+                        None => spaces_around(self.tokens().get(id).unwrap_or_default()),
+                    };
+                    places.push(trimmed((first + start, first + end), spaces, trim, places.is_empty()));
+                }
+                Ok(())
+            },
+        )?;
         if rest.is_empty() { Ok(places) } else { Err(other_text()) }
     }
 
@@ -196,7 +211,7 @@ impl Encoder {
             memory::ensure(section.text.len() + pieces.iter().len() * BYTES_PER_PRETOKEN)?;
             pieces.iter().try_for_each(|piece| memory::push(&mut found, piece.into()))
         };
-        self.stages.sections(Stretch::whole(text), Special::Parse.into(), false, pulse, visit)?;
+        self.stages.sections(Stretch::whole(text), Special::Parse.into(), Places::Unneeded, pulse, visit)?;
         Ok(found)
     }
 }

@@ -25,7 +25,7 @@
 
 use super::growing::Settled;
 use super::ordinary::Misses;
-use super::stages::Stretch;
+use super::stages::{Places, Stretch};
 use super::{Choice, Encoder};
 use crate::error::Result;
 use crate::memory;
@@ -93,7 +93,7 @@ impl Tail {
         }
         let (mut sections, mut own) = (0, None);
         let stretch = Stretch { text, range: settled.place..text.len(), at: settled.at };
-        stages.sections(stretch, choice, false, pulse, &mut |section, _| {
+        stages.sections(stretch, choice, Places::Unneeded, pulse, &mut |section, _| {
             sections += 1;
             if section.id.is_none() && section.text.ends_with(kept) {
                 let mut written = String::new();
@@ -214,7 +214,7 @@ impl Tail {
             }
             passed += 1;
             // Elsewhere, a token's text lies across the place, or may take white space: that remains so.
-            if first.may_be_at(place) && later.may_be_at(place) {
+            if first.may_cut_at(place) && later.may_cut_at(place) {
                 memory::push(&mut settled, Settled { needs: text.len(), ..*waiting })?;
             }
         }
