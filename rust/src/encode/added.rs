@@ -1,8 +1,14 @@
 //! Finds added tokens in a text: one search for all of them, whatever their flags.
 //!
 //! A *candidate* is the text of a token: the leftmost, and of those at one place the longest. The next one is searched
-//! behind it, even if its flags or the caller's choice turn it down. Only then does a token take the white space beside it,
-//! and tokens of white space may lie within what the one before took.
+//! behind it, even if its flags or the caller's choice turn it down. Only then does a token take the white space around
+//! it, and tokens of white space may lie within what the one before took.
+//!
+//! ```text
+//! tokens    <r>, which takes the white space after it, and !
+//! text      a <r>  !b
+//! visited   "a " text | "<r>  " token | "!" token | "b" text
+//! ```
 
 use std::collections::HashSet;
 use std::mem;
@@ -17,12 +23,12 @@ use crate::watch::Pulse;
 /// The number of bytes that are searched between two beats of the pulse.
 const BEAT: usize = 1 << 16;
 
-/// A text that becomes an id of its own, without merging.
+/// A text that becomes an id by itself, without merging.
 #[derive(Clone, Debug)]
 pub struct AddedToken {
     pub text: String,
     pub id: u32,
-    /// Whether it is one of those that a text from users must not contain.
+    /// Whether it is a control token, which a text from users must not contain.
     pub is_special: bool,
     /// Whether it is only found where no character of a word touches it.
     pub single_word: bool,
@@ -45,7 +51,7 @@ pub struct AddedTokens {
     finder: Finder,
     /// The characters of words, if a token must not touch them.
     words: Vec<lookup::Range>,
-    /// Whether any token takes white space beside it.
+    /// Whether any token takes white space before or after it.
     pub strips: bool,
     /// Whether any token is not special.
     any_plain: bool,
@@ -65,14 +71,15 @@ impl AddedTokens {
                 return Err(Error::Value(format!("special token {:?} is given twice", token.text)));
             }
         }
-        let words = tokens.iter().any(|token| token.single_word).then(|| Property::named("Word")).flatten();
+        let any = |property: fn(&AddedToken) -> bool| tokens.iter().any(property);
+        let words = if any(|token| token.single_word) { Property::named("Word") } else { None };
+        let any_takes_behind = any(|token| token.rstrip);
         Ok(Self {
             finder: Finder::new(tokens.iter().map(|token| token.text.as_bytes())),
             words: words.map(Property::ranges).unwrap_or_default(),
-            strips: tokens.iter().any(|token| token.lstrip || token.rstrip),
-            any_plain: tokens.iter().any(|token| !token.is_special),
-            any_in_taken: tokens.iter().any(|token| token.rstrip)
-                && tokens.iter().any(|token| token.text.starts_with(char::is_whitespace)),
+            strips: any_takes_behind || any(|token| token.lstrip),
+            any_plain: any(|token| !token.is_special),
+            any_in_taken: any_takes_behind && any(|token| token.text.starts_with(char::is_whitespace)),
             tokens,
         })
     }
@@ -88,10 +95,13 @@ impl AddedTokens {
 
     /// Whether any token is found with this choice.
     pub fn any_found(&self, choice: Choice) -> bool {
-        if choice.of_all() == Some(Special::Text) { self.any_plain } else { !self.is_empty() }
+        match choice.of_all() {
+            Some(Special::Text) => self.any_plain,
+            _ => !self.is_empty(),
+        }
     }
 
-    /// Go through the tokens in a part of a text, each with its id, and the text between them, in order.
+    /// Visits the tokens in a part of a text, each with its id, and the text between them, in order.
     #[inline]
     pub fn stretches(
         &self,
@@ -104,29 +114,31 @@ impl AddedTokens {
         if !self.any_found(choice) {
             return if part.is_empty() { Ok(()) } else { visit(part, None, pulse) };
         }
-        let (begin, text_before) = (part.start, &text[..part.start]);
-        let (text, choice) = (&text[part], choice.behind(begin));
-        let found = Walk::new(self, text, 0, choice)
-            .tell(pulse, &mut |range, id, pulse| visit(begin + range.start..begin + range.end, id, pulse));
-        found.map_err(|error| error.moved(|character| character + text_before.chars().count()))
+        let offset = part.start;
+        let mut walk = Walk::new(self, &text[part], 0, choice.behind(offset));
+        let walked = walk.visit_all(pulse, &mut |range, id, pulse| {
+            visit(offset + range.start..offset + range.end, id, pulse)
+        });
+        walked.map_err(|error| error.moved(|character| character + text[..offset].chars().count()))
     }
 
-    /// Where a text may be cut without changing what is found; for an open text, whatever follows.
+    /// Begins to ask where a text may be cut without changing what is found; for an open text, whatever follows.
     pub fn cuts<'t>(&self, text: &'t str, open: Option<Choice<'t>>) -> TokenCuts<'_, 't> {
-        let unsure = match open {
+        let unsure_from = match open {
             Some(_) => self.finder.incomplete_from(text.as_bytes()),
             None => usize::MAX,
         };
-        TokenCuts { tokens: self, text, open, unsure, touched: Touched::default() }
+        TokenCuts { tokens: self, text, open, unsure_from, touched: Touched::default() }
     }
 
     /// Whether the text of any token is in a text.
     pub fn any_is_in(&self, text: &str) -> bool {
-        self.finder.find(text.as_bytes(), 0..text.len(), &mut Search::default(), |_, _| true).is_some()
+        let mut search = Search::default();
+        self.finder.find(text.as_bytes(), 0..text.len(), &mut search, |_, _| true).is_some()
     }
 
-    /// Whether no token is found behind a place of an open text as it is now. The place moves on as far as that is so whatever
-    /// follows.
+    /// Whether no token is found behind the place `searched` of an open text as it is now. The place moves on as far as
+    /// that is so whatever follows.
     pub fn finds_none(
         &self,
         text: &str,
@@ -139,18 +151,21 @@ impl AddedTokens {
         }
         let mut walk = Walk::new(self, text, *searched, choice);
         let mut is_sure = true;
-        while let Some((candidate, number)) = walk.candidate(pulse)? {
-            if !walk.turns_down(&self.tokens[number], &candidate) {
+        while let Some(candidate) = walk.candidate(pulse)? {
+            if !walk.turns_down(&candidate) {
                 return Ok(false);
             }
-            // A longer one may begin there, and of another word it is known what follows.
-            is_sure &= candidate.start + self.longest() <= text.len() && candidate.end < text.len();
+            let Range { start, end } = candidate.range;
+            // Near the end of the text, a longer token may begin there, or the word go on that it touches.
+            is_sure &= start + self.longest() <= text.len() && end < text.len();
             if is_sure {
-                *searched = candidate.end;
+                *searched = end;
             }
         }
         if is_sure {
-            *searched = (text.len() + 1).saturating_sub(self.longest()).max(*searched);
+            // A token that begins behind this place may be incomplete.
+            let complete = (text.len() + 1).saturating_sub(self.longest());
+            *searched = complete.max(*searched);
         }
         Ok(true)
     }
@@ -163,31 +178,31 @@ impl AddedTokens {
     fn is_of_word(&self, character: Option<char>) -> bool {
         character.is_some_and(|character| {
             let code_point = character.into();
-            let past = self.words.partition_point(|&(first, _)| first <= code_point);
-            past > 0 && self.words[past - 1].1 >= code_point
+            let begun = self.words.partition_point(|&(first, _)| first <= code_point);
+            begun > 0 && self.words[begun - 1].1 >= code_point
         })
     }
 }
 
-/// The places where a text may be cut. They are asked for in ascending order.
+/// The places where a text may be cut as far as these tokens are concerned. They are asked for in ascending order.
 pub struct TokenCuts<'a, 't> {
     tokens: &'a AddedTokens,
     text: &'t str,
     /// The choice for an open text.
     open: Option<Choice<'t>>,
-    /// From here on, the text of a token may lie there if more text follows.
-    unsure: usize,
+    /// From here on, the text of a token may lie at a place if more text follows.
+    unsure_from: usize,
     touched: Touched,
 }
 
 impl TokenCuts<'_, '_> {
-    /// Whether it is known of a place, whatever follows, whether the text may be cut there.
-    pub fn is_known(&self, place: usize) -> bool {
-        place < self.unsure
+    /// Whether the answer for a place is the same whatever follows.
+    pub fn is_sure(&self, place: usize) -> bool {
+        place < self.unsure_from
     }
 
-    /// Whether the text may be cut at a place: no token's text, found or not, lies across it or touches it, and white space
-    /// lies on one side at most, if any token takes white space.
+    /// Whether the text may be cut at a place: no token's text, found or not, lies across it or touches it, and white
+    /// space is on one side at most, if any token takes white space.
     pub fn may_cut_at(&mut self, place: usize) -> bool {
         let Self { tokens, text, .. } = *self;
         // A token may take the white space though it is far away, or has not arrived yet.
@@ -198,11 +213,18 @@ impl TokenCuts<'_, '_> {
             }
         }
         let near = place.saturating_sub(tokens.longest())..place + tokens.longest();
+        // Here no token is found, not even one that is incomplete so far.
         if !tokens.any_plain && self.open.is_some_and(|choice| choice.is_text(near)) {
             return true;
         }
-        place < self.unsure && !tokens.finder.any_touches(text.as_bytes(), place, &mut self.touched)
+        self.is_sure(place) && !tokens.finder.any_touches(text.as_bytes(), place, &mut self.touched)
     }
+}
+
+/// The text of a token, where it is in a text.
+struct Candidate<'a> {
+    token: &'a AddedToken,
+    range: Range<usize>,
 }
 
 /// A walk from token to token through a text.
@@ -210,104 +232,114 @@ struct Walk<'t, 'a> {
     tokens: &'a AddedTokens,
     text: &'t str,
     choice: Choice<'a>,
-    /// Where what was told ends.
-    told: usize,
-    /// Where the next candidate is looked for: before `told` where the last token took white space.
+    /// Where what was visited ends.
+    visited: usize,
+    /// Where the next candidate is looked for: before `visited` where the last token took white space.
     searched: usize,
     /// White space that was found behind a token: a token within it takes the rest, without another search.
-    behind: Range<usize>,
+    space_behind: Range<usize>,
     search: Search,
 }
 
 impl<'t, 'a> Walk<'t, 'a> {
     fn new(tokens: &'a AddedTokens, text: &'t str, searched: usize, choice: Choice<'a>) -> Self {
-        Self { tokens, text, choice, told: 0, searched, behind: 0..0, search: Search::default() }
+        Self { tokens, text, choice, visited: 0, searched, space_behind: 0..0, search: Search::default() }
     }
 
-    /// Tell all tokens, each with the white space that it takes, and the text before each; then the text that is left.
-    fn tell(
+    /// Visits all tokens, each with the white space that it takes, and the text before each; then the rest of the text.
+    fn visit_all(
         &mut self,
         pulse: &mut Pulse,
         visit: &mut impl FnMut(Range<usize>, Option<u32>, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
-        while let Some((candidate, number)) = self.candidate(pulse)? {
-            let token = &self.tokens.tokens[number];
-            let (mut start, mut end) = (candidate.start, candidate.end);
-            if self.turns_down(token, &candidate) {
+        while let Some(candidate) = self.candidate(pulse)? {
+            let token = candidate.token;
+            if self.turns_down(&candidate) {
                 continue;
             }
+            let special = self.special(&candidate);
+            let Range { mut start, mut end } = candidate.range;
             if token.rstrip {
-                end = self.white_space_from(end);
+                end = self.space_end(end);
             }
             if token.lstrip {
-                start = self.white_space_before(start);
+                start = self.space_start(start);
             }
             // Nothing is left of a token of white space that the token before it took.
             if start >= end {
                 continue;
             }
-            if self.special(token, &candidate) == Some(Special::Error) {
+            if special == Some(Special::Error) {
                 let character = self.text[..start].chars().count();
                 return Err(Error::Special { token: token.text.clone(), character });
             }
             // It goes back if a token is found in the white space that the one before it took.
-            let told = mem::replace(&mut self.told, end);
-            if told < start {
-                visit(told..start, None, pulse)?;
+            let visited = mem::replace(&mut self.visited, end);
+            if visited < start {
+                visit(visited..start, None, pulse)?;
             }
             visit(start..end, Some(token.id), pulse)?;
         }
-        if self.told < self.text.len() { visit(self.told..self.text.len(), None, pulse) } else { Ok(()) }
+        let rest = self.visited..self.text.len();
+        if rest.is_empty() { Ok(()) } else { visit(rest, None, pulse) }
     }
 
-    /// The next candidate and the number of its token.
-    fn candidate(&mut self, pulse: &mut Pulse) -> Result<Option<(Range<usize>, usize)>> {
+    /// The next candidate.
+    fn candidate(&mut self, pulse: &mut Pulse) -> Result<Option<Candidate<'a>>> {
         let Self { tokens, text, choice, .. } = *self;
-        let may_lie = |at, number: usize| !tokens.tokens[number].is_special || choice.within(at).is_some();
+        let may_lie = |range, number: usize| {
+            let is_special = tokens.tokens[number].is_special;
+            !is_special || choice.within(range).is_some()
+        };
         while self.searched < text.len() {
             let starts = self.searched..text.len().min(self.searched + BEAT);
             let next = tokens.finder.find(text.as_bytes(), starts.clone(), &mut self.search, may_lie);
-            self.searched = next.as_ref().map_or(starts.end, |(candidate, _)| candidate.end);
-            pulse.beat(self.searched - starts.start)?;
-            if next.is_some() {
-                return Ok(next);
+            let searched = next.as_ref().map_or(starts.end, |(range, _)| range.end);
+            self.searched = searched;
+            pulse.beat(searched - starts.start)?;
+            if let Some((range, number)) = next {
+                return Ok(Some(Candidate { token: &tokens.tokens[number], range }));
             }
         }
         Ok(None)
     }
 
     /// The choice for a candidate.
-    fn special(&self, token: &AddedToken, candidate: &Range<usize>) -> Option<Special> {
-        token.is_special.then(|| self.choice.within(candidate.clone())).flatten()
+    fn special(&self, candidate: &Candidate) -> Option<Special> {
+        if !candidate.token.is_special {
+            return None;
+        }
+        self.choice.within(candidate.range.clone())
     }
 
     /// Whether a candidate is not found, because of the choice or the flags of its token.
-    fn turns_down(&self, token: &AddedToken, candidate: &Range<usize>) -> bool {
-        self.special(token, candidate) == Some(Special::Text)
-            || token.single_word && self.touches_word(candidate)
+    fn turns_down(&self, candidate: &Candidate) -> bool {
+        self.special(candidate) == Some(Special::Text)
+            || candidate.token.single_word && self.touches_word(&candidate.range)
     }
 
-    fn touches_word(&self, candidate: &Range<usize>) -> bool {
-        let (before, behind) = (&self.text[..candidate.start], &self.text[candidate.end..]);
-        self.tokens.is_of_word(before.chars().next_back()) || self.tokens.is_of_word(behind.chars().next())
+    fn touches_word(&self, range: &Range<usize>) -> bool {
+        let before = self.text[..range.start].chars().next_back();
+        let behind = self.text[range.end..].chars().next();
+        self.tokens.is_of_word(before) || self.tokens.is_of_word(behind)
     }
 
     /// The end of the white space that begins at a place.
-    fn white_space_from(&mut self, start: usize) -> usize {
-        if !self.behind.contains(&start) {
-            self.behind = start..start;
+    fn space_end(&mut self, start: usize) -> usize {
+        if !self.space_behind.contains(&start) {
+            self.space_behind = start..start;
         }
-        let more = &self.text[self.behind.end..];
-        let length = more.len() - more.trim_start().len();
-        self.behind.end += length;
-        self.behind.end
+        let rest = &self.text[self.space_behind.end..];
+        let length = rest.len() - rest.trim_start().len();
+        self.space_behind.end += length;
+        self.space_behind.end
     }
 
     /// The start of the white space that ends at a place, but no further back than the token before it.
-    fn white_space_before(&mut self, end: usize) -> usize {
-        let Some(between) = self.text.get(self.told..end) else { return self.told };
+    fn space_start(&mut self, end: usize) -> usize {
+        let Some(between) = self.text.get(self.visited..end) else { return self.visited };
         let length = between.trim_end().len();
-        self.told + length
+        self.visited + length
     }
 }
 

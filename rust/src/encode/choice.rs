@@ -1,4 +1,9 @@
-//! What is done with the special tokens of a text: the same everywhere, or in each of its parts something else.
+//! What is done with the special tokens of a text: the same everywhere, or something else in each of its parts.
+//!
+//! ```text
+//! parts    <s>system | text of a user with <s> | </s>
+//! choice   Parse     | Text                    | Parse
+//! ```
 
 use std::ops::Range;
 
@@ -22,13 +27,13 @@ pub enum Special {
 pub struct ChoicePart {
     /// In bytes.
     pub end: usize,
-    /// None where no special token can lie.
+    /// `None` where no special token can be.
     pub special: Option<Special>,
-    /// Whether it goes on with the next text that is appended, if that is no part of its own.
+    /// Whether text that is appended without a choice of its own belongs to it.
     pub is_open: bool,
 }
 
-/// The choice for a text: that of the part within which a token lies; across a seam lies none.
+/// The choice for a text: for each token, the choice of the part that it is within. Across a seam there is no token.
 #[derive(Clone, Copy)]
 pub struct Choice<'p> {
     parts: &'p [ChoicePart],
@@ -53,7 +58,7 @@ fn part_at(parts: &[ChoicePart], place: usize) -> usize {
 }
 
 impl<'p> Choice<'p> {
-    /// That of all parts of a text; a single one is all of it, also of what it is normalized to.
+    /// The choice of all parts of a text. A single part is all of it, also once the text is normalized and longer.
     pub fn of(parts: &'p [ChoicePart]) -> Self {
         if let [ChoicePart { special: Some(special), .. }] = parts {
             return (*special).into();
@@ -61,36 +66,40 @@ impl<'p> Choice<'p> {
         Self { parts, begin: 0 }
     }
 
-    /// That for the rest of the text from a place on.
+    /// The choice for the rest of the text from a place on.
     pub fn behind(self, place: usize) -> Self {
         Self { begin: self.begin + place, ..self }
     }
 
-    /// That for every special token, if there are no seams.
+    /// The choice for every special token, if there are no seams.
     pub fn of_all(self) -> Option<Special> {
         if let [part] = self.parts { part.special } else { None }
     }
 
     /// Whether all special tokens near a place are text.
     pub fn is_text(self, near: Range<usize>) -> bool {
-        let [first, last] = [near.start, near.end].map(|place| part_at(self.parts, self.begin + place));
-        let near = &self.parts[first..self.parts.len().min(last + 1)];
-        near.iter().all(|part| part.special == Some(Special::Text))
+        let first = part_at(self.parts, self.begin + near.start);
+        let last = part_at(self.parts, self.begin + near.end);
+        let end = self.parts.len().min(last + 1);
+        self.parts[first..end].iter().all(|part| part.special == Some(Special::Text))
     }
 
-    /// Whether places of a normalized text must be known in the given one.
+    /// Whether it must be known where the places of a normalized text were before: for seams, and for what an error
+    /// says.
     pub fn needs_places(self) -> bool {
         !matches!(self.of_all(), Some(Special::Parse | Special::Text))
     }
 
-    /// That for a special token; none if it lies across a seam.
+    /// The choice for a special token; `None` if it is across a seam.
     #[inline]
     pub fn within(self, token: Range<usize>) -> Option<Special> {
-        let part = self.parts.get(part_at(self.parts, self.begin + token.start))?;
-        part.special.filter(|_| self.begin + token.end <= part.end)
+        let start = self.begin + token.start;
+        let end = self.begin + token.end;
+        let part = self.parts.get(part_at(self.parts, start))?;
+        if end <= part.end { part.special } else { None }
     }
 
-    /// That for what a text was normalized to. A character that stands for some of several parts lies within none.
+    /// The choice for what a text was normalized to. A character that stands for some of several parts is within none.
     pub fn normalized<'r>(
         self,
         text: &str,
@@ -104,10 +113,13 @@ impl<'p> Choice<'p> {
         if let Some(special) = self.of_all() {
             return Ok(special.into());
         }
-        let (parts, begin) = (&self.parts[part_at(self.parts, self.begin)..], self.begin);
-        let (mut ends, mut place, mut characters) = (Vec::new(), 0, 0);
+        let parts = &self.parts[part_at(self.parts, self.begin)..];
+        // Where each part ends, in characters of the text.
+        let mut ends = Vec::new();
+        let mut place = 0;
+        let mut characters = 0;
         for part in parts {
-            let end = text.len().min(part.end - begin);
+            let end = text.len().min(part.end - self.begin);
             characters += text[place..end].chars().count();
             memory::push(&mut ends, characters)?;
             place = end;
@@ -115,20 +127,21 @@ impl<'p> Choice<'p> {
                 break;
             }
         }
-        let number = |character| ends.partition_point(|&end| end <= character);
-        let mut before = None;
+        let part_of = |character| ends.partition_point(|&end| end <= character);
+        let mut parts_before = None;
         for (character, (start, written)) in normalized.char_indices().enumerate() {
-            let (first, last) = alignment.place(character, character + 1);
-            let (first, last) = (number(first), number(last - 1));
+            let (from, to) = alignment.place(character, character + 1);
+            let (first, last) = (part_of(from), part_of(to - 1));
             let end = start + written.len_utf8();
             match room.last_mut() {
-                Some(part) if before == Some((first, last)) => part.end = end,
+                Some(part) if parts_before == Some((first, last)) => part.end = end,
                 _ => {
-                    let special = parts.get(first).filter(|_| first == last).and_then(|part| part.special);
+                    let part = if first == last { parts.get(first) } else { None };
+                    let special = part.and_then(|part| part.special);
                     memory::push(room, ChoicePart { end, special, is_open: false })?;
                 }
             }
-            before = Some((first, last));
+            parts_before = Some((first, last));
         }
         Ok(Choice::of(room))
     }

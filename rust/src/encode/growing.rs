@@ -1,5 +1,5 @@
-//! Texts that arrive in pieces. Of a stream, ids are told as soon as no later text can change them; of a growing text, all
-//! ids are always those of the whole text.
+//! Texts that arrive in pieces. A stream returns ids as soon as no later text can change them; the ids of a growing
+//! text are always those of all its text so far.
 //!
 //! A *settled* place is one where the text may be cut, whatever follows: the ids before it never change again. The text
 //! behind the last settled place is *open*.
@@ -8,8 +8,14 @@
 //! the cat sat on| the ma       settled up to "on"; open are " the" and " ma", as "mat" may follow
 //! ```
 //!
-//! A stream lets open text wait. That of a growing text is encoded at every step, as if the text ended there: with the named
+//! A stream lets open text wait. A growing text encodes it at every step, as if the text ended there: with the named
 //! patterns it is a pretoken or two. If it is long, and what is appended is not, its [`Tail`] is encoded.
+//!
+//! Settled places come from three questions, which `encode/stages.rs` compares:
+//!
+//! - [`Encoder::settled_place`] asks for places from the end of the text, without encoding anything.
+//! - [`Stages::cuts_behind_tokens`](super::Stages::cuts_behind_tokens) answers while the text is encoded.
+//! - [`Tail::settle`] answers for the ends of the pieces of a tail.
 
 use std::sync::Arc;
 
@@ -32,16 +38,16 @@ pub struct EncodeStream {
     /// Up to here, no place is settled.
     searched: usize,
     /// The number of characters before the open text.
-    gone: usize,
+    characters_before: usize,
 }
 
 impl EncodeStream {
-    /// Begin a text.
+    /// Begins a text.
     pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
-        Self { encoder, special, open: String::new(), at: Beginning::Text, searched: 0, gone: 0 }
+        Self { encoder, special, open: String::new(), at: Beginning::Text, searched: 0, characters_before: 0 }
     }
 
-    /// Add the next piece of the text; returns the ids that are now final. After an error the text is dropped.
+    /// Adds the next piece of the text; returns the ids that are now final. After an error the text is dropped.
     pub fn feed(&mut self, piece: &str, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
         let ids = self.add(piece, workspace, pulse);
         if ids.is_err() {
@@ -53,12 +59,16 @@ impl EncodeStream {
     fn add(&mut self, piece: &str, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
         memory::append(&mut self.open, piece)?;
         pulse.beat(piece.len())?;
-        let settled = self.encoder.settled_place(&self.open, self.searched, self.special.into(), pulse)?;
+        let choice = self.special.into();
+        let settled = self.encoder.settled_place(&self.open, self.searched, choice, pulse)?;
         self.searched = self.searched.max(self.encoder.searched(&self.open));
-        settled.map_or(Ok(Vec::new()), |place| self.encode(place, workspace, pulse))
+        match settled {
+            Some(place) => self.encode(place, workspace, pulse),
+            None => Ok(Vec::new()),
+        }
     }
 
-    /// End the text; returns the remaining ids. A new text may then begin.
+    /// Ends the text; returns the remaining ids. A new text may then begin.
     pub fn finish(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
         let ids = self.encode(self.open.len(), workspace, pulse);
         self.begin();
@@ -69,13 +79,14 @@ impl EncodeStream {
         *self = Self::new(Arc::clone(&self.encoder), self.special);
     }
 
-    /// Encode the open text up to a place, and forget it.
+    /// Encodes the open text up to a place, and forgets it.
     fn encode(&mut self, end: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
-        let (mut ids, gone) = (Vec::new(), self.gone);
+        let mut ids = Vec::new();
+        let choice = self.special.into();
         let stretch = Stretch { text: &self.open, range: 0..end, at: self.at };
-        let encoded = self.encoder.encode_stretch(stretch, self.special.into(), &mut ids, workspace, pulse);
-        encoded.map_err(|error| error.moved(|character| gone + character))?;
-        self.gone += self.open[..end].chars().count();
+        let encoded = self.encoder.encode_stretch(stretch, choice, &mut ids, workspace, pulse);
+        encoded.map_err(|error| error.moved(|character| self.characters_before + character))?;
+        self.characters_before += self.open[..end].chars().count();
         self.open.drain(..end);
         self.searched = self.searched.saturating_sub(end);
         self.at = Beginning::Within;
@@ -97,7 +108,7 @@ pub struct Growing {
     settled: Vec<Settled>,
     /// From the last settled place up to here, none is settled.
     searched: usize,
-    /// The open text, if its ids were made as those of a tail.
+    /// The open text, if it was encoded as a tail.
     tail: Option<Box<Tail>>,
 }
 
@@ -111,7 +122,7 @@ pub struct Settled {
     pub place: usize,
     pub ids: usize,
     pub at: Beginning,
-    /// Where the text must not end before, for the place to be settled.
+    /// The place is settled while the text ends here or later.
     pub needs: usize,
 }
 
@@ -125,10 +136,18 @@ impl Settled {
 }
 
 impl Growing {
-    /// Begin with an empty text.
+    /// Begins with an empty text.
     pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
-        let (text, parts, ids, settled) = (String::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { encoder, special, text, parts, ids, settled, searched: 0, tail: None }
+        Self {
+            encoder,
+            special,
+            text: String::new(),
+            parts: Vec::new(),
+            ids: Vec::new(),
+            settled: Vec::new(),
+            searched: 0,
+            tail: None,
+        }
     }
 
     /// A copy, which grows by itself.
@@ -168,7 +187,7 @@ impl Growing {
         self.encoder.numbers_of_parts(&self.text, &self.ids, &self.parts, pulse)
     }
 
-    /// Append text, with a choice of its own as a part of its own; returns the number of unchanged ids. After an error
+    /// Appends text, with a choice of its own as a part of its own; returns the number of unchanged ids. After an error
     /// nothing has changed.
     pub fn append(
         &mut self,
@@ -177,8 +196,10 @@ impl Growing {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<usize> {
-        let (length, parts) = (self.text.len(), self.parts.len());
-        let grown = self.add(piece, special).and_then(|()| self.grow(piece.len(), workspace, pulse));
+        let length = self.text.len();
+        let parts = self.parts.len();
+        let added = self.add(piece, special);
+        let grown = added.and_then(|()| self.grow(piece.len(), workspace, pulse));
         if grown.is_err() {
             self.text.truncate(length);
             self.keep_parts(parts, length);
@@ -186,19 +207,20 @@ impl Growing {
         grown
     }
 
-    /// Shorten the text to `length` bytes; returns the number of unchanged ids. After an error nothing has changed.
+    /// Shortens the text to `length` bytes; returns the number of unchanged ids. After an error nothing has changed.
     pub fn truncate(&mut self, length: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
         let mut shorter = self.copy()?;
         let last = shorter.settled.iter().rposition(|settled| settled.needs <= length);
-        shorter.settled.truncate(last.map_or(0, |last| last + 1));
+        let still_settled = last.map_or(0, |last| last + 1);
+        shorter.settled.truncate(still_settled);
         shorter.tail = None;
         shorter.searched = shorter.last_settled().place;
         shorter.text.truncate(length);
-        let parts = shorter.parts.partition_point(|part| part.end < length) + usize::from(length > 0);
-        shorter.keep_parts(parts, length);
-        let same = shorter.encode_open(workspace, pulse)?;
+        let parts_before = shorter.parts.partition_point(|part| part.end < length);
+        shorter.keep_parts(parts_before + usize::from(length > 0), length);
+        let unchanged = shorter.encode_open(workspace, pulse)?;
         *self = shorter;
-        Ok(same)
+        Ok(unchanged)
     }
 
     /// Where the text of the first `count` ids ends, in bytes; if they end within a character, where it begins.
@@ -207,32 +229,36 @@ impl Growing {
             return Ok(self.text.len());
         }
         if self.encoder.tiles_text() {
-            let within = self.settled.partition_point(|settled| settled.ids <= count);
-            let known = self.settled[..within].last().copied().unwrap_or(BEGINNING);
-            let length = |&id: &u32| self.encoder.tokens().length(id).unwrap_or(0);
-            let length: usize = self.ids[known.ids..count].iter().map(length).sum();
-            return Ok(character_start(&self.text, known.place + length));
+            let settled_before = self.settled.partition_point(|settled| settled.ids <= count);
+            let nearest = self.settled[..settled_before].last().copied().unwrap_or(BEGINNING);
+            let mut end = nearest.place;
+            for &id in &self.ids[nearest.ids..count] {
+                end += self.encoder.tokens().length(id).unwrap_or(0);
+            }
+            return Ok(character_start(&self.text, end));
         }
         let choice = Choice::of(&self.parts);
         let spans = self.encoder.offsets(&self.text, &self.ids, choice, Unit::Bytes, pulse)?;
-        Ok(spans[count..].iter().map(|&(start, _)| start).min().unwrap_or(self.text.len()))
+        let starts_behind = spans[count..].iter().map(|&(start, _)| start);
+        Ok(starts_behind.min().unwrap_or(self.text.len()))
     }
 
-    /// Add a piece to the text and its parts.
+    /// Adds a piece to the text and its parts.
     fn add(&mut self, piece: &str, special: Option<Special>) -> Result<()> {
         memory::append(&mut self.text, piece)?;
         let end = self.text.len();
         match self.parts.last_mut() {
             Some(part) if part.is_open && special.is_none() => part.end = end,
             _ => {
-                let (is_open, special) = (special.is_none(), special.or(Some(self.special)));
+                let is_open = special.is_none();
+                let special = special.or(Some(self.special));
                 memory::push(&mut self.parts, ChoicePart { end, special, is_open })?;
             }
         }
         Ok(())
     }
 
-    /// Keep the first parts of the text, which ends at a place.
+    /// Keeps the first parts of the text, which ends at a place.
     fn keep_parts(&mut self, count: usize, end: usize) {
         self.parts.truncate(count);
         if let Some(last) = self.parts.last_mut() {
@@ -240,8 +266,8 @@ impl Growing {
         }
     }
 
-    /// Make the ids of a text to whose end so many bytes were appended; returns the number of unchanged ids. After an error
-    /// nothing has changed but the text.
+    /// Computes the ids of a text to whose end so many bytes were appended; returns the number of unchanged ids. After
+    /// an error nothing has changed but the text.
     fn grow(&mut self, appended: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
         let is_long = self.open() - appended > LONG.max(TIMES_AS_LONG * appended);
         if is_long
@@ -256,7 +282,8 @@ impl Growing {
 
     /// The same for what can be encoded as a tail; `None` if it cannot.
     fn grow_tail(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Option<usize>> {
-        let (encoder, choice) = (&*self.encoder, Choice::of(&self.parts));
+        let encoder = &*self.encoder;
+        let choice = Choice::of(&self.parts);
         // After an error, it is gone.
         let mut tail = match self.tail.take() {
             Some(tail) => tail,
@@ -268,44 +295,51 @@ impl Growing {
         if !tail.take(encoder, &self.text, choice, pulse)? {
             return Ok(None);
         }
-        let mut new = tail.encode(encoder, &mut workspace.buffers.misses, pulse)?;
+        let new = tail.encode(encoder, &mut workspace.buffers.misses, pulse)?;
         let settled = tail.settle(encoder, &self.text, choice)?;
-        memory::reserve(&mut self.ids, new.ids.len())?;
-        memory::extend(&mut self.settled, &settled)?;
-        let before = &self.ids[new.kept..];
-        let same = before.iter().zip(&new.ids).take_while(|(before, now)| before == now).count();
-        self.ids.truncate(new.kept);
-        self.ids.append(&mut new.ids);
+        let unchanged = self.replace_ids(new.kept, new.ids, &settled)?;
         self.searched = self.last_settled().place;
         self.tail = Some(tail);
-        Ok(Some(new.kept + same))
+        Ok(Some(unchanged))
     }
 
-    /// Make the ids behind the last settled place anew; returns the number of unchanged ids. After an error nothing has
-    /// changed but the text.
+    /// Computes the ids behind the last settled place anew; returns the number of unchanged ids. After an error nothing
+    /// has changed but the text.
     fn encode_open(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
         let mut open = self.last_settled();
-        let (first, mut ids, mut settled) = (open.ids, Vec::new(), Vec::new());
+        let ids_before = open.ids;
+        let mut ids = Vec::new();
+        let mut settled = Vec::new();
         pulse.beat(self.text.len() - self.searched)?;
-        let (from, choice) = (self.searched.max(open.place), Choice::of(&self.parts));
+        let from = self.searched.max(open.place);
+        let choice = Choice::of(&self.parts);
         if let Some(place) = self.encoder.settled_place(&self.text, from, choice, pulse)? {
             self.encode(open, place, &mut ids, workspace, pulse)?;
             let needs = place + self.encoder.stages.reach();
-            open = Settled { needs, ..Settled::within(place, first + ids.len()) };
+            open = Settled { needs, ..Settled::within(place, ids_before + ids.len()) };
             settled.push(open);
         }
-        settled.extend(self.encode(open, self.text.len(), &mut ids, workspace, pulse)?);
-        memory::reserve(&mut self.ids, ids.len())?;
-        memory::extend(&mut self.settled, &settled)?;
-        let same = self.ids[first..].iter().zip(&ids).take_while(|(before, now)| before == now).count();
-        self.ids.truncate(first);
-        self.ids.append(&mut ids);
+        let behind_token = self.encode(open, self.text.len(), &mut ids, workspace, pulse)?;
+        settled.extend(behind_token);
+        let unchanged = self.replace_ids(ids_before, ids, &settled)?;
         self.searched = self.encoder.searched(&self.text).max(self.last_settled().place);
-        Ok(first + same)
+        Ok(unchanged)
     }
 
-    /// Add the ids of a part of the text to those behind the last settled place. Returns the last place behind an added token
-    /// in it, if that is settled.
+    /// Replaces all ids behind the first `kept` ones, and adds settled places; returns the number of unchanged ids.
+    fn replace_ids(&mut self, kept: usize, mut ids: Vec<u32>, settled: &[Settled]) -> Result<usize> {
+        // After an error nothing has changed.
+        memory::reserve(&mut self.ids, ids.len())?;
+        memory::extend(&mut self.settled, settled)?;
+        let pairs = self.ids[kept..].iter().zip(&ids);
+        let unchanged = kept + pairs.take_while(|(before, now)| before == now).count();
+        self.ids.truncate(kept);
+        self.ids.append(&mut ids);
+        Ok(unchanged)
+    }
+
+    /// Adds the ids of a part of the text to those behind the last settled place. Returns the last place behind an
+    /// added token in it where the text may be cut.
     fn encode(
         &self,
         begin: Settled,
@@ -353,7 +387,8 @@ mod tests {
     const NORMALIZATIONS: [&[&[&str]]; 4] =
         [&[], &[&["NFC"]], &[&["Lowercase"]], &[&["Prepend", " "], &["Replace", "\u{2581}", " "]]];
 
-    /// What stands for unknown bytes, and the provisional tokens: of an ordinary vocabulary, and as SentencePiece's have them.
+    /// What stands for unknown bytes, and the provisional tokens: of an ordinary vocabulary, and as SentencePiece's
+    /// have them.
     const SPELLINGS: [(Option<Unknown>, &[u32]); 3] =
         [(None, &[]), (None, &[259]), (Some(Unknown::Joined(2)), &[259])];
 

@@ -78,8 +78,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// The last place behind `from` where an open text may be cut, whatever follows. It is looked for from the end, as it is
-    /// usually near.
+    /// The last place behind `from` where an open text may be cut, whatever follows. It is looked for from the end, as
+    /// it is usually near.
     pub fn settled_place(
         &self,
         text: &str,

@@ -18,8 +18,9 @@
 //!
 //! # Where a text may be cut
 //!
-//! Threads encode the parts of a long text, and a stream encodes what has arrived of an open one. A text may be cut where
-//! the ids of both parts, one after the other, are the ids of the whole. [`Cuts::safe_cut`] finds the next such place:
+//! Threads encode the parts of a long text, and a stream encodes what has arrived of an open one. A text may be cut
+//! where the ids of both parts, one after the other, are the ids of the whole. [`Cuts::safe_cut`] finds the next such
+//! place:
 //!
 //! 1. The pattern cuts there in every text with the two characters at the place ([`Pattern::safe_cut`]).
 //! 2. No added token's text lies across the place or touches it, and if tokens take white space, it is not on both
@@ -329,8 +330,8 @@ impl Stages {
     /// Begins to ask where an open text may be cut behind the added tokens of a stretch of it, whatever follows.
     ///
     /// [`Cuts`] refuses all these places, because a token touches them. Here the token itself allows the cut: it was
-    /// found, so what is behind it is a segment ([`Beginning::Segment`]), whatever the pattern and the normalizer do. But
-    /// which tokens are found is known only once the stretch is encoded.
+    /// found, so what is behind it is a segment ([`Beginning::Segment`]), whatever the pattern and the normalizer do.
+    /// But which tokens are found is known only once the stretch is encoded.
     pub fn cuts_behind_tokens(&self, text: &str, stretch: &Stretch, choice: Choice) -> CutsBehindTokens {
         let looks_back = self.first.look_back() || self.later.look_back();
         let longest = self.first.longest().max(self.later.longest());
@@ -342,8 +343,8 @@ impl Stages {
         }
     }
 
-    /// Whether it is known where in a text the later tokens of a stretch are: it is not changed, and no place behind one
-    /// is within the text of a first token that is not found.
+    /// Whether it is known where in a text the later tokens of a stretch are: it is not changed, and no place behind
+    /// one is within the text of a first token that is not found.
     fn later_are_placed(&self, stretch: &Stretch, choice: Choice) -> bool {
         let all_are_found = matches!(choice.of_all(), Some(Special::Parse | Special::Error));
         if self.later.is_empty() || !(self.first.is_empty() || all_are_found) {
@@ -408,8 +409,8 @@ impl Stages {
         place > 0 && pattern.safe_cut(&seam, place) == Some(place)
     }
 
-    /// Whether no later token can lie across a place or touch it, as far as the text near it shows: as far as a token may
-    /// reach, all characters must be kept, and nothing prepended to them.
+    /// Whether no later token can lie across a place or touch it, as far as the text near it shows: as far as a token
+    /// may reach, all characters must be kept, and nothing prepended to them.
     fn no_later_token_touches(&self, text: &str, place: usize) -> bool {
         let reach = self.later_reach();
         // Something is prepended at the beginning of the text, and behind a first token.

@@ -1,8 +1,12 @@
 //! Finds the tokens that are the whole result for their own bytes, so that these need not be merged.
 //!
-//! A merge of two such tokens makes a third one, unless another merge crosses the border between the two before both are
-//! complete. So time is gone through backwards: the token that was made last is taken apart, of which only the part at the
-//! border matters, and it is asked whether the two that then stood there would have been merged at once.
+//! A merge of two such tokens makes a third one, unless another merge crosses the border between the two before both
+//! are complete. So time is followed backwards:
+//!
+//! 1. Of the two tokens at the border, the one that was made last is taken apart.
+//! 2. Only its part at the border matters: it and the other token stood there before.
+//! 3. If these two would have been merged before the last one was made, the two tokens never meet. If not, the same is
+//!    asked of them, until both are single bytes.
 //!
 //! Only tokens are found whose parts were made by earlier merges. There are few others, and none has to be found.
 
@@ -13,24 +17,24 @@ use crate::memory;
 /// The tokens that a new cache holds are those with ids below this number.
 const FIRST: usize = 1 << 15;
 
-/// Where all tokens are looked at, it is those with ids below this many times the number of merges, and some.
+/// Where all tokens are searched, these are the ids below `SPREAD` times the number of merges, and `SPARE`.
 const SPREAD: usize = 2;
-const SOME: usize = 1 << 12;
+const SPARE: usize = 1 << 12;
 
 /// How a token that is the result for its own bytes is made.
 #[derive(Clone, Copy)]
-struct Made {
+struct Origin {
     left: u32,
     right: u32,
     /// When: 0 for a byte, then one more than the rank of its merge; `NEVER` for other tokens.
     time: u32,
 }
 
-const NEVER: Made = Made { left: 0, right: 0, time: u32::MAX };
+const NEVER: Origin = Origin { left: 0, right: 0, time: u32::MAX };
 
 /// The tokens that are the result for their own bytes, by their ids.
 pub struct WholeTokens {
-    made: Vec<Made>,
+    origins: Vec<Origin>,
 }
 
 /// Whether a new cache may hold the token with this id.
@@ -39,19 +43,20 @@ pub fn is_first(id: u32) -> bool {
 }
 
 impl WholeTokens {
-    /// Look among the first tokens, or among all, for those that rows of left id, right id and resulting id make, each with
-    /// its rank.
+    /// Searches the first tokens, or all, for those that rows of left id, right id and resulting id make, each with its
+    /// rank.
     pub fn new(merges: &Merges, rows: &[[u32; 3]], ranks: &[u32], among_all: bool) -> Result<Self> {
         let most = if among_all { usize::MAX } else { FIRST };
-        let mut tokens = Self { made: memory::filled(NEVER, most.min(SPREAD * rows.len() + SOME))? };
+        let count = most.min(SPREAD * rows.len() + SPARE);
+        let mut tokens = Self { origins: memory::filled(NEVER, count)? };
         for byte in 0..=u8::MAX {
-            if let Some(made) = tokens.made.get_mut(merges.base(byte) as usize) {
-                made.time = 0;
+            if let Some(origin) = tokens.origins.get_mut(merges.base(byte) as usize) {
+                origin.time = 0;
             }
         }
         for (&[left, right, id], &rank) in rows.iter().zip(ranks) {
             if tokens.may_make(left, right, id) && tokens.meet(merges, left, right) {
-                tokens.made[id as usize] = Made { left, right, time: rank + 1 };
+                tokens.origins[id as usize] = Origin { left, right, time: rank + 1 };
             }
         }
         Ok(tokens)
@@ -59,23 +64,26 @@ impl WholeTokens {
 
     /// Whether a token is the result for its own bytes. (Not all are found.)
     pub fn holds(&self, id: u32) -> bool {
-        self.of(id).time != NEVER.time
+        self.origin(id).time != NEVER.time
     }
 
-    fn of(&self, id: u32) -> Made {
-        self.made.get(id as usize).copied().unwrap_or(NEVER)
+    fn origin(&self, id: u32) -> Origin {
+        self.origins.get(id as usize).copied().unwrap_or(NEVER)
     }
 
     /// Whether a merge is the first one of a token, and of two that are results for their own bytes.
     fn may_make(&self, left: u32, right: u32, id: u32) -> bool {
-        (id as usize) < self.made.len() && !self.holds(id) && self.holds(left) && self.holds(right)
+        let is_searched = (id as usize) < self.origins.len();
+        is_searched && !self.holds(id) && self.holds(left) && self.holds(right)
     }
 
     /// Whether two tokens meet when both are complete: whether no merge crosses the border between them before.
     fn meet(&self, merges: &Merges, mut left: u32, mut right: u32) -> bool {
         loop {
-            let (before, behind) = (self.of(left), self.of(right));
-            // The border is crossed by a merge with a rank below this one: among equal ranks, the leftmost is the first.
+            let before = self.origin(left);
+            let behind = self.origin(right);
+            // A merge across the border comes before the last one if its rank is below this. Among equal ranks, the
+            // leftmost is the first: so it comes before one that makes the token on the right, but not on the left.
             let too_late = if before.time > behind.time {
                 left = before.right;
                 before.time - 1
