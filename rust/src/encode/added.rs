@@ -28,7 +28,7 @@ const BEAT: usize = 1 << 16;
 pub struct AddedToken {
     pub text: String,
     pub id: u32,
-    /// Whether it is a control token, which a text from users must not contain.
+    /// Whether it is a special token, which a text from users must not contain.
     pub is_special: bool,
     /// Whether it is only found where no character of a word touches it.
     pub single_word: bool,
@@ -156,7 +156,7 @@ impl AddedTokens {
                 return Ok(false);
             }
             let Range { start, end } = candidate.range;
-            // Near the end of the text, a longer token may begin there, or the word go on that it touches.
+            // Near the end of the text, a longer token may still begin here, or another character follow.
             is_sure &= start + self.longest() <= text.len() && end < text.len();
             if is_sure {
                 *searched = end;

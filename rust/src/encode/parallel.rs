@@ -1,17 +1,17 @@
 //! Encodes many texts on any number of threads into one array; the ids do not depend on the number of threads.
 //!
 //! Texts are grouped into jobs of about equal size; a long text is cut where that changes no id. The calling thread
-//! makes jobs, and leaves to the others of its team whatever they can do: they find added tokens and normalize. No other thread needs Python's
-//! lock, and the calling thread releases it once all texts are got and it works on jobs itself.
+//! makes jobs, and leaves all other work to its team: finding added tokens, normalizing, encoding. No other thread
+//! needs Python's lock, and the calling thread releases it once it has all texts and works on jobs itself.
 //!
 //! ```text
 //! texts -> jobs 0, 1, 2, ... -> ids of each, in some order -> one array, in the order of jobs
 //! ```
 //!
-//! Once all jobs before it are encoded, the place of a job's ids in the array is known, and the thread that finds this out
-//! copies them there: nearly always the one that encoded them, while they are still in its processor's cache. So threads
-//! share only the queue of jobs and what waits for its place, each behind a lock that is taken once per job. Nothing is copied
-//! under the lock, and no page is touched for the first time.
+//! Once all jobs before it are encoded, the place of a job's ids in the array is known, and the thread that finds this
+//! out copies them there: nearly always the one that encoded them, while they are still in its processor's cache. So
+//! threads share only the queue of jobs and what waits for its place, each behind a lock that is taken once per job.
+//! Nothing is copied under the lock, and no page is touched for the first time.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,8 +32,9 @@ const BYTES_PER_TEXT: usize = size_of::<TextPart>() + 5 * size_of::<usize>();
 /// The bytes of text for which another thread is started. (In tests, every text is cut wherever possible.)
 const FOR_THREAD: usize = if cfg!(test) { 1 } else { 1 << 18 };
 
-/// The approximate size of a job in bytes: at least, and at most.
-const JOB: (usize, usize) = if cfg!(test) { (1, 1) } else { (1 << 15, 1 << 18) };
+/// The approximate size of a job in bytes, at least and at most.
+const SMALLEST_JOB: usize = if cfg!(test) { 1 } else { 1 << 15 };
+const LARGEST_JOB: usize = if cfg!(test) { 1 } else { 1 << 18 };
 /// The number of jobs for each thread, as far as their size allows it. The last ones end at different times, and a
 /// system may let a thread begin late.
 const JOBS_EACH: usize = 16;
@@ -56,13 +57,16 @@ pub fn is_for_one_thread(bytes: usize) -> bool {
 fn division(bytes: usize, threads: Option<usize>) -> (usize, usize) {
     // The number of processors is only queried if it matters, because the query is slow.
     let threads = if is_for_one_thread(bytes) { 1 } else { thread_count(threads, bytes / FOR_THREAD) };
-    let job = (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1);
-    // One thread has one job.
-    (threads, if threads == 1 { usize::MAX / 2 } else { job })
+    if threads == 1 {
+        // One thread has one job.
+        return (1, usize::MAX / 2);
+    }
+    let size = bytes / threads / JOBS_EACH;
+    (threads, size.clamp(SMALLEST_JOB, LARGEST_JOB))
 }
 
-/// An empty vector with room for so many ids, if that is to be had. Memory that is not used is never touched, and released at
-/// the end.
+/// An empty vector with room for so many ids, if that much memory is available. Memory that is not used is never
+/// touched, and released at the end.
 fn room_for_ids<T: Id>(most: usize) -> Vec<T> {
     let mut ids = reuse::for_ids(most);
     if ids.capacity() == 0 {
@@ -72,8 +76,8 @@ fn room_for_ids<T: Id>(most: usize) -> Vec<T> {
 }
 
 impl Encoder {
-    /// Encode texts into one array of ids, each with the choice of its number; the last one is that for all others. The error is
-    /// that of the first bad text, on any number of threads.
+    /// Encodes texts into one array of ids. Each text has the choice of its number; further ones have the last choice.
+    /// The error is that of the first bad text, on any number of threads.
     pub fn encode_all<'t, T: Id>(
         &self,
         texts: impl TextSource<'t>,
@@ -88,12 +92,15 @@ impl Encoder {
         let offsets: Vec<_> = iter::repeat_with(AtomicU64::default).take(texts.number() + 1).collect();
         let row = SharedRow::new(&mut ids, &offsets);
         let worker = || {
-            let (row, mut workspace, mut free) = (&row, Workspace::new()?, Vec::<Done<T>>::new());
+            let row = &row;
+            let mut workspace = Workspace::new()?;
+            let mut free = Vec::<Done<T>>::new();
             Ok(move |number, job: Job<'t>, pulse: &mut Pulse| {
                 let mut done = free.pop().unwrap_or_default();
                 if done.ids.capacity() == 0 {
                     // No text has more ids than bytes.
-                    done.ids = room_for_ids(job.iter().map(|(_, part)| part.range.len()).sum());
+                    let bytes = job.iter().map(|(_, part)| part.range.len()).sum();
+                    done.ids = room_for_ids(bytes);
                 }
                 memory::reserve(&mut done.ends, job.len())?;
                 for (text, part) in job {
@@ -108,17 +115,19 @@ impl Encoder {
         let queue = Queue::default();
         lead(&queue, &worker, &mut Pulse::of(watch), |team, pulse| {
             team.start(threads - 1, pulse);
-            let made = self.make_jobs(&texts, size, &queue, team, pulse);
-            team.check().and(made)?;
+            let all_made = self.make_jobs(&texts, size, &queue, team, pulse);
+            // The error of a job comes first.
+            team.check().and(all_made)?;
             queue.close();
             texts.aside(|| team.finish(pulse))
         })?;
         row.finish()?;
         ids.shrink_to_fit();
-        Ok(Encoded { ids, offsets: offsets.into_iter().map(AtomicU64::into_inner).collect() })
+        let offsets = offsets.into_iter().map(AtomicU64::into_inner).collect();
+        Ok(Encoded { ids, offsets })
     }
 
-    /// Get all texts, up to the first bad one, and make jobs of about a size of them.
+    /// Gets all texts, up to the first bad one, and makes jobs of about the same size of them.
     fn make_jobs<'t, W>(
         &self,
         texts: &impl TextSource<'t>,
@@ -127,7 +136,8 @@ impl Encoder {
         team: &Team<Job<'t>, W>,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let (mut job, mut bytes) = (Job::new(), 0);
+        let mut job = Job::new();
+        let mut bytes = 0;
         let mut add = |part: TextPart<'t>, pulse: &mut Pulse| {
             bytes += part.1.range.len();
             memory::push(&mut job, part)?;
@@ -176,7 +186,7 @@ struct Done<T> {
     ends: Vec<(usize, usize)>,
 }
 
-/// The array that the ids of jobs are written to, each to a range of its own.
+/// The array that the ids of jobs are written to, each job's to a range of its own.
 struct SharedRow<'a, T> {
     /// The vector, and its memory, which is not accessed through the vector before the row is finished.
     ids: &'a mut Vec<T>,
@@ -194,53 +204,63 @@ struct Order<T> {
     /// Jobs that are encoded, by their numbers.
     waiting: BTreeMap<usize, Done<T>>,
     /// Ids for which there was too little room, and their starts.
-    left: Vec<(usize, Vec<T>)>,
+    overflow: Vec<(usize, Vec<T>)>,
 }
 
-// SAFETY: the row's memory is written by threads only in stretches that no two of them share (see `SharedRow::put`), and ids
+// SAFETY: threads write to the row's memory only in ranges that no two of them share (see `SharedRow::put`), and ids
 // may be sent to other threads.
 unsafe impl<T: Send> Sync for SharedRow<'_, T> {}
 
 impl<'a, T: Id> SharedRow<'a, T> {
     /// The memory of an empty vector.
     fn new(ids: &'a mut Vec<T>, offsets: &'a [AtomicU64]) -> Self {
-        let order = Order { next: 0, start: 0, waiting: BTreeMap::new(), left: Vec::new() };
+        let order = Order { next: 0, start: 0, waiting: BTreeMap::new(), overflow: Vec::new() };
         Self { start: ids.as_mut_ptr(), room: ids.capacity(), ids, offsets, order: Mutex::new(order) }
     }
 
-    /// A job is encoded: write its ids, and those of jobs that waited for it. What is then `free` may be used again.
+    /// Takes the ids of a job, and writes those of all jobs whose place is known now. Their memory is then `free` to be
+    /// used again.
     fn put(&self, number: usize, done: Done<T>, free: &mut Vec<Done<T>>) {
         lock(&self.order).waiting.insert(number, done);
         // Not in the condition of the loop, which would keep the lock.
         let next = || lock(&self.order).next(self.room);
         while let Some((start, mut done)) = next() {
             for (text, end) in done.ends.drain(..) {
-                // The last part of a text may be told before others.
+                // The last part of a text may come before others.
                 self.offsets[text + 1].fetch_max((start + end) as u64, Ordering::Relaxed);
             }
-            // SAFETY: the row has that much room, which nobody else looks at until it is finished. A job's stretch begins
-            // where that of the job before it ends, so no two of them share a place.
-            unsafe { done.ids.as_ptr().copy_to_nonoverlapping(self.start.add(start), done.ids.len()) };
+            let ids = done.ids.as_ptr();
+            let count = done.ids.len();
+            // Ids for which there is too little room were taken away: nothing is copied, and the place is outside.
+            let place = self.start.wrapping_add(start);
+            // SAFETY:
+            // 1. The row has room for `count` ids there, and nobody else looks at it until it is finished.
+            // 2. A job's range begins where the one of the job before it ends, so no two of them share a place.
+            unsafe { ids.copy_to_nonoverlapping(place, count) };
             done.ids.clear();
             free.push(done);
         }
     }
 
-    /// All jobs are done: give the vector its ids.
+    /// Gives the vector its ids, once all jobs are done.
     fn finish(self) -> Result<()> {
-        let (ids, order) = (self.ids, self.order.into_inner().unwrap_or_else(PoisonError::into_inner));
-        let Order { start: all, mut left, .. } = order;
-        if let [(0, only)] = &mut left[..] {
-            *ids = mem::take(only);
+        let ids = self.ids;
+        let order = self.order.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Order { start: total, mut overflow, .. } = order;
+        if let [(0, all)] = &mut overflow[..] {
+            *ids = mem::take(all);
             return Ok(());
         }
-        left.sort_unstable_by_key(|(start, _)| *start);
-        let there = left.first().map_or(all, |(start, _)| *start);
-        // SAFETY: it is the room of this row that the jobs' ids were put into, and the threads that did so have ended. They
-        // are there up to the first ones for which there was too little room.
-        unsafe { ids.set_len(there) };
-        memory::reserve(ids, all - there)?;
-        left.iter().for_each(|(_, rest)| ids.extend_from_slice(rest));
+        overflow.sort_unstable_by_key(|(start, _)| *start);
+        let written = overflow.first().map_or(total, |(start, _)| *start);
+        // SAFETY:
+        // 1. The jobs' ids were put into the room of this row, and the threads that did so have ended.
+        // 2. They are there up to the first ones for which there was too little room.
+        unsafe { ids.set_len(written) };
+        memory::reserve(ids, total - written)?;
+        for (_, rest) in &overflow {
+            ids.extend_from_slice(rest);
+        }
         Ok(())
     }
 }
@@ -248,10 +268,12 @@ impl<'a, T: Id> SharedRow<'a, T> {
 impl<T> Order<T> {
     /// The next job whose place is known, and this place. Ids for which there is too little room are left here.
     fn next(&mut self, room: usize) -> Option<(usize, Done<T>)> {
-        let (mut done, start) = (self.waiting.remove(&self.next)?, self.start);
-        (self.next, self.start) = (self.next + 1, start + done.ids.len());
+        let mut done = self.waiting.remove(&self.next)?;
+        let start = self.start;
+        self.next += 1;
+        self.start += done.ids.len();
         if self.start > room {
-            self.left.push((start, mem::take(&mut done.ids)));
+            self.overflow.push((start, mem::take(&mut done.ids)));
         }
         Some((start, done))
     }
@@ -394,7 +416,8 @@ mod tests {
                 .collect();
             let first = (0..number).find(|&text| bad[text] || texts[text].contains('<'));
             let expected = first.map(|text| match bad[text] {
-                // Of two faults of one text, that which is found first: the whole text is looked at before its parts are.
+                // Of two faults of one text, that which is found first: the whole text is looked at before its parts
+                // are.
                 true => format!("bad: {text}"),
                 false => format!("at character {text};"),
             });

@@ -1,11 +1,11 @@
-//! Ids and their text in, the place of every token out, and of which pretoken it is.
+//! The place of every token of a text, and the part in which it begins.
 //!
-//! One walk goes through the stages again, with the ids in hand. Of every section it tells where in the text for the model
-//! its tokens stand; from there, places lead back:
+//! The ids are known. One walk goes through the stages again, and finds for every section where its tokens are in the
+//! text for the model. From there, places lead back:
 //!
 //! ```text
-//! text given  -> normalized       -> section -> text for the model (with the spaces that a pattern puts)
-//! places here <- through Alignment <- before  <- tokens, each as long as its bytes
+//! text         -> normalized       -> section -> text for the model (with the spaces that a pattern puts in)
+//! places in it <- through Alignment <- before  <- tokens, each as long as its bytes
 //! ```
 
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub enum Unit {
 pub enum Trim {
     No,
     Yes,
-    /// But not a single space that the text, or these ids, begin with: it was put there.
+    /// But not a single space that the text, or these ids, begin with: it was prepended.
     KeepFirst,
 }
 
@@ -47,13 +47,13 @@ impl Encoder {
         self.keeps_text() && self.model.unknown.is_none()
     }
 
-    /// Whether a text comes to the model as it is, and each of its added tokens is as long as its text.
+    /// Whether a text reaches the model unchanged, and each of its added tokens is as long as its text.
     fn keeps_text(&self) -> bool {
         self.stages.is_plain() && !self.stages.later.strips && !self.model.pattern.puts_spaces()
     }
 
-    /// The start and end of every token in a text. Where a text is changed before it comes to the model, a token with part
-    /// of a character has the place of the whole of it in bytes, too.
+    /// The start and end of every token in a text. Where a text is changed before it reaches the model, a token with
+    /// part of a character has the place of the whole character in bytes, too.
     pub fn offsets(
         &self,
         text: &str,
@@ -68,8 +68,7 @@ impl Encoder {
         if self.keeps_text() {
             let mut spans = self.spans_in_bytes(text, ids, choice, pulse)?;
             if unit == Unit::Characters {
-                let mut characters = CountedCharacters::of(text);
-                spans.iter_mut().for_each(|span| *span = characters.place(span.0, span.1));
+                count_characters(text, &mut spans);
             }
             return Ok(spans);
         }
@@ -80,14 +79,15 @@ impl Encoder {
             starts.extend(text.char_indices().map(|(start, _)| start));
             starts.push(text.len());
             for (start, end) in &mut places {
-                (*start, *end) = (starts[*start], starts[*end]);
+                *start = starts[*start];
+                *end = starts[*end];
             }
         }
         Ok(places)
     }
 
-    /// The start and end of every token in bytes of a text that comes to the model as it is. Bytes without a token belong to
-    /// the token that stands for them, or to none.
+    /// The start and end of every token in bytes of a text that reaches the model unchanged. Bytes without a token
+    /// belong to the token that stands for them, or to none.
     fn spans_in_bytes(
         &self,
         text: &str,
@@ -95,30 +95,18 @@ impl Encoder {
         choice: Choice,
         pulse: &mut Pulse,
     ) -> Result<Vec<Span>> {
-        let (mut all, mut spans, mut rest) = (Vec::new(), Vec::new(), ids);
+        let mut all = Vec::new();
         memory::reserve(&mut all, ids.len())?;
-        memory::reserve(&mut spans, ids.len())?;
-        let again = |unknown| Ok((unknown, Workspace::new()?));
-        let mut again = self.model.unknown.map(again).transpose()?;
-        self.stages.sections(
-            Stretch::whole(text),
-            choice,
-            Places::Needed,
-            pulse,
-            &mut |section, pulse| {
-                let prepared = match section.id {
-                    None => self.model.pattern.prepare(section.text, pulse)?,
-                    Some(_) => Prepared::plain(section.text),
-                };
-                self.model.find_spans(&section, &prepared, rest, &mut spans, &mut again, pulse)?;
-                rest = rest.get(spans.len()..).ok_or_else(other_text)?;
-                let begun = section.source_start + section.before.len();
-                let moved = |&(start, end): &Span| (begun + start, begun + end);
-                all.extend(spans.iter().map(moved));
-                Ok(())
-            },
-        )?;
-        if rest.is_empty() { Ok(all) } else { Err(other_text()) }
+        let mut finder = SpanFinder::new(&self.model, ids)?;
+        let stretch = Stretch::whole(text);
+        self.stages.sections(stretch, choice, Places::Needed, pulse, &mut |section, pulse| {
+            finder.find(&section, pulse)?;
+            let offset = section.source_start + section.before.len();
+            all.extend(finder.spans.iter().map(|&(start, end)| (offset + start, offset + end)));
+            Ok(())
+        })?;
+        finder.finish()?;
+        Ok(all)
     }
 
     /// The number of the part in which each token of a text begins.
@@ -130,13 +118,12 @@ impl Encoder {
         pulse: &mut Pulse,
     ) -> Result<Vec<u32>> {
         let spans = self.offsets(text, ids, Choice::of(parts), Unit::Bytes, pulse)?;
-        memory::gathered(
-            spans.iter().map(|&(start, _)| parts.partition_point(|part| part.end <= start) as u32),
-        )
+        let number = |&(start, _): &Span| parts.partition_point(|part| part.end <= start) as u32;
+        memory::gathered(spans.iter().map(number))
     }
 
-    /// Where each token of a text stands, in characters. A token with part of a character stands where the whole of
-    /// it stands, and a space that was put in where the character behind it stands.
+    /// The place of each token of a text, in characters. A token with part of a character has the place of the whole
+    /// character, and a space that was put in has the place of the character behind it.
     pub fn places(
         &self,
         text: &str,
@@ -145,131 +132,123 @@ impl Encoder {
         trim: Trim,
         pulse: &mut Pulse,
     ) -> Result<Vec<Span>> {
-        let (mut places, mut spans, mut rest) = (Vec::new(), Vec::new(), ids);
+        let mut places = Vec::new();
         memory::reserve(&mut places, ids.len())?;
-        memory::reserve(&mut spans, ids.len())?;
-        let mut given = CountedCharacters::of(text);
-        let again = |unknown| Ok((unknown, Workspace::new()?));
-        let mut again = self.model.unknown.map(again).transpose()?;
-        // Of the normalized text in which a section stands: where it was given, and how much of it was gone through.
-        let (mut from, mut bytes, mut skipped) = (0, 0, 0);
-        self.stages.sections(
-            Stretch::whole(text),
-            choice,
-            Places::Needed,
-            pulse,
-            &mut |section, pulse| {
-                let prepared = match section.id {
-                    None => self.model.pattern.prepare(section.text, pulse)?,
-                    Some(_) => Prepared::plain(section.text),
-                };
-                self.model.find_spans(&section, &prepared, rest, &mut spans, &mut again, pulse)?;
-                let (own, others) = rest.split_at_checked(spans.len()).ok_or_else(other_text)?;
-                rest = others;
-                if section.source_start != from {
-                    (from, bytes, skipped) = (section.source_start, 0, 0);
+        let mut finder = SpanFinder::new(&self.model, ids)?;
+        let mut in_text = CountedCharacters::of(text);
+        // How much was passed of the normalized text whose source begins here.
+        let mut source_start = 0;
+        let mut bytes = 0;
+        let mut characters = 0;
+        let stretch = Stretch::whole(text);
+        self.stages.sections(stretch, choice, Places::Needed, pulse, &mut |section, pulse| {
+            let (prepared, section_ids) = finder.find(&section, pulse)?;
+            if section.source_start != source_start {
+                source_start = section.source_start;
+                bytes = 0;
+                characters = 0;
+            }
+            characters += section.before[bytes..].chars().count();
+            bytes = section.before.len();
+            let offset = in_text.before(source_start);
+            let for_model = prepared.text();
+            let without_spaces = if for_model == section.text {
+                None
+            } else {
+                Some(places_of_characters(section.text, for_model)?)
+            };
+            let added = usize::from(section.has_added_space);
+            let mut in_model = CountedCharacters::of(for_model);
+            for (&id, &(start, end)) in section_ids.iter().zip(&finder.spans) {
+                let (mut start, mut end) = in_model.place(start, end);
+                if let Some(places) = &without_spaces {
+                    start = places[start];
+                    end = places[end - 1] + 1;
                 }
-                skipped += section.before[bytes..].chars().count();
-                bytes = section.before.len();
-                let first = given.before(section.source_start);
-                let written = prepared.text();
-                let has_spaces = written != section.text;
-                let spaced =
-                    if has_spaces { Some(places_of_characters(section.text, written)?) } else { None };
-                let put = usize::from(section.has_added_space);
-                let mut written = CountedCharacters::of(written);
-                for (&id, &(start, end)) in own.iter().zip(&spans) {
-                    let (mut start, mut end) = written.place(start, end);
-                    if let Some(spaced) = &spaced {
-                        (start, end) = (spaced[start], spaced[end - 1] + 1);
-                    }
-                    (start, end) =
-                        (start.saturating_sub(put) + skipped, end.saturating_sub(put).max(1) + skipped);
-                    if let Some(alignment) = section.alignment {
-                        (start, end) = alignment.place(start, end);
-                    }
-                    let spaces = || match section.id {
+                start = start.saturating_sub(added) + characters;
+                end = end.saturating_sub(added).max(1) + characters;
+                if let Some(alignment) = section.alignment {
+                    (start, end) = alignment.place(start, end);
+                }
+                let mut place = (offset + start, offset + end);
+                if trim != Trim::No {
+                    let (mut leading, trailing) = match section.id {
                         Some(_) => spaces_around_text(section.text),
                         None => spaces_around(self.tokens().get(id).unwrap_or_default()),
                     };
-                    places.push(trimmed((first + start, first + end), spaces, trim, places.is_empty()));
+                    let is_first = places.is_empty() || place.0 == 0;
+                    if trim == Trim::KeepFirst && is_first && leading == 1 {
+                        leading = 0;
+                    }
+                    place = trimmed(place, leading, trailing);
                 }
-                Ok(())
-            },
-        )?;
-        if rest.is_empty() { Ok(places) } else { Err(other_text()) }
+                places.push(place);
+            }
+            Ok(())
+        })?;
+        finder.finish()?;
+        Ok(places)
     }
 
     /// The pretokens of a text, and its added tokens.
     pub fn pretokens(&self, text: &str, pulse: &mut Pulse) -> Result<Vec<Box<[u8]>>> {
-        let mut found = Vec::new();
+        let mut pretokens = Vec::new();
         let visit = &mut |section: Section, pulse: &mut Pulse| {
             if section.id.is_some() {
-                return memory::push(&mut found, section.text.as_bytes().into());
+                return memory::push(&mut pretokens, section.text.as_bytes().into());
             }
             let pieces = pretokenize(section.text, &self.model.pattern, pulse)?;
-            memory::ensure(section.text.len() + pieces.iter().len() * BYTES_PER_PRETOKEN)?;
-            pieces.iter().try_for_each(|piece| memory::push(&mut found, piece.into()))
+            let overhead = pieces.iter().len() * BYTES_PER_PRETOKEN;
+            memory::ensure(section.text.len() + overhead)?;
+            pieces.iter().try_for_each(|piece| memory::push(&mut pretokens, piece.into()))
         };
-        self.stages.sections(Stretch::whole(text), Special::Parse.into(), Places::Unneeded, pulse, visit)?;
-        Ok(found)
+        let choice = Special::Parse.into();
+        self.stages.sections(Stretch::whole(text), choice, Places::Unneeded, pulse, visit)?;
+        Ok(pretokens)
     }
 }
 
 impl Model {
     /// The start and end of every token in the text that the ids encode.
     ///
-    /// In bytes, spans are adjacent and cover the text. In characters, a token that has a part of a character spans all of
-    /// it: from the character of the token's first byte to that of its last byte. So tokens that share a character overlap.
+    /// In bytes, spans are adjacent and cover the text. In characters, a token that has a part of a character spans all
+    /// of it: from the character of the token's first byte to the character of its last byte. So tokens that share a
+    /// character overlap.
     fn tiled(&self, ids: &[u32], text: &str, unit: Unit, pulse: &mut Pulse) -> Result<Vec<Span>> {
-        let (mut spans, mut characters) = (Vec::new(), CountedCharacters::of(text));
+        let mut spans = Vec::new();
         memory::reserve(&mut spans, ids.len())?;
         self.add_spans(text, &mut ids.iter(), &mut spans, pulse)?;
         if unit == Unit::Characters {
-            spans.iter_mut().for_each(|span| *span = characters.place(span.0, span.1));
+            count_characters(text, &mut spans);
         }
         Ok(spans)
     }
 
-    /// Find where the tokens of a section stand in the text that the model had; the first of some ids are theirs.
-    fn find_spans(
+    /// Adds the spans of the tokens of a text in which bytes may be unknown.
+    fn add_spans_again(
         &self,
-        section: &Section,
         prepared: &Prepared,
-        ids: &[u32],
+        (unknown, workspace): &mut (Unknown, Workspace),
+        ids: &mut Iter<u32>,
         spans: &mut Vec<Span>,
-        again: &mut Option<(Unknown, Workspace)>,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let (text, mut ids) = (prepared.text(), ids.iter());
-        spans.clear();
-        if section.id.is_some() {
-            spans.extend(ids.next().map(|_| (0, text.len())));
-            return Ok(());
-        }
-        let Some((unknown, Workspace { batch: batches, buffers, .. })) = again else {
-            return self.add_spans(text, &mut ids, spans, pulse);
-        };
-        let [batch] = &mut **batches;
-        let (mut scanner, mut start) = (self.pattern.scan(prepared), 0);
+        let [batch] = &mut *workspace.batch;
+        let misses = &mut workspace.buffers.misses;
+        let text = prepared.text().as_bytes();
+        let mut scanner = self.pattern.scan(prepared);
+        let mut start = 0;
         while scanner.fill(batch, pulse)? > 0 {
             for &end in batch.ends() {
-                self.merge_tokens(&text.as_bytes()[start..end], &mut buffers.misses, pulse)?;
-                self.add_merged_spans(
-                    text.as_bytes(),
-                    start..end,
-                    *unknown,
-                    &buffers.misses.ids,
-                    &mut ids,
-                    spans,
-                )?;
+                self.merge_tokens(&text[start..end], misses, pulse)?;
+                self.add_merged_spans(text, start..end, *unknown, &misses.ids, ids, spans)?;
                 start = end;
             }
         }
         Ok(())
     }
 
-    /// Add where the tokens of a text without unknown bytes stand.
+    /// Adds the spans of the tokens of a text without unknown bytes.
     fn add_spans(
         &self,
         text: &str,
@@ -279,17 +258,20 @@ impl Model {
     ) -> Result<()> {
         let mut end = 0;
         while end < text.len() {
-            let length = ids.next().and_then(|&id| self.tokens.length(id)).filter(|&length| length > 0);
+            let length = ids.next().and_then(|&id| self.tokens.length(id)).unwrap_or(0);
+            if length == 0 {
+                return Err(other_text());
+            }
             let start = end;
-            end += length.ok_or_else(other_text)?;
-            pulse.beat(end - start)?;
+            end += length;
+            pulse.beat(length)?;
             spans.push((start, end));
         }
         if end == text.len() { Ok(()) } else { Err(other_text()) }
     }
 
-    /// Add where the tokens stand that a pretoken was merged to, from which the ids were made: of the unknown ones, those
-    /// do not tell how many bytes they stand for.
+    /// Adds the spans of the tokens that a pretoken was merged to. The ids came from these, but unknown ones do not
+    /// tell how many bytes they stand for.
     fn add_merged_spans(
         &self,
         text: &[u8],
@@ -303,24 +285,81 @@ impl Model {
         let has_all = unknown.id().is_some() || self.replacing.contains_key(&text[pretoken.clone()]);
         let is_merged = |&place: &usize| has_all || self.merges.base(text[place]) != NO_ID;
         let merged = memory::gathered(pretoken.filter(is_merged))?;
-        let (mut end, mut was_unknown) = (0, false);
+        let mut end = 0;
+        let mut was_unknown = false;
         for &token in tokens {
             let start = end;
             end += self.tokens.length(token).unwrap_or(1);
             let span = (merged[start], merged[end - 1] + 1);
             let is_part = self.provisional.contains_key(&token);
             let is_unknown = is_part || token == NO_ID;
-            let goes_on = matches!(unknown, Unknown::Joined(_)) || is_part && is_continuation(text[span.0]);
-            match spans.last_mut().filter(|_| goes_on && was_unknown && is_unknown) {
-                Some(before) => before.1 = span.1,
-                None if ids.next().copied() == if is_unknown { unknown.id() } else { Some(token) } => {
-                    spans.push(span)
+            // One id may stand for several unknown tokens.
+            let is_joined = matches!(unknown, Unknown::Joined(_)) || is_part && is_continuation(text[span.0]);
+            if is_joined
+                && was_unknown
+                && is_unknown
+                && let Some(before) = spans.last_mut()
+            {
+                before.1 = span.1;
+            } else {
+                let id = if is_unknown { unknown.id() } else { Some(token) };
+                if ids.next().copied() != id {
+                    return Err(other_text());
                 }
-                None => return Err(other_text()),
+                spans.push(span);
             }
             was_unknown = is_unknown;
         }
         Ok(())
+    }
+}
+
+/// Finds the tokens of one section after the other, with the ids of the whole text.
+struct SpanFinder<'m, 'i> {
+    model: &'m Model,
+    /// The ids of the sections that follow.
+    ids: &'i [u32],
+    /// The start and end of every token of the last section, in the text that the model had.
+    spans: Vec<Span>,
+    /// Where bytes may be unknown, pretokens are merged again.
+    again: Option<(Unknown, Workspace)>,
+}
+
+impl<'m, 'i> SpanFinder<'m, 'i> {
+    fn new(model: &'m Model, ids: &'i [u32]) -> Result<Self> {
+        let mut spans = Vec::new();
+        memory::reserve(&mut spans, ids.len())?;
+        let again = match model.unknown {
+            Some(unknown) => Some((unknown, Workspace::new()?)),
+            None => None,
+        };
+        Ok(Self { model, ids, spans, again })
+    }
+
+    /// Finds the `spans` of the next section. Returns the text that the model had, and the ids.
+    fn find<'t>(&mut self, section: &Section<'t>, pulse: &mut Pulse) -> Result<(Prepared<'t>, &'i [u32])> {
+        let prepared = match section.id {
+            None => self.model.pattern.prepare(section.text, pulse)?,
+            Some(_) => Prepared::plain(section.text),
+        };
+        let Self { model, spans, again, .. } = self;
+        let mut ids = self.ids.iter();
+        spans.clear();
+        if section.id.is_some() {
+            spans.extend(ids.next().map(|_| (0, section.text.len())));
+        } else if let Some(again) = again {
+            model.add_spans_again(&prepared, again, &mut ids, spans, pulse)?;
+        } else {
+            model.add_spans(prepared.text(), &mut ids, spans, pulse)?;
+        }
+        let (section_ids, rest) = self.ids.split_at_checked(spans.len()).ok_or_else(other_text)?;
+        self.ids = rest;
+        Ok((prepared, section_ids))
+    }
+
+    /// Fails unless these were the ids of the whole text.
+    fn finish(self) -> Result<()> {
+        if self.ids.is_empty() { Ok(()) } else { Err(other_text()) }
     }
 }
 
@@ -343,13 +382,14 @@ impl<'t> CountedCharacters<'t> {
         Self { text: text.as_bytes(), is_ascii: text.is_ascii(), position: 0, begun: 0 }
     }
 
-    /// How many characters begin before a place. It is quick for places in order.
+    /// The number of characters that begin before a place. It is quick for places in order.
     fn before(&mut self, place: usize) -> usize {
         if self.is_ascii {
             return place;
         }
         if place < self.position {
-            (self.position, self.begun) = (0, 0);
+            self.position = 0;
+            self.begun = 0;
         }
         let passed = &self.text[self.position..place];
         self.begun += passed.iter().filter(|&&byte| !is_continuation(byte)).count();
@@ -357,11 +397,21 @@ impl<'t> CountedCharacters<'t> {
         self.begun
     }
 
-    /// The characters that the bytes of a token are of.
+    /// The characters that the bytes of a token belong to.
     fn place(&mut self, start: usize, end: usize) -> Span {
-        let begun = self.before(start);
-        let within = self.text.get(start).is_some_and(|&byte| is_continuation(byte));
-        (if within { begun - 1 } else { begun }, self.before(end))
+        let mut first = self.before(start);
+        if self.text.get(start).is_some_and(|&byte| is_continuation(byte)) {
+            first -= 1;
+        }
+        (first, self.before(end))
+    }
+}
+
+/// Turns spans in bytes of a text into spans in characters.
+fn count_characters(text: &str, spans: &mut [Span]) {
+    let mut characters = CountedCharacters::of(text);
+    for span in spans {
+        *span = characters.place(span.0, span.1);
     }
 }
 
@@ -369,8 +419,8 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// The place of each character of a text with the spaces that were put in: such a space stands only before what is
-/// none, and where that stands.
+/// The place of each character of a text with the spaces that were put in. Such a space is only before a character that
+/// is none, and has the place of that character.
 fn places_of_characters(text: &str, written: &str) -> Result<Vec<usize>> {
     let mut places = Vec::new();
     memory::reserve(&mut places, written.chars().count())?;
@@ -389,33 +439,24 @@ fn places_of_characters(text: &str, written: &str) -> Result<Vec<usize>> {
 
 /// How many spaces a token begins and ends with.
 fn spaces_around(token: &[u8]) -> (usize, usize) {
-    let spaces = |&&byte: &&u8| byte == b' ';
-    (token.iter().take_while(spaces).count(), token.iter().rev().take_while(spaces).count())
+    let is_space = |byte: &&u8| **byte == b' ';
+    let leading = token.iter().take_while(is_space).count();
+    let trailing = token.iter().rev().take_while(is_space).count();
+    (leading, trailing)
 }
 
-/// How much white space a special token begins and ends with; one that is spelled like a byte-level space has that, too.
+/// How much white space a special token begins and ends with. The spelling of a space at byte level counts, too.
 fn spaces_around_text(token: &str) -> (usize, usize) {
     let is_space = |character: &char| character.is_whitespace() || *character == '\u{120}';
-    (token.chars().take_while(is_space).count(), token.chars().rev().take_while(is_space).count())
+    let leading = token.chars().take_while(is_space).count();
+    let trailing = token.chars().rev().take_while(is_space).count();
+    (leading, trailing)
 }
 
-fn trimmed(
-    (mut start, mut end): Span,
-    spaces: impl FnOnce() -> (usize, usize),
-    trim: Trim,
-    is_first: bool,
-) -> Span {
-    if trim == Trim::No {
-        return (start, end);
-    }
-    let (mut leading, trailing) = spaces();
-    if leading == 1 && trim == Trim::KeepFirst && (is_first || start == 0) {
-        leading = 0;
-    }
-    start = end.min(start + leading);
-    if end >= trailing {
-        end = start.max(end - trailing);
-    }
+/// A place without the spaces at its ends, as far as it has any.
+fn trimmed((start, end): Span, leading: usize, trailing: usize) -> Span {
+    let start = end.min(start + leading);
+    let end = if end >= trailing { start.max(end - trailing) } else { end };
     (start, end)
 }
 

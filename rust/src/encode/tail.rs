@@ -161,15 +161,14 @@ impl Tail {
         let appended = &text[self.place_in_whole(self.text.len())..];
         let kept = stages.kept_end(appended);
         let is_kept = kept.len() == appended.len();
-        if !appended.chars().next().is_none_or(|character| normalizer.starts(character))
-            || !stages.first.finds_none(text, &mut self.searched_first, choice, pulse)?
-        {
+        let is_apart = appended.chars().next().is_none_or(|character| normalizer.starts(character));
+        if !(is_apart && stages.first.finds_none(text, &mut self.searched_first, choice, pulse)?) {
             return Ok(false);
         }
         // In text that is normalized, later tokens are elsewhere than in the whole text.
-        if !stages.later.is_empty()
-            && !(is_kept && stages.later.finds_none(text, &mut self.searched_later, choice, pulse)?)
-        {
+        let has_no_later = stages.later.is_empty()
+            || is_kept && stages.later.finds_none(text, &mut self.searched_later, choice, pulse)?;
+        if !has_no_later {
             return Ok(false);
         }
         let normalized = normalizer.normalize(appended, Beginning::Within, pulse)?;
