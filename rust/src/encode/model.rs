@@ -1,4 +1,11 @@
-//! A vocabulary without its added tokens: what makes ids of ordinary text.
+//! A vocabulary without its added tokens, which encodes ordinary text.
+//!
+//! ```text
+//! pretoken -> its own token, if that replaces it -> else tokens, by merging -> ids
+//! ```
+//!
+//! Tokens are ids, with two exceptions: a provisional token is replaced by the ids of its bytes, and a byte without a
+//! token by what [`Unknown`] says.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -9,7 +16,7 @@ use super::merges::Merges;
 use super::whole::{WholeTokens, is_first};
 use super::{Id, NO_ID};
 use crate::error::{Error, Result};
-use crate::memory::{boxed_array, ensure, gathered};
+use crate::memory::{boxed_array, ensure, gathered, push};
 use crate::pretokenize::Pattern;
 use crate::token_numbers::Keyed;
 use crate::tokens::TokenBytes;
@@ -33,8 +40,8 @@ pub struct Definition<'a> {
     pub added_tokens: &'a [(&'a str, u32)],
     /// Whether a pretoken that is itself a token becomes that token before any merge is tried.
     pub whole_pretoken_first: bool,
-    /// The ids, after all others, of tokens that exist only to be merged further: one that is left is replaced by the
-    /// ids of its bytes. With `unknown` they are parts of characters, and what is left of a character is unknown.
+    /// The ids, after all others, of tokens that exist only to be merged further: if one remains, it is replaced by the
+    /// ids of its bytes. With `unknown` they are parts of characters, and the remaining part of a character is unknown.
     pub provisional: &'a [u32],
 }
 
@@ -73,7 +80,7 @@ pub struct Model {
     pub(super) pattern: Arc<Pattern>,
     pub(super) merges: Merges,
     pub(super) tokens: TokenBytes,
-    /// Tokens that replace a whole pretoken though merging would not make them of it.
+    /// Tokens that replace a whole pretoken though merging it would not result in them.
     pub(super) replacing: Replacing,
     /// The length of the longest of these.
     pub(super) longest_replacing: usize,
@@ -96,49 +103,58 @@ const BYTES_PER_TOKEN: usize = 256;
 const BYTES_PER_MERGE: usize = 64;
 
 impl Model {
-    /// Check the definition and build the tables.
+    /// Checks the definition and builds the tables.
     pub fn new(definition: &Definition) -> Result<Self> {
         ensure(definition.tokens.len() * BYTES_PER_TOKEN + definition.merges.len() * BYTES_PER_MERGE)?;
         let decode_only: HashSet<u32> = definition.decode_only.iter().map(|&(id, _)| id).collect();
-        let specials = definition.added_tokens.iter().filter(|(_, id)| !decode_only.contains(id));
-        let specials = specials.map(|(text, id)| (*id, text.as_bytes()));
-        let others = definition.decode_only.iter().map(|(id, token)| (*id, &token[..])).chain(specials);
-        let all = definition.tokens.iter().copied().chain(others.clone());
-        if let Some((id, token)) = all.clone().find(|&(id, _)| id == NO_ID) {
+        let mut others: Vec<(u32, &[u8])> = Vec::new();
+        for (id, token) in definition.decode_only {
+            push(&mut others, (*id, token))?;
+        }
+        for (text, id) in definition.added_tokens {
+            if !decode_only.contains(id) {
+                push(&mut others, (*id, text.as_bytes()))?;
+            }
+        }
+        let all = || definition.tokens.iter().chain(&others).copied();
+        if let Some((id, token)) = all().find(|&(id, _)| id == NO_ID) {
             return Err(Error::Value(format!(
                 "token {:?} has the id {id}: the largest possible id is {}",
                 String::from_utf8_lossy(token),
                 NO_ID - 1
             )));
         }
-        let tokens = TokenBytes::new(all)?;
+        let tokens = TokenBytes::new(all())?;
         let base = base_ids(definition.tokens)?;
         let lacks_bytes = BYTES_OF_UTF8.into_iter().flatten().any(|byte| base[byte] == NO_ID);
         let provisional = match definition.unknown {
-            Some(_) => definition.provisional.iter().map(|&id| (id, unknown_start(id, &tokens))).collect(),
+            Some(_) => ids_of_beginnings(definition.provisional, &tokens),
             None => ids_of_bytes(definition.provisional, &tokens, &base)?,
         };
         let ranks = ranks(definition.merges.len(), definition.equal_ranks)?;
         let merges = Merges::new(base, definition.merges, &ranks, &tokens)?;
-        let ids = definition.tokens.iter().map(|&(id, _)| id).chain(others.map(|(id, _)| id));
-        let ids = ids.chain(definition.unknown.and_then(Unknown::id));
+        let ids = all().map(|(id, _)| id).chain(definition.unknown.and_then(Unknown::id));
         let largest_id = ids.filter(|id| !provisional.contains_key(id)).max().unwrap_or(0);
         if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
             return Err(Error::Value(format!("provisional token {id} must have an id after all others")));
         }
         let whole = WholeTokens::new(&merges, definition.merges, &ranks, definition.whole_pretoken_first)?;
-        let is_merged = |id: &u32| whole.holds(*id) && !provisional.contains_key(id);
+        let is_merged = |id| whole.holds(id) && !provisional.contains_key(&id);
         let replacing = replacing_tokens(definition, is_merged);
-        let first =
-            |(id, token): &(u32, &[u8])| is_first(*id) && is_merged(id) && !replacing.contains_key(*token);
-        let first = definition.tokens.iter().filter(|token| first(token)).map(|&(id, _)| id).collect();
+        let mut first = Vec::new();
+        for &(id, token) in definition.tokens {
+            if is_first(id) && is_merged(id) && !replacing.contains_key(token) {
+                push(&mut first, id)?;
+            }
+        }
+        let longest_replacing = replacing.keys().map(|token| token.len()).max();
         Ok(Self {
             pattern: Pattern::new(definition.pattern)?,
             largest_id,
             lacks_bytes,
             unknown: definition.unknown,
             provisional,
-            longest_replacing: replacing.keys().map(|token| token.len()).max().unwrap_or(0),
+            longest_replacing: longest_replacing.unwrap_or(0),
             replacing,
             first,
             tokens_merged: definition.tokens.len(),
@@ -147,13 +163,18 @@ impl Model {
         })
     }
 
-    /// A new cache, which takes no more than a bound.
+    /// A new cache, which takes no more memory than a bound.
     pub fn cache(&self, bound: Bound) -> Result<Cache> {
-        let first = self.first.iter().filter_map(|&id| Some((id, self.tokens.get(id)?)));
-        Cache::new(&first.collect::<Vec<_>>(), self.tokens_merged, bound)
+        let mut first = Vec::new();
+        for &id in &self.first {
+            if let Some(token) = self.tokens.get(id) {
+                push(&mut first, (id, token))?;
+            }
+        }
+        Cache::new(&first, self.tokens_merged, bound)
     }
 
-    /// Fail unless every id fits the integer type.
+    /// Fails unless every id fits the integer type.
     pub fn check_fits<T: Id>(&self) -> Result<()> {
         if self.largest_id <= T::LARGEST {
             return Ok(());
@@ -166,13 +187,14 @@ impl Model {
     }
 }
 
-/// The rank of each of these merges: its place, or the first place of those with the same rank.
+/// The rank of each merge: its place, or the first place of the merges with the same rank.
 pub fn ranks(count: usize, equal: &[(u32, u32)]) -> Result<Vec<u32>> {
     let mut ranks: Vec<u32> = gathered(0..count as u32)?;
     for &(start, end) in equal {
-        let same = ranks.get_mut(start as usize..end as usize);
-        same.ok_or_else(|| Error::Value(format!("equal_ranks: there are no merges {start} to {end}")))?
-            .fill(start);
+        let Some(equal) = ranks.get_mut(start as usize..end as usize) else {
+            return Err(Error::Value(format!("equal_ranks: there are no merges {start} to {end}")));
+        };
+        equal.fill(start);
     }
     Ok(ranks)
 }
@@ -203,22 +225,32 @@ fn ids_of_bytes(
     tokens: &TokenBytes,
     base: &[u32; 256],
 ) -> Result<HashMap<u32, Box<[u32]>>> {
-    let of_token = |&id: &u32| {
-        let token = tokens.get(id).filter(|token| token.len() > 1);
-        let token =
-            token.ok_or_else(|| Error::Value(format!("provisional token {id} is not made by any merge")))?;
-        Ok((id, token.iter().map(|&byte| base[usize::from(byte)]).collect()))
-    };
-    provisional.iter().map(of_token).collect()
+    let mut ids = HashMap::new();
+    for &id in provisional {
+        let Some(token) = tokens.get(id).filter(|token| token.len() > 1) else {
+            return Err(Error::Value(format!("provisional token {id} is not made by any merge")));
+        };
+        let of_bytes = token.iter().map(|&byte| base[usize::from(byte)]);
+        ids.insert(id, of_bytes.collect());
+    }
+    Ok(ids)
 }
 
-/// What a token with a part of a character becomes: the beginning of a character is unknown, and the rest is nothing.
-fn unknown_start(id: u32, tokens: &TokenBytes) -> Box<[u32]> {
-    let begins = tokens.get(id).and_then(<[u8]>::first).is_some_and(|byte| byte & 0xC0 != 0x80);
-    if begins { [NO_ID].into() } else { [].into() }
+/// What provisional tokens become that are parts of characters: the beginning of a character is unknown, and the rest
+/// is nothing.
+fn ids_of_beginnings(provisional: &[u32], tokens: &TokenBytes) -> HashMap<u32, Box<[u32]>> {
+    let mut ids = HashMap::new();
+    for &id in provisional {
+        let of_token: Box<[u32]> = match tokens.get(id) {
+            Some([byte, ..]) if byte & 0xC0 != 0x80 => [NO_ID].into(),
+            _ => [].into(),
+        };
+        ids.insert(id, of_token);
+    }
+    ids
 }
 
-/// Refuse text with a byte that has no token.
+/// Refuses text with a byte that has no token.
 pub(super) fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
     if !ids.contains(&NO_ID) {
         return Ok(());
@@ -227,13 +259,28 @@ pub(super) fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
     Err(Error::Value(format!("{text:?} has a byte for which this vocabulary has no token")))
 }
 
-/// The tokens that replace a pretoken of their bytes though merging does not make them; for equal bytes the smallest id.
-fn replacing_tokens(definition: &Definition, is_merged: impl Fn(&u32) -> bool) -> Replacing {
-    let whole = definition.tokens.iter().filter(|(id, _)| definition.whole_pretoken_first && !is_merged(id));
-    let mut smallest: HashMap<_, _, Keyed> = whole.map(|&(id, token)| (token, id)).collect();
-    for &(id, token) in definition.tokens {
-        smallest.entry(token).and_modify(|known| *known = id.min(*known));
+/// The tokens that replace a pretoken of their bytes though merging does not result in them; for equal bytes the
+/// smallest id.
+fn replacing_tokens(definition: &Definition, is_merged: impl Fn(u32) -> bool) -> Replacing {
+    let mut replacing = Replacing::default();
+    if !definition.whole_pretoken_first {
+        return replacing;
     }
-    let others = smallest.into_iter().filter(|(_, id)| !is_merged(id));
-    others.map(|(token, id)| (Box::from(token), id)).collect()
+    let mut smallest = HashMap::<_, _, Keyed>::default();
+    for &(id, token) in definition.tokens {
+        if !is_merged(id) {
+            smallest.insert(token, id);
+        }
+    }
+    for &(id, token) in definition.tokens {
+        if let Some(smaller) = smallest.get_mut(token) {
+            *smaller = id.min(*smaller);
+        }
+    }
+    for (token, id) in smallest {
+        if !is_merged(id) {
+            replacing.insert(Box::from(token), id);
+        }
+    }
+    replacing
 }

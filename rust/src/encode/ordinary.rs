@@ -1,14 +1,17 @@
 //! Encodes ordinary text: cuts it into pretokens, looks each up in the cache, and merges the new ones.
 //!
-//! A block of pretokens is gone through twice. First each one's key is made and the entry it falls into is fetched;
-//! then, with the entries on their way or there, the ids are copied out.
+//! Each block of pretokens is passed twice:
+//!
+//! 1. The key of each pretoken is computed, and the entry that it falls into is prefetched.
+//! 2. With the entries there or on their way, the ids are copied out. What is not in the cache is merged, and added to
+//!    it.
 
 use std::borrow::Cow;
 use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use super::cache::{INLINE, LONGEST, Table};
+use super::cache::{Cache, INLINE, LONGEST, Table};
 use super::merging::{Merger, SHORT, Scratch};
 use super::model::check_known;
 use super::{Encoder, Id, Model, NO_ID, Unknown};
@@ -22,9 +25,9 @@ use crate::watch::Pulse;
 pub struct Workspace {
     pub(super) batch: Box<[Batch; 1]>,
     pub(super) buffers: BlockBuffers,
-    /// The table of the cache with this number, kept for the next text: getting it writes to shared memory.
+    /// The table of the cache with this number, kept for the next text.
     table: Option<(u64, Arc<Table>)>,
-    /// The same after its release. From here it is got by one change of shared memory, from the cache by three.
+    /// The same after its release.
     released: (u64, Weak<Table>),
 }
 
@@ -36,7 +39,7 @@ pub(super) struct BlockBuffers {
 }
 
 impl BlockBuffers {
-    /// Drop what a failed call left behind.
+    /// Drops what a failed call left behind.
     fn clear(&mut self) {
         self.staged.length = 0;
         self.misses.learned = 0;
@@ -65,7 +68,25 @@ impl Workspace {
         }
     }
 
-    /// Release the table.
+    /// Takes the table of a cache, the cheapest way first: without writing to shared memory if it was kept, by one such
+    /// write if it was released, and by three from the cache itself.
+    #[inline]
+    fn take_table(&mut self, cache: &Cache) -> Option<Arc<Table>> {
+        if let Some((number, table)) = self.table.take()
+            && number == cache.number
+        {
+            return Some(table);
+        }
+        let (number, released) = &self.released;
+        if *number == cache.number
+            && let Some(table) = released.upgrade()
+        {
+            return Some(table);
+        }
+        cache.table()
+    }
+
+    /// Releases the table.
     pub fn release(&mut self) {
         let Some((cache, table)) = self.table.take() else { return };
         if self.released.1.as_ptr() != Arc::as_ptr(&table) {
@@ -84,10 +105,10 @@ impl Workspace {
 pub(super) struct Misses {
     pub(super) ids: Vec<u32>,
     scratch: Scratch,
-    /// The number of table entries used since the last report; it is reported once per batch, because the counter is shared
-    /// by all threads.
+    /// The number of table entries used since the last report; it is reported once per batch, because the counter is
+    /// shared by all threads.
     learned: usize,
-    /// The number of blocks so far, some of which show what of a full cache is used.
+    /// The number of blocks so far. Some of them mark what is used of a full cache.
     blocks: usize,
 }
 
@@ -103,7 +124,7 @@ struct StagedIds {
     length: usize,
 }
 
-/// One block of so many shows the cache what is used.
+/// One block of so many marks what is used.
 const MARKED: usize = 4;
 
 /// The capacity of the buffer: a block of pretokens with 16 ids each.
@@ -120,8 +141,8 @@ impl StagedIds {
         }
     }
 
-    /// Copy the ids of successive pretokens of a block, as long as entries hold them: the index of the first where none
-    /// does, or of which there is no room for all ids. Not inlined, so that the loop has all registers.
+    /// Copies the ids of successive pretokens of a block, as long as entries hold them. Returns the index of the first
+    /// pretoken where none does, or whose ids may not have room. Not inlined, so that the loop has all registers.
     #[inline(never)]
     fn copy(&mut self, lookups: &Lookups, block: &Block, indexes: Range<usize>, table: &Table) -> usize {
         let (entries, ids) = (table.entries(), &mut *self.ids);
@@ -131,7 +152,8 @@ impl StagedIds {
         let mut index = indexes.start;
         while index < end && length <= STAGED - INLINE {
             length += if let Some(cached) = entries.at(places[index]).get_own(keys[index]) {
-                // All four are copied, and the next ones written over the rest: a copy of fixed size is the cheapest.
+                // All four are copied, and the next ones overwrite those too many: a copy of fixed size is the
+                // cheapest.
                 ids[length..length + INLINE].copy_from_slice(cached.ids);
                 cached.count
             } else if let Some(count) = table.copy(lookups, block, index, &mut ids[length..]) {
@@ -152,7 +174,7 @@ impl StagedIds {
 }
 
 impl Encoder {
-    /// Encode text for the model.
+    /// Encodes text for the model.
     pub(super) fn encode_ordinary<T: Id>(
         &self,
         text: &str,
@@ -160,17 +182,12 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let Workspace { batch: batches, buffers, table: held, released } = workspace;
-        let [batch] = &mut **batches;
-        buffers.clear();
         let text = self.model.pattern.prepare(text, pulse)?;
         let mut scanner = self.model.pattern.scan(&text);
-        let mut table = match held.take() {
-            Some((number, table)) if number == self.cache.number => Some(table),
-            _ if released.0 == self.cache.number => released.1.upgrade(),
-            _ => None,
-        };
-        table = table.or_else(|| self.cache.table());
+        let mut table = workspace.take_table(&self.cache);
+        let [batch] = &mut *workspace.batch;
+        let buffers = &mut workspace.buffers;
+        buffers.clear();
         let mut start = 0;
         while start < text.text().len() && scanner.fill(batch, pulse)? > 0 {
             let batch_start = start;
@@ -191,11 +208,11 @@ impl Encoder {
             pulse.beat(start - batch_start)?;
             table = self.cache.renewed(table, mem::take(&mut buffers.misses.learned));
         }
-        *held = table.map(|table| (self.cache.number, table));
+        workspace.table = table.map(|table| (self.cache.number, table));
         Ok(())
     }
 
-    /// Encode a block: ids that the table has are copied.
+    /// Encodes a block: ids that the table has are copied.
     #[inline(always)]
     fn encode_block(
         &self,
@@ -220,8 +237,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// Encode a block from a pretoken on that may be new: it is merged. Those that follow are copied up to the next one that is
-    /// new, and so on.
+    /// Encodes a block from a pretoken on that may be new, which is merged. Those that follow are copied up to the next
+    /// new one, and so on.
     #[inline(never)]
     fn encode_rest(
         &self,
@@ -235,7 +252,9 @@ impl Encoder {
         let BlockBuffers { lookups, staged, misses } = buffers;
         let length = block.ends.len();
         while next < length {
-            let (pretoken, key, place) = (block.pretoken(next), lookups.keys[next], lookups.places[next]);
+            let pretoken = block.pretoken(next);
+            let key = lookups.keys[next];
+            let place = lookups.places[next];
             if staged.length + LONGEST + INLINE > STAGED {
                 // Perhaps only room was missing.
                 staged.flush(to);
@@ -258,14 +277,14 @@ impl Encoder {
 }
 
 impl Model {
-    /// Compute the ids of a pretoken without the cache.
+    /// Computes the ids of a pretoken without the cache.
     #[inline(never)]
     fn merge(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
         self.merge_tokens(pretoken, misses, pulse)?;
         self.replace_tokens(pretoken, &mut misses.ids)
     }
 
-    /// Make ids of the tokens that a pretoken was merged to: replace provisional ones, and bytes without a token.
+    /// Turns the tokens that a pretoken was merged to into ids: replaces provisional ones, and bytes without a token.
     #[inline]
     fn replace_tokens(&self, pretoken: &[u8], tokens: &mut Vec<u32>) -> Result<()> {
         if !self.provisional.is_empty() {
@@ -281,53 +300,55 @@ impl Model {
 
     /// The ids that the last tokens of a pretoken add to those of its first `kept` ones.
     ///
-    /// Each token is replaced by itself, except that unknown bytes may be joined to one id. So what is before matters only up
-    /// to the last token there that has an id.
+    /// Each token is replaced by itself, except that unknown bytes may be joined to one id. So what is before matters
+    /// only from the last token on that has an id.
     pub(super) fn ids_behind(&self, kept: usize, tokens: &[u32], pretoken: &[u8]) -> Result<Vec<u32>> {
         let has_ids = |token: &u32| self.provisional.get(token).is_none_or(|ids| !ids.is_empty());
         let last = tokens[..kept].iter().rposition(has_ids).unwrap_or(0);
-        let (mut before, mut ids) = (Vec::new(), Vec::new());
+        let mut before = Vec::new();
         extend(&mut before, &tokens[last..kept])?;
-        extend(&mut ids, &tokens[last..])?;
         self.replace_tokens(pretoken, &mut before)?;
+        let mut ids = Vec::new();
+        extend(&mut ids, &tokens[last..])?;
         self.replace_tokens(pretoken, &mut ids)?;
         ids.drain(..before.len());
         Ok(ids)
     }
 
-    /// Merge a pretoken of which the tokens of a shorter or longer one are known, the first or all of whose bytes it has:
-    /// returns how many of them it begins with; those behind are computed. None of its bytes may be dropped.
+    /// Merges a pretoken that begins with an earlier one, or is a part of it, whose tokens are known. Returns how many
+    /// of these it begins with; the tokens behind them are computed. None of its bytes may be dropped.
     pub(super) fn merge_longer(
         &self,
         pretoken: &[u8],
-        known: &[u32],
-        known_length: usize,
+        earlier: &[u32],
+        earlier_length: usize,
         misses: &mut Misses,
         pulse: &mut Pulse,
     ) -> Result<usize> {
-        // What replaces a whole pretoken tells nothing of a longer one.
+        // A token that replaces a whole pretoken says nothing about a longer one.
         let short = self.longest_replacing.max(SHORT);
-        if pretoken.len() <= short || known_length <= short {
+        if pretoken.len() <= short || earlier_length <= short {
             self.merge_tokens(pretoken, misses, pulse)?;
             return Ok(0);
         }
-        let (mut count, mut done) = (known.len(), known_length);
+        let mut count = earlier.len();
+        let mut done = earlier_length;
         while done > pretoken.len() {
             count -= 1;
-            done -= self.tokens.length(known[count]).unwrap_or(1);
+            done -= self.tokens.length(earlier[count]).unwrap_or(1);
         }
         let Misses { ids, scratch, .. } = misses;
         let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse };
-        merger.merge_longer(pretoken, &known[..count], done, ids)
+        merger.merge_longer(pretoken, &earlier[..count], done, ids)
     }
 
     /// Whether some bytes of a text are left out when it is merged.
     pub(super) fn drops_part_of(&self, text: &str) -> bool {
-        let is_known = |&byte: &u8| self.merges.base(byte) != NO_ID;
-        matches!(self.unknown, Some(Unknown::Dropped)) && !text.as_bytes().iter().all(is_known)
+        let drops = matches!(self.unknown, Some(Unknown::Dropped));
+        drops && text.bytes().any(|byte| self.merges.base(byte) == NO_ID)
     }
 
-    /// Merge a pretoken to tokens, some of which may be provisional, and bytes without a token.
+    /// Merges a pretoken to tokens, some of which may be provisional, and bytes without a token.
     pub(super) fn merge_tokens(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
         misses.ids.clear();
         if let Some(&id) = self.replacing.get(pretoken) {
@@ -339,8 +360,8 @@ impl Model {
         }
         let part = match self.unknown {
             Some(Unknown::Dropped) => {
-                let is_known = |byte: &u8| self.merges.base(*byte) != NO_ID;
-                Cow::Owned(gathered(pretoken.iter().copied().filter(is_known))?)
+                let has_token = |byte: &u8| self.merges.base(*byte) != NO_ID;
+                Cow::Owned(gathered(pretoken.iter().copied().filter(has_token))?)
             }
             _ => Cow::Borrowed(pretoken),
         };
@@ -349,7 +370,7 @@ impl Model {
         merger.merge(&part, &mut misses.ids)
     }
 
-    /// Replace provisional tokens by the ids of their bytes.
+    /// Replaces provisional tokens by the ids of their bytes.
     fn take_apart(&self, ids: &mut Vec<u32>) -> Result<()> {
         if !ids.iter().any(|&id| id > self.largest_id && id != NO_ID) {
             return Ok(());
