@@ -1,5 +1,9 @@
-//! The merges of a vocabulary as a hash table from pairs of ids to rank and resulting id, with one or two loads per
-//! lookup.
+//! The merges of a vocabulary: what joins two neighbouring tokens, and when.
+//!
+//! - [`MergeTable`] is a hash table from pairs of ids to rank and resulting id, with one or two loads per lookup.
+//! - [`BytePair`] answers the same for pairs of bytes, by which every pretoken begins, with one load. It also knows
+//!   which pairs are merged wherever they are between some neighbours, and so may be merged at once.
+//! - [`Merges::certain_character`] knows this of characters of three bytes.
 
 use crate::error::{Error, Result};
 use crate::key::{HashSeed, search};
@@ -33,7 +37,7 @@ impl Merge {
         self.0 as u32
     }
 
-    /// Add a place, a number below 64, between rank and id. `NONE` has no place.
+    /// Adds a place, a number below 64, between rank and id. `NONE` has no place.
     #[inline]
     pub fn at(self, place: usize) -> Self {
         Self(self.0 | (place as u64) << u32::BITS)
@@ -70,8 +74,8 @@ pub struct BytePair {
     /// The rank of the merge of the two, with the bit `LATE` if a merge of its token has a lower one; without a merge,
     /// `u32::MAX`.
     rank: u32,
-    /// The token of the merge. Without one, `LATE` if there are merges of its token, and `JOINED` if some merge joins a token
-    /// that ends with the first byte and one that begins with the second.
+    /// The token of the merge. Without one, `LATE` if there are merges of its token, and `JOINED` if some merge joins a
+    /// token that ends with the first byte and one that begins with the second.
     id: u32,
     /// The lowest rank of merges that join the second byte to a token that ends with the first one; `LATE` for none.
     takes_second: u32,
@@ -110,7 +114,8 @@ impl BytePair {
     }
 }
 
-/// The lowest first byte of a character of three bytes, and the number of these characters, like that of pairs of bytes.
+/// The lowest first byte of a character of three bytes, and the number of these characters, like that of pairs of
+/// bytes.
 pub const FIRST_OF_THREE: u8 = 0xE0;
 const CHARACTERS: usize = 1 << 16;
 
@@ -123,19 +128,19 @@ struct CharacterMerge {
     may_join_ascii: bool,
 }
 
-/// What is found in a list of merges to know the characters that are merged wherever they stand.
+/// What is collected from a list of merges to know the characters that are merged wherever they are.
 struct CharacterSearch {
-    /// The lowest ranks of merges that join two bytes, as one token, to a token before them: one that ends with ASCII, or
-    /// another.
+    /// The lowest ranks of merges that join two bytes, as one token, to a token before them: one that ends with ASCII,
+    /// or another.
     joins_ascii: Vec<u32>,
     joins_other: Vec<u32>,
     /// The lowest ranks of merges of each character's token.
     uses: Vec<u32>,
-    merges: Vec<CharacterFound>,
+    merges: Vec<MergedCharacter>,
 }
 
 /// A merge that makes a character: the number of the character, its first two bytes and the id of their token.
-struct CharacterFound {
+struct MergedCharacter {
     character: usize,
     start: [u8; 2],
     left: u32,
@@ -149,13 +154,13 @@ impl CharacterSearch {
         Ok(Self { joins_ascii: none()?, joins_other: none()?, uses: none()?, merges: Vec::new() })
     }
 
-    /// See a merge of tokens with these bytes.
+    /// Sees a merge of tokens with these bytes.
     #[inline]
     fn see(&mut self, rank: u32, left: &[u8], right: &[u8]) {
         if let &[first, second] = right {
-            let joins_ascii = left.last().is_some_and(u8::is_ascii);
-            let lowest = if joins_ascii { &mut self.joins_ascii } else { &mut self.joins_other };
-            let lowest = &mut lowest[two(first, second)];
+            let is_joined_to_ascii = left.last().is_some_and(u8::is_ascii);
+            let joins = if is_joined_to_ascii { &mut self.joins_ascii } else { &mut self.joins_other };
+            let lowest = &mut joins[two(first, second)];
             *lowest = rank.min(*lowest);
         }
         for token in [left, right] {
@@ -196,34 +201,37 @@ impl Merges {
             pairs: MergeTable::new(rows, ranks)?,
         };
         merges.of_bytes.fill(BytePair::NONE);
-        let mut found = CharacterSearch::new()?;
+        let mut characters = CharacterSearch::new()?;
         for ((place, &row), &rank) in rows.iter().enumerate().zip(ranks) {
             check_spelling(place, row, tokens)?;
-            merges.join(rank, row, tokens, &mut found)?;
+            merges.join(rank, row, tokens, &mut characters)?;
         }
-        merges.add_characters(&found)?;
+        merges.add_characters(&characters)?;
         Ok(merges)
     }
 
-    /// Add the characters that are merged before all else that is merged with their first two bytes, or with their token.
-    fn add_characters(&mut self, found: &CharacterSearch) -> Result<()> {
-        for &CharacterFound { character, start: [first, second], left, id, rank } in &found.merges {
+    /// Adds the characters that are merged before anything else is merged with their first two bytes, or with their
+    /// token.
+    fn add_characters(&mut self, search: &CharacterSearch) -> Result<()> {
+        for &MergedCharacter { character, start: [first, second], left, id, rank } in &search.merges {
             let start = self.of_bytes(first, second);
             let start_is_left = start.rank <= rank && start.id == left;
-            let is_first = rank < found.joins_other[two(first, second)] && rank < found.uses[character];
+            let is_before_joins = rank < search.joins_other[two(first, second)];
+            let is_first = is_before_joins && rank < search.uses[character];
             if self.characters[character] != 0 || !start_is_left || !is_first {
                 continue;
             }
+            // Without a number, the characters that follow are merged like any other text.
             let Ok(number) = u16::try_from(self.of_characters.len() + 1) else { break };
-            let may_join_ascii = rank >= found.joins_ascii[two(first, second)];
+            let may_join_ascii = rank >= search.joins_ascii[two(first, second)];
             memory::push(&mut self.of_characters, CharacterMerge { id, rank, may_join_ascii })?;
             self.characters[character] = number;
         }
         Ok(())
     }
 
-    /// The token of a character of three bytes that is merged wherever it stands between its neighbours, the byte before it and
-    /// the pair of its last byte and the one behind it, if its first two bytes are:
+    /// The token of a character of three bytes that is merged wherever it is between its neighbours, the byte before it
+    /// and the pair of its last byte and the one behind it, if its first two bytes are:
     ///
     /// 1. These two are merged before anything else that takes one of them away.
     /// 2. Their token is not joined to a token before it, nor the third byte to one behind it, before both are merged.
@@ -237,35 +245,37 @@ impl Merges {
         (!is_taken_before && merge.rank <= behind.takes_first).then_some(merge.id)
     }
 
-    /// Record what a merge does with bytes; other pairs inside its token belong to other merges.
+    /// Records what a merge does with bytes; other pairs inside its token belong to other merges.
     fn join(
         &mut self,
         rank: u32,
         [left, right, id]: [u32; 3],
         tokens: &TokenBytes,
-        found: &mut CharacterSearch,
+        search: &mut CharacterSearch,
     ) -> Result<()> {
         let (Some(left_bytes), Some(right_bytes)) = (tokens.get(left), tokens.get(right)) else {
             return Ok(());
         };
         let (Some(&last), Some(&first)) = (left_bytes.last(), right_bytes.first()) else { return Ok(()) };
-        found.see(rank, left_bytes, right_bytes);
+        search.see(rank, left_bytes, right_bytes);
         for token in [left_bytes, right_bytes] {
-            // A token that is used here, but made later.
-            if let &[one, other] = token {
-                let pair = &mut self.of_bytes[two(one, other)];
+            // A token of two bytes that is used here, but made later.
+            if let &[left_byte, right_byte] = token {
+                let pair = &mut self.of_bytes[two(left_byte, right_byte)];
                 if pair.rank == u32::MAX {
                     pair.id |= LATE;
                 }
             }
         }
-        let (takes_first, takes_second) = (self.base(last) == left, self.base(first) == right);
+        // A byte is taken if the whole token is that byte.
+        let takes_first = self.base(last) == left;
+        let takes_second = self.base(first) == right;
         if let (&[first, second], &[third]) = (left_bytes, right_bytes)
             && takes_second
             && let Some(character) = character_of([first, second, third])
         {
-            let merge = CharacterFound { character, start: [first, second], left, id, rank };
-            memory::push(&mut found.merges, merge)?;
+            let merge = MergedCharacter { character, start: [first, second], left, id, rank };
+            memory::push(&mut search.merges, merge)?;
         }
         let pair = &mut self.of_bytes[two(last, first)];
         if pair.rank == u32::MAX {
@@ -278,7 +288,8 @@ impl Merges {
             pair.takes_second = pair.takes_second.min(rank);
         }
         if takes_first && takes_second && pair.rank == u32::MAX {
-            (pair.rank, pair.id) = (rank | pair.id & LATE, id);
+            pair.rank = rank | pair.id & LATE;
+            pair.id = id;
         }
         Ok(())
     }
@@ -321,15 +332,16 @@ const FILTER_BITS: u32 = 4;
 pub struct MergeTable {
     seed: HashSeed,
     shift: u32,
-    /// A bit for the hash of every pair with a merge (a Bloom filter). Most lookups are of pairs without one, and this much
-    /// smaller table, which stays in the near caches, answers nearly all of them.
+    /// A bit for the hash of every pair with a merge (a Bloom filter). Most lookups are of pairs without one, and this
+    /// much smaller table, which stays in the near caches, answers nearly all of them.
     filter: Cells<u64>,
     slots: Cells<MergeSlot>,
 }
 
 impl MergeTable {
     fn new(rows: &[[u32; 3]], ranks: &[u32]) -> Result<Self> {
-        let bits = (rows.len() * 5 / 4).next_power_of_two().trailing_zeros().max(4);
+        let slots = (rows.len() * 5 / 4).next_power_of_two();
+        let bits = slots.trailing_zeros().max(4);
         let mut table = Self {
             seed: HashSeed::of_process(),
             shift: u64::BITS - bits,
@@ -337,6 +349,7 @@ impl MergeTable {
             slots: Cells::new(1 << bits)?,
         };
         table.slots.fill(EMPTY);
+        // Another seed, if somebody chose merges that fall into the same slots.
         while !table.fill(rows, ranks)? {
             table.seed = HashSeed::random();
             table.filter.fill(0);
@@ -345,7 +358,7 @@ impl MergeTable {
         Ok(table)
     }
 
-    /// Insert all merges; `false` if a search became too long.
+    /// Inserts all merges; returns `false` if a search became too long.
     fn fill(&mut self, rows: &[[u32; 3]], ranks: &[u32]) -> Result<bool> {
         for (&[left, right, id], &rank) in rows.iter().zip(ranks) {
             let pair = pair(left, right);
@@ -385,7 +398,8 @@ impl MergeTable {
         self.answer(AskedPair { pair, hash: self.seed.hash_number(pair) })
     }
 
-    /// Begin to look up two neighbouring tokens: their slot is fetched while the filter, and other pairs, are looked at.
+    /// Begins to look up two neighbouring tokens: their slot is prefetched while the filter, and other pairs, are
+    /// looked at.
     #[inline]
     pub fn ask(&self, left: u32, right: u32) -> AskedPair {
         let pair = pair(left, right);
@@ -405,11 +419,14 @@ impl MergeTable {
     }
 }
 
+/// Fails unless the token of a merge has the bytes of the two tokens that it joins.
 fn check_spelling(rank: usize, [left, right, id]: [u32; 3], tokens: &TokenBytes) -> Result<()> {
     let spelled = |id: u32| {
         tokens.get(id).ok_or_else(|| Error::Value(format!("merge {rank} names id {id}, which no token has")))
     };
-    let (left, right, merged) = (spelled(left)?, spelled(right)?, spelled(id)?);
+    let left = spelled(left)?;
+    let right = spelled(right)?;
+    let merged = spelled(id)?;
     if merged.len() != left.len() + right.len() || !merged.starts_with(left) || !merged.ends_with(right) {
         return Err(Error::Value(format!("merge {rank}: token {id} does not have the bytes of its parents")));
     }

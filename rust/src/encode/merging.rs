@@ -1,19 +1,21 @@
 //! Merges one pretoken: the merge with the lowest rank first, the leftmost among equals.
 //!
-//! Up to 64 bytes, every step takes the minimum of an array of ranks. Longer pretokens are merged window by window, which
-//! is exact for every merge list, and linear:
+//! Up to 64 bytes, every step takes the minimum of an array of ranks. Longer pretokens are merged window by window,
+//! which is exact for every merge list, and linear:
 //!
-//! - A step merges *the lowest-ranked, leftmost pair of all*. Merges inside a span of text are therefore the same, in the
-//!   same order, whether the span stands alone or in a text where no merge crosses its ends.
+//! - A step merges *the lowest-ranked, leftmost pair of all*. Merges inside a span of text are therefore the same, in
+//!   the same order, whether the span stands alone or in a text where no merge crosses its ends.
 //! - So each token of a result, and each pair of neighbours, is also the result for its bytes alone.
-//! - Conversely, if all pairs of neighbours pass that test, the tokens are the result for the whole: up to the first merge
-//!   across a border, the two tokens next to it would have had the same merges alone, and would have been joined, too.
+//! - Conversely, if all pairs of neighbours pass that test, the tokens are the result for the whole: up to the first
+//!   merge across a border, the two tokens next to it would have had the same merges alone, and would have been joined,
+//!   too.
 //! - So two overlapping windows whose results share a token at the same place may be joined there.
 //!
-//! Before all this, a pretoken is cut between bytes that no merge ever joins; in Chinese text, that is nearly everywhere.
+//! Before all this, a pretoken is cut between bytes that no merge ever joins; in Chinese text, that is nearly
+//! everywhere.
 //!
-//! If windows share no token (as with very long tokens), wider ones are tried, which are merged with a heap; the widest is
-//! the whole pretoken, in n log n steps for any input.
+//! If windows share no token (as with very long tokens), wider ones are tried, which are merged with a heap; the widest
+//! is the whole pretoken, in n log n steps for any input.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,7 +28,7 @@ use crate::memory;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
-/// The longest pretoken that is merged with an array of ranks; a rank and a position fit 32 bits.
+/// The longest pretoken that is merged with an array of ranks: a rank and a place fit 32 bits.
 pub const SHORT: usize = 1 << (32 - RANK_BITS);
 /// The number of bytes that are merged between two beats of the pulse.
 const BEAT: usize = 1 << 16;
@@ -36,8 +38,9 @@ const HEAP_STEPS: usize = 1 << 16;
 /// How many times as wide the next window is if two windows share no token, or tokens are nearly as long as windows.
 const WIDER: usize = 64;
 
-/// How many times as long the end of a pretoken is merged again if it shares no token with what was known: less, because
-/// this is done for each few bytes that are appended. (For runs of spaces, 96 bytes are usually enough.)
+/// How many times as long the end of a pretoken is merged again if it shares no token with the earlier result: fewer
+/// than for windows, because this is done whenever a few bytes are appended. (For runs of spaces, 96 bytes are usually
+/// enough.)
 const LONGER: usize = 4;
 
 /// From this size on, memory for a pretoken is checked first: per byte a token, an id, and a place on a heap that may
@@ -89,16 +92,16 @@ pub struct Merger<'a, 'p> {
 }
 
 impl Merger<'_, '_> {
-    /// Append the ids of a pretoken.
+    /// Appends the ids of a pretoken.
     pub fn merge(&mut self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()> {
         if pretoken.len() >= LARGE {
             memory::ensure(pretoken.len().saturating_mul(BYTES_PER_BYTE))?;
         }
         let mut rest = pretoken;
         while !rest.is_empty() {
-            let left = self.scratch.short[0].merge_stretches(self.merges, rest, ids);
-            self.pulse.beat(rest.len() - left.len())?;
-            rest = left;
+            let unmerged = self.scratch.short[0].merge_stretches(self.merges, rest, ids);
+            self.pulse.beat(rest.len() - unmerged.len())?;
+            rest = unmerged;
             let length = self.joined_length(rest);
             if length > SHORT {
                 self.merge_by_windows(&rest[..length], ids)?;
@@ -108,28 +111,24 @@ impl Merger<'_, '_> {
         Ok(())
     }
 
-    /// The ids of a pretoken of which some are known, those of its first `done` bytes alone: returns how many of them it
-    /// begins with, too, and makes `ids` those behind them.
+    /// Merges a pretoken whose first `done` bytes alone have the ids `earlier`. Returns how many of these it begins
+    /// with, too, and sets `ids` to those behind them.
     pub fn merge_longer(
         &mut self,
         pretoken: &[u8],
-        known: &[u32],
+        earlier: &[u32],
         done: usize,
         ids: &mut Vec<u32>,
     ) -> Result<usize> {
-        let mut overlap = SHORT / 8 * 3;
+        let mut overlap = overlap(SHORT);
         loop {
-            let (mut kept, mut start) = (known.len(), done);
-            while kept > 0 && start + overlap > done {
-                kept -= 1;
-                start -= length_of(known[kept], self.tokens);
-            }
+            let (kept, start) = self.window_start(earlier, done, overlap);
             ids.clear();
             self.merge(&pretoken[start..], ids)?;
             if kept == 0 {
                 return Ok(0);
             }
-            if let Some((shared, in_window)) = self.shared_token(&known[kept..], ids) {
+            if let Some((shared, in_window)) = self.shared_token(&earlier[kept..], ids) {
                 ids.drain(..in_window);
                 return Ok(kept + shared);
             }
@@ -139,22 +138,36 @@ impl Merger<'_, '_> {
 
     /// The number of bytes up to the first place where no merge joins two bytes.
     fn joined_length(&self, bytes: &[u8]) -> usize {
-        let apart = bytes.windows(2).position(|two| !self.merges.of_bytes(two[0], two[1]).are_joined());
-        apart.map_or(bytes.len(), |place| place + 1)
+        let are_apart = |two: &[u8]| !self.merges.of_bytes(two[0], two[1]).are_joined();
+        match bytes.windows(2).position(are_apart) {
+            Some(place) => place + 1,
+            None => bytes.len(),
+        }
     }
 
-    /// Append the ids of a long pretoken, window by window.
+    /// Where a window begins that overlaps `done` bytes by at least `overlap`, if they are so long: the number of their
+    /// tokens before it, and its place. It begins with one of their tokens.
+    fn window_start(&self, tokens: &[u32], done: usize, overlap: usize) -> (usize, usize) {
+        let mut before = tokens.len();
+        let mut start = done;
+        while before > 0 && start + overlap > done {
+            before -= 1;
+            start -= length_of(tokens[before], self.tokens);
+        }
+        (before, start)
+    }
+
+    /// Appends the ids of a long pretoken, window by window.
     fn merge_by_windows(&mut self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()> {
-        let (first, mut done, mut size) = (ids.len(), 0, SHORT);
+        let first = ids.len();
+        let mut done = 0;
+        let mut size = SHORT;
         let mut window = mem::take(&mut self.scratch.window);
         while done < pretoken.len() {
-            // A window begins with a token, and overlaps what is done by three eighths or a little more.
-            let (mut back, mut start) = (ids.len(), done);
-            while back > first && start + size / 8 * 3 > done {
-                back -= 1;
-                start -= length_of(ids[back], self.tokens);
-            }
+            let (before, start) = self.window_start(&ids[first..], done, overlap(size));
+            let kept = first + before;
             let end = pretoken.len().min(start + size);
+            // Tokens are nearly as long as the window, which brings too little.
             if end < pretoken.len() && end < done + size / 4 {
                 size = size.saturating_mul(WIDER);
                 continue;
@@ -165,10 +178,11 @@ impl Merger<'_, '_> {
             } else {
                 self.merge_with_heap(&pretoken[start..end], &mut window)?;
             }
-            let shared = if start == 0 { Some((0, 0)) } else { self.shared_token(&ids[back..], &window) };
+            // A window from the beginning replaces all that is done.
+            let shared = if start == 0 { Some((0, 0)) } else { self.shared_token(&ids[kept..], &window) };
             match shared {
                 Some((shared, in_window)) => {
-                    ids.truncate(back + shared);
+                    ids.truncate(kept + shared);
                     memory::extend(ids, &window[in_window..])?;
                     self.pulse.beat(end - done)?;
                     done = end;
@@ -182,8 +196,10 @@ impl Merger<'_, '_> {
 
     /// The first token that two results have at the same place, as an index into each; both begin at the same place.
     fn shared_token(&self, current: &[u32], next: &[u32]) -> Option<(usize, usize)> {
-        let (mut i, mut j) = (0, 0);
-        let (mut start, mut next_start) = (0, 0);
+        let mut i = 0;
+        let mut j = 0;
+        let mut start = 0;
+        let mut next_start = 0;
         while i < current.len() && j < next.len() {
             if start == next_start && current[i] == next[j] {
                 return Some((i, j));
@@ -199,11 +215,12 @@ impl Merger<'_, '_> {
         None
     }
 
-    /// Append the ids of any number of bytes below 4 GiB.
+    /// Appends the ids of any number of bytes below 4 GiB.
     pub fn merge_with_heap(&mut self, bytes: &[u8], ids: &mut Vec<u32>) -> Result<()> {
         let length = u32::try_from(bytes.len())
             .map_err(|_| Error::Value(format!("a pretoken of {} bytes is too long", bytes.len())))?;
-        let (merges, tokens, Scratch { heap, placed, .. }) = (self.merges, self.tokens, &mut *self.scratch);
+        let Self { merges, tokens, .. } = *self;
+        let Scratch { heap, placed, .. } = &mut *self.scratch;
         let after = |placed: &[PlacedToken], place: usize| place + length_of(placed[place].id, tokens);
         // The merge of the token at a place and the next one.
         let merge_at = |placed: &[PlacedToken], place: usize| {
@@ -217,17 +234,23 @@ impl Merger<'_, '_> {
             }
         };
         placed.clear();
-        let single = |(place, &byte): (u32, &u8)| (merges.base(byte), place.wrapping_sub(1));
-        placed.extend((0..length).zip(bytes).map(single).map(|(id, previous)| PlacedToken { id, previous }));
+        let single = |(place, &byte): (u32, &u8)| PlacedToken {
+            id: merges.base(byte),
+            previous: place.wrapping_sub(1),
+        };
+        placed.extend((0..length).zip(bytes).map(single));
         heap.clear();
-        (0..bytes.len()).for_each(|place| offer(heap, placed, place));
+        for place in 0..bytes.len() {
+            offer(heap, placed, place);
+        }
         let mut steps = 0;
         while let Some(Reverse(entry)) = heap.pop() {
             steps += 1;
             if steps % HEAP_STEPS == 0 {
                 self.pulse.check()?;
             }
-            let (rank, place) = ((entry >> 32) as u32, entry as u32 as usize);
+            let rank = (entry >> 32) as u32;
+            let place = entry as u32 as usize;
             let merge = merge_at(placed, place);
             // An outdated entry is recognised by its rank.
             if merge == Merge::NONE || merge.rank() != rank {
@@ -258,8 +281,13 @@ fn length_of(id: u32, tokens: &TokenBytes) -> usize {
     tokens.length(id).unwrap_or(1)
 }
 
-/// The token of the character of three bytes at a place, if it is merged wherever it stands between its neighbours; its first two
-/// bytes are.
+/// How many bytes of a window of this size are merged already, or a few more: a window begins with a token.
+fn overlap(size: usize) -> usize {
+    size / 8 * 3
+}
+
+/// The token of the character of three bytes at a place, if it is merged wherever it is between its neighbours. Its
+/// first two bytes are.
 #[inline]
 fn certain_character(merges: &Merges, bytes: &[u8], place: usize) -> Option<u32> {
     let (before, character) = bytes.split_at(place);
@@ -282,8 +310,8 @@ struct ShortPretoken {
 }
 
 impl ShortPretoken {
-    /// Append the ids of the parts between places to cut, up to a part of more than `SHORT` bytes or until the next beat
-    /// of the pulse is due; return the rest.
+    /// Appends the ids of the parts between places to cut, up to a part of more than `SHORT` bytes or until the next
+    /// beat of the pulse is due; returns the rest.
     #[inline]
     fn merge_stretches<'a>(&mut self, merges: &Merges, mut bytes: &'a [u8], ids: &mut Vec<u32>) -> &'a [u8] {
         let enough = bytes.len().saturating_sub(BEAT);
@@ -297,14 +325,15 @@ impl ShortPretoken {
         bytes
     }
 
-    /// Load bytes up to the first place to cut, and return their number; `None` if there are none or more than `SHORT`.
+    /// Loads bytes up to the first place to cut, and returns their number; `None` if there are none or more than
+    /// `SHORT`.
     #[inline]
     fn load(&mut self, merges: &Merges, bytes: &[u8]) -> Option<usize> {
-        let (&first, others) = bytes.split_first()?;
+        let (&first, following) = bytes.split_first()?;
         let (mut last, mut length) = (first, 1);
         self.ids[0] = merges.base(first);
         let (mut before, mut pair, mut certain) = (BytePair::NONE, BytePair::NONE, 0_u64);
-        for &byte in others {
+        for &byte in following {
             let next = merges.of_bytes(last, byte);
             if !next.are_joined() {
                 break;
@@ -312,6 +341,7 @@ impl ShortPretoken {
             if length == SHORT {
                 return None;
             }
+            // `pair` is before `last`, at `length - 2`; behind the first byte there is none yet, and its bit falls out.
             certain |= u64::from(pair.is_certain(before, next)) << (length - 1) >> 1;
             self.of_bytes[length - 1] = next.merge();
             self.ids[length] = merges.base(byte);
@@ -326,7 +356,8 @@ impl ShortPretoken {
         Some(length)
     }
 
-    /// Begin with the tokens of certain characters and pairs, and single bytes.
+    /// Begins with the tokens of certain characters and pairs, and single bytes. `certain` has a bit for the place of
+    /// each certain pair.
     #[inline]
     fn start(&mut self, merges: &Merges, bytes: &[u8], certain: u64) {
         let (mut pairs, mut characters) = (certain, 0);
@@ -341,6 +372,7 @@ impl ShortPretoken {
             }
             pairs &= pairs - 1;
         }
+        // The places where tokens start: all but the second byte of a pair, and the third of a character.
         let mut rest = u64::MAX >> (SHORT - bytes.len()) & !(certain << 1 | characters << 2);
         let (mut place, mut count) = (0, 0);
         loop {
@@ -350,6 +382,7 @@ impl ShortPretoken {
                 break;
             }
             let next = rest.trailing_zeros() as usize;
+            // Two single bytes have a merge that was loaded already.
             let merge = if (certain >> place | certain >> next) & 1 == 0 {
                 self.of_bytes[place]
             } else {
@@ -362,7 +395,7 @@ impl ShortPretoken {
         self.starts = u64::MAX >> (SHORT - self.length);
     }
 
-    /// Apply the merge of the lowest rank; false if there is none.
+    /// Applies the merge of the lowest rank; returns false if there is none.
     #[inline]
     fn step(&mut self, merges: &Merges) -> bool {
         let best = self.smallest();
