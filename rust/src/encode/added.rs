@@ -294,9 +294,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         while self.searched < text.len() {
             let starts = self.searched..text.len().min(self.searched + BEAT);
             let next = tokens.finder.find(text.as_bytes(), starts.clone(), &mut self.search, may_lie);
-            let searched = next.as_ref().map_or(starts.end, |(range, _)| range.end);
-            self.searched = searched;
-            pulse.beat(searched - starts.start)?;
+            self.searched = next.as_ref().map_or(starts.end, |(range, _)| range.end);
+            pulse.beat(self.searched - starts.start)?;
             if let Some((range, number)) = next {
                 return Ok(Some(Candidate { token: &tokens.tokens[number], range }));
             }

@@ -129,9 +129,9 @@ pub struct Settled {
 const BEGINNING: Settled = Settled { place: 0, ids: 0, at: Beginning::Text, needs: 0 };
 
 impl Settled {
-    /// A place within a segment, of a text that must not become shorter.
-    pub fn within(place: usize, ids: usize) -> Self {
-        Self { place, ids, at: Beginning::Within, needs: usize::MAX }
+    /// A place within a segment.
+    pub fn within(place: usize, ids: usize, needs: usize) -> Self {
+        Self { place, ids, at: Beginning::Within, needs }
     }
 }
 
@@ -316,7 +316,7 @@ impl Growing {
         if let Some(place) = self.encoder.settled_place(&self.text, from, choice, pulse)? {
             self.encode(open, place, &mut ids, workspace, pulse)?;
             let needs = place + self.encoder.stages.reach();
-            open = Settled { needs, ..Settled::within(place, ids_before + ids.len()) };
+            open = Settled::within(place, ids_before + ids.len(), needs);
             settled.push(open);
         }
         let behind_token = self.encode(open, self.text.len(), &mut ids, workspace, pulse)?;
@@ -352,7 +352,7 @@ impl Growing {
         let stages = &encoder.stages;
         let choice = Choice::of(parts);
         let stretch = Stretch { text, range: begin.place..end, at: begin.at };
-        let cuts = stages.cuts_behind_tokens(text, &stretch, choice);
+        let cuts = stages.cuts_behind_tokens(&stretch, choice);
         let ids_before = self.last_settled().ids;
         let mut settled = None;
         stages.sections(stretch, choice, Places::Unneeded, pulse, &mut |section, pulse| {

@@ -51,10 +51,10 @@ pub struct Encoder {
 pub trait Id: Copy + Default + Send + Sync + 'static {
     /// The largest id that fits.
     const LARGEST: u32;
-    /// Convert an id that is known to fit.
+    /// Converts an id that is known to fit.
     fn from_id(id: u32) -> Self;
 
-    /// Append ids for which there is room.
+    /// Appends ids for which there is room.
     #[inline]
     fn put(ids: &mut Vec<Self>, more: &[u32]) {
         ids.extend(more.iter().map(|&id| Self::from_id(id)));
@@ -88,7 +88,7 @@ impl Id for () {
 }
 
 impl Encoder {
-    /// Check the definition and build the tables.
+    /// Checks the definition and builds the tables.
     pub fn new(definition: &Definition, stages: Stages) -> Result<Self> {
         let model = Model::new(definition)?;
         Ok(Self {
@@ -103,7 +103,7 @@ impl Encoder {
         Self { stages: Arc::new(stages), ..self.clone() }
     }
 
-    /// The same with a cache of its own, which takes this much memory at most.
+    /// The same with a cache of its own, which takes no more than this memory.
     pub fn with_memory(&self, memory: usize) -> Result<Self> {
         Ok(Self { cache: Arc::new(self.model.cache(Bound::of(memory))?), ..self.clone() })
     }
@@ -113,7 +113,7 @@ impl Encoder {
         &self.model.tokens
     }
 
-    /// Encode one text on this thread.
+    /// Encodes one text on this thread.
     #[inline]
     pub fn encode<T: Id>(
         &self,

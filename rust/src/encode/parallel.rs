@@ -229,15 +229,14 @@ impl<'a, T: Id> SharedRow<'a, T> {
                 // The last part of a text may come before others.
                 self.offsets[text + 1].fetch_max((start + end) as u64, Ordering::Relaxed);
             }
-            let ids = done.ids.as_ptr();
-            let count = done.ids.len();
+            let ids = &mut done.ids;
             // Ids for which there is too little room were taken away: nothing is copied, and the place is outside.
             let place = self.start.wrapping_add(start);
             // SAFETY:
-            // 1. The row has room for `count` ids there, and nobody else looks at it until it is finished.
+            // 1. The row has room for these ids there, and nobody else looks at it until it is finished.
             // 2. A job's range begins where the one of the job before it ends, so no two of them share a place.
-            unsafe { ids.copy_to_nonoverlapping(place, count) };
-            done.ids.clear();
+            unsafe { ids.as_ptr().copy_to_nonoverlapping(place, ids.len()) };
+            ids.clear();
             free.push(done);
         }
     }

@@ -165,6 +165,7 @@ impl Encoder {
                     start = places[start];
                     end = places[end - 1] + 1;
                 }
+                // An added space has the place of the character behind it.
                 start = start.saturating_sub(added) + characters;
                 end = end.saturating_sub(added).max(1) + characters;
                 if let Some(alignment) = section.alignment {

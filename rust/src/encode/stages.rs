@@ -196,9 +196,8 @@ impl Stages {
                 first.push(token);
                 continue;
             }
-            let mut watch = Unwatched;
-            let mut pulse = Pulse::of(&mut watch);
-            let text = normalizer.normalize(&token.text, Beginning::Segment, &mut pulse)?;
+            let watch = &mut Unwatched;
+            let text = normalizer.normalize(&token.text, Beginning::Segment, &mut Pulse::of(watch))?;
             // A token whose text becomes empty is never found.
             if !text.is_empty() {
                 later.push(AddedToken { text: text.into_owned(), ..token });
@@ -332,11 +331,11 @@ impl Stages {
     /// [`Cuts`] refuses all these places, because a token touches them. Here the token itself allows the cut: it was
     /// found, so what is behind it is a segment ([`Beginning::Segment`]), whatever the pattern and the normalizer do.
     /// But which tokens are found is known only once the stretch is encoded.
-    pub fn cuts_behind_tokens(&self, text: &str, stretch: &Stretch, choice: Choice) -> CutsBehindTokens {
+    pub fn cuts_behind_tokens(&self, stretch: &Stretch, choice: Choice) -> CutsBehindTokens {
         let looks_back = self.first.look_back() || self.later.look_back();
         let longest = self.first.longest().max(self.later.longest());
         // The last character may still change when it is normalized.
-        let last_sure = text.len().checked_sub(longest + char::MAX.len_utf8());
+        let last_sure = stretch.text.len().checked_sub(longest + char::MAX.len_utf8());
         CutsBehindTokens {
             last_sure: if looks_back { None } else { last_sure },
             later_are_placed: self.later_are_placed(stretch, choice),
@@ -398,9 +397,8 @@ impl Stages {
         let Some((start, _)) = last.find(|&(_, character)| self.normalizer.starts(character)) else {
             return false;
         };
-        let mut watch = Unwatched;
-        let mut pulse = Pulse::of(&mut watch);
-        let Ok(written) = self.normalizer.normalize(&left[start..], Beginning::Within, &mut pulse) else {
+        let (end, watch) = (&left[start..], &mut Unwatched);
+        let Ok(written) = self.normalizer.normalize(end, Beginning::Within, &mut Pulse::of(watch)) else {
             return false;
         };
         let place = written.len();

@@ -220,9 +220,9 @@ impl Tail {
                 self.ids_before = new.kept + new.ids.len();
                 // What was prepended goes if a token takes all white space behind it.
                 if end > self.changed {
-                    let settled = Settled::within(self.place_in_whole(end), self.ids_before);
+                    let place = self.place_in_whole(end);
                     let needs = self.place_in_whole(self.text.len());
-                    memory::push(&mut self.waiting, Settled { needs, ..settled })?;
+                    memory::push(&mut self.waiting, Settled::within(place, self.ids_before, needs))?;
                 }
             } else {
                 memory::push(&mut self.pieces, piece)?;
