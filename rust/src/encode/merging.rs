@@ -341,7 +341,7 @@ impl ShortPretoken {
             if length == SHORT {
                 return None;
             }
-            // `pair` is before `last`, at `length - 2`; behind the first byte there is none yet, and its bit falls out.
+            // `pair` ends with `last` and begins at `length - 2`. There is none at first: its bit is shifted out.
             certain |= u64::from(pair.is_certain(before, next)) << (length - 1) >> 1;
             self.of_bytes[length - 1] = next.merge();
             self.ids[length] = merges.base(byte);

@@ -234,14 +234,13 @@ impl Tail {
 
     /// The places that are settled now, of those between pieces.
     ///
-    /// [`Cuts`](super::stages::Cuts) would refuse many of them. It looks at the two characters at a place; here more is
-    /// known of both other conditions:
+    /// [`Cuts`](super::stages::Cuts) would refuse many of them, as it looks only near a place. Here more is known:
     ///
     /// - The pattern: an automaton has read the text up to where the piece ends in every longer text.
     /// - The normalizer: what was appended begins with a character that starts ([`Self::take`]), and if there are later
     ///   tokens, all of the text is kept. So both kinds of tokens can be looked for in the whole text.
     ///
-    /// And an answer may have to wait: a place where a token may still come to lie is asked for again at the next step.
+    /// And an answer may have to wait: where a token may still arrive, the place is asked for again at the next step.
     pub fn settle(&mut self, encoder: &Encoder, text: &str, choice: Choice) -> Result<Vec<Settled>> {
         let mut settled = Vec::new();
         if self.waiting.is_empty() {
