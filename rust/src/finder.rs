@@ -1,16 +1,16 @@
 //! Finds the places of a text where one of many byte strings begins: the leftmost, and there the longest.
 //!
-//! Nearly all places are passed 64 at a time, by comparing their bytes with the first two bytes of all strings. Only where
-//! these are the same are the strings looked through.
+//! Nearly all places are passed 64 at a time, by comparing their bytes with the first two bytes of all strings. Only
+//! where these are the same are the strings looked through.
 //!
 //! ```text
 //! strings: <|end|>  <|user|>      first bytes: <|
 //! text:    if a <b then <|end|>   places: 14
 //! ```
 //!
-//! A text in which strings often begin but are not completed would be read many times: `" a"` 100 times and `"!"`, in a text
-//! of `" a"`. So once much of it was read in vain, the rest is read backwards by a [tree](SuffixTree) of all strings, which
-//! reads each byte about twice, however long the strings are.
+//! A text in which strings often begin but are not completed would be read many times: `" a"` 100 times and `"!"`, in a
+//! text of `" a"`. So once much of it was read in vain, the rest is read backwards by a [tree](SuffixTree) of all
+//! strings, which reads each byte about twice, however long the strings are.
 
 use std::iter::zip;
 use std::ops::Range;
@@ -24,18 +24,21 @@ mod suffix_tree;
 
 use suffix_tree::SuffixTree;
 
-/// A search may read so many bytes in vain, and at each place so many more. Then the tree takes its place.
+/// The bytes that a search may read in vain, and how many more at each place. After that, the tree reads the rest.
 const MOST_IN_VAIN: usize = 1 << 12;
 const MOST_IN_VAIN_PER_PLACE: usize = 16;
 
-/// The tree reads at least so many places at a time.
+/// The minimum number of places that the tree reads at a time.
 const READ_BACKWARDS: usize = 1 << 10;
 
-/// Byte strings that are looked for all at once.
+/// A string and its number: how many were listed before it.
+type Numbered = (Box<[u8]>, usize);
+
+/// Byte strings that are all searched at once.
 pub struct Finder {
-    /// In order, with their numbers.
-    strings: Vec<(Box<[u8]>, usize)>,
-    /// First two bytes, and which of the strings begin with them: one look tells that a text begins with none.
+    /// In the order of their bytes.
+    strings: Vec<Numbered>,
+    /// First two bytes, and which of the strings begin with them: one lookup shows that a text begins with none.
     groups: Vec<(u16, Range<usize>)>,
     begins: Begins,
     instructions: Instructions,
@@ -47,26 +50,33 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// From distinct strings, none of them empty.
+    /// Builds the finder of distinct strings, none of them empty.
     pub fn new<'t>(texts: impl Iterator<Item = &'t [u8]>) -> Self {
-        let mut strings: Vec<(Box<[u8]>, usize)> = texts.map(Box::from).zip(0..).collect();
+        let mut strings: Vec<Numbered> = texts.map(Box::from).zip(0..).collect();
         strings.sort_unstable();
-        let lengths = || strings.iter().map(|(string, _)| string.len());
-        let (shortest, longest) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
-        let begins = Begins::of(strings.iter().map(|(string, _)| &**string));
+
+        let mut groups = Vec::new();
         let mut end = 0;
-        let group = |of: &[(Box<[u8]>, usize)]| {
-            end += of.len();
-            (first_two(&of[0].0), end - of.len()..end)
-        };
-        let groups =
-            strings.chunk_by(|one, next| first_two(&one.0) == first_two(&next.0)).map(group).collect();
-        let (instructions, tree) = (Instructions::this(), OnceBox::new());
-        Self { strings, groups, begins, instructions, shortest, longest, tree }
+        for group in strings.chunk_by(|(string, _), (next, _)| first_two(string) == first_two(next)) {
+            let start = end;
+            end += group.len();
+            groups.push((first_two(&group[0].0), start..end));
+        }
+
+        let lengths = strings.iter().map(|(string, _)| string.len());
+        Self {
+            shortest: lengths.clone().min().unwrap_or(0),
+            longest: lengths.max().unwrap_or(0),
+            begins: Begins::of(strings.iter().map(|(string, _)| &**string)),
+            instructions: Instructions::this(),
+            tree: OnceBox::new(),
+            groups,
+            strings,
+        }
     }
 
-    /// The first string that begins within a range and may lie where it does: where it is, and its number. The range begins
-    /// where that of the call before did, or later.
+    /// Returns the range and the number of the first string that begins within `starts` and may lie where it does.
+    /// `starts` must begin where the range of the previous call began, or later.
     pub fn find(
         &self,
         text: &[u8],
@@ -87,7 +97,7 @@ impl Finder {
         None
     }
 
-    /// The first place within a range where the first two bytes are those of a string.
+    /// Returns the first place within a range where the first two bytes are the same as a string's.
     fn next_start(&self, text: &[u8], range: Range<usize>, search: &mut Search) -> Option<usize> {
         let starts = &mut search.starts;
         starts.forget_before(range.start);
@@ -103,12 +113,13 @@ impl Finder {
         }
     }
 
-    /// Where the longest string that begins at a place ends.
+    /// Returns the end of the longest string that begins at a place.
     pub fn end_at(&self, text: &[u8], start: usize) -> Option<usize> {
-        self.longest_at(text, start, &mut Search::default(), |_, _| true).map(|(length, _)| start + length)
+        let (length, _) = self.longest_at(text, start, &mut Search::default(), |_, _| true)?;
+        Some(start + length)
     }
 
-    /// Whether any string lies across a place or touches it. Places are asked for in ascending order.
+    /// Whether any string lies across a place or touches it. Callers ask for places in ascending order.
     pub fn any_touches(&self, text: &[u8], place: usize, touched: &mut Touched) -> bool {
         touched.from = touched.from.max(place.saturating_sub(self.longest));
         while let Some(start) = self.next_start(text, touched.from..place + 1, &mut touched.search) {
@@ -122,18 +133,22 @@ impl Finder {
         touched.to >= Some(place)
     }
 
-    /// Where the longest end of a text begins that may become a string if more follows; the end of the text if none does.
+    /// Returns the start of the longest end of a text that may become a string if more follows; without one, the end of
+    /// the text.
     pub fn incomplete_from(&self, text: &[u8]) -> usize {
-        let may_complete = |start: &usize| {
-            let end = &text[*start..];
-            let after = self.strings.partition_point(|(string, _)| **string <= *end);
-            self.strings.get(after).is_some_and(|(string, _)| string.starts_with(end))
-        };
         let first = (text.len() + 1).saturating_sub(self.longest);
-        (first..text.len()).find(may_complete).unwrap_or(text.len())
+        for start in first..text.len() {
+            let rest = &text[start..];
+            // If any longer string begins so, the first string after `rest` does.
+            let after = self.strings.partition_point(|(string, _)| **string <= *rest);
+            if self.strings.get(after).is_some_and(|(string, _)| string.starts_with(rest)) {
+                return start;
+            }
+        }
+        text.len()
     }
 
-    /// The length and number of the longest string that begins at a place, of those that are allowed.
+    /// Returns the length and number of the longest string that begins at a place, among those that are allowed.
     #[inline]
     fn longest_at(
         &self,
@@ -156,11 +171,11 @@ impl Finder {
         if longest.is_some() || self.shortest > 1 {
             return longest;
         }
-        // Those of one byte are in the group of this byte and a zero.
+        // Strings of one byte are in the group of this byte and a zero.
         longest_of(self.group(first_two(rest.get(..1)?)), rest, &is_allowed).0
     }
 
-    /// The same, by reading the places behind it backwards, unless that has been done.
+    /// The same with the tree. It reads this place and the ones behind it backwards, unless it has read them before.
     #[inline(never)]
     fn longest_by_tree(
         &self,
@@ -173,6 +188,7 @@ impl Finder {
         let ahead = &mut search.ahead;
         let is_read = start >= ahead.from && start - ahead.from < ahead.nodes.len();
         if !is_read {
+            // From `start` to `end` the nodes are kept; up to `seen`, strings that begin before `end` may go on.
             let end = text.len().min(start + self.longest.max(READ_BACKWARDS));
             let seen = text.len().min(end + self.longest);
             ahead.from = start;
@@ -185,24 +201,32 @@ impl Finder {
         tree.strings_at(ahead.nodes[start - ahead.from]).find(|&(length, number)| is_allowed(length, number))
     }
 
-    fn group(&self, first: u16) -> &[(Box<[u8]>, usize)] {
-        let found = self.groups.binary_search_by_key(&first, |&(first, _)| first);
-        found.map_or(&[], |place| &self.strings[self.groups[place].1.clone()])
+    /// Returns the strings that begin with these two bytes.
+    fn group(&self, first: u16) -> &[Numbered] {
+        match self.groups.binary_search_by_key(&first, |&(first, _)| first) {
+            Ok(index) => &self.strings[self.groups[index].1.clone()],
+            Err(_) => &[],
+        }
     }
 }
 
-/// The first two bytes; a second one that is missing is zero.
+/// Returns the first two bytes; a missing second one is zero.
 fn first_two(string: &[u8]) -> u16 {
     u16::from_be_bytes([string[0], string.get(1).copied().unwrap_or(0)])
 }
 
-/// The length and number of the longest of some strings that a text begins with, and how much of the text was looked at.
+/// Returns the length and number of the longest of some strings that a text begins with, and how many bytes of the text
+/// were looked at.
+///
+/// `strings` shrinks to those that agree with the text so far. They are in order, so if the first and the last of them
+/// have the next byte of the text, all have it.
 fn longest_of(
-    mut strings: &[(Box<[u8]>, usize)],
+    mut strings: &[Numbered],
     text: &[u8],
     is_allowed: impl Fn(usize, usize) -> bool,
 ) -> (Option<(usize, usize)>, usize) {
-    let (mut longest, mut looked) = (None, 0);
+    let mut longest = None;
+    let mut looked = 0;
     for (place, &byte) in text.iter().enumerate() {
         let [(first, _), .., (last, _)] = strings else { break };
         looked = place + 1;
@@ -212,6 +236,7 @@ fn longest_of(
             let end = strings.partition_point(|(string, _)| string[place] == byte);
             strings = &strings[..end];
         }
+        // A string that ends here comes before all that are longer.
         if let Some(((string, number), longer)) = strings.split_first()
             && string.len() == place + 1
         {
@@ -221,10 +246,10 @@ fn longest_of(
             }
         }
     }
-    // Of a single one that remains, the rest is compared at once.
+    // If a single string remains, all of it is compared at once.
     if let [(string, number)] = strings {
-        // Most differ in the third byte, for which a call would take longer.
-        let alike = zip(&**string, text).take_while(|(one, other)| one == other).count();
+        // Most differ in the third byte: a call of a comparing function would take longer.
+        let alike = zip(&**string, text).take_while(|(byte, of_text)| byte == of_text).count();
         looked = looked.max(alike);
         if alike == string.len() && is_allowed(alike, *number) {
             longest = Some((alike, *number));
@@ -233,20 +258,21 @@ fn longest_of(
     (longest, looked)
 }
 
-/// What a search through one text remembers.
+/// The state of a search through one text.
 #[derive(Default)]
 pub struct Search {
     starts: Starts,
-    /// The number of bytes that were looked at in vain, less those that may be.
+    /// The number of bytes that were looked at in vain, less those that were allowed.
     in_vain: usize,
     ahead: Ahead,
-    /// The number of bytes that were looked at: tests count them.
+    /// The number of bytes that were looked at, for tests.
     #[cfg(test)]
     looked: usize,
 }
 
 impl Search {
-    /// Some more bytes are passed.
+    /// Allows some more bytes to be read in vain, after the search has passed a place. Once the tree is in use, it
+    /// stays.
     #[inline]
     fn allow(&mut self, passed: usize) {
         if self.in_vain <= MOST_IN_VAIN {
@@ -255,7 +281,7 @@ impl Search {
     }
 }
 
-/// Places that the tree has read, from one on: the node of each.
+/// The nodes of successive places that the tree has read, the first of which is `from`.
 #[derive(Default)]
 struct Ahead {
     from: usize,
@@ -266,12 +292,13 @@ struct Ahead {
 #[derive(Default)]
 pub struct Touched {
     search: Search,
-    /// The strings that begin before this place are known, and the last of their ends.
+    /// All strings that begin before this place were found.
     from: usize,
+    /// The last of their ends.
     to: Option<usize>,
 }
 
-/// 64 places of a text, and those of them where a string may begin.
+/// The 64 places of a text before `end`, with a bit for each where a string may begin.
 #[derive(Clone, Copy, Debug, Default)]
 struct Starts {
     end: usize,
@@ -279,14 +306,14 @@ struct Starts {
 }
 
 impl Starts {
-    /// The first of these places.
+    /// Returns the first place where a string may begin.
     #[inline]
     fn first(self) -> Option<usize> {
         let place = self.bits.trailing_zeros() as usize;
         (place < 64).then(|| self.end - 64 + place)
     }
 
-    /// Drop the places before this one.
+    /// Drops the places before this one.
     fn forget_before(&mut self, place: usize) {
         let passed = (place + 64).saturating_sub(self.end) as u32;
         self.bits &= u64::MAX.unbounded_shl(passed);
@@ -296,39 +323,46 @@ impl Starts {
 /// The number of bytes that are looked at for 64 places.
 const SEEN: usize = 65;
 
-/// The most second bytes that a text is compared with for one first byte.
+/// The maximum number of second bytes that a text is compared with for one first byte.
 const MOST_SECONDS: usize = 8;
 
-/// The first bytes of strings, each with the second ones; none if these may be any.
+/// The first bytes of strings, each with its second bytes: an empty list means that any byte may follow.
 struct Begins(Vec<(u8, Vec<u8>)>);
 
 impl Begins {
-    /// Those of strings in order.
+    /// Returns the first bytes of ordered strings.
     fn of<'t>(strings: impl Iterator<Item = &'t [u8]>) -> Self {
         let mut pairs: Vec<_> = strings.map(|string| (string[0], string.get(1).copied())).collect();
         pairs.dedup();
-        let seconds = |of_first: &[(u8, Option<u8>)]| {
-            let seconds: Option<Vec<u8>> = of_first.iter().map(|(_, second)| *second).collect();
-            (of_first[0].0, seconds.filter(|seconds| seconds.len() <= MOST_SECONDS).unwrap_or_default())
-        };
-        Self(pairs.chunk_by(|one, next| one.0 == next.0).map(seconds).collect())
+        let mut begins = Vec::new();
+        for group in pairs.chunk_by(|(first, _), (next, _)| first == next) {
+            // `None` if one of the strings has no second byte.
+            let seconds: Option<Vec<u8>> = group.iter().map(|(_, second)| *second).collect();
+            let seconds = match seconds {
+                Some(seconds) if seconds.len() <= MOST_SECONDS => seconds,
+                _ => Vec::new(),
+            };
+            begins.push((group[0].0, seconds));
+        }
+        Self(begins)
     }
 
-    /// The first two bytes of all strings, if these are the same.
+    /// Returns the first two bytes of all strings, if they are the same.
     fn only(&self) -> Option<[u8; 2]> {
         let [(first, seconds)] = &self.0[..] else { return None };
         let [second] = seconds[..] else { return None };
         Some([*first, second])
     }
 
-    /// The places among 64 where a string may begin.
+    /// Returns a bit for each of 64 places where a string may begin. `here` has the bytes at these places, `behind` the
+    /// bytes behind them.
     #[inline(always)]
     fn places(&self, vectors: impl Vectors, [here, behind]: [&[u8; 64]; 2]) -> u64 {
         let mut places = 0;
         for (first, seconds) in &self.0 {
             let first = vectors.equal(here, *first);
             let mut fits = if seconds.is_empty() { !0 } else { 0 };
-            // Most have one second byte, or are nowhere.
+            // Most first bytes have one second byte, or do not occur.
             if seconds.len() == 1 || first != 0 {
                 for &second in seconds {
                     fits |= vectors.equal(behind, second);
@@ -340,7 +374,7 @@ impl Begins {
     }
 }
 
-/// Looks for the first 64 places from `from` on among which a string may begin; the end of the text without any.
+/// Finds the first 64 places from `from` on among which a string may begin; without any, the last places of the text.
 struct NextStarts<'b, 't> {
     begins: &'b Begins,
     text: &'t [u8],
@@ -353,19 +387,21 @@ impl Job for NextStarts<'_, '_> {
     #[inline(always)]
     fn run(self, vectors: impl Vectors) -> Starts {
         let only = self.begins.only();
-        let found = match only {
-            // A loop of its own for most sets, such as those that all begin with `<|`: it takes half the time.
+        let whole_views = match only {
+            // A loop of its own for most sets of strings, such as those that all begin with `<|`: it takes half the
+            // time.
             Some([first, second]) => {
                 self.first_places(|[here, behind]| vectors.equal(here, first) & vectors.equal(behind, second))
             }
             None => self.first_places(|seen| self.begins.places(vectors, seen)),
         };
-        let from = match found {
-            Ok(found) => return found,
+        let from = match whole_views {
+            Ok(starts) => return starts,
             Err(from) => from,
         };
         let rest = &self.text[from..];
-        // Most ends of texts have no such byte, and short texts are ends: to look for it takes less time than a copy.
+        // Fewer bytes than a view has remain. Most ends of texts, and most short texts, do not have the first byte: to
+        // search for it takes less time than to copy them.
         if only.is_some_and(|[first, _]| memchr(first, rest).is_none()) {
             return Starts { end: from + 64, bits: 0 };
         }
@@ -377,7 +413,8 @@ impl Job for NextStarts<'_, '_> {
 }
 
 impl NextStarts<'_, '_> {
-    /// The first places among those that have all the bytes that are looked at; without any, where the rest begins.
+    /// Returns the first places where a string may begin, among those for which the text has all `SEEN` bytes; as an
+    /// error, where the rest of the text begins.
     #[inline(always)]
     fn first_places(&self, places: impl Fn([&[u8; 64]; 2]) -> u64) -> Result<Starts, usize> {
         let mut from = self.from;
@@ -392,7 +429,7 @@ impl NextStarts<'_, '_> {
     }
 }
 
-/// The bytes at 64 places, and those behind them.
+/// Returns the bytes at 64 places, and the bytes one place behind them.
 #[inline(always)]
 fn views(seen: &[u8; SEEN]) -> [&[u8; 64]; 2] {
     [0, 1].map(|start| seen[start..].first_chunk().unwrap_or(&[0; 64]))
