@@ -3,8 +3,8 @@
 //! There are two ways, with the same result for the followed pairs:
 //!
 //! - *directly*, with few codes: a counter for every possible pair; a second pass through the words lists positions;
-//! - *by sorting*, with more: the occurrences are sorted by pair, which counts and lists them at once. This is done for one
-//!   range of the pairs' hashes after the other, as many as the memory needs or as there are threads.
+//! - *by sorting*, with more: the occurrences are sorted by pair, which counts and lists them at once. This is done for
+//!   one range of the pairs' hashes after the other, as many as the memory needs or as there are threads.
 //!
 //! ```text
 //! words        |  a  b  a  b  |  c  a  b  |      all pairs: (a,b) at 1 3 7, (b,a) at 2, (c,a) at 6
@@ -39,19 +39,22 @@ pub struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// The preferred threshold for so many occurrences of pairs, whose words' counts sum to `total`.
+    /// Returns the preferred threshold for this many occurrences of pairs, whose words' counts sum to `total`.
     fn threshold(&self, total: u64, occurrences: usize) -> u64 {
-        let room = self.merges.map_or(u64::MAX, |merges| {
-            let (occurrences, tuning) = (occurrences as u64, self.tuning);
-            merges.saturating_mul(if occurrences / FEW_PAIRS_PER_MERGE < merges {
-                tuning.slack_when_few
-            } else if total / FREQUENT < occurrences {
-                tuning.slack
-            } else {
-                tuning.slack_when_frequent
-            })
-        });
-        self.threshold.unwrap_or(total / room.max(1))
+        if let Some(threshold) = self.threshold {
+            return threshold;
+        }
+        // Without a limit, all pairs will be merged.
+        let Some(merges) = self.merges else { return 1 };
+        let occurrences = occurrences as u64;
+        let slack = if occurrences / FEW_PAIRS_PER_MERGE < merges {
+            self.tuning.slack_when_few
+        } else if total / FREQUENT < occurrences {
+            self.tuning.slack
+        } else {
+            self.tuning.slack_when_frequent
+        };
+        total / merges.saturating_mul(slack).max(1)
     }
 
     fn allows(&self, key: u64) -> bool {
@@ -69,8 +72,8 @@ pub struct Recount {
 }
 
 impl Recount {
-    /// Counts the pairs and lists the positions of the frequent ones; `None` if no pair may be merged. Words without a pair
-    /// may be dropped from the slots.
+    /// Counts the pairs and lists the positions of the frequent ones; `None` if no pair may be merged. Words without a
+    /// pair may be dropped from the slots.
     pub fn count<S: SlotWidth>(
         slots: &mut Slots<S>,
         plan: &Plan<'_>,
@@ -83,7 +86,7 @@ impl Recount {
         }
     }
 
-    /// With room for so many pairs, for that many occurrences of theirs, and for those that merges will add.
+    /// Returns an empty recount with room for this many pairs and occurrences, and for those that merges will add.
     fn with_room(threshold: u64, pairs: usize, occurrences: usize, tuning: &Tuning) -> Result<Self> {
         let followed = PairTable::with_capacity(pairs + pairs / 2)?;
         let growth = occurrences / 100 * tuning.growth_percent;
@@ -92,11 +95,11 @@ impl Recount {
     }
 }
 
-/// The count of a pair in a section, and the room for its positions; then whether and where they are listed.
+/// The count of a pair in a section, and the length of the list of its positions.
 #[derive(Clone, Copy)]
 struct Counter {
     count: u64,
-    list: Cursor,
+    list_end: Cursor,
 }
 
 fn directly<S: SlotWidth>(
@@ -105,61 +108,61 @@ fn directly<S: SlotWidth>(
     pulse: &mut Pulse<'_>,
 ) -> Result<Option<Recount>> {
     let codes = plan.tokens.len();
-    let place_of = |key| {
+    let index_of = |key| {
         let (left, right) = codes_of(key);
         left as usize * codes + right as usize
     };
     let threads = plan.tuning.threads;
     let sections = slots.sections(threads);
     let counted = workers::each(threads, sections.clone(), pulse, |section, pulse| {
-        let mut counters = memory::filled(Counter { count: 0, list: Cursor::at(0) }, codes * codes)?;
-        let mut pairs = 0;
+        let mut counters = memory::filled(Counter { count: 0, list_end: Cursor::at(0) }, codes * codes)?;
+        let mut occurrences = 0;
         slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
-            let counter = &mut counters[place_of(pair.key)];
-            counter.list.skip(pair.at);
-            pairs += 1;
+            let counter = &mut counters[index_of(pair.key)];
+            counter.list_end.skip(pair.at);
+            occurrences += 1;
             add(&mut counter.count, pair.count)
         })?;
-        Ok((pairs, counters))
+        Ok((occurrences, counters))
     })?;
-    let (pairs, mut counted): (Vec<usize>, Vec<_>) = counted.into_iter().unzip();
-    let (mut found, mut total, mut highest) = (Vec::new(), 0u64, 0);
-    for key in (0..codes * codes).map(|place| key_of((place / codes) as Code, (place % codes) as Code)) {
+    let (occurrences, counted): (Vec<usize>, Vec<_>) = counted.into_iter().unzip();
+    let occurrences = occurrences.iter().sum();
+
+    let mut pairs = Vec::new();
+    let mut total = 0u64;
+    for index in 0..codes * codes {
         let mut count = 0;
         for counters in &counted {
-            add(&mut count, counters[place_of(key)].count)?;
+            add(&mut count, counters[index].count)?;
         }
         total = total.saturating_add(count);
+        let key = key_of((index / codes) as Code, (index % codes) as Code);
         if count > 0 && plan.allows(key) {
-            highest = highest.max(count);
-            memory::push(&mut found, (key, count))?;
+            memory::push(&mut pairs, (key, count))?;
         }
     }
-    if found.is_empty() {
-        return Ok(None);
-    }
-    let pairs = pairs.iter().sum();
-    let threshold = plan.threshold(total, pairs).clamp(1, highest);
-    found.retain(|&(_, count)| count >= threshold);
-    let mut recount = Recount::with_room(threshold, found.len(), pairs, plan.tuning)?;
-    // A pair with a count is listed.
-    counted.iter_mut().flat_map(|counters| counters.iter_mut()).for_each(|counter| counter.count = 0);
-    for (key, count) in found {
-        let length = counted.iter().map(|counters| counters[place_of(key)].list.place).sum();
+    let Some(highest) = pairs.iter().map(|&(_, count)| count).max() else { return Ok(None) };
+    let threshold = plan.threshold(total, occurrences).clamp(1, highest);
+    pairs.retain(|&(_, count)| count >= threshold);
+
+    // A list has the positions of the first section, then those of the second, and so on. Each thread has a cursor for
+    // every pair that is followed, and `None` for the others.
+    let mut recount = Recount::with_room(threshold, pairs.len(), occurrences, plan.tuning)?;
+    let mut cursors = memory::filled(memory::filled(None, codes * codes)?, counted.len())?;
+    for (key, count) in pairs {
+        let length = counted.iter().map(|counters| counters[index_of(key)].list_end.place).sum();
         let (list, mut start) = recount.lists.add(length)?;
-        for counters in &mut counted {
-            let counter = &mut counters[place_of(key)];
-            counter.count = 1;
-            start += std::mem::replace(&mut counter.list, Cursor::at(start)).place;
+        for (counters, cursors) in counted.iter().zip(&mut cursors) {
+            cursors[index_of(key)] = Some(Cursor::at(start));
+            start += counters[index_of(key)].list_end.place;
         }
         recount.followed.add(Followed { key, count, list }, threshold)?;
     }
     let units = recount.lists.shared();
-    workers::each(threads, sections.into_iter().zip(counted), pulse, |(section, mut counters), pulse| {
+    workers::each(threads, sections.into_iter().zip(cursors), pulse, |(section, mut cursors), pulse| {
         slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
-            let counter = &mut counters[place_of(pair.key)];
-            if counter.count > 0 {
-                counter.list.write(pair.at, units);
+            if let Some(cursor) = &mut cursors[index_of(pair.key)] {
+                cursor.write(pair.at, units);
             }
             Ok(())
         })
@@ -175,18 +178,21 @@ fn by_sorting<S: SlotWidth>(
     let (occurrences, total) = slots.compact(plan.tokens.spans(), pulse)?;
     let mut least = plan.threshold(total, occurrences).max(1);
     let threads = plan.tuning.threads;
-    let of = occurrences.div_ceil(plan.tuning.sorted).max(1).next_multiple_of(threads);
+    let ranges = occurrences.div_ceil(plan.tuning.sorted).max(1).next_multiple_of(threads);
+    // Ranges differ in size; one that is larger than this still grows as needed.
+    let room = occurrences / ranges * 2;
     loop {
         let slots = &*slots;
-        let parts = workers::each(threads, 0..of, pulse, |nth, pulse| {
-            sorted(slots, plan, (nth, of), occurrences / of * 2, pulse)
-                .and_then(|sorted| count(sorted, slots, plan, least, pulse))
+        let parts = workers::each(threads, 0..ranges, pulse, |range, pulse| {
+            let sorted = sorted(slots, plan, range, ranges, room, pulse)?;
+            count(sorted, slots, plan, least, pulse)
         })?;
         let highest = parts.iter().map(|part| part.highest).max().unwrap_or(0);
         if highest == 0 {
             return Ok(None);
         }
         if highest < least {
+            // Nothing was listed: once more, with a threshold that a pair reaches.
             least = highest;
             continue;
         }
@@ -206,8 +212,8 @@ fn by_sorting<S: SlotWidth>(
 
 /// About this many occurrences are sorted at a time.
 const SORT_BATCH: usize = 16;
-/// From this count on, pairs are not told apart when a threshold is chosen.
-const MOST_TOLD_APART: u64 = 1 << 16;
+/// Counts from this one on are treated as equal when a threshold is chosen.
+const MOST_DISTINGUISHED: u64 = 1 << 16;
 
 /// A pair and its position.
 #[derive(Clone, Copy, Default)]
@@ -231,40 +237,46 @@ impl Occurrence {
     }
 }
 
-/// The range, of `of` equal ones, that a pair's hash belongs to.
-fn range_of(seed: HashSeed, key: u64, of: usize) -> usize {
-    (((seed.hash_number(key) >> 32) * of as u64) >> 32) as usize
+/// Returns which of `ranges` equal ranges of hashes a pair belongs to.
+fn range_of(seed: HashSeed, key: u64, ranges: usize) -> usize {
+    (((seed.hash_number(key) >> 32) * ranges as u64) >> 32) as usize
 }
 
-/// The occurrences whose pairs' hashes are in one of some equal ranges, about as many as there is room for: by a counting sort
-/// of narrow ranges, then by pair and position within each.
+/// Returns the occurrences of the pairs in one range, ordered by pair and position; `room` is an upper estimate of
+/// their number. They are first ordered by narrow ranges, with a counting sort, and then within each of these.
 fn sorted<S: SlotWidth>(
     slots: &Slots<S>,
     plan: &Plan<'_>,
-    (nth, of): (usize, usize),
+    range: usize,
+    ranges: usize,
     room: usize,
     pulse: &mut Pulse<'_>,
 ) -> Result<Cells<Occurrence>> {
     let seed = HashSeed::of_process();
-    let mut found = Cells::with_capacity(room)?;
+    let mut occurrences = Cells::with_capacity(room)?;
     slots.each_pair(1..slots.len(), plan.tokens.spans(), pulse, |pair| {
-        let is_own = range_of(seed, pair.key, of) == nth && plan.allows(pair.key);
-        if is_own { found.push(Occurrence::of(&pair)) } else { Ok(()) }
+        let is_in_range = range_of(seed, pair.key, ranges) == range && plan.allows(pair.key);
+        if is_in_range { occurrences.push(Occurrence::of(&pair)) } else { Ok(()) }
     })?;
-    let narrow = (found.len() / SORT_BATCH).max(1);
-    let range = |pair: &Occurrence| range_of(seed, pair.key(), of * narrow) - nth * narrow;
+
+    let narrow = (occurrences.len() / SORT_BATCH).max(1);
+    let narrow_range = |pair: &Occurrence| range_of(seed, pair.key(), ranges * narrow) - range * narrow;
     let mut ends = memory::filled(0u32, narrow)?;
-    found.iter().for_each(|pair| ends[range(pair)] += 1);
+    for pair in occurrences.iter() {
+        ends[narrow_range(pair)] += 1;
+    }
+    // Each number becomes the start of its narrow range, which moves to its end as occurrences are written.
     let mut total = 0;
     for end in &mut ends {
         total += std::mem::replace(end, total);
     }
-    let mut ordered = Cells::<Occurrence>::new(found.len())?;
-    for pair in found.iter() {
-        let end = &mut ends[range(pair)];
+    let mut ordered = Cells::<Occurrence>::new(occurrences.len())?;
+    for pair in occurrences.iter() {
+        let end = &mut ends[narrow_range(pair)];
         ordered[*end as usize] = *pair;
         *end += 1;
     }
+
     let mut start = 0;
     for end in ends {
         pulse.beat(SORT_BATCH)?;
@@ -274,14 +286,14 @@ fn sorted<S: SlotWidth>(
     Ok(ordered)
 }
 
-/// The pairs of a range.
+/// The pairs of one range of hashes.
 struct Part {
-    /// Those that are frequent enough, and their positions.
+    /// The pairs that are frequent enough, and their positions.
     pairs: Vec<Followed>,
     lists: Lists,
-    /// The highest count of all.
+    /// The highest count of any pair.
     highest: u64,
-    /// How many have each count; those above the last one are added to it.
+    /// For each count, how many pairs have it; the last entry includes all higher counts.
     by_count: Vec<u32>,
 }
 
@@ -293,11 +305,11 @@ fn count<S: SlotWidth>(
     least: u64,
     pulse: &mut Pulse<'_>,
 ) -> Result<Part> {
-    let most = plan.max_threshold.min(MOST_TOLD_APART);
+    let most = plan.max_threshold.min(MOST_DISTINGUISHED);
     let by_count = memory::filled(0, most as usize + 1)?;
     let mut part = Part { pairs: Vec::new(), lists: Lists::default(), highest: 0, by_count };
     let mut group = Group::default();
-    for occurrences in sorted.chunk_by(|one, next| one.key() == next.key()) {
+    for occurrences in sorted.chunk_by(|pair, next| pair.key() == next.key()) {
         pulse.beat(occurrences.len())?;
         let mut count = 0;
         for &Occurrence { at, .. } in occurrences {
@@ -316,14 +328,19 @@ fn count<S: SlotWidth>(
     Ok(part)
 }
 
-/// The highest count, among those that are told apart, that about as many pairs reach as there are merges to make; 0 if
-/// there are fewer.
+/// Returns the highest count, among those with an entry in `by_count`, that more pairs reach than there are merges to
+/// make; 0 if there are fewer pairs.
 fn reached_by(merges: Option<u64>, parts: &[Part]) -> u64 {
-    let (mut reached, merges) = (0, merges.unwrap_or(u64::MAX));
-    let most = parts.iter().map(|part| part.by_count.len()).max().unwrap_or(0);
-    let count = (0..most).rev().find(|&count| {
-        reached += parts.iter().map(|part| u64::from(part.by_count[count])).sum::<u64>();
-        reached > merges
-    });
-    count.map_or(0, |count| count as u64)
+    let Some(merges) = merges else { return 0 };
+    let counts = parts.iter().map(|part| part.by_count.len()).max().unwrap_or(0);
+    let mut reached = 0;
+    for count in (0..counts).rev() {
+        for part in parts {
+            reached += u64::from(part.by_count[count]);
+        }
+        if reached > merges {
+            return count as u64;
+        }
+    }
+    0
 }
