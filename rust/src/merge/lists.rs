@@ -1,17 +1,18 @@
 //! Lists of positions, one for each followed pair, in one array.
 //!
-//! The array holds units of 16 bits. A position takes one unit, its distance, if that is less than 2^15 from the one before it
-//! in the list. Otherwise it takes two, the first of them marked; so do the first position, and those that are added later.
+//! The array holds units of 16 bits. A position less than 2^15 after the one before it takes one unit: its distance.
+//! Any other takes two units, the first of them marked; so do the first position of a list, and those that are added
+//! later.
 //!
 //! ```text
 //! positions   5          9    70000            70003
 //! units       mark+0 5   4    mark+1 4464      3
 //! ```
 //!
-//! A list is one extent of the array; if it grows, it moves to a larger one. Free extents are kept by size class (powers of
-//! two) and used again.
+//! A list is one extent of the array; if it grows, it moves to a larger one. Free extents are kept by size class
+//! (powers of two) and used again.
 //!
-//! A list may hold positions that are out of date: whoever reads it checks the slots.
+//! A list may hold positions that are out of date: its reader checks the slots.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -26,7 +27,8 @@ pub struct Extent {
     start: u32,
     /// In units: at least the number of positions in it.
     pub len: u32,
-    /// How often positions were added: they are in order up to the first time, then each may begin with a smaller one.
+    /// How often positions were added. The positions of one addition are in order, but may begin before the last of the
+    /// previous addition.
     pub additions: u32,
 }
 
@@ -39,11 +41,11 @@ impl Extent {
     }
 }
 
-/// The mark of the first of two units; also the least distance that takes two.
+/// The mark of the first of two units; also the smallest distance that takes two.
 const MARK: u32 = 1 << 15;
-/// So far from every position that the next one takes two units.
+/// Too far from every position for a distance: the next position takes two units.
 const NOWHERE: u32 = 1 << 31;
-/// So many units hold a position that is added.
+/// The number of units that an added position takes.
 pub const ADDED: u32 = 2;
 
 /// Where the next position of a list is written, and the one before it.
@@ -54,7 +56,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// For the first positions at a place.
+    /// Returns a cursor for the first position of a list, at this place.
     pub fn at(place: u32) -> Self {
         Self { place, before: NOWHERE }
     }
@@ -63,14 +65,16 @@ impl Cursor {
     #[inline(always)]
     pub fn skip(&mut self, at: u32) -> bool {
         let is_far = at.wrapping_sub(self.before) >= MARK;
-        (self.place, self.before) = (self.place + 1 + u32::from(is_far), at);
+        self.place += 1 + u32::from(is_far);
+        self.before = at;
         is_far
     }
 
-    /// Writes a position, beside other threads that write to other places.
+    /// Writes a position. Other threads may write to other places at the same time.
     #[inline(always)]
     pub fn write(&mut self, at: u32, units: &[AtomicU16]) {
-        let (place, distance) = (self.place, at.wrapping_sub(self.before));
+        let place = self.place;
+        let distance = at.wrapping_sub(self.before);
         if self.skip(at) {
             write_whole(at, place, units);
         } else {
@@ -107,25 +111,25 @@ const MIN_GROWTH: usize = 1 << 10;
 const MAX_UNITS: usize = 3 << 30;
 
 impl Lists {
-    /// No lists, and room for so many of so many positions in all, and for at least `growth` more before a
+    /// Returns no lists, but room for this many, with this many positions in all and at least `growth` more before a
     /// recount.
     pub fn with_room(lists: usize, positions: usize, growth: usize) -> Result<Self> {
         let units = ADDED as usize * (positions + growth);
         Ok(Self {
             lists: Cells::with_capacity(lists + lists / 2)?,
-            // Addresses are kept free for what will be added.
+            // Room that is not used takes addresses, but no memory.
             units: Cells::with_capacity(units)?,
             limit: (units + MIN_GROWTH).min(MAX_UNITS),
             ..Self::default()
         })
     }
 
-    /// Whether so many units were added that a recount pays off.
+    /// Whether enough units were added that a recount pays off.
     pub fn is_full(&self) -> bool {
         self.units.len() > self.limit
     }
 
-    /// Whether more than `by` units were added since `note_size`.
+    /// Whether more than `by` units were added since the last `note_size`.
     pub fn has_grown(&self, by: usize) -> bool {
         self.units.len() - self.noted > by
     }
@@ -134,24 +138,27 @@ impl Lists {
         self.noted = self.units.len();
     }
 
-    /// A list's positions; none if there is no such list.
+    /// Returns a list's positions; none if there is no such list.
     pub fn of(&self, list: u32) -> impl Iterator<Item = u32> + Clone {
         self.at(self.lists.get(list as usize).copied().unwrap_or_default())
     }
 
-    /// The positions in an extent.
+    /// Returns the positions in an extent.
     pub fn at(&self, extent: Extent) -> impl Iterator<Item = u32> + Clone {
-        let (mut units, mut before) = (&self.units[extent.range()], 0);
+        let mut units = &self.units[extent.range()];
+        let mut position = 0;
         std::iter::from_fn(move || {
-            let (&first, rest) = units.split_first()?;
+            let (&first, mut rest) = units.split_first()?;
             let first = u32::from(first);
-            (before, units) = if first < MARK {
-                (before + first, rest)
+            if first < MARK {
+                position += first;
             } else {
-                let (&last, rest) = rest.split_first()?;
-                ((first - MARK) << 16 | u32::from(last), rest)
-            };
-            Some(before)
+                let (&last, after) = rest.split_first()?;
+                position = (first - MARK) << 16 | u32::from(last);
+                rest = after;
+            }
+            units = rest;
+            Some(position)
         })
     }
 
@@ -167,38 +174,45 @@ impl Lists {
         }
     }
 
-    /// All units, for threads that each write to their own places.
+    /// Returns all units, for threads that each write to their own places.
     pub fn shared(&mut self) -> &[AtomicU16] {
         const { assert!(align_of::<AtomicU16>() == align_of::<u16>()) };
         let units: *mut [u16] = &mut *self.units;
-        // SAFETY: an AtomicU16 is as large as a u16, has the same valid values and the same alignment (asserted); the
-        // exclusive borrow lasts as long as the shared one that is made of it.
+        // SAFETY:
+        // 1. An `AtomicU16` has the size and the valid values of a `u16`, and the same alignment, as asserted.
+        // 2. Nobody else reads or writes the units: the exclusive borrow of `self` lasts as long as the result.
         unsafe { &*(units as *const [AtomicU16]) }
     }
 
-    /// Adds a list of so many arbitrary units; returns its number and its first place.
+    /// Adds a list of this many arbitrary units. Returns its number and its first place.
     pub fn add(&mut self, len: u32) -> Result<(u32, u32)> {
+        // An empty list begins anywhere: it moves when it grows.
         let start = if len == 0 { 0 } else { self.extend(len)? };
         self.lists.push(Extent { start, len, additions: u32::from(len > 0) })?;
         Ok((self.lists.len() as u32 - 1, start))
     }
 
-    /// Adds a list of these positions; returns its number.
+    /// Adds a list of these positions. Returns its number.
     pub fn append(&mut self, positions: impl Iterator<Item = u32> + Clone) -> Result<u32> {
-        let mut length = Cursor::at(0);
-        positions.clone().for_each(|at| _ = length.skip(at));
-        let (list, start) = self.add(length.place)?;
-        let (mut cursor, units) = (Cursor::at(start), self.shared());
-        positions.for_each(|at| cursor.write(at, units));
+        let mut end = Cursor::at(0);
+        for at in positions.clone() {
+            end.skip(at);
+        }
+        let (list, start) = self.add(end.place)?;
+        let mut cursor = Cursor::at(start);
+        let units = self.shared();
+        for at in positions {
+            cursor.write(at, units);
+        }
         Ok(list)
     }
 
-    /// Takes a list's extent, which must be freed; the list is then empty.
+    /// Takes a list's extent, which the caller must free; the list is then empty.
     pub fn take(&mut self, list: u32) -> Extent {
         self.lists.get_mut(list as usize).map(std::mem::take).unwrap_or_default()
     }
 
-    /// Makes a list longer by so many units; returns the first new place.
+    /// Makes a list longer by this many units. Returns the first new place.
     pub fn lengthen(&mut self, list: u32, by: u32) -> Result<u32> {
         let old = self.lists[list as usize];
         let start = self.allocate(old.len + by)?;
@@ -208,15 +222,16 @@ impl Lists {
         Ok(start + old.len)
     }
 
-    /// The start of an extent of so many arbitrary units.
+    /// Returns the start of an extent of this many arbitrary units.
     fn allocate(&mut self, len: u32) -> Result<u32> {
+        // From the first class on of which every extent is long enough.
         let class = len.max(1).next_power_of_two().ilog2() as usize;
         let Some(extent) = self.free[class..].iter_mut().find_map(Vec::pop) else { return self.extend(len) };
         self.free(Extent { start: extent.start + len, len: extent.len - len, additions: 0 });
         Ok(extent.start)
     }
 
-    /// Adds places behind all others; returns where they begin.
+    /// Adds places behind all others. Returns where they begin.
     fn extend(&mut self, len: u32) -> Result<u32> {
         let start = self.units.len();
         if start + len as usize > u32::MAX as usize {
@@ -232,16 +247,17 @@ impl Lists {
         }
     }
 
-    /// Moves all lists to new memory without gaps, and gives back the old.
+    /// Moves all lists to new memory without gaps, and gives back the old memory.
     pub fn compact(&mut self) -> Result<()> {
-        let sum: usize = self.lists.iter().map(|extent| extent.len as usize).sum();
-        let mut units = Cells::with_capacity(2 * sum)?;
+        let used: usize = self.lists.iter().map(|extent| extent.len as usize).sum();
+        let mut units = Cells::with_capacity(2 * used)?;
         for extent in self.lists.iter_mut() {
             let start = units.len() as u32;
             units.extend(&self.units[extent.range()])?;
             extent.start = start;
         }
-        (self.units, self.free) = (units, Default::default());
+        self.units = units;
+        *self.free = Default::default();
         self.note_size();
         Ok(())
     }

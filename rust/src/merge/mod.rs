@@ -72,19 +72,21 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The number of merges still to make after `merges` merges that added `tokens` tokens; `None` without a limit.
+    /// Returns the number of merges still to make after `merges` merges that added `tokens` tokens; `None` without a
+    /// limit.
     fn remaining(&self, merges: usize, tokens: usize) -> Option<u64> {
-        let left = |most: Option<u64>, made: usize| most.map(|most| most.saturating_sub(made as u64));
-        match (left(self.max_merges, merges), left(self.max_tokens, tokens)) {
+        let merges = self.max_merges.map(|most| most.saturating_sub(merges as u64));
+        let tokens = self.max_tokens.map(|most| most.saturating_sub(tokens as u64));
+        match (merges, tokens) {
             (Some(merges), Some(tokens)) => Some(merges.min(tokens)),
-            (merges, tokens) => merges.or(tokens),
+            _ => merges.or(tokens),
         }
     }
 
-    /// Whether the pair's token is within the maximum length.
+    /// Whether the token of a pair is within the maximum length.
     fn allow(&self, tokens: &Tokens, left: Code, right: Code) -> bool {
-        let length = || tokens.length(left).saturating_add(tokens.length(right));
-        self.max_token_length.is_none_or(|longest| length() <= longest)
+        let Some(longest) = self.max_token_length else { return true };
+        tokens.length(left).saturating_add(tokens.length(right)) <= longest
     }
 }
 
@@ -95,11 +97,11 @@ pub type Visit<'a, Unit> = dyn FnMut(&[Unit], u64) -> Result<()> + 'a;
 pub trait Words: Send + Sync {
     /// The elements of a word: bytes or symbol numbers.
     type Unit: Copy;
-    /// The symbol of a unit.
+    /// Returns the symbol of a unit.
     fn symbol(&self, unit: Self::Unit) -> u32;
-    /// Calls `each` with every word and its count, and returns its first error. The order is the same in every visit. Words
-    /// are visited twice: to measure them, and to take them over, after which they are dropped. The pulse beats for all
-    /// that is visited.
+    /// Calls `each` with every word and its count, and returns its first error. The order is the same in every visit.
+    /// Words are visited twice: once to measure them, and once to copy them, after which they are dropped. The pulse
+    /// beats for every unit.
     fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
 }
 
@@ -118,9 +120,10 @@ impl<Word: AsRef<[u32]> + Sync> Words for SymbolWords<'_, Word> {
     }
 
     fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
-        self.words.iter().zip(self.counts).try_for_each(|(word, &count)| {
+        for (word, &count) in self.words.iter().zip(self.counts) {
             pulse.beat(word.as_ref().len())?;
-            each(word.as_ref(), count)
-        })
+            each(word.as_ref(), count)?;
+        }
+        Ok(())
     }
 }

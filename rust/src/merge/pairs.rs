@@ -32,12 +32,12 @@ impl TableSlot for Followed {
 /// The list number of a pair without a list of positions; its count is then an upper bound.
 pub const UNLISTED: u32 = u32::MAX;
 
-/// Both codes in one number; never 0, because no symbol has code 0.
+/// Returns both codes in one number, which is never 0: no symbol has code 0.
 pub fn key_of(left: Code, right: Code) -> u64 {
     (u64::from(left) << 32) | u64::from(right)
 }
 
-/// The codes of a key.
+/// Returns the codes of a key.
 pub fn codes_of(key: u64) -> (Code, Code) {
     ((key >> 32) as Code, key as Code)
 }
@@ -51,20 +51,22 @@ impl PairTable {
         self.prefetch(&Followed { key, ..Followed::default() });
     }
 
+    /// Returns the entry of a pair, if it is followed.
     #[inline(always)]
     pub fn pair(&mut self, key: u64) -> Option<&mut Followed> {
         self.find(&Followed { key, ..Followed::default() }, |pair| pair.key == key)
     }
 
-    /// The entry of a pair, and whether it is new: then it is `pair` itself.
+    /// Returns the entry of a pair, and whether it is new: then it is `pair` itself.
     #[inline(always)]
     pub fn add(&mut self, pair: Followed, threshold: u64) -> Result<(&mut Followed, bool)> {
         if self.growth().is_some() {
             self.make_room(threshold)?;
         }
-        self.insert(pair, |known| known.key == pair.key)
+        self.insert(pair, |entry| entry.key == pair.key)
     }
 
+    /// Removes what may be removed, and grows the table if it is still more than half full.
     #[cold]
     fn make_room(&mut self, threshold: u64) -> Result<()> {
         self.retain(|pair| pair.count >= threshold || pair.list != UNLISTED);

@@ -1,8 +1,8 @@
 //! A priority queue of pairs: the highest count first, ties by a total order.
 //!
 //! Pairs are in unordered buckets: one for each small count, and one for each of 16 ranges between two powers of two.
-//! When the queue reaches a bucket, it brings its pairs up to date and sorts them, many at a time. The next merges are then
-//! known in advance, and their memory can be prefetched.
+//! When the queue reaches a bucket, it updates the counts of its pairs and sorts them, many at a time. The next merges
+//! are then known in advance, and their memory can be prefetched.
 //!
 //! ```text
 //! buckets   ... | 7: e b | 8: d a c |         reached: 8, of which a and c are sorted, and d waits
@@ -37,8 +37,9 @@ impl TieBreak {
         let by_bytes = |a: Code, b: Code| {
             if a == b { Ordering::Equal } else { tokens.bytes(a).cmp(&tokens.bytes(b)) }
         };
-        let (left, right) = (codes_of(a), codes_of(b));
-        let order = by_bytes(left.0, right.0).then_with(|| by_bytes(left.1, right.1));
+        let (a_left, a_right) = codes_of(a);
+        let (b_left, b_right) = codes_of(b);
+        let order = by_bytes(a_left, b_left).then_with(|| by_bytes(a_right, b_right));
         let order = if self == Self::LargestBytes { order.reverse() } else { order };
         order.then(a.cmp(&b))
     }
@@ -49,13 +50,13 @@ pub struct PairQueue {
     rule: TieBreak,
     /// Each count below this has a bucket of its own.
     exact: u64,
-    /// The keys of pairs by their counts. Those at `floor` all come after those in `sorted`.
+    /// The keys of pairs by their counts. The pairs in the bucket at `floor` all come after those in `sorted`.
     buckets: Vec<Vec<u64>>,
-    /// The bucket that is reached: those above it are empty.
+    /// The current bucket: all buckets above it are empty.
     floor: usize,
-    /// Pairs of this bucket, the best last.
+    /// Pairs of the current bucket, the best last.
     sorted: Vec<Followed>,
-    /// The minimum number of pairs of equal count that are sorted at a time; at least an eighth of them are.
+    /// The minimum number of pairs of equal count that are sorted at a time, unless an eighth of the bucket is more.
     sort_batch: usize,
 }
 
@@ -65,7 +66,7 @@ const RANGES: usize = 16;
 const AHEAD: usize = 16;
 
 impl PairQueue {
-    /// An empty queue with a bucket for each count below `exact`.
+    /// Returns an empty queue with a bucket for each count below `exact`.
     pub fn new(rule: TieBreak, exact: u64, sort_batch: usize) -> Self {
         let buckets = exact as usize + RANGES * u64::BITS as usize;
         Self {
@@ -83,12 +84,12 @@ impl PairQueue {
         *self = Self::new(self.rule, self.exact, self.sort_batch);
     }
 
-    /// The bucket of a count above 0.
+    /// Returns the bucket of a count above 0.
     fn bucket_of(&self, count: u64) -> usize {
         if count < self.exact {
             return count as usize;
         }
-        // The place of the highest bit, and the bits behind it.
+        // The place of the highest bit, and the four bits behind it: they choose one of 16 ranges.
         let power = count.ilog2();
         let range = (count << (u64::BITS - 1 - power) << 1) >> (u64::BITS - RANGES.ilog2());
         self.exact as usize + RANGES * power as usize + range as usize
@@ -97,8 +98,8 @@ impl PairQueue {
     /// Adds a pair.
     pub fn push(&mut self, tokens: &Tokens, pair: &Followed) {
         let bucket = self.bucket_of(pair.count);
-        let comes_last = |last: &Followed| self.order(tokens, pair, last).is_lt();
-        if bucket < self.floor || self.sorted.first().is_none_or(comes_last) {
+        let comes_after = |last: &Followed| self.order(tokens, pair, last).is_lt();
+        if bucket < self.floor || self.sorted.first().is_none_or(comes_after) {
             self.buckets[bucket].push(pair.key);
             self.floor = self.floor.max(bucket);
         } else {
@@ -107,8 +108,8 @@ impl PairQueue {
         }
     }
 
-    /// Removes and returns the best pair. Pairs of the bucket that is reached whose count has fallen are moved to their
-    /// bucket, or dropped if their count is below `threshold`.
+    /// Removes and returns the best pair. Pairs of the current bucket whose count has fallen are moved to their bucket,
+    /// or dropped if their count is below `threshold`.
     pub fn pop(&mut self, tokens: &Tokens, pairs: &mut PairTable, threshold: u64) -> Option<Followed> {
         while self.sorted.is_empty() {
             if self.buckets[self.floor].is_empty() {
@@ -120,20 +121,20 @@ impl PairQueue {
         self.sorted.pop()
     }
 
-    /// The pair `places` places after the best, provided that nothing better is pushed before.
+    /// Returns the pair `places` places after the best one, if it is sorted already. A better pair may still be pushed.
     pub fn ahead(&self, places: usize) -> Option<Followed> {
         Some(self.sorted[self.sorted.len().checked_sub(places + 1)?])
     }
 
-    /// The order in `sorted`: the worst pair is the least.
+    /// Returns the order in `sorted`: the worst pair is the least.
     fn order(&self, tokens: &Tokens, a: &Followed, b: &Followed) -> Ordering {
         a.count.cmp(&b.count).then_with(|| self.rule.compare(tokens, b.key, a.key))
     }
 
-    /// Moves the best pairs of the bucket that is reached to `sorted`.
+    /// Moves the best pairs of the current bucket to `sorted`.
     fn sort_some(&mut self, tokens: &Tokens, pairs: &mut PairTable, threshold: u64) {
         match self.rule {
-            // A rule that is known here needs no branch for each comparison.
+            // A rule that is a constant needs no branch for each comparison.
             TieBreak::SmallestIds => self.sort_some_by(pairs, threshold, |a, b| b.cmp(&a)),
             rule => self.sort_some_by(pairs, threshold, |a, b| rule.compare(tokens, b, a)),
         }
@@ -147,13 +148,13 @@ impl PairQueue {
     ) {
         let is_exact = (self.floor as u64) < self.exact;
         let bucket = &mut self.buckets[self.floor];
-        let best =
-            if is_exact { self.sort_batch.max(bucket.len() / 8).min(bucket.len()) } else { bucket.len() };
-        let some = bucket.len() - best;
-        if some > 0 {
-            bucket.select_nth_unstable_by(some, |&a, &b| worst_first(a, b));
+        // In a bucket of several counts, the best pairs are only known once all are up to date.
+        let batch = if is_exact { self.sort_batch.max(bucket.len() / 8) } else { bucket.len() };
+        let remaining = bucket.len().saturating_sub(batch);
+        if remaining > 0 {
+            bucket.select_nth_unstable_by(remaining, |&a, &b| worst_first(a, b));
         }
-        let best = bucket.split_off(some);
+        let best = bucket.split_off(remaining);
         for (nth, &key) in best.iter().enumerate() {
             if let Some(&later) = best.get(nth + AHEAD) {
                 pairs.prefetch_pair(later);

@@ -1,7 +1,11 @@
 //! Replaces a pair in the words, and sums up what changed for each neighbouring token.
 //!
-//! A tally per token says how often it was next to the merged pair, and the sum of those words' counts. When it is known
-//! which neighbouring pairs are followed, the positions are written to their lists.
+//! This takes two steps:
+//!
+//! 1. Each occurrence is replaced and noted as an event. For each token, a [`Neighbour`] counts how often it was next
+//!    to the merged pair, and sums those words' counts.
+//! 2. The trainer decides which neighbouring pairs are followed, and makes room in their lists. Then the positions of
+//!    the events are written there.
 
 use std::sync::atomic::AtomicU16;
 
@@ -14,18 +18,19 @@ use crate::memory;
 use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
 
-/// A pair to be merged.
+/// A pair to merge.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Task {
     pub left: Code,
     pub right: Code,
     pub joined: Code,
-    /// The span of the left token, and of both.
+    /// The number of slots of the left token.
     pub left_span: u32,
+    /// The number of slots of both tokens.
     pub span: u32,
 }
 
-/// A side of a merged pair; also its index among both.
+/// A side of a merged pair; as a number, its index in [`SIDES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Before,
@@ -35,7 +40,7 @@ pub enum Side {
 pub const SIDES: [Side; 2] = [Side::Before, Side::After];
 
 impl Side {
-    /// The pair of a token and its neighbour on this side.
+    /// Returns the pair of a token and its neighbour on this side.
     pub fn pair(self, neighbour: Code, token: Code) -> u64 {
         match self {
             Self::Before => key_of(neighbour, token),
@@ -43,9 +48,12 @@ impl Side {
         }
     }
 
-    /// The pair that a neighbour on this side formed with a part of the merged pair.
+    /// Returns the pair that a neighbour on this side formed with a part of the merged pair.
     pub fn old_pair(self, neighbour: Code, task: &Task) -> u64 {
-        self.pair(neighbour, if self == Self::Before { task.left } else { task.right })
+        match self {
+            Self::Before => key_of(neighbour, task.left),
+            Self::After => key_of(task.right, neighbour),
+        }
     }
 }
 
@@ -62,23 +70,24 @@ pub struct Neighbour {
 // SAFETY: it consists of integers, for which any bytes are valid.
 unsafe impl Plain for Neighbour {}
 
-/// All neighbours on one side, by their codes, and the list of those that there are, so that clearing them costs as much as
-/// the merge did.
+/// All neighbours on one side.
 #[derive(Default)]
 pub struct Neighbours {
+    /// An entry for every code. Those of codes that are not in `touched` are zeros.
     of_codes: Cells<Neighbour>,
-    /// The codes of those that there are, and room for more.
+    /// The codes that occur, and behind them room for more. So clearing them costs no more than the merge did.
     touched: Vec<Code>,
+    /// The number of codes that occur.
     used: usize,
 }
 
 impl Neighbours {
-    /// Makes room for codes below `codes`, and for so many occurrences.
+    /// Makes room for codes below `codes`, and for this many occurrences.
     fn make_room(&mut self, codes: usize, occurrences: usize) -> Result<()> {
         if codes > self.of_codes.len() {
             self.of_codes.lengthen(codes.next_power_of_two())?;
         }
-        // One more than are in use: a place is written whether or not it is needed.
+        // One more than are in use: `add` writes a place whether or not it is needed.
         let most = occurrences.min(codes) + 1;
         if most > self.touched.len() {
             memory::reserve(&mut self.touched, most)?;
@@ -99,7 +108,7 @@ impl Neighbours {
         neighbour.occurrences += 1;
     }
 
-    /// The codes of the neighbours that there are.
+    /// Returns the codes of the neighbours that occur.
     pub fn touched(&self) -> &[Code] {
         &self.touched[..self.used]
     }
@@ -108,7 +117,8 @@ impl Neighbours {
         self.of_codes[code as usize]
     }
 
-    /// Sets where the positions of a neighbour's occurrences are written. One without any would not be cleared.
+    /// Sets where the positions of a neighbour's occurrences are written. A neighbour without occurrences is skipped,
+    /// because it would not be cleared.
     pub fn set_place(&mut self, code: Code, place: u32) {
         let neighbour = &mut self.of_codes[code as usize];
         if neighbour.occurrences > 0 {
@@ -116,7 +126,7 @@ impl Neighbours {
         }
     }
 
-    /// Writes the next position, if positions are wanted.
+    /// Writes the next position, if the pair with this neighbour is followed.
     #[inline(always)]
     fn write(&mut self, code: Code, at: impl FnOnce() -> u32, units: &[AtomicU16]) {
         let neighbour = &mut self.of_codes[code as usize];
@@ -152,13 +162,13 @@ pub struct Replaced {
 
 /// The prefetch distance, in positions.
 const AHEAD: usize = 32;
-/// The capacity for events is shrunk to this factor times the positions of a merge, and not below the minimum: the first
-/// merges have by far the most.
+/// The capacity for events is shrunk to this factor times the positions of a merge, and not below the minimum: the
+/// first merges have by far the most.
 const EVENTS_FACTOR: usize = 8;
 const MIN_EVENTS: usize = 1 << 10;
 
 impl Replaced {
-    /// With room for so many codes, so that neighbours need not be moved. Room that is not used takes no memory.
+    /// Reserves room for this many codes, so that neighbours need not be moved. Room that is not used takes no memory.
     pub fn with_capacity(codes: usize) -> Result<Self> {
         let mut new = Self::default();
         for side in &mut new.sides {
@@ -171,13 +181,14 @@ impl Replaced {
         &mut self.sides[side as usize]
     }
 
-    /// Prefetches what is known of two neighbours.
+    /// Prefetches the entries of two neighbours.
     pub fn prefetch(&self, before: Code, after: Code) {
         prefetch(&self.sides[0].of_codes, before as usize);
         prefetch(&self.sides[1].of_codes, after as usize);
     }
 
-    /// Replaces a pair at all positions where it still is, from left to right: so many at most; `codes` is the number of codes.
+    /// Replaces a pair at all positions where it still is, from left to right. There are at most `most` positions;
+    /// `codes` is the number of codes.
     ///
     /// Each replacement changes four counts, as the words are at that moment: (before, left) and (right, after) fall,
     /// (before, joined) and (joined, after) rise. The sums therefore equal those of a recount, even for adjacent
@@ -196,8 +207,11 @@ impl Replaced {
         self.sides.iter_mut().try_for_each(|side| side.make_room(codes, most))?;
         self.events.shrink_to(EVENTS_FACTOR * most.max(MIN_EVENTS));
         memory::reserve(&mut self.events, most)?;
-        let (middle, span) = (1 + task.left_span as usize, task.span as usize);
-        let (left, right, mut group) = (S::of(task.left), S::of(task.right), Group::default());
+        let middle = 1 + task.left_span as usize;
+        let span = task.span as usize;
+        let left = S::of(task.left);
+        let right = S::of(task.right);
+        let mut group = Group::default();
         let mut later = positions.clone();
         later.by_ref().take(AHEAD).for_each(|at| slots.prefetch(at as usize));
         for at in positions {
@@ -221,10 +235,11 @@ impl Replaced {
         Ok(())
     }
 
-    /// Writes the positions of the occurrences to the lists of the neighbouring pairs, and forgets them.
+    /// Writes the positions of the occurrences to the lists of the neighbouring pairs, and clears everything.
     pub fn list_positions(&mut self, spans: &[u32], units: &[AtomicU16]) {
         let [before, after] = &mut self.sides;
         for event in &self.events {
+            // A pair with the token before begins where that token does.
             before.write(event.before, || event.at - spans[event.before as usize], units);
             after.write(event.after, || event.at, units);
         }

@@ -5,15 +5,17 @@
 //! first slot names its left neighbour, and the slot after its last one names its right neighbour.
 //!
 //! A listed position is checked before it is used: the pair is there exactly when the left code is at the position and
-//! the right code one left span further. This is safe because a slot that is no longer the first of a token never
-//! shows a code that it showed as one: it is a hole, or, if the token that began there had one slot, the last slot of a
-//! longer token.
+//! the right code one left span further. This is safe because a slot that was the first of a token, and no longer is,
+//! never again shows the code it had then. It is one of two:
 //!
-//! Words of equal count form a group, the most frequent first, so a position leads to its word's count. In each group, each
-//! part of the words has its own region.
+//! 1. a hole;
+//! 2. the last slot of a longer token, if the token that began there had one slot.
 //!
-//! Slots have 16 bits while all codes fit, then 32. Both widths use the same memory, which has addresses for the wider one, so
-//! they are widened in place.
+//! Words of equal count form a group, the most frequent first, so a position leads to its word's count. In each group,
+//! each part of the words has its own region.
+//!
+//! Slots have 16 bits while all codes fit, then 32. They are widened in place: the memory has addresses for wide ones
+//! from the start.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -33,7 +35,7 @@ use crate::workers;
 
 /// The integer type of a slot.
 pub trait SlotWidth: Copy + Eq + Plain + Send + Sync {
-    /// Whether codes may be too large for it.
+    /// Whether a code may be too large for this type.
     const IS_NARROW: bool;
     fn of(code: Code) -> Self;
     fn code(self) -> Code;
@@ -69,7 +71,7 @@ pub struct Layout {
 type Regions<'s, S> = HashMap<u64, &'s mut [S], Keyed>;
 
 impl Layout {
-    /// Measures words; those without a pair are left out.
+    /// Measures words, except those without a pair.
     pub fn measure<W: Words>(words: &W, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<Self> {
         let span = |unit: &W::Unit| u64::from(spans[(words.symbol(*unit) + FIRST) as usize]);
         let is_uniform = spans.iter().all(|&span| span == 1);
@@ -84,7 +86,7 @@ impl Layout {
         Ok(Self { groups: memory::gathered(slots_of)? })
     }
 
-    /// The number of slots, which is also an upper bound of the number of merges.
+    /// Returns the number of slots, which is also an upper bound of the number of merges.
     pub fn slots(&self) -> u64 {
         self.groups.iter().map(|group| group.1).sum()
     }
@@ -98,7 +100,11 @@ fn place<W: Words, S: SlotWidth>(
     pulse: &mut Pulse<'_>,
 ) -> Result<()> {
     words.visit(pulse, &mut |word, count| {
-        let Some(region) = regions.get_mut(&count).filter(|_| word.len() >= 2) else { return Ok(()) };
+        if word.len() < 2 {
+            return Ok(());
+        }
+        // Words that occur 0 times have no region.
+        let Some(region) = regions.get_mut(&count) else { return Ok(()) };
         let mut at = 0;
         for &unit in word {
             let code = words.symbol(unit) + FIRST;
@@ -110,6 +116,7 @@ fn place<W: Words, S: SlotWidth>(
             region[at] = S::of(code);
             at += span;
         }
+        // One slot more is the boundary after the word.
         *region = &mut std::mem::take(region)[at + 1..];
         Ok(())
     })
@@ -117,8 +124,9 @@ fn place<W: Words, S: SlotWidth>(
 
 /// All words with at least one pair.
 pub struct Slots<S> {
-    /// As many numbers as there were slots, of which narrow ones use the first half.
+    /// One number for each slot that there was at first. Narrow slots use the first half of the memory.
     memory: Cells<u32>,
+    /// The number of slots.
     len: usize,
     width: PhantomData<S>,
     groups: Vec<Group>,
@@ -160,7 +168,7 @@ pub fn replace<S: SlotWidth>(pair: &mut [S], middle: usize, joined: Code) {
 const BLOCK: u32 = 6;
 
 impl<S: SlotWidth> Slots<S> {
-    /// Writes the words. Each part of them is dropped when it is written.
+    /// Writes the words, and drops each part when it is written.
     pub fn fill<W: Words>(
         layouts: &[Layout],
         parts: Vec<W>,
@@ -169,29 +177,38 @@ impl<S: SlotWidth> Slots<S> {
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
         const { assert!(BOUNDARY == 0, "fresh memory is zeroed") };
-        let all = layouts.iter().enumerate().flat_map(|(part, layout)| {
-            layout.groups.iter().map(move |&(count, slots)| (Reverse(count), part, slots))
-        });
-        let mut needed = memory::gathered(all)?;
-        needed.sort_unstable();
-        let (mut groups, mut start) = (Vec::<Group>::new(), 1);
-        for &(Reverse(count), _, slots) in &needed {
+        // The count, the part and the size of each region, in the order of the regions.
+        let mut sizes = Vec::new();
+        for (part, layout) in layouts.iter().enumerate() {
+            for &(count, slots) in &layout.groups {
+                memory::push(&mut sizes, (Reverse(count), part, slots))?;
+            }
+        }
+        sizes.sort_unstable();
+
+        let mut groups = Vec::<Group>::new();
+        let mut start = 1;
+        for &(Reverse(count), _, slots) in &sizes {
             let end = start + slots as u32;
-            match groups.last_mut().filter(|group| group.count == count) {
-                Some(group) => group.end = end,
-                None => memory::push(&mut groups, Group { start, end, count })?,
+            match groups.last_mut() {
+                Some(group) if group.count == count => group.end = end,
+                _ => memory::push(&mut groups, Group { start, end, count })?,
             }
             start = end;
         }
+
         let len = start as usize;
         let memory = Cells::new(len)?;
         let of_block = memory::filled(0, len.div_ceil(1 << BLOCK))?;
         let mut filled = Self { memory, len, width: PhantomData, groups, of_block };
         filled.index();
+
         let mut rest = &mut filled.all_mut()[1..];
         let mut regions = memory::gathered(layouts.iter().map(|_| Regions::default()))?;
-        for (Reverse(count), part, slots) in needed {
-            regions[part].extend(rest.split_off_mut(..slots as usize).map(|region| (count, region)));
+        for (Reverse(count), part, slots) in sizes {
+            if let Some(region) = rest.split_off_mut(..slots as usize) {
+                regions[part].insert(count, region);
+            }
         }
         workers::each(threads, parts.into_iter().zip(regions), pulse, |(words, regions), pulse| {
             place(&words, regions, spans, pulse)
@@ -213,24 +230,27 @@ impl<S: SlotWidth> Slots<S> {
 
     fn all(&self) -> &[S] {
         const { assert!(size_of::<S>() <= size_of::<u32>()) };
-        // SAFETY: the memory, which begins at a multiple of 64, has four bytes for each slot, which has two or four; any bytes
-        // are valid.
+        // SAFETY:
+        // 1. The memory has four bytes for each slot, which has at most four, as asserted.
+        // 2. It begins at a multiple of 64, so slots are aligned.
+        // 3. It is initialized, and any bytes are valid slots.
+        // 4. The borrow of `self` lasts as long as the result.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.len) }
     }
 
     fn all_mut(&mut self) -> &mut [S] {
-        // SAFETY: as in `all`; whatever is written is valid as u32, too, and the borrow is as exclusive.
+        // SAFETY: as in `all`; the borrow is exclusive, and any slots are valid bytes of a `u32`.
         unsafe { std::slice::from_raw_parts_mut(self.memory.as_mut_ptr().cast(), self.len) }
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The same in wide slots. Positions do not change.
+    /// Returns the same words in wide slots. Positions do not change.
     pub fn widened(mut self) -> Slots<u32> {
-        // A wide slot covers no narrow one that comes before it.
+        // From the last slot on: a wide slot covers no narrow one that comes before it.
         for at in (0..self.len).rev() {
             self.memory[at] = self.code(at);
         }
@@ -252,18 +272,19 @@ impl<S: SlotWidth> Slots<S> {
         prefetch(&self.of_block, at >> BLOCK);
     }
 
-    /// The slots from the one before `at` to the one after `span`; `None` past the end, where no pair can be.
+    /// Returns `span` slots from `at` on, the one before them and the one after them. `None` past the end, where no
+    /// pair can be.
     pub fn around(&self, at: usize, span: usize) -> Option<&[S]> {
         self.all().get(at - 1..=at + span)
     }
 
-    /// The same to change them.
+    /// The same, to change them.
     #[inline(always)]
     pub fn around_mut(&mut self, at: usize, span: usize) -> Option<&mut [S]> {
         self.all_mut().get_mut(at - 1..=at + span)
     }
 
-    /// The group of words at a position.
+    /// Returns the group of words at a position.
     pub fn group(&self, at: usize) -> Group {
         let mut group = self.of_block[at >> BLOCK] as usize;
         while self.groups[group].end as usize <= at {
@@ -272,17 +293,19 @@ impl<S: SlotWidth> Slots<S> {
         self.groups[group]
     }
 
-    /// Divides the slots into `of` sections of whole words, of about the same length.
-    pub fn sections(&self, of: usize) -> Vec<Range<usize>> {
-        let mut begin = 1;
-        let cut = |nth: usize| {
-            let mut end = (self.len * nth / of).max(begin);
+    /// Divides the slots into `count` sections of whole words, of about the same length.
+    pub fn sections(&self, count: usize) -> Vec<Range<usize>> {
+        let mut sections = Vec::new();
+        let mut start = 1;
+        for nth in 1..=count {
+            let mut end = (self.len * nth / count).max(start);
             while self.code(end - 1) != BOUNDARY {
                 end += 1;
             }
-            std::mem::replace(&mut begin, end)..end
-        };
-        (1..=of).map(cut).collect()
+            sections.push(start..end);
+            start = end;
+        }
+        sections
     }
 
     /// Calls `each` with the pairs of a section, in order.
@@ -316,29 +339,36 @@ impl<S: SlotWidth> Slots<S> {
             if at >= section.end {
                 break;
             }
-            let (mut left, mut left_at) = (BOUNDARY, at);
+            let mut left = BOUNDARY;
+            let mut left_at = at;
             while at < end {
                 let right = self.code(at);
                 if left != BOUNDARY && right != BOUNDARY {
                     each(PairAt { key: key_of(left, right), count, at: left_at as u32 })?;
                     pulse.beat(1)?;
                 }
-                (left, left_at) = (right, at);
+                left = right;
+                left_at = at;
                 at += span(right);
             }
         }
         Ok(())
     }
 
-    /// Drops the words that have become one token, which changes positions. Returns the number of pairs that are left, and
-    /// the sum of their words' counts.
+    /// Drops the words that have become one token, which changes positions. Returns the number of pairs in the others,
+    /// and the sum of their words' counts.
     pub fn compact(&mut self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<(usize, u64)> {
-        let (mut at, mut to, mut pairs, mut total) = (1, 1, 0, 0u64);
+        let mut at = 1;
+        let mut to = 1;
+        let mut pairs = 0;
+        let mut total = 0u64;
         for nth in 0..self.groups.len() {
-            let (Group { end, count, .. }, before) = (self.groups[nth], pairs);
+            let Group { end, count, .. } = self.groups[nth];
+            let pairs_before = pairs;
             self.groups[nth].start = to as u32;
             while at < end as usize {
-                let (begin, mut tokens) = (at, 0);
+                let start = at;
+                let mut tokens = 0;
                 while self.code(at) != BOUNDARY {
                     at += spans[self.code(at) as usize] as usize;
                     tokens += 1;
@@ -346,13 +376,13 @@ impl<S: SlotWidth> Slots<S> {
                 at += 1;
                 pulse.beat(tokens)?;
                 if tokens > 1 {
-                    self.all_mut().copy_within(begin..at, to);
-                    to += at - begin;
+                    self.all_mut().copy_within(start..at, to);
+                    to += at - start;
                     pairs += tokens - 1;
                 }
             }
             self.groups[nth].end = to as u32;
-            total = total.saturating_add(count.saturating_mul((pairs - before) as u64));
+            total = total.saturating_add(count.saturating_mul((pairs - pairs_before) as u64));
         }
         self.len = to;
         self.index();

@@ -1,6 +1,6 @@
-//! The tokens of a training run: their lengths, and a lookup of the token that spells given bytes.
+//! The tokens of a training run: their lengths, and a lookup of the token with certain bytes.
 //!
-//! Bytes are stored where ties are decided by them or tokens are shared.
+//! Bytes are stored only if they decide ties or tokens are shared.
 
 use crate::error::{Error, Result};
 use crate::key::HashSeed;
@@ -22,12 +22,12 @@ pub const FIRST: Code = 2;
 /// All tokens, indexed by code.
 pub struct Tokens {
     tokens: Cells<Token>,
-    /// How many slots each of them takes.
+    /// The number of slots of each token.
     spans: Cells<u32>,
     /// The bytes of all tokens, concatenated, or of none.
     bytes: Vec<u8>,
     keeps_bytes: bool,
-    /// If tokens are shared: those that merges may result in.
+    /// If tokens are shared: the tokens that merges may result in.
     shared: Option<HashTable<Shared>>,
     seed: HashSeed,
 }
@@ -35,9 +35,10 @@ pub struct Tokens {
 /// A token.
 #[derive(Clone, Copy, Default)]
 struct Token {
-    /// In bytes.
+    /// The number of its bytes.
     length: u64,
-    /// If its bytes are stored: their start, and the first eight as a number of the same order (padded with zeros).
+    /// If its bytes are stored: where they start, and the first eight as a number of the same order (padded with
+    /// zeros).
     start: usize,
     prefix: u64,
 }
@@ -66,8 +67,8 @@ impl TableSlot for Shared {
 }
 
 impl Tokens {
-    /// Starts with the base symbols. `keeps_bytes` stores the bytes of all tokens, to decide ties; `shares` lets a merge
-    /// result in an existing token of equal bytes.
+    /// Returns the base symbols as tokens. `keeps_bytes` stores the bytes of all tokens, to decide ties; `shares` lets
+    /// a merge result in an existing token of equal bytes.
     pub fn new<'a>(
         symbols: impl Iterator<Item = &'a [u8]> + Clone,
         keeps_bytes: bool,
@@ -87,21 +88,23 @@ impl Tokens {
         // When different merges may result in the same token, its span must follow from its bytes. One slot per symbol
         // guarantees that if all symbols have one length; otherwise each byte needs a slot.
         let first_length = symbols.clone().next().map_or(1, <[u8]>::len);
-        let uniform = symbols.clone().all(|symbol| symbol.len() == first_length);
+        let is_uniform = symbols.clone().all(|symbol| symbol.len() == first_length);
         for symbol in symbols {
             if shares && symbol.is_empty() {
                 return Err(Error::Value("symbols: an empty symbol cannot be merged".to_string()));
             }
-            let span = if !shares || uniform { 1 } else { symbol.len() };
+            let span = if !shares || is_uniform { 1 } else { symbol.len() };
             let start = tokens.bytes.len();
             if tokens.keeps_bytes {
                 memory::extend(&mut tokens.bytes, symbol)?;
             }
-            // Among equal symbols, merges result in the first.
+            // Among equal symbols, merges result in the first: a later one is not shared.
             tokens.share(start)?;
-            let mut first = [0; 8];
-            first.iter_mut().zip(&tokens.bytes[start..]).for_each(|(first, &byte)| *first = byte);
-            let prefix = u64::from_be_bytes(first);
+            let mut prefix = [0; 8];
+            for (of_prefix, &byte) in prefix.iter_mut().zip(&tokens.bytes[start..]) {
+                *of_prefix = byte;
+            }
+            let prefix = u64::from_be_bytes(prefix);
             tokens.push(span as u64, Token { length: symbol.len() as u64, start, prefix })?;
         }
         Ok(tokens)
@@ -113,35 +116,36 @@ impl Tokens {
         self.tokens.reserve(more)
     }
 
-    /// The number of codes in use.
+    /// Returns the number of codes in use.
     pub fn len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// The length of the token in bytes.
+    /// Returns the length of the token in bytes.
     pub fn length(&self, code: Code) -> u64 {
         self.tokens[code as usize].length
     }
 
-    /// The number of slots of the token.
+    /// Returns the number of slots of the token.
     pub fn span(&self, code: Code) -> u32 {
         self.spans[code as usize]
     }
 
-    /// The spans of all tokens.
+    /// Returns the spans of all tokens.
     pub fn spans(&self) -> &[u32] {
         &self.spans
     }
 
-    /// The token's bytes, which must be stored, and before them their prefix.
+    /// Returns the token's bytes, which must be stored, and their prefix as a number, which is compared first.
     pub fn bytes(&self, code: Code) -> (u64, &[u8]) {
         let Token { length, start, prefix, .. } = self.tokens[code as usize];
         (prefix, &self.bytes[start..][..length as usize])
     }
 
-    /// The token that a merge results in, and whether it is new.
+    /// Returns the token that a merge results in, and whether it is new.
     pub fn join(&mut self, left: Code, right: Code) -> Result<(Code, bool)> {
-        let [first, second] = [left, right].map(|code| self.tokens[code as usize]);
+        let first = self.tokens[left as usize];
+        let second = self.tokens[right as usize];
         let start = self.bytes.len();
         if self.keeps_bytes {
             memory::reserve(&mut self.bytes, (first.length + second.length) as usize)?;
@@ -149,9 +153,9 @@ impl Tokens {
                 self.bytes.extend_from_within(part.start..part.start + part.length as usize);
             }
         }
-        if let Some(known) = self.share(start)? {
+        if let Some(existing) = self.share(start)? {
             self.bytes.truncate(start);
-            return Ok((known, false));
+            return Ok((existing, false));
         }
         let span = u64::from(self.span(left)) + u64::from(self.span(right));
         let length = first.length.saturating_add(second.length);
@@ -161,15 +165,17 @@ impl Tokens {
 
     /// Prefetches two tokens that will be joined.
     pub fn prefetch(&self, left: Code, right: Code) {
-        [left, right].iter().for_each(|&code| prefetch(&self.tokens, code as usize));
+        prefetch(&self.tokens, left as usize);
+        prefetch(&self.tokens, right as usize);
     }
 
     /// Prefetches the bytes of two tokens that will be joined, if they are stored.
     pub fn prefetch_bytes(&self, left: Code, right: Code) {
-        [left, right].iter().for_each(|&code| prefetch(&self.bytes, self.tokens[code as usize].start));
+        prefetch(&self.bytes, self.tokens[left as usize].start);
+        prefetch(&self.bytes, self.tokens[right as usize].start);
     }
 
-    /// Adds a token, whose bytes are stored, if they are.
+    /// Adds a token. If bytes are kept, its bytes must be stored before.
     fn push(&mut self, span: u64, token: Token) -> Result<Code> {
         let too_many = || Error::Memory("the number of tokens does not fit 32 bits".to_string());
         let code = Code::try_from(self.tokens.len()).map_err(|_| too_many())?;
@@ -178,17 +184,21 @@ impl Tokens {
         Ok(code)
     }
 
-    /// If tokens are shared: the one that the stored bytes from `start` on spell. If there is none, the next token is shared.
+    /// If tokens are shared, returns the token with the stored bytes from `start` on. If there is none, the next token,
+    /// which has these bytes, becomes shared.
     fn share(&mut self, start: usize) -> Result<Option<Code>> {
         let Self { tokens, bytes, shared: Some(shared), seed, .. } = self else { return Ok(None) };
         if shared.growth().is_some() {
             shared.grow()?;
         }
-        let (text, own) = (&bytes[start..], |token: &Token| &bytes[token.start..][..token.length as usize]);
+        let text = &bytes[start..];
         let new = Shared { code: tokens.len() as Code, hash: seed.hash_bytes(text) as u32 };
-        let is_same = |known: &Shared| known.hash == new.hash && own(&tokens[known.code as usize]) == text;
-        let (known, is_new) = shared.insert(new, is_same)?;
-        Ok((!is_new).then_some(known.code))
+        let is_same = |entry: &Shared| {
+            let token = &tokens[entry.code as usize];
+            entry.hash == new.hash && &bytes[token.start..][..token.length as usize] == text
+        };
+        let (entry, is_new) = shared.insert(new, is_same)?;
+        Ok((!is_new).then_some(entry.code))
     }
 }
 

@@ -21,21 +21,38 @@ use crate::memory;
 use crate::watch::{MERGING, Pulse, Watch};
 use crate::workers;
 
-/// A training whose words are all taken over: it needs nothing else to learn merges.
+/// A training that has copied all words: it needs nothing else to learn merges.
 pub struct Training<'r> {
     slots: AnySlots,
-    /// Moved often, and large.
+    /// In a box, because it is large and moved often.
     trainer: Box<Trainer<'r>>,
 }
 
-/// While all codes fit 16 bits, slots have so many, which is half the memory.
+/// While all codes fit 16 bits, slots have 16 bits, which is half the memory.
 enum AnySlots {
     Narrow(Slots<u16>),
     Wide(Slots<u32>),
 }
 
+/// Why the merge loop has ended.
+enum End {
+    /// No merge remains.
+    Complete,
+    /// The code of the next token does not fit the slots.
+    SlotsTooNarrow,
+}
+
+/// The threshold that a recount prefers.
+#[derive(PartialEq)]
+enum Threshold {
+    /// Lower by a factor, so that recounts are rare.
+    Lower,
+    Same,
+}
+
 impl<'r> Training<'r> {
-    /// Takes over the words, one part after the other. Every unit of a word must be the number of a symbol.
+    /// Copies the words into slots, and drops each part when it is copied. Every unit of a word must be the number of a
+    /// symbol.
     pub fn new<'a, W: Words>(
         symbols: impl Iterator<Item = &'a [u8]> + Clone,
         parts: Vec<W>,
@@ -51,21 +68,25 @@ impl<'r> Training<'r> {
         let layouts = workers::each(threads, &parts, &mut pulse, |words, pulse| {
             Layout::measure(words, tokens.spans(), pulse)
         })?;
-        let slots: u64 = layouts.iter().map(Layout::slots).sum();
-        if slots > MAX_SLOTS {
+        let slot_count: u64 = layouts.iter().map(Layout::slots).sum();
+        if slot_count > MAX_SLOTS {
             return Err(Error::Memory(format!(
-                "the distinct pretokens hold {slots} bytes, more than the limit of {MAX_SLOTS}; raise min_count"
+                "the distinct pretokens hold {slot_count} bytes, more than the limit of {MAX_SLOTS}; raise min_count"
             )));
         }
-        let most_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
-        // Slots become wide when so few pairs are left that their lists take less than before.
+
+        // Slots that become wide later do not count: so few pairs are left then that their lists take less than before.
         let is_narrow = tokens.len() < tuning.narrow_codes;
-        let slot = if is_narrow { size_of::<u16>() } else { size_of::<u32>() };
-        let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
-        pulse.expect(expected)?;
-        memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
-        let tuning = Tuning { sorted: tuning.sorted.max((slots / SLOTS_PER_SORTED) as usize), ..tuning };
+        let slot_bytes = if is_narrow { size_of::<u16>() } else { size_of::<u32>() };
+        let expected_bytes = slot_count * (slot_bytes as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
+        pulse.expect(expected_bytes)?;
+        memory::ensure(usize::try_from(expected_bytes).unwrap_or(usize::MAX))?;
+
+        let sorted = tuning.sorted.max((slot_count / SLOTS_PER_SORTED) as usize);
+        let tuning = Tuning { sorted, ..tuning };
         let base_tokens = tokens.len();
+        // No more merges are possible than there are slots.
+        let most_tokens = slot_count.min(rules.remaining(0, 0).unwrap_or(u64::MAX));
         let expected_tokens = most_tokens.min(MAX_EXPECTED_TOKENS) as usize;
         tokens.make_room(expected_tokens)?;
         let slots = if is_narrow {
@@ -95,8 +116,8 @@ impl<'r> Training<'r> {
         let wide = match slots {
             AnySlots::Wide(slots) => Some(slots),
             AnySlots::Narrow(mut slots) => match trainer.learn(&mut slots, &mut pulse)? {
-                true => None,
-                false => {
+                End::Complete => None,
+                End::SlotsTooNarrow => {
                     // The memory of lists that nobody needs is given back first.
                     trainer.drop_lists();
                     trainer.lists.compact()?;
@@ -112,14 +133,14 @@ impl<'r> Training<'r> {
     }
 }
 
-/// All that is known of a training, except the words.
+/// The state of a training, except the words.
 struct Trainer<'r> {
     rules: &'r Rules,
     tuning: Tuning,
     tokens: Tokens,
     base_tokens: usize,
     merges: Vec<MergeRow>,
-    /// A pair that is not in `pairs` has a lower count; before the first count, the largest number.
+    /// Every pair that is not in `pairs` has a lower count. `u64::MAX` until pairs are counted.
     threshold: u64,
     pairs: PairTable,
     /// Every pair at or above the threshold, with at least its count.
@@ -130,14 +151,15 @@ struct Trainer<'r> {
 }
 
 impl Trainer<'_> {
-    /// Learns merges; false if the next token does not fit the slots.
-    fn learn<S: SlotWidth>(&mut self, slots: &mut Slots<S>, pulse: &mut Pulse<'_>) -> Result<bool> {
+    /// Learns merges until none remains or the slots are too narrow.
+    fn learn<S: SlotWidth>(&mut self, slots: &mut Slots<S>, pulse: &mut Pulse<'_>) -> Result<End> {
         while self.remaining() != Some(0) {
             if S::IS_NARROW && self.tokens.len() >= self.tuning.narrow_codes {
-                return Ok(false);
+                return Ok(End::SlotsTooNarrow);
             }
             let Some(best) = self.queue.pop(&self.tokens, &mut self.pairs, self.threshold) else {
-                if self.threshold == 1 || !self.recount(true, slots, pulse)? {
+                // All pairs that remain are below the threshold. With a threshold of 1, there are none.
+                if self.threshold == 1 || !self.recount(Threshold::Lower, slots, pulse)? {
                     break;
                 }
                 continue;
@@ -148,9 +170,11 @@ impl Trainer<'_> {
                 continue;
             }
             if pair.count != best.count {
+                // The pair has become rarer since it was queued.
                 self.queue.push(&self.tokens, pair);
             } else if pair.list == UNLISTED {
-                self.recount(true, slots, pulse)?;
+                // Its count is an upper bound: only a recount shows whether it is the best.
+                self.recount(Threshold::Lower, slots, pulse)?;
             } else {
                 // All of its occurrences are merged now.
                 pair.count = 0;
@@ -158,25 +182,29 @@ impl Trainer<'_> {
                 self.merge(codes_of(best.key), list, slots, pulse)?;
             }
         }
-        Ok(true)
+        Ok(End::Complete)
     }
 
     /// Prefetches the memory of the next merges, one step further for each merge that is nearer.
     fn look_ahead<S: SlotWidth>(&self, slots: &Slots<S>) {
+        // First the entries of the pair, its tokens and its list,
         if let Some(pair) = self.queue.ahead(3 * STEP) {
             let (left, right) = codes_of(pair.key);
             self.pairs.prefetch_pair(pair.key);
             self.tokens.prefetch(left, right);
             self.lists.prefetch(pair.list);
         }
+        // then the bytes and positions that these lead to,
         if let Some(pair) = self.queue.ahead(2 * STEP) {
             let (left, right) = codes_of(pair.key);
             self.tokens.prefetch_bytes(left, right);
             self.lists.prefetch_positions(pair.list);
         }
+        // then the slots at the positions,
         if let Some(pair) = self.queue.ahead(STEP) {
             self.first_positions(pair.list).for_each(|at| slots.prefetch(at as usize));
         }
+        // and at last, where the pair is still there, its neighbours and the pairs that it forms with them.
         if let Some(pair) = self.queue.ahead(1) {
             let (left, right) = codes_of(pair.key);
             let [left_span, right_span] = [left, right].map(|code| self.tokens.span(code) as usize);
@@ -210,7 +238,8 @@ impl Trainer<'_> {
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
         let (joined, is_new) = self.tokens.join(left, right)?;
-        let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
+        let left_span = self.tokens.span(left);
+        let span = self.tokens.span(joined);
         let task = Task { left, right, joined, left_span, span };
         let positions = self.replace(task, list, slots)?;
         self.prefetch_neighbours(task);
@@ -223,15 +252,17 @@ impl Trainer<'_> {
             self.drop_lists();
         }
         if self.lists.is_full() {
-            self.recount(false, slots, pulse)?;
+            self.recount(Threshold::Same, slots, pulse)?;
         }
         Ok(())
     }
 
-    /// Replaces a pair in the words; returns an upper bound of the positions of its list.
+    /// Replaces a pair in the words. Returns an upper bound of the number of positions in its list.
     fn replace<S: SlotWidth>(&mut self, task: Task, list: u32, slots: &mut Slots<S>) -> Result<usize> {
-        let (extent, codes) = (self.lists.take(list), self.tokens.len());
-        let (positions, most) = (self.lists.at(extent), extent.len as usize);
+        let codes = self.tokens.len();
+        let extent = self.lists.take(list);
+        let positions = self.lists.at(extent);
+        let most = extent.len as usize;
         // Adjacent occurrences must be replaced from left to right.
         if extent.additions <= 1 {
             self.replaced.replace_all(slots, positions, most, task, codes)?;
@@ -266,11 +297,15 @@ impl Trainer<'_> {
         }
     }
 
-    /// Updates the counts of all neighbouring pairs after a merge. Where occurrences are adjacent, a pair with the new token
-    /// falls after it rose: that comes last, so that no count falls below zero on the way.
+    /// Updates the counts of all neighbouring pairs after a merge.
+    ///
+    /// Where occurrences are adjacent, the neighbour may be the new token. Its pair with a part of the merged pair rose
+    /// when the first occurrence was replaced, and fell with the second. So these pairs are lowered last: no count
+    /// falls below zero on the way.
     fn update(&mut self, task: Task, is_new: bool) -> Result<()> {
         let joined = task.joined;
         for side in SIDES {
+            // By index, because the loop changes other parts of `self`.
             for nth in 0..self.replaced.side(side).touched().len() {
                 let code = self.replaced.side(side).touched()[nth];
                 if code == BOUNDARY || code == joined {
@@ -319,17 +354,21 @@ impl Trainer<'_> {
         Ok(())
     }
 
-    /// Adds to the count of a pair, which does not exist yet if one of its tokens is new; returns the number of its list,
-    /// if it has one. A new pair appears with all its occurrences at once.
+    /// Adds to the count of a pair with the token of a merge, which `is_new` or shared. Returns the number of the
+    /// pair's list, if it has one.
+    ///
+    /// A pair with a new token appears with all its occurrences at once, so its count is exact. A pair with a shared
+    /// token may have other occurrences that were too rare to be followed: unless all pairs are, its count is an upper
+    /// bound.
     fn raise(&mut self, key: u64, weight: u64, is_new: bool) -> Result<Option<u32>> {
         let (left, right) = codes_of(key);
         if (is_new && weight < self.threshold) || !self.rules.allow(&self.tokens, left, right) {
             return Ok(None);
         }
         let is_exact = is_new || self.threshold == 1;
-        let most = if is_exact { 0 } else { self.threshold - 1 };
-        let (pair, is_new_pair) =
-            self.pairs.add(Followed { key, count: most, list: UNLISTED }, self.threshold)?;
+        let most_before = if is_exact { 0 } else { self.threshold - 1 };
+        let pair = Followed { key, count: most_before, list: UNLISTED };
+        let (pair, is_new_pair) = self.pairs.add(pair, self.threshold)?;
         if is_new_pair && is_exact {
             pair.list = self.lists.add(0)?.0;
         }
@@ -344,20 +383,22 @@ impl Trainer<'_> {
         Ok((pair.list != UNLISTED).then_some(pair.list))
     }
 
-    /// Counts all pairs again and follows the frequent ones; false when no pair is left. If it `lowers` the threshold, that
-    /// falls by a factor, so that this is rare.
+    /// Counts all pairs again and follows the frequent ones. Returns whether any pair is left.
     fn recount<S: SlotWidth>(
         &mut self,
-        lowers: bool,
+        preferred: Threshold,
         slots: &mut Slots<S>,
         pulse: &mut Pulse<'_>,
     ) -> Result<bool> {
+        // Their memory is given back before the recount takes its own.
         self.lists = Lists::default();
         self.pairs = PairTable::with_capacity(0)?;
         self.queue.clear();
         let (threshold, max_threshold) = match self.threshold {
             u64::MAX => (None, 1),
-            last if lowers => (Some((last / self.tuning.divisor.max(2)).max(1)), last / 2),
+            last if preferred == Threshold::Lower => {
+                (Some((last / self.tuning.divisor.max(2)).max(1)), last / 2)
+            }
             last => (Some(last), last),
         };
         let plan = Plan {
@@ -372,7 +413,9 @@ impl Trainer<'_> {
             self.threshold = 1;
             return Ok(false);
         };
-        (self.threshold, self.pairs, self.lists) = (recount.threshold, recount.followed, recount.lists);
+        self.threshold = recount.threshold;
+        self.pairs = recount.followed;
+        self.lists = recount.lists;
         self.lists.note_size();
         for pair in self.pairs.iter() {
             self.queue.push(&self.tokens, pair);

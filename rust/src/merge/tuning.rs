@@ -21,7 +21,7 @@ pub struct Tuning {
     // The way pairs are counted.
     /// With up to this many codes, every possible pair has a counter.
     pub few_codes: usize,
-    /// Otherwise about so many occurrences of pairs are sorted at once; more where there are many slots.
+    /// With more codes, about this many occurrences of pairs are sorted at once; more where there are many slots.
     pub sorted: usize,
 
     // The growth of position lists.
@@ -59,9 +59,10 @@ impl Tuning {
         }
     }
 
-    /// The tuning for a number of words and threads; fewer threads if the system refuses more.
+    /// Returns the tuning for a number of words and threads. There are fewer threads if memory does not allow more.
     pub fn for_words(words: usize, threads: usize) -> Self {
         let useful = if words < MIN_WORDS_FOR_THREADS { 1 } else { threads.clamp(1, MAX_THREADS) };
+        // This thread is one of them, and needs no memory.
         Self::with_threads(1 + memory::threads(useful - 1))
     }
 }
@@ -76,19 +77,21 @@ const MAX_THREADS: usize = 16;
 /// counting again.
 pub const FEW_PAIRS_PER_MERGE: u64 = 24;
 
-/// The mean count of the words in which pairs stand, from which on words are frequent: in corpora of some 500 MB.
+/// Words are frequent if the mean count, over all occurrences of pairs, is at least this. It is in corpora of some 500
+/// MB.
 pub const FREQUENT: u64 = 50;
 
-/// One occurrence of a pair is sorted at a time for so many slots: it takes 24 bytes, and lists take 2 to 4 bytes a slot.
+/// The number of slots for each occurrence of a pair that is sorted at a time. An occurrence takes 24 bytes, and lists
+/// take 2 to 4 bytes a slot.
 pub const SLOTS_PER_SORTED: u64 = 8;
 
 /// The distance, in merges, between two steps of prefetching a later merge.
 pub const STEP: usize = 4;
 
-/// Up to so many of a list's first positions, their slots are prefetched before its merge begins.
+/// The number of a list's first positions whose slots are prefetched before its merge begins.
 pub const PREFETCHED_SLOTS: usize = 16;
 
-/// Room for more tokens is made when they come.
+/// The maximum number of tokens that room is made for in advance.
 pub const MAX_EXPECTED_TOKENS: u64 = 1 << 18;
 
 /// With more slots, positions might not fit 32 bits.
