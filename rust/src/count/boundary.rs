@@ -1,7 +1,7 @@
 //! Boundaries between documents, and the places where a text may be cut without changing its pretokens.
 //!
-//! With a pattern that allows cuts, a text is cut where the pattern says it is safe and no boundary touches. Otherwise it
-//! is cut only after boundaries, and only after those that no other boundary overlaps: these are matched wherever a
+//! With a pattern that allows cuts, a text is cut where the pattern says it is safe and no boundary touches. Otherwise
+//! it is cut only after boundaries, and only after those that no other boundary overlaps: these are matched wherever a
 //! search begins. Every decision depends on [`Cutter::context`] bytes on both sides alone, so all workers find the same
 //! cuts.
 
@@ -21,44 +21,58 @@ impl Boundaries {
         if texts.iter().any(String::is_empty) {
             return Err(Error::Value("boundaries: an empty text cannot be a boundary".into()));
         }
-        Ok((!texts.is_empty()).then(|| Self(Finder::new(texts.iter().map(String::as_bytes)))))
+        if texts.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self(Finder::new(texts.iter().map(String::as_bytes)))))
     }
 
-    /// The leftmost-longest boundaries from a place on.
+    /// Returns the leftmost-longest boundaries from a place on.
     fn matches(&self, bytes: &[u8], mut from: usize) -> impl Iterator<Item = Range<usize>> {
         let mut search = Search::default();
         std::iter::from_fn(move || {
-            let (found, _) = self.0.find(bytes, from..bytes.len(), &mut search, |_, _| true)?;
-            from = found.end;
-            Some(found)
+            let (boundary, _) = self.0.find(bytes, from..bytes.len(), &mut search, |_, _| true)?;
+            from = boundary.end;
+            Some(boundary)
         })
     }
 
-    /// The segments of text before, between and after the leftmost-longest boundaries; some may be empty.
+    /// Returns the segments of text before, between and after the leftmost-longest boundaries; some may be empty.
     pub fn segments<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut start = 0;
-        let bounds = self.matches(text.as_bytes(), 0).chain(std::iter::once(text.len()..text.len()));
-        bounds.map(move |found| &text[std::mem::replace(&mut start, found.end)..found.start])
+        let text_end = text.len()..text.len();
+        let boundaries = self.matches(text.as_bytes(), 0).chain(std::iter::once(text_end));
+        boundaries.map(move |boundary| {
+            let segment = &text[start..boundary.start];
+            start = boundary.end;
+            segment
+        })
     }
 
-    /// The first place at or after `from` where a boundary ends that no other boundary's text overlaps. Such a boundary is
-    /// a leftmost-longest match wherever the search begins.
+    /// Returns the first place at or after `from` where a boundary ends that no other boundary's text overlaps. Such a
+    /// boundary is a leftmost-longest match wherever the search begins.
     fn next_end(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        let is_isolated = |found: &Range<usize>| {
-            !(found.start.saturating_sub(self.0.longest)..found.end).any(|other| {
-                let end = self.0.end_at(bytes, other);
-                end.is_some_and(|end| end > found.start && (other < found.start || end > found.end))
-            })
-        };
-        let mut found = self.matches(bytes, from.saturating_sub(self.0.longest));
-        found.find(|found| found.end >= from && is_isolated(found)).map(|found| found.end)
+        for boundary in self.matches(bytes, from.saturating_sub(self.0.longest)) {
+            if boundary.end >= from && !self.is_overlapped(bytes, &boundary) {
+                return Some(boundary.end);
+            }
+        }
+        None
+    }
+
+    /// Whether the text of another boundary overlaps this one, and does not lie within it.
+    fn is_overlapped(&self, bytes: &[u8], Range { start, end }: &Range<usize>) -> bool {
+        (start.saturating_sub(self.0.longest)..*end).any(|other_start| {
+            let Some(other_end) = self.0.end_at(bytes, other_start) else { return false };
+            other_end > *start && (other_start < *start || other_end > *end)
+        })
     }
 }
 
 /// Finds the places where a text may be cut without changing its pretokens.
 ///
-/// The decision depends on [`Cutter::context`] bytes on both sides alone. So the first cut at or after an offset is the
-/// same for everyone, however much of the text they see.
+/// The decision depends on [`Cutter::context`] bytes on both sides alone. So all workers find the same first cut at or
+/// after an offset, however much of the text they see.
 #[derive(Clone, Copy)]
 pub struct Cutter<'a> {
     pub pattern: &'a Pattern,
@@ -72,19 +86,19 @@ impl Cutter<'_> {
         self.can_cut_within_segments() || self.boundaries.is_some()
     }
 
-    /// Whether a segment between boundaries can be cut. The proof of a pattern is about the normalized text, which is only
-    /// known once the segment is normalized as a whole.
+    /// Whether a segment between boundaries can be cut. The proof of a pattern is about the normalized text, which is
+    /// only known once the segment is normalized as a whole.
     fn can_cut_within_segments(self) -> bool {
         self.pattern.can_cut() && self.normalizer.is_identity()
     }
 
-    /// The number of bytes on each side that decide on a cut: those of a character, or of the longest boundary and another
-    /// that overlaps it.
+    /// Returns the number of bytes on each side that decide on a cut: the longest character, or the longest boundary
+    /// and another that overlaps it.
     pub fn context(self) -> usize {
         self.boundaries.map_or(0, |boundaries| 2 * boundaries.0.longest).max(4)
     }
 
-    /// The first cut at or after `from`.
+    /// Returns the first cut at or after `from`.
     pub fn next(self, bytes: &[u8], from: usize) -> Option<usize> {
         if !self.can_cut_within_segments() {
             return self.boundaries?.next_end(bytes, from);

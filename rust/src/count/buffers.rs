@@ -1,4 +1,4 @@
-//! Pretokens on their way to the shards, buffered for each shard: so a shard is locked once for many of them, whose places
+//! Buffers between a thread and the shards: a shard is locked once for many pretokens, and their places in its table
 //! can be prefetched.
 
 use std::sync::Mutex;
@@ -24,8 +24,8 @@ pub struct ShardBuffers<'a, 's> {
     buffers: Box<[Buffer; SHARDS]>,
 }
 
-/// Short pretokens, and long ones with their bytes. They are kept apart, because a loop over both kinds in turns mispredicts
-/// which one comes next.
+/// Short pretokens, and long ones with their bytes. They are kept apart, because a loop over both kinds in turns
+/// mispredicts which one comes next.
 #[derive(Default)]
 struct Buffer {
     short: Vec<CountSlot>,
@@ -38,7 +38,7 @@ impl<'a, 's> ShardBuffers<'a, 's> {
         Ok(Self { shards, seed: HashSeed::of_process(), buffers: boxed_array(Buffer::default)? })
     }
 
-    /// Add to the count of a pretoken of any length.
+    /// Adds to the count of a pretoken of any length.
     pub fn add(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
         let entry = CountSlot { key: Key::of(pretoken, self.seed), count };
         if entry.key.is_short() { self.add_short(entry) } else { self.add_long(entry, pretoken) }
@@ -64,6 +64,7 @@ impl<'a, 's> ShardBuffers<'a, 's> {
         if has_room { Ok(()) } else { self.flush(shard) }
     }
 
+    /// Moves the buffered pretokens of a shard to it.
     fn flush(&mut self, shard: usize) -> Result<()> {
         let Buffer { short, long, bytes } = &mut self.buffers[shard];
         let mut locked = lock(&self.shards[shard]);
@@ -77,7 +78,7 @@ impl<'a, 's> ShardBuffers<'a, 's> {
         Ok(())
     }
 
-    /// Add what is left.
+    /// Flushes all buffers.
     pub fn finish(mut self) -> Result<()> {
         (0..SHARDS).try_for_each(|shard| self.flush(shard))
     }

@@ -1,8 +1,8 @@
 //! The counter of one worker: it counts text into the shards that all workers share.
 //!
 //! A few thousand pretokens make up most of any text. They are counted in a small table of the worker's own (`front`),
-//! which stays in the processor's cache. Each slot holds one pretoken; one that is replaced by another is collected in
-//! a buffer per shard, so that a shard is locked once for many additions.
+//! which stays in the processor's cache. Each slot holds one pretoken. When another one takes its place, the pretoken
+//! and its count go to a buffer for its shard, so that a shard is locked once for many additions.
 
 use super::boundary::Cutter;
 use super::buffers::{ShardBuffers, SharedShards};
@@ -16,8 +16,8 @@ use crate::prefetch::prefetch_at;
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
 
-/// The number of slots of the worker's own table. It takes 768 KB, of which an L2 cache keeps what is used often; with half
-/// as many, more pretokens replace each other (1.02 to 1.04 of the time for English and code).
+/// The number of slots of the worker's own table. It takes 768 KB, of which an L2 cache keeps what is used often; with
+/// half as many, more pretokens replace each other (1.02 to 1.04 of the time for English and code).
 const FRONT_SLOTS: usize = 1 << 15;
 
 /// Counts text on one thread.
@@ -31,7 +31,7 @@ pub struct Counter<'a, 's> {
     counted: Amount,
 }
 
-/// The slots of a worker's own table. The place of a slot is its number.
+/// The slots of a worker's own table. The place of a slot is its index.
 #[derive(Clone, Copy)]
 struct FrontSlots<'f>(&'f [CountSlot; FRONT_SLOTS]);
 
@@ -47,7 +47,7 @@ impl KeyTable for FrontSlots<'_> {
     }
 }
 
-/// The amount of text that was counted.
+/// An amount of counted text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Amount {
     pub pretokens: u64,
@@ -69,7 +69,7 @@ impl<'a, 's> Counter<'a, 's> {
         let buffers = ShardBuffers::new(shards)?;
         Ok(Self {
             cutter,
-            // Where no text is left between two matches, nobody has to ask whether a piece is one.
+            // If no text is left between two matches, every piece is a match, and need not be tested.
             count_unmatched: count_unmatched || cutter.pattern.covers_all_text(),
             hasher,
             lookups: Lookups::new()?,
@@ -79,23 +79,24 @@ impl<'a, 's> Counter<'a, 's> {
         })
     }
 
-    /// Count a part of a corpus: one document, or several with boundaries between them. `continues` tells that the first
-    /// document began in an earlier part.
+    /// Counts a part of a corpus: one document, or several with boundaries between them. `continues` means that the
+    /// first document began in an earlier part.
     pub fn count(&mut self, text: &str, continues: bool, pulse: &mut Pulse) -> Result<()> {
         self.counted.bytes += text.len() as u64;
-        match self.cutter.boundaries {
-            None => self.count_segment(text, continues, Beginning::Text, pulse),
-            Some(boundaries) => {
-                let (mut continues, mut at) = (continues, Beginning::Text);
-                boundaries.segments(text).try_for_each(|segment| {
-                    self.count_segment(segment, continues, at, pulse)?;
-                    (continues, at) = (false, Beginning::Segment);
-                    Ok(())
-                })
-            }
+        let Some(boundaries) = self.cutter.boundaries else {
+            return self.count_segment(text, continues, Beginning::Text, pulse);
+        };
+        let mut continues = continues;
+        let mut at = Beginning::Text;
+        for segment in boundaries.segments(text) {
+            self.count_segment(segment, continues, at, pulse)?;
+            continues = false;
+            at = Beginning::Segment;
         }
+        Ok(())
     }
 
+    /// Counts the text between two boundaries.
     fn count_segment(&mut self, text: &str, continues: bool, at: Beginning, pulse: &mut Pulse) -> Result<()> {
         self.counted.documents += u64::from(!text.is_empty() && !continues);
         let text = self.cutter.normalizer.normalize(text, at, pulse)?;
@@ -123,8 +124,8 @@ impl<'a, 's> Counter<'a, 's> {
         Ok(())
     }
 
-    /// Count the pretokens of a block that are matches, and whose keys are made. A function of its own, so that the loop has
-    /// all registers.
+    /// Counts the pretokens of a block that are matches, after their lookups were prepared. A function of its own, so
+    /// that the loop has all registers.
     #[inline(never)]
     fn count_block(&mut self, block: &Block, is_match: impl Fn(usize) -> bool) -> Result<()> {
         let (front, buffers) = (&mut *self.front, &mut self.buffers);
@@ -144,6 +145,7 @@ impl<'a, 's> Counter<'a, 's> {
                     buffers.add_short(replaced)?;
                 }
             } else {
+                // A long pretoken never takes a slot.
                 buffers.add_long(CountSlot { key, count: 1 }, block.pretoken(index))?;
             }
         }
@@ -151,12 +153,12 @@ impl<'a, 's> Counter<'a, 's> {
         Ok(())
     }
 
-    /// The amount that was counted since the last call.
+    /// Returns the amount that was counted since the last call.
     pub fn take_amount(&mut self) -> Amount {
         std::mem::take(&mut self.counted)
     }
 
-    /// Flush the table and all buffers to the shards.
+    /// Flushes the table and all buffers to the shards.
     pub fn finish(mut self) -> Result<()> {
         for &entry in self.front.iter().filter(|entry| !entry.key.is_none()) {
             self.buffers.add_short(entry)?;

@@ -1,8 +1,8 @@
 //! Counts batches of documents while more arrive.
 //!
 //! Each batch is divided into parts that can be counted independently: several small documents, or a chunk of a large
-//! one. The leading thread asks for batches until enough bytes are waiting; workers take parts of any batch. No worker
-//! waits for the others to finish a batch. A batch is returned to its producer once all its parts are counted.
+//! one. The leader asks for batches until enough bytes are waiting; workers take parts of any batch. No worker waits
+//! for the others to finish a batch. A batch is returned to its producer once all its parts are counted.
 //!
 //! ```text
 //! leader:  next() -> batch 0 -> parts 0 1 2, batch 1 -> parts 3 4 ... -> queue -> workers, each with its counter
@@ -26,11 +26,11 @@ const PART: usize = if cfg!(test) { 48 } else { 1 << 18 };
 /// No document is divided into more parts: those of a very large one are larger.
 const MOST_PARTS: usize = 1 << 18;
 
-/// The number of bytes behind a part in which its end is searched first.
+/// The number of bytes behind a part that are searched first for its end.
 const AHEAD: usize = if cfg!(test) { 1 } else { 1 << 12 };
 
-/// No further batch is requested while so many parts for each thread wait to be counted, or at least this many bytes: few
-/// enough for a near cache.
+/// No further batch is requested while this many parts for each thread wait to be counted, or this many bytes if they
+/// are more. They are few enough for a near cache.
 const WAITING_PARTS: usize = 2;
 const LEAST_WAITING: usize = 1 << 20;
 
@@ -44,13 +44,13 @@ const SMALL: usize = 1 << 16;
 pub trait Documents: Send + Sync {
     fn count(&self) -> usize;
 
-    /// The size of a document in bytes.
+    /// Returns the size of a document in bytes.
     fn length(&self, index: usize) -> usize;
 
-    /// A range of a document's bytes; they may be put into `buffer`.
+    /// Returns a range of a document's bytes, which may be read into `buffer`.
     fn read<'b>(&'b self, index: usize, range: Range<usize>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]>;
 
-    /// A document's name, for error messages.
+    /// Returns a document's name, for error messages.
     fn name(&self, index: usize) -> String;
 }
 
@@ -61,7 +61,7 @@ pub struct Feed<'a, D> {
     counted: Mutex<Amount>,
 }
 
-/// A batch and its size in bytes. Once it has no other owner, all its parts are counted.
+/// A batch and its size in bytes. Each part that is not counted yet owns the batch, too.
 type Offered<D> = (Arc<D>, usize);
 
 /// A unit of work: several small documents of a batch, or a chunk of a large one.
@@ -77,11 +77,11 @@ impl<'a, D: Documents> Feed<'a, D> {
         Self { cutter, queue: Queue::default(), counted: Mutex::default() }
     }
 
-    /// Count all batches of `next` on up to so many threads, each with a counter; `next` receives the batches that were
-    /// counted.
+    /// Counts all batches of `next` on up to `threads` threads, each with a counter. `next` receives the batches that
+    /// were counted.
     ///
-    /// An error of a document takes precedence over one of `next`, whose earlier batches are counted first, unless it is an
-    /// interrupt.
+    /// After an error of `next`, its earlier batches are still counted, and an error of a document in them takes
+    /// precedence. An interrupt ends the call at once.
     pub fn count<'s: 'a>(
         &self,
         threads: usize,
@@ -93,23 +93,24 @@ impl<'a, D: Documents> Feed<'a, D> {
         let worker = || Ok(PartWorker { feed: self, counter: counter()?, buffer: Vec::new() });
         let mut batches = Vec::new();
         workers::lead(&self.queue, &worker, pulse, |team, pulse| {
-            let offered = self.offer_all(&mut batches, threads, team, pulse, next);
+            let all_offered = self.offer_all(&mut batches, threads, team, pulse, next);
             team.check()?;
-            if matches!(offered, Err(Error::Caller { interrupts: true, .. })) {
-                return offered;
+            if matches!(all_offered, Err(Error::Caller { interrupts: true, .. })) {
+                return all_offered;
             }
             self.queue.close();
             if team.started() == 0 {
                 team.work(pulse)?;
             }
             team.wait(pulse, |_| false, |pulse| self.report(pulse))?;
-            offered
+            all_offered
         })?;
         self.update(pulse);
         pulse.report()?;
         Ok(*lock(&self.counted))
     }
 
+    /// Puts the parts of all batches into the queue, and starts threads when there is work for them.
     fn offer_all<W: Worker<Part<D>>>(
         &self,
         batches: &mut Vec<Offered<D>>,
@@ -118,20 +119,23 @@ impl<'a, D: Documents> Feed<'a, D> {
         pulse: &mut Pulse,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
-        let (mut is_first, mut size) = (true, 0);
+        let mut is_first = true;
         let most_waiting = LEAST_WAITING.max(threads.saturating_mul(WAITING_PARTS * PART));
         loop {
             let counted = batches.extract_if(.., |(batch, _)| Arc::strong_count(batch) == 1);
             let documents = next(counted.filter_map(|(batch, _)| Arc::into_inner(batch)).collect());
+            // Before the error of `next`: in a forked process, `Forked` takes precedence.
             team.check()?;
             let Some(documents) = documents? else { return Ok(()) };
-            let count = documents.count();
-            let bytes: usize = (0..count).map(|index| documents.length(index) + DOCUMENT_OVERHEAD).sum();
-            size += bytes;
+
+            let mut bytes = 0;
+            for index in 0..documents.count() {
+                bytes += documents.length(index) + DOCUMENT_OVERHEAD;
+            }
             let batch = Arc::new(documents);
             self.queue.push(parts(&batch, self.cutter.can_cut()));
             batches.push((batch, bytes));
-            if !is_first || size >= SMALL {
+            if !is_first || bytes >= SMALL {
                 // No more threads than parts that wait. If the system refuses even one, this thread does the work.
                 team.start(threads.min(team.started() + self.queue.not_begun()), pulse);
                 if team.started() == 0 {
@@ -140,9 +144,12 @@ impl<'a, D: Documents> Feed<'a, D> {
             }
             is_first = false;
             self.report(pulse)?;
-            let waiting = || batches.iter().filter(|(batch, _)| Arc::strong_count(batch) > 1);
-            let is_over =
-                |is_closed| is_closed || waiting().map(|(_, bytes)| bytes).sum::<usize>() < most_waiting;
+
+            let waiting = || -> usize {
+                let uncounted = batches.iter().filter(|(batch, _)| Arc::strong_count(batch) > 1);
+                uncounted.map(|(_, bytes)| bytes).sum()
+            };
+            let is_over = |is_closed| is_closed || waiting() < most_waiting;
             team.wait(pulse, is_over, |pulse| self.report(pulse))?;
             if self.queue.is_closed() {
                 return Ok(());
@@ -150,13 +157,13 @@ impl<'a, D: Documents> Feed<'a, D> {
         }
     }
 
-    /// Report the progress, if the last report is not too recent.
+    /// Reports the progress, unless the last report is too recent.
     fn report(&self, pulse: &mut Pulse) -> Result<()> {
         self.update(pulse);
         pulse.check()
     }
 
-    /// Pass the progress to the pulse.
+    /// Passes the progress to the pulse.
     fn update(&self, pulse: &mut Pulse) {
         let Amount { bytes, documents, .. } = *lock(&self.counted);
         pulse.finished = bytes;
@@ -164,25 +171,33 @@ impl<'a, D: Documents> Feed<'a, D> {
     }
 }
 
-/// Divide the documents of a batch into parts.
+/// Divides the documents of a batch into parts.
 fn parts<D: Documents>(batch: &Arc<D>, can_cut: bool) -> Vec<Part<D>> {
-    let (mut parts, mut first, mut size) = (Vec::new(), 0, 0);
+    let mut parts = Vec::new();
+    // The first document that is in no part yet, and the size of the documents from there on.
+    let mut first = 0;
+    let mut size = 0;
     let part = |documents, chunk| Part { batch: batch.clone(), documents, chunk };
     let count = batch.count();
     for index in 0..count {
         let length = batch.length(index);
         let is_divided = length > PART && can_cut;
         size += length;
+        // The documents before one that is divided are a part.
         let end = if is_divided { index } else { index + 1 };
         if first < end && (is_divided || size >= PART || end == count) {
             parts.push(part(first..end, None));
-            (first, size) = (end, 0);
+            first = end;
+            size = 0;
         }
         if is_divided {
             let step = PART.max(length / MOST_PARTS);
-            let chunks = (0..length).step_by(step).map(|start| start..length.min(start + step));
-            parts.extend(chunks.map(|chunk| part(index..index + 1, Some(chunk))));
-            (first, size) = (index + 1, 0);
+            for start in (0..length).step_by(step) {
+                let chunk = start..length.min(start + step);
+                parts.push(part(index..index + 1, Some(chunk)));
+            }
+            first = index + 1;
+            size = 0;
         }
     }
     parts
@@ -192,18 +207,19 @@ fn parts<D: Documents>(batch: &Arc<D>, can_cut: bool) -> Vec<Part<D>> {
 struct PartWorker<'f, 'a, 's, D> {
     feed: &'f Feed<'a, D>,
     counter: Counter<'a, 's>,
-    /// What documents are read into.
+    /// Documents are read into it.
     buffer: Vec<u8>,
 }
 
 impl<D: Documents> Worker<Part<D>> for PartWorker<'_, '_, '_, D> {
     fn work(&mut self, _: usize, part: Part<D>, pulse: &mut Pulse) -> Result<()> {
-        let Part { batch, mut documents, chunk } = part;
-        documents.try_for_each(|index| match &chunk {
-            None => self.count_chunk(&batch, index, &(0..batch.length(index)), pulse),
-            Some(chunk) => self.count_chunk(&batch, index, chunk, pulse),
-        })?;
+        let Part { batch, documents, chunk } = part;
+        for index in documents {
+            let whole = 0..batch.length(index);
+            self.count_chunk(&batch, index, chunk.as_ref().unwrap_or(&whole), pulse)?;
+        }
         lock(&self.feed.counted).add(&self.counter.take_amount());
+        // If only the leader still owns the batch, it may return it.
         let counted = Arc::downgrade(&batch);
         drop(batch);
         if counted.strong_count() == 1 {
@@ -218,8 +234,9 @@ impl<D: Documents> Worker<Part<D>> for PartWorker<'_, '_, '_, D> {
 }
 
 impl<D: Documents> PartWorker<'_, '_, '_, D> {
-    /// Count a chunk: from the first cut at or after its nominal start to the first one at or after its nominal end. Both
-    /// neighbours find the same cut, so every byte is in exactly one chunk.
+    /// Counts a chunk: from the first cut at or after its nominal start to the first cut at or after its nominal end.
+    /// Both neighbours find the same cut, so every byte is in exactly one chunk. A chunk without a cut is counted with
+    /// an earlier one.
     fn count_chunk(
         &mut self,
         documents: &D,
@@ -227,23 +244,29 @@ impl<D: Documents> PartWorker<'_, '_, '_, D> {
         chunk: &Range<usize>,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let (cutter, length) = (self.feed.cutter, documents.length(index));
+        let cutter = self.feed.cutter;
+        let length = documents.length(index);
         let context = cutter.context();
-        let (begin, mut ahead) = (chunk.start.saturating_sub(context), context.max(AHEAD));
+        let begin = chunk.start.saturating_sub(context);
+        let mut ahead = context.max(AHEAD);
         let (text, range) = loop {
             let end = chunk.end.saturating_add(ahead).min(length);
             let text = documents.read(index, begin..end, &mut self.buffer)?;
-            // A cut is certain if all bytes are seen that decide on it.
+            // A cut is certain if all bytes were read that decide on it.
             let certain = if end == length { text.len() } else { text.len() - context };
             let cut = |from: usize| cutter.next(text, from - begin).filter(|&cut| cut <= certain);
-            let from = if chunk.start == 0 { Some(0) } else { cut(chunk.start) };
-            let Some(from) = from.filter(|from| chunk.start == 0 || begin + from < chunk.end) else {
-                return Ok(());
-            };
-            let to = if chunk.end == length { Some(text.len()) } else { cut(chunk.end) };
-            if let Some(to) = to.or((end == length).then_some(text.len())) {
-                break (text, from..to);
+            let mut from = 0;
+            if chunk.start > 0 {
+                match cut(chunk.start) {
+                    Some(first) if begin + first < chunk.end => from = first,
+                    _ => return Ok(()),
+                }
             }
+            let to = if chunk.end == length { None } else { cut(chunk.end) };
+            if to.is_some() || end == length {
+                break (text, from..to.unwrap_or(text.len()));
+            }
+            // The chunk may end further behind: read more.
             ahead = ahead.saturating_mul(4);
         };
         let start = begin + range.start;
@@ -251,7 +274,8 @@ impl<D: Documents> PartWorker<'_, '_, '_, D> {
             let offset = (start + bad.valid_up_to()) as u64;
             Error::NotUtf8 { input: documents.name(index), offset }
         })?;
-        // Where the pattern allows no cut, it is behind a boundary.
-        self.counter.count(text, start > 0 && cutter.pattern.can_cut(), pulse)
+        // A chunk that begins at a cut of the pattern continues a document; other cuts are behind boundaries.
+        let continues = start > 0 && cutter.pattern.can_cut();
+        self.counter.count(text, continues, pulse)
     }
 }

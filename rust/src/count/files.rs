@@ -1,4 +1,4 @@
-//! Files as documents: each worker reads the stretch that it counts.
+//! Files as documents: each worker reads the part of a file that it counts.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -22,22 +22,23 @@ struct Source {
 
 impl Files {
     pub fn new(paths: &[PathBuf]) -> Result<Self> {
-        let source = |path: &PathBuf| {
-            let found = fs::metadata(path).map_err(|source| Error::Io { path: path.clone(), source })?;
-            let size = if found.is_file() { found.len() } else { 0 };
-            Ok(Source { path: path.clone(), size, modified: found.modified().ok() })
-        };
-        paths.iter().map(source).collect::<Result<_>>().map(Self)
+        let mut sources = Vec::new();
+        for path in paths {
+            let metadata = fs::metadata(path).map_err(|source| Error::Io { path: path.clone(), source })?;
+            let size = if metadata.is_file() { metadata.len() } else { 0 };
+            sources.push(Source { path: path.clone(), size, modified: metadata.modified().ok() });
+        }
+        Ok(Self(sources))
     }
 
-    /// The sum of their sizes.
+    /// Returns the sum of their sizes.
     pub fn size(&self) -> u64 {
         self.0.iter().map(|source| source.size).sum()
     }
 }
 
 impl Source {
-    /// Fill a buffer with the bytes from a place on; false if the file has changed.
+    /// Fills a buffer with the bytes from a place on. Returns false if the file has changed.
     fn read(&self, start: usize, buffer: &mut [u8]) -> io::Result<bool> {
         let mut file = File::open(&self.path)?;
         if start > 0 {
@@ -47,6 +48,7 @@ impl Source {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
             read => read?,
         }
+        // A file that grew must not be taken for one that ends here.
         let is_end = (start + buffer.len()) as u64 == self.size;
         if is_end && file.read(&mut [0])? > 0 {
             return Ok(false);
@@ -66,7 +68,8 @@ impl Documents for Files {
     }
 
     fn read<'b>(&'b self, index: usize, range: Range<usize>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
-        let (source, name) = (&self.0[index], || self.name(index));
+        let source = &self.0[index];
+        let name = || self.name(index);
         memory::lengthen(buffer, range.len())
             .map_err(|_| Error::Memory(format!("{}: not enough memory for its text", name())))?;
         let bytes = &mut buffer[..range.len()];

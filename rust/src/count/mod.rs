@@ -1,8 +1,8 @@
 //! The first stage of training: counts how often each pretoken occurs in files and documents.
 //!
-//! Documents come in batches, in memory or as files ([`files`]), and are divided at places where a cut changes no pretoken
-//! ([`boundary`]) into parts, which a queue hands to workers ([`feed`]). Each worker counts into a small table of its own
-//! ([`counter`]) and from there into shards that all workers share ([`shard`]). What does not fit the memory
+//! Documents come in batches, in memory or as files ([`files`]), and are divided at places where a cut changes no
+//! pretoken ([`boundary`]) into parts, which a queue hands to workers ([`feed`]). Each worker counts into a small table
+//! of its own ([`counter`]) and from there into shards that all workers share ([`shard`]). What does not fit the memory
 //! limit is spilled to sorted runs in temporary files ([`spill`]).
 //!
 //! Boundaries are special tokens between documents: they are never counted, and no pretoken crosses them. Counts do not
@@ -54,7 +54,7 @@ pub struct CountTable {
     boundaries: Option<Boundaries>,
     normalizer: Normalizer,
     count_unmatched: bool,
-    /// They hold different pretokens. If they are taken away, it stays known how much was counted.
+    /// Each pretoken is in one of them. If they are taken away, the sums below stay.
     pub shards: Box<[Shard; SHARDS]>,
     /// The memory limit in bytes.
     pub limit: Option<u64>,
@@ -67,9 +67,9 @@ pub struct CountTable {
 }
 
 impl CountTable {
-    /// An empty table. `boundaries` are the texts between documents; if several match, the leftmost and then the longest
-    /// is taken. `count_unmatched` decides whether text that the pattern does not match is counted or left out.
-    /// `normalization` has the steps that the text between boundaries goes through before it is cut.
+    /// Returns an empty table. `boundaries` are the texts between documents; if several match, the leftmost and then
+    /// the longest one counts. `count_unmatched` decides whether text that the pattern does not match is counted or
+    /// left out. `normalization` has the steps that the text between boundaries goes through before it is cut.
     pub fn new(
         pattern: &[String],
         boundaries: &[String],
@@ -89,17 +89,17 @@ impl CountTable {
         })
     }
 
-    /// The number of distinct pretokens.
+    /// Returns the number of distinct pretokens.
     pub fn distinct(&self) -> Result<usize> {
         self.shards.iter().map(Shard::distinct).sum()
     }
 
-    /// The size of the table in bytes.
+    /// Returns the size of the table in bytes.
     pub fn memory(&self) -> usize {
         self.shards.iter().map(Shard::memory).sum()
     }
 
-    /// Count files. After an error the table is incomplete and must not be used.
+    /// Counts files. After an error the table is incomplete and must not be used.
     pub fn add_files(&mut self, paths: &[PathBuf], limits: Limits, watch: &mut dyn Watch) -> Result<()> {
         let files = Files::new(paths)?;
         let mut pulse = Pulse::of_stage(watch, COUNTING, files.size());
@@ -108,7 +108,7 @@ impl CountTable {
         self.add(limits, &mut pulse, &mut |_| Ok(files.take()))
     }
 
-    /// Count documents, batch by batch, until `next` returns none. `next` receives the batches that were counted.
+    /// Counts documents, batch by batch, until `next` returns none. `next` receives the batches that were counted.
     pub fn add_documents<D: Documents>(
         &mut self,
         limits: Limits,
@@ -118,7 +118,7 @@ impl CountTable {
         self.add(limits, &mut Pulse::of_stage(watch, COUNTING, 0), next)
     }
 
-    /// Count batches into the shards, on threads that each have a counter.
+    /// Counts batches into the shards, on threads that each have a counter.
     fn add<D: Documents>(
         &mut self,
         limits: Limits,
@@ -128,25 +128,33 @@ impl CountTable {
         if let Some(limit) = limits.memory {
             self.limit = Some(limit);
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            self.shards.iter_mut().for_each(|shard| shard.budget = (limit / SHARDS).max(1));
+            for shard in self.shards.iter_mut() {
+                // 0 would be no limit.
+                shard.budget = (limit / SHARDS).max(1);
+            }
         }
-        let (boundaries, normalizer) = (self.boundaries.as_ref(), &self.normalizer);
-        let cutter = Cutter { pattern: &self.pattern, boundaries, normalizer };
-        let (feed, shards) = (Feed::new(cutter), self.shards.each_mut().map(Mutex::new));
+        let cutter = Cutter {
+            pattern: &self.pattern,
+            boundaries: self.boundaries.as_ref(),
+            normalizer: &self.normalizer,
+        };
+        let feed = Feed::new(cutter);
+        let shards = self.shards.each_mut().map(Mutex::new);
         let counter = || Counter::new(cutter, self.count_unmatched, &shards);
-        let amount = feed.count(thread_count(limits.threads, usize::MAX), counter, pulse, next)?;
+        let threads = thread_count(limits.threads, usize::MAX);
+        let amount = feed.count(threads, counter, pulse, next)?;
         self.total += u128::from(amount.pretokens);
         self.documents += amount.documents;
         self.bytes += amount.bytes;
         Ok(())
     }
 
-    /// Prepare for being read: if anything was moved to temporary files, the rest is, too.
+    /// Prepares for reading: if anything was moved to temporary files, the rest is, too.
     pub fn settle(&mut self) -> Result<()> {
         self.shards.iter_mut().try_for_each(Shard::settle)
     }
 
-    /// Add finished counts: pretoken `i` ends at `ends[i]` of `pretokens`.
+    /// Adds finished counts: pretoken `i` ends at `ends[i]` of `pretokens`.
     pub fn add_counts(&mut self, pretokens: &[u8], ends: &[u64], counts: &[u64]) -> Result<()> {
         if ends.len() != counts.len() {
             return Err(Error::Value(format!(
@@ -159,23 +167,23 @@ impl CountTable {
             return Err(Error::Value("ends: the last one is not the end of the pretokens".into()));
         }
         let shards = self.shards.each_mut().map(Mutex::new);
-        let (mut buffers, mut start) = (ShardBuffers::new(&shards)?, 0);
+        let mut buffers = ShardBuffers::new(&shards)?;
+        let mut start = 0;
         for (&end, &count) in ends.iter().zip(counts) {
-            match pretokens.get(start as usize..end as usize) {
-                Some(pretoken) if start < end => {
-                    if count > 0 {
-                        buffers.add(pretoken, count)?;
-                        self.total += u128::from(count);
-                    }
-                }
+            let pretoken = match pretokens.get(start as usize..end as usize) {
+                Some(pretoken) if start < end => pretoken,
                 _ => return Err(Error::Value(format!("ends: {end} does not come after {start}"))),
+            };
+            if count > 0 {
+                buffers.add(pretoken, count)?;
+                self.total += u128::from(count);
             }
             start = end;
         }
         buffers.finish()
     }
 
-    /// Add the counts of another table so many times, but its documents and bytes once.
+    /// Adds the counts of another table `times` times, but its documents and bytes once.
     pub fn merge(&mut self, other: &Self, times: u128) -> Result<()> {
         let shards = self.shards.each_mut().map(Mutex::new);
         let mut buffers = ShardBuffers::new(&shards)?;
@@ -191,12 +199,12 @@ impl CountTable {
         Ok(())
     }
 
-    /// Visit the pretokens, in no particular order.
+    /// Visits the pretokens, in no particular order.
     pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         self.shards.iter().try_for_each(|shard| shard.visit(visitor))
     }
 
-    /// Visit the pretokens in the order of their bytes.
+    /// Visits the pretokens in the order of their bytes.
     pub fn visit_sorted(
         &self,
         threads: Option<usize>,
@@ -210,14 +218,14 @@ impl CountTable {
         Merged::of(all)?.visit(visitor)
     }
 
-    /// All pretokens, sorted.
+    /// Returns all pretokens, sorted.
     pub fn sorted(&self, threads: Option<usize>, pulse: &mut Pulse<'_>) -> Result<CountRows> {
         let mut sorted = CountRows::default();
         self.visit_sorted(threads, pulse, &mut |pretoken, count| sorted.push(pretoken, count))?;
         Ok(sorted)
     }
 
-    /// If memory is limited and the table takes more than `most` bytes, move all of it to temporary files.
+    /// Moves the whole table to temporary files if memory is limited and the table takes more than `most` bytes.
     pub fn spill(&mut self, most: u64) -> Result<()> {
         if self.limit.is_none() || self.memory() as u64 <= most {
             return Ok(());

@@ -23,7 +23,7 @@ impl CountRows {
     }
 }
 
-/// A sorted source: changes a pretoken into the next one and returns its count; `None` at the end.
+/// A sorted source of pretokens: changes a pretoken into the next one and returns its count, or `None` at the end.
 pub type Source<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<Option<u64>> + Send + 'a>;
 
 /// The pretokens of several sources, sorted, each once.
@@ -32,6 +32,7 @@ pub struct Merged<'a> {
     sources: Vec<(u64, Source<'a>)>,
     /// The current pretoken of each source, and the source's number; the first pretoken is on top.
     current: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
+    /// The pretoken that was taken last.
     pretoken: Vec<u8>,
 }
 
@@ -48,7 +49,7 @@ impl<'a> Merged<'a> {
         Ok(merged)
     }
 
-    /// Show every pretoken and the sum of its counts.
+    /// Visits every pretoken with the sum of its counts.
     pub fn visit(&mut self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         while let Some((pretoken, count)) = self.next()? {
             visitor(pretoken, count)?;
@@ -56,7 +57,7 @@ impl<'a> Merged<'a> {
         Ok(())
     }
 
-    /// The next pretoken and the sum of its counts.
+    /// Returns the next pretoken and the sum of its counts.
     pub fn next(&mut self) -> Result<Option<(&[u8], u64)>> {
         let Some(mut sum) = self.take_first()? else { return Ok(None) };
         while self.current.peek().is_some_and(|Reverse((next, _))| *next == self.pretoken) {
@@ -66,23 +67,24 @@ impl<'a> Merged<'a> {
         Ok(Some((&self.pretoken, sum)))
     }
 
-    /// Take the pretoken on top, and return its count.
+    /// Takes the pretoken on top, and returns its count.
     fn take_first(&mut self) -> Result<Option<u64>> {
         let Some(mut top) = self.current.peek_mut() else { return Ok(None) };
         let Reverse((pretoken, number)) = &mut *top;
         let (count, source) = &mut self.sources[*number];
         self.pretoken.clear();
         memory::extend(&mut self.pretoken, pretoken)?;
-        let taken = *count;
+        let count_on_top = *count;
+        // The source changes its entry in place; the heap then moves it.
         match source(pretoken)? {
             Some(next) => *count = next,
             None => drop(PeekMut::pop(top)),
         }
-        Ok(Some(taken))
+        Ok(Some(count_on_top))
     }
 }
 
-/// The error of a count that does not fit 64 bits.
+/// Returns the error of a count that does not fit 64 bits.
 pub fn overflow(pretoken: &[u8]) -> Error {
     let pretoken = String::from_utf8_lossy(pretoken);
     Error::Overflow(format!("the count of {pretoken:?} does not fit 64 bits"))

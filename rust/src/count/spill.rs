@@ -1,10 +1,11 @@
 //! Counts that do not fit in memory: sorted pretokens are written to runs in temporary files, and merged again.
 //!
-//! A run is a list of pretokens, ordered by their bytes. Each is written as: the length of the prefix that it shares with
-//! the one before, the length of the rest, the rest, and its count. Numbers take seven bits a byte, the lowest first.
+//! A run is a list of pretokens, ordered by their bytes. Each is written as: the length of the prefix that it shares
+//! with the one before, the length of the rest, the rest, and its count. Numbers take seven bits a byte, the lowest
+//! first.
 //!
 //! A run never changes, and all reads and writes name their position in the file, so a forked process can read the runs
-//! that it shares with its parent. It writes its own runs to a file of its own.
+//! that it shares with its parent. It writes new runs to a file of its own.
 
 use std::env::temp_dir;
 use std::fs::{File, OpenOptions};
@@ -25,31 +26,31 @@ use crate::memory;
 /// The number of bytes that are written at once.
 const WRITTEN: usize = if cfg!(test) { 40 } else { 1 << 18 };
 
-/// The number of runs of a generation: so many are merged into one of the next.
+/// The number of runs of a generation that are merged into one run of the next.
 const MOST_RUNS: usize = if cfg!(test) { 3 } else { 64 };
 
-/// The runs that were written. Counts are written once for each generation, which are few: there are only so many runs as
-/// to read all at once, and what many runs repeat is soon written once.
+/// The runs that were written, in generations. These are few, so a count is not written often, and all runs can be read
+/// at once. A pretoken that many runs repeat is soon in one of them.
 #[derive(Default)]
 pub struct Spill {
     generations: Vec<Generation>,
 }
 
-/// Runs, and the place for the next one in a file, which disappears with the last of them.
+/// Runs, and the place for the next one in a file. The file disappears with the last of them.
 #[derive(Default)]
 struct Generation {
     runs: Vec<SortedRun>,
     end: Option<Place>,
 }
 
-/// Sorted pretokens: so many bytes from a place on.
+/// Sorted pretokens: `length` bytes from a place on.
 #[derive(Clone)]
 pub struct SortedRun {
     start: Place,
     length: u64,
 }
 
-/// A place in a file, which reading and writing move on.
+/// A place in a file, which moves on with each read and write.
 #[derive(Clone)]
 struct Place {
     file: Arc<TemporaryFile>,
@@ -92,7 +93,8 @@ struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Create it under a name that nobody can guess and which is removed at once or, on Windows, when it is closed.
+    /// Creates the file under a name that nobody can guess. The name is removed at once or, on Windows, with the file
+    /// when it is closed.
     fn new(folder: PathBuf) -> Result<Self> {
         let path = folder.join(format!("bpetite-{:016x}", RandomState::new().hash_one(0)));
         let mut options = OpenOptions::new();
@@ -116,41 +118,42 @@ impl TemporaryFile {
 }
 
 impl Spill {
-    /// Whether nothing was written so far.
+    /// Whether nothing was written.
     pub fn is_empty(&self) -> bool {
         self.generations.is_empty()
     }
 
-    /// The runs that were written so far.
+    /// Returns all runs.
     pub fn runs(&self) -> Vec<SortedRun> {
         self.generations.iter().flat_map(|generation| &generation.runs).cloned().collect()
     }
 
-    /// Write sorted pretokens to a run.
+    /// Writes sorted pretokens to a run. Generations that are full then are merged.
     pub fn write(&mut self, pretokens: Merged<'_>) -> Result<()> {
         self.write_to(0, pretokens)?;
-        let is_full = |generation: &Generation| generation.runs.len() >= MOST_RUNS;
-        for number in 0.. {
-            if !self.generations.get(number).is_some_and(is_full) {
-                break;
-            }
+        let mut number = 0;
+        while self.generations[number].runs.len() >= MOST_RUNS {
             let full = take(&mut self.generations[number]);
-            self.write_to(number + 1, Merged::of(sources(&full.runs)?)?)?;
+            number += 1;
+            // There is a next generation after this.
+            self.write_to(number, Merged::of(sources(&full.runs)?)?)?;
         }
         Ok(())
     }
 
+    /// Writes sorted pretokens to a run of a generation.
     fn write_to(&mut self, number: usize, mut pretokens: Merged<'_>) -> Result<()> {
         if self.generations.len() == number {
             memory::push(&mut self.generations, Generation::default())?;
         }
         let Generation { runs, end } = &mut self.generations[number];
+        // A forked process begins a file of its own.
         let start = match end.take_if(|end| end.file.process == std::process::id()) {
             Some(place) => place,
             None => Place { file: Arc::new(TemporaryFile::new(temp_dir())?), at: 0 },
         };
-        let mut run =
-            RunWriter { writer: BufWriter::with_capacity(WRITTEN, start.clone()), last: Vec::new() };
+        let writer = BufWriter::with_capacity(WRITTEN, start.clone());
+        let mut run = RunWriter { writer, last: Vec::new() };
         pretokens.visit(&mut |pretoken, count| run.push(pretoken, count))?;
         let written = run.writer.into_inner().map_err(|error| start.file.error(error.into_error()))?;
         memory::push(runs, SortedRun { length: written.at - start.at, start })?;
@@ -162,13 +165,14 @@ impl Spill {
 /// Writes one run.
 struct RunWriter {
     writer: BufWriter<Place>,
+    /// The pretoken that was written last.
     last: Vec<u8>,
 }
 
 impl RunWriter {
-    /// Add a pretoken, which must come after the one before it.
+    /// Adds a pretoken, which must come after the one before it.
     fn push(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
-        let shared = self.last.iter().zip(pretoken).take_while(|(one, other)| one == other).count();
+        let shared = self.last.iter().zip(pretoken).take_while(|(last, new)| last == new).count();
         let rest = &pretoken[shared..];
         self.last.truncate(shared);
         memory::extend(&mut self.last, rest)?;
@@ -182,6 +186,7 @@ impl RunWriter {
         self.number(count)
     }
 
+    /// Writes a number, seven bits a byte. All bytes but the last are marked.
     fn number(&mut self, mut number: u64) -> io::Result<()> {
         while number >= 0x80 {
             self.writer.write_all(&[number as u8 | 0x80])?;
@@ -195,7 +200,7 @@ impl RunWriter {
 const READ: usize = if cfg!(test) { 100 } else { 1 << 22 };
 const READ_OF_EACH: usize = if cfg!(test) { 24 } else { 1 << 12 };
 
-/// The pretokens of several runs.
+/// Returns the pretokens of several runs.
 pub fn sources(runs: &[SortedRun]) -> Result<Vec<Source<'static>>> {
     let capacity = (READ / runs.len().max(1)).max(READ_OF_EACH);
     memory::ensure(runs.len() * capacity)?;
@@ -218,14 +223,17 @@ impl RunReader {
         Self { file: start.file.clone(), reader: BufReader::with_capacity(capacity, start.take(length)) }
     }
 
-    /// Change a pretoken into the next one and return its count; `None` at the end.
+    /// Changes a pretoken into the next one and returns its count, or `None` at the end.
     fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<u64>> {
         let Self { reader, file } = self;
         let failed = |source| file.error(source);
         if reader.fill_buf().map_err(failed)?.is_empty() {
-            // A file that ends before the run does was changed.
             let is_over = reader.get_ref().limit() == 0;
-            return if is_over { Ok(None) } else { Err(failed(ErrorKind::UnexpectedEof.into())) };
+            if is_over {
+                return Ok(None);
+            }
+            // A file that ends before the run does was changed.
+            return Err(failed(ErrorKind::UnexpectedEof.into()));
         }
         let shared = read_number(reader).map_err(failed)? as usize;
         let rest = read_number(reader).map_err(failed)? as usize;
@@ -236,8 +244,10 @@ impl RunReader {
     }
 }
 
+/// Reads a number that `RunWriter::number` has written.
 fn read_number(reader: &mut impl Read) -> io::Result<u64> {
-    let (mut number, mut byte) = (0, [0]);
+    let mut number = 0;
+    let mut byte = [0];
     for shift in (0..u64::BITS).step_by(7) {
         reader.read_exact(&mut byte)?;
         number |= u64::from(byte[0] & 0x7F) << shift;
