@@ -26,7 +26,7 @@ pub struct Key {
     pub high: u64,
 }
 
-/// Where the length of a short pretoken stands in the second half of its key.
+/// The place of a short pretoken's length in the second half of its key.
 const LENGTH_SHIFT: u32 = 56;
 
 /// Masks of the first 0 to 15 of 16 bytes.
@@ -40,7 +40,7 @@ static BYTES: [u128; LONGEST + 1] = {
     bytes
 };
 
-/// The key of the first `length` bytes, 1 to 15; the others do not matter.
+/// Returns the key of the first `length` bytes, 1 to 15; the other bytes do not matter.
 #[inline(always)]
 fn key_of_bytes(bytes: [u8; 16], length: usize) -> Key {
     let length = length & LONGEST;
@@ -49,7 +49,7 @@ fn key_of_bytes(bytes: [u8; 16], length: usize) -> Key {
 }
 
 impl Key {
-    /// The key of a pretoken; for one of more than `LONGEST` bytes, its hash and its length.
+    /// Returns the key of a pretoken. If it has more than `LONGEST` bytes, that is its hash and its length.
     pub fn of(pretoken: &[u8], seed: HashSeed) -> Self {
         let length = pretoken.len();
         if length > LONGEST {
@@ -72,7 +72,7 @@ impl Key {
         self.high == 0
     }
 
-    /// The 16 bytes, which begin with the pretoken.
+    /// Returns the 16 bytes of the key, which begin with the pretoken.
     pub fn bytes(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.low.to_le_bytes());
@@ -80,7 +80,7 @@ impl Key {
         bytes
     }
 
-    /// The length of the pretoken.
+    /// Returns the length of the pretoken.
     pub fn length(self) -> usize {
         (self.high >> LENGTH_SHIFT) as usize
     }
@@ -91,35 +91,37 @@ impl Key {
 pub struct HashSeed([u64; 3]);
 
 impl HashSeed {
-    /// The seed of this process: drawn once. (One in a hundred leaves more pretokens without a place than tests of tables
-    /// allow, so these have a seed of their own.)
+    /// Returns the seed of this process, which is drawn once. (One seed in a hundred leaves more pretokens without a
+    /// place than tests of tables allow, so tests have a fixed one.)
     pub fn of_process() -> Self {
         static SEED: OnceBox<HashSeed> = OnceBox::new();
-        let seed = || if cfg!(test) { Self([0x9E37_79B9_7F4A_7C15; 3]) } else { Self::random() };
-        *SEED.get_or_init(|| Box::new(seed()))
+        *SEED.get_or_init(|| {
+            let seed = if cfg!(test) { Self([0x9E37_79B9_7F4A_7C15; 3]) } else { Self::random() };
+            Box::new(seed)
+        })
     }
 
-    /// A new random seed.
+    /// Draws a new random seed.
     pub fn random() -> Self {
         let random = RandomState::new();
         // Odd factors are not zero and lose no low bits.
         Self([0, 1, 2].map(|number: u64| random.hash_one(number) | 1))
     }
 
-    /// The hash of a short pretoken; all its bits are equally good. (A single product would keep consecutive numbers close
-    /// together.)
+    /// Returns the hash of a short pretoken, all bits of which are equally good. (A single product would keep
+    /// consecutive numbers close together.)
     #[inline(always)]
     pub fn hash(self, key: Key) -> u64 {
         fold(fold(key.low ^ self.0[0], key.high ^ self.0[1]), self.0[2])
     }
 
-    /// The hash of a number.
+    /// Returns the hash of a number.
     #[inline(always)]
     pub fn hash_number(self, number: u64) -> u64 {
         fold(fold(number ^ self.0[0], self.0[1]), self.0[2])
     }
 
-    /// The hash of a pretoken of any length.
+    /// Returns the hash of a pretoken of any length.
     pub fn hash_bytes(self, pretoken: &[u8]) -> u64 {
         let mut hash = pretoken.len() as u64 ^ self.0[2];
         let (blocks, rest) = pretoken.as_chunks::<16>();
@@ -141,10 +143,10 @@ impl HashSeed {
     }
 }
 
-/// The exclusive or of both halves of a product: every bit of the result depends on every bit of both numbers.
+/// Returns the exclusive or of both halves of a product: every bit of the result depends on every bit of both numbers.
 #[inline(always)]
-fn fold(one: u64, other: u64) -> u64 {
-    let product = u128::from(one) * u128::from(other);
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
     (product as u64) ^ (product >> 64) as u64
 }
 
@@ -152,8 +154,8 @@ fn fold(one: u64, other: u64) -> u64 {
 /// table of any size comes near it.
 pub const LONGEST_SEARCH: usize = 1 << 10;
 
-/// The index of the first slot, from `home` on, that is `free` or `wanted`. `None` if the search became too long; the
-/// wanted entry is then not in the table.
+/// Returns the index of the first slot, from `home` on, that is `free` or `wanted`. `None` if the search became too
+/// long: then the wanted entry is not in the table.
 #[inline(always)]
 pub fn search<S>(
     slots: &[S],

@@ -4,13 +4,14 @@
 //! leader:  push 0, 1, 2, ... -> [ 3 | 2 ]  -> each thread: work(1, item), work(2, item), ..., finish
 //! ```
 //!
-//! A leader may work, too, or wait for the others. Items are begun in order, and after an error no further one is begun, but
-//! those before it are finished. So the reported error does not depend on timing: it is that of the lowest bad item. If no
-//! thread can be started, the leader does all the work.
+//! A leader may work, too, or wait for the others. Items are begun in order. After an error no further item is begun,
+//! but those before it are finished. So the reported error does not depend on timing: it is the error of the first bad
+//! item. If no thread can be started, the leader does all the work.
 //!
-//! There is no thread pool that a fork could break. If the process is forked during such a call (by a callback, say), the
-//! child has none of the threads and cannot know their results: there the call ends with [`Error::Forked`]. So a leader must
-//! call [`check`](Team::check) after every call of foreign code, before it takes the next lock; its pulse does so itself.
+//! There is no thread pool that a fork could break. If the process is forked during such a call (by a callback, say),
+//! the child has none of the threads and cannot know their results: there the call ends with [`Error::Forked`]. So a
+//! leader must call [`check`](Team::check) after every call of foreign code, before it takes the next lock; its pulse
+//! does so itself.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -29,19 +30,28 @@ use crate::watch::Pulse;
 /// The longest wait for other threads before the leader checks for signals and reports.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Lock a mutex even if a thread panicked while it held it: each change of the shared data is complete in itself.
+/// Locks a mutex, even if a thread panicked while it held the lock: each change of the shared data is complete in
+/// itself.
 pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The items of a call, numbered from 0 on, and what the threads share.
+/// The items of a call, numbered from 0 on, and the state that the threads share.
 pub struct Queue<T> {
     items: Mutex<Items<T>>,
     /// Signals any change of the items.
     changed: Condvar,
+    /// The error to report, and the number of its item.
     failure: Mutex<Option<(usize, Error)>>,
-    /// Whether the call was stopped: threads give up the items they are at.
+    /// Whether the call was stopped: threads give up their current items.
     pub stop: AtomicBool,
+}
+
+/// What a thread does when the queue is empty and not closed.
+#[derive(Clone, Copy, PartialEq)]
+enum WhenEmpty {
+    Wait,
+    Return,
 }
 
 /// The items that are not begun.
@@ -49,7 +59,7 @@ struct Items<T> {
     waiting: VecDeque<T>,
     /// The number of the next item to begin.
     next: usize,
-    /// Whether no more items are taken.
+    /// Whether no more items are accepted.
     closed: bool,
     /// The number of threads.
     threads: usize,
@@ -57,9 +67,10 @@ struct Items<T> {
 
 /// The work of one thread.
 pub trait Worker<T>: Sized {
+    /// Works on an item.
     fn work(&mut self, number: usize, item: T, pulse: &mut Pulse) -> Result<()>;
 
-    /// Put away what is left once there are no more items.
+    /// Finishes the work once there are no more items.
     fn finish(self) -> Result<()> {
         Ok(())
     }
@@ -74,13 +85,17 @@ impl<T, F: FnMut(usize, T, &mut Pulse) -> Result<()>> Worker<T> for F {
 impl<T> Default for Queue<T> {
     fn default() -> Self {
         let items = Items { waiting: VecDeque::new(), next: 0, closed: false, threads: 0 };
-        let stop = AtomicBool::new(false);
-        Self { items: Mutex::new(items), changed: Condvar::new(), failure: Mutex::default(), stop }
+        Self {
+            items: Mutex::new(items),
+            changed: Condvar::new(),
+            failure: Mutex::default(),
+            stop: AtomicBool::new(false),
+        }
     }
 }
 
 impl<T> Queue<T> {
-    /// Add items, unless the queue is closed.
+    /// Adds items, unless the queue is closed.
     pub fn push(&self, new: impl IntoIterator<Item = T>) {
         let mut items = lock(&self.items);
         if !items.closed {
@@ -90,12 +105,12 @@ impl<T> Queue<T> {
         self.changed.notify_all();
     }
 
-    /// Take no more items.
+    /// Accepts no more items.
     pub fn close(&self) {
         self.close_from(usize::MAX);
     }
 
-    /// Begin no item from this number on.
+    /// Makes sure that no item from this number on is begun.
     fn close_from(&self, number: usize) {
         let mut items = lock(&self.items);
         let kept = number.saturating_sub(items.next);
@@ -105,40 +120,45 @@ impl<T> Queue<T> {
         self.changed.notify_all();
     }
 
-    /// Begin no more items, and give up those that were begun.
+    /// Stops the call: no more items are begun, and threads give up their current ones.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.close_from(0);
     }
 
-    /// Wake all that wait.
+    /// Wakes all threads that wait.
     pub fn notify(&self) {
+        // With the lock, no thread is between its test and its wait.
         drop(lock(&self.items));
         self.changed.notify_all();
     }
 
-    /// Whether no more items are taken.
+    /// Whether no more items are accepted.
     pub fn is_closed(&self) -> bool {
         lock(&self.items).closed
     }
 
-    /// The number of items that are not begun.
+    /// Returns the number of items that are not begun.
     pub fn not_begun(&self) -> usize {
         lock(&self.items).waiting.len()
     }
 
-    /// An item of this number has failed.
+    /// Keeps the error of an item, unless an earlier item has failed.
     fn fail(&self, number: usize, error: Error) {
         self.close_from(number);
-        // Those that were merely stopped come last.
+        // Items that were merely stopped come last.
         let rank = |number, error: &Error| (matches!(error, Error::Stopped), number);
         let mut failure = lock(&self.failure);
-        if failure.as_ref().is_none_or(|(first, known)| rank(number, &error) < rank(*first, known)) {
+        let is_first = match &*failure {
+            Some((first, first_error)) => rank(number, &error) < rank(*first, first_error),
+            None => true,
+        };
+        if is_first {
             *failure = Some((number, error));
         }
     }
 
-    /// The item that would come next has failed: the call does once all before it are finished.
+    /// Keeps the error of the item that would come next: the call fails once all items before it are finished.
     pub fn fail_next(&self, error: Error) {
         let items = lock(&self.items);
         let number = items.next + items.waiting.len();
@@ -146,25 +166,25 @@ impl<T> Queue<T> {
         self.fail(number, error);
     }
 
-    /// The next item and its number; the leader does not wait for one.
-    fn next(&self, waits: bool) -> Option<(usize, T)> {
+    /// Returns the next item and its number; `None` if there is none.
+    fn next(&self, when_empty: WhenEmpty) -> Option<(usize, T)> {
         let mut items = lock(&self.items);
         loop {
             if let Some(item) = items.waiting.pop_front() {
                 items.next += 1;
                 return Some((items.next - 1, item));
             }
-            if items.closed || !waits {
+            if items.closed || when_empty == WhenEmpty::Return {
                 return None;
             }
             items = self.changed.wait(items).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// The loop of one thread. What fails is kept with its number, except what ends the call whatever else is wrong.
-    fn run(&self, worker: Result<impl Worker<T>>, waits: bool, pulse: &mut Pulse) -> Result<()> {
+    /// The loop of one thread. Errors are kept with the numbers of their items, except those that end the call at once.
+    fn run(&self, worker: Result<impl Worker<T>>, when_empty: WhenEmpty, pulse: &mut Pulse) -> Result<()> {
         let mut worker = worker?;
-        while let Some((number, item)) = self.next(waits) {
+        while let Some((number, item)) = self.next(when_empty) {
             match worker.work(number, item, pulse) {
                 Ok(()) => (),
                 Err(error @ (Error::Caller { .. } | Error::Forked)) => return Err(error),
@@ -187,7 +207,7 @@ impl<'a, T> ThreadGuard<'a, T> {
 
 impl<T> Drop for ThreadGuard<'_, T> {
     fn drop(&mut self) {
-        // The others would wait for it, or work in vain.
+        // The other threads would wait for this one, or work in vain.
         if panicking() {
             self.0.stop();
         }
@@ -196,18 +216,18 @@ impl<T> Drop for ThreadGuard<'_, T> {
     }
 }
 
-/// The threads of a call, at the hand of its leader.
+/// The threads of a call, as its leader sees them.
 pub struct Team<'env, T, W> {
     queue: &'env Queue<T>,
-    /// Makes what a thread works with.
+    /// Makes the worker of a thread.
     worker: &'env (dyn Fn() -> Result<W> + Sync),
     /// The process that has the threads.
     process: AtomicU32,
-    /// Locked by the leader only.
+    /// Only the leader locks this.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Run `lead` in this thread. All threads that it starts have ended when this returns.
+/// Runs `lead` in this thread. All threads that it starts have ended when this returns.
 ///
 /// Two differences from `std::thread::scope`: a thread that cannot be started is no panic, and a forked process does
 /// not wait for the threads of its parent.
@@ -218,28 +238,30 @@ pub fn lead<'env, T: Send, W: Worker<T>>(
     lead: impl FnOnce(&Team<'env, T, W>, &mut Pulse) -> Result<()>,
 ) -> Result<()> {
     let team = Team { queue, worker, process: AtomicU32::default(), threads: Mutex::default() };
-    let led = lead(&team, pulse);
+    let result = lead(&team, pulse);
     pulse.process = None;
     team.check()?;
-    match &led {
+    match &result {
         Ok(()) => queue.close(),
         Err(_) => queue.stop(),
     }
     if let Some(panic) = team.join() {
         resume_unwind(panic);
     }
-    match (lock(&queue.failure).take(), led) {
+    // An interrupt comes first, then the error of an item, then the leader's. An item that was merely stopped has none.
+    match (lock(&queue.failure).take(), result) {
         (_, Err(interrupt @ Error::Caller { interrupts: true, .. })) => Err(interrupt),
         (Some((_, Error::Stopped)), Err(error)) => Err(error),
         (Some((_, error)), _) => Err(error),
-        (None, led) => led,
+        (None, result) => result,
     }
 }
 
 impl<T: Send, W: Worker<T>> Team<'_, T, W> {
-    /// Start threads until there are so many, as far as the system allows it.
+    /// Starts threads until there are `threads`, as far as the system allows it.
     pub fn start(&self, threads: usize, pulse: &mut Pulse) {
-        for _ in 0..memory::threads(threads.saturating_sub(self.started())) {
+        let more = threads.saturating_sub(self.started());
+        for _ in 0..memory::threads(more) {
             if self.started() == 0 {
                 self.process.store(std::process::id(), Ordering::Relaxed);
                 pulse.process = Some(std::process::id());
@@ -250,32 +272,41 @@ impl<T: Send, W: Worker<T>> Team<'_, T, W> {
         }
     }
 
+    /// Starts a thread. Returns whether the system allows it.
     fn start_one(&self) -> bool {
-        let (queue, worker, guard) = (self.queue, self.worker, ThreadGuard::new(self.queue));
+        let queue = self.queue;
+        let worker = self.worker;
+        // Counted from now on, so that a leader that waits does not miss the thread.
+        let guard = ThreadGuard::new(queue);
         let work = move || {
             let _guard = guard;
-            if let Err(error) = queue.run(worker(), true, &mut Pulse::until(&queue.stop)) {
+            if let Err(error) = queue.run(worker(), WhenEmpty::Wait, &mut Pulse::until(&queue.stop)) {
                 queue.fail(usize::MAX, error);
             }
         };
-        // SAFETY: what the thread borrows outlives the team, and a team is not dropped before the thread has ended, except in
-        // a forked process, which does not have the thread.
+        // SAFETY:
+        // 1. What the thread borrows outlives the team.
+        // 2. A team is not dropped before the thread has ended, except in a forked process, which does not have the
+        //    thread.
         let started = unsafe { Builder::new().spawn_unchecked(work) };
-        started.map(|thread| lock(&self.threads).push(thread)).is_ok()
+        let Ok(thread) = started else { return false };
+        lock(&self.threads).push(thread);
+        true
     }
 
-    /// The leader works on items until none is left.
+    /// Lets the leader work on items until none is left.
     pub fn work(&self, pulse: &mut Pulse) -> Result<()> {
-        self.queue.run((self.worker)(), false, pulse)
+        self.queue.run((self.worker)(), WhenEmpty::Return, pulse)
     }
 
-    /// The leader works as well, and waits for the others.
+    /// Lets the leader work as well, and wait for the others.
     pub fn finish(&self, pulse: &mut Pulse) -> Result<()> {
         self.work(pulse)?;
         self.wait(pulse, |_| false, |pulse| pulse.check())
     }
 
-    /// Wait until something holds (asked with whether the queue is closed), or no thread is left, and report meanwhile.
+    /// Waits until `is_over` holds, which receives whether the queue is closed, or no thread is left; reports
+    /// meanwhile.
     pub fn wait(
         &self,
         pulse: &mut Pulse,
@@ -285,6 +316,7 @@ impl<T: Send, W: Worker<T>> Team<'_, T, W> {
         self.check()?;
         let mut items = lock(&self.queue.items);
         while items.threads > 0 && !is_over(items.closed) {
+            // Reports may call foreign code, so the lock is free meanwhile.
             drop(self.queue.changed.wait_timeout(items, CHECK_INTERVAL));
             let reported = report(pulse);
             self.check().and(reported)?;
@@ -295,31 +327,35 @@ impl<T: Send, W: Worker<T>> Team<'_, T, W> {
 }
 
 impl<T, W> Team<'_, T, W> {
-    /// The number of threads that were started.
+    /// Returns the number of threads that were started.
     pub fn started(&self) -> usize {
         lock(&self.threads).len()
     }
 
-    /// Fail in a forked process, which does not have the threads.
+    /// Fails in a forked process, which does not have the threads.
     pub fn check(&self) -> Result<()> {
         let is_forked = self.started() > 0 && self.process.load(Ordering::Relaxed) != std::process::id();
         if is_forked { Err(Error::Forked) } else { Ok(()) }
     }
 
-    /// Wait for all threads; returns the first panic.
+    /// Waits for all threads. Returns the first panic.
     fn join(&self) -> Option<Box<dyn Any + Send>> {
         let is_forked = self.check().is_err();
         let threads = mem::take(&mut *lock(&self.threads));
-        if is_forked {
-            threads.into_iter().for_each(mem::forget);
-            return None;
+        let mut first_panic = None;
+        for thread in threads {
+            if is_forked {
+                mem::forget(thread);
+            } else if let Err(panic) = thread.join() {
+                first_panic.get_or_insert(panic);
+            }
         }
-        threads.into_iter().filter_map(|thread| thread.join().err()).reduce(|first, _| first)
+        first_panic
     }
 }
 
 impl<T, W> Drop for Team<'_, T, W> {
-    /// Wait for the threads even if the leader panics.
+    /// Waits for the threads even if the leader panics.
     fn drop(&mut self) {
         // A forked process has no threads, and perhaps a lock that is taken.
         if panicking() && self.check().is_ok() {
@@ -329,25 +365,26 @@ impl<T, W> Drop for Team<'_, T, W> {
     }
 }
 
-/// More threads would bring nothing.
+/// More threads would gain nothing.
 const MAX_THREADS: usize = 256;
 
-/// The number of threads of a call: as many as wanted, or one for each core, but no more than there are items. Every default
-/// for a number of threads comes from here.
+/// Returns the number of threads of a call: `wanted`, or one for each core, but no more than there are items. Every
+/// default for a number of threads comes from here.
 pub fn thread_count(wanted: Option<usize>, items: usize) -> usize {
     let cores = || available_parallelism().map_or(1, NonZero::get);
     wanted.unwrap_or_else(cores).clamp(1, MAX_THREADS).min(items.max(1))
 }
 
-/// Run a job on every item, on up to so many threads as far as memory allows, and return the results in the order of the
-/// items. The calling thread takes part, and reports meanwhile. Of several errors, that of the first item is returned.
+/// Runs a job on every item, on up to `threads` threads as far as memory allows, and returns the results in the order
+/// of the items. The calling thread takes part, and reports meanwhile. Of several errors, the first item's is returned.
 pub fn each<T: Send, R: Send>(
     threads: usize,
     items: impl IntoIterator<Item = T>,
     pulse: &mut Pulse<'_>,
     job: impl Fn(T, &mut Pulse<'_>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let (queue, results) = (Queue::default(), Mutex::new(Vec::new()));
+    let queue = Queue::default();
+    let results = Mutex::new(Vec::new());
     queue.push(items);
     queue.close();
     let threads = threads.min(queue.not_begun());
@@ -355,7 +392,7 @@ pub fn each<T: Send, R: Send>(
     let worker = || {
         Ok(|number, item, pulse: &mut Pulse<'_>| {
             let result = job(item, pulse).inspect_err(|error| {
-                // The others need not finish what they are at.
+                // The others need not finish their items.
                 if !matches!(error, Error::Forked) {
                     queue.stop();
                 }

@@ -1,7 +1,7 @@
-//! Keys for successive pretokens of a text, and the fetching of what a table holds for them.
+//! Keys for successive pretokens of a text, and the prefetching of their table entries.
 //!
-//! Keys are made for a whole block of pretokens before the first is looked up, so that the entries they fall into are on
-//! their way into the processor's cache.
+//! Keys are made for a whole block of pretokens before the first one is looked up. Meanwhile, their entries come into
+//! the processor's cache.
 
 use std::ops::Range;
 
@@ -31,12 +31,12 @@ impl<'a> Block<'a> {
         self.ends.last().copied().unwrap_or(self.start)
     }
 
-    /// Pretokens that begin before this place have `LOADED` bytes of text from there on.
+    /// Returns the place before which `LOADED` bytes can be loaded from any place.
     fn loadable(&self) -> usize {
         (self.text.len() + 1).saturating_sub(LOADED)
     }
 
-    /// Where a pretoken starts.
+    /// Returns where a pretoken starts.
     pub fn start_of(&self, index: usize) -> usize {
         if index == 0 { self.start } else { self.ends[index - 1] }
     }
@@ -46,16 +46,16 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A table that keys fall into.
+/// A table with a place for each key.
 pub trait KeyTable: Copy {
-    /// Where a key with this hash falls.
+    /// Returns the place of a key with this hash.
     fn place(self, hash: u64) -> u32;
 
-    /// Bring what lies there into the processor's cache.
+    /// Prefetches the entry at a place.
     fn prefetch(self, place: u32);
 }
 
-/// The keys of a block, and where they fall into a table. On the heap, because a thread's stack may be small.
+/// The keys of a block, and their places in a table. On the heap, because a thread's stack may be small.
 pub struct Lookups {
     pub keys: Box<[Key; BLOCK]>,
     pub places: Box<[u32; BLOCK]>,
@@ -66,9 +66,10 @@ impl Lookups {
         Ok(Self { keys: boxed_array(Key::default)?, places: boxed_array(|| 0)? })
     }
 
-    /// Make the keys of a block, and begin to fetch what the table holds for them.
+    /// Makes the keys of a block, and prefetches their entries.
     pub fn prepare(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
         let loadable = block.loadable();
+        // The number of pretokens that begin before `loadable`: the first one, and those whose predecessors end there.
         let whole = match block.ends {
             ends if block.end() < loadable => ends.len(),
             _ if block.start >= loadable => 0,
@@ -80,7 +81,7 @@ impl Lookups {
         }
     }
 
-    /// The same for some pretokens: those that begin in the last bytes, or others.
+    /// The same for some pretokens. `LAST` if they begin in the last bytes, from `loadable` on.
     fn prepare_some<const LAST: bool>(
         &mut self,
         block: &Block,
@@ -90,7 +91,7 @@ impl Lookups {
     ) {
         match &hasher.rounds {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: this machine was found to have the instructions.
+            // SAFETY: there are rounds only where the machine has the instructions.
             Some(rounds) => unsafe { self.prepare_aes::<LAST>(block, indexes, hasher, rounds, table) },
             _ => self.prepare_portable::<LAST>(block, indexes, hasher, table),
         }
@@ -147,8 +148,9 @@ impl Lookups {
                 const { assert!(LOADED == LONGEST + 1, "no pretoken is too long here") };
                 make(&last_bytes(block.text, start), block.text[start..end].len(), key)
             } else if length <= LONGEST && start < loadable {
-                // SAFETY: `LOADED` bytes from `start` on lie within the text, as `start` is before `loadable`. Bytes may be read
-                // at any address.
+                // SAFETY:
+                // 1. `LOADED` bytes from `start` on lie within the text, as `start` is before `loadable`.
+                // 2. An array of bytes needs no alignment, and any bytes are valid.
                 make(unsafe { &*block.text.as_ptr().add(start).cast() }, length, key)
             } else {
                 *key = long_key(&block.text[start..end], hasher.seed);
@@ -161,16 +163,18 @@ impl Lookups {
     }
 }
 
-/// The key of a pretoken that is too long to be one. This is rare; inlined, it would take the registers of the loop.
+/// Returns the key of a pretoken that is too long to be its own key. This is rare; inlined, it would take the registers
+/// of the loop.
 #[cold]
 #[inline(never)]
 fn long_key(pretoken: &[u8], seed: HashSeed) -> Key {
     Key::of(pretoken, seed)
 }
 
-/// The last bytes of a text, fewer than `LOADED`, padded with zeros.
+/// Returns the last bytes of a text, fewer than `LOADED`, padded with zeros.
 #[inline]
 fn last_bytes(text: &[u8], start: usize) -> [u8; LOADED] {
+    // The last `LOADED` bytes of the text, shifted so that those before `start` are gone.
     if let Some(last) = text.last_chunk() {
         let before = start + LOADED - text.len();
         return (u128::from_le_bytes(*last) >> (8 * before)).to_le_bytes();

@@ -1,16 +1,16 @@
 //! Keys and their hashes for the tables in which every pretoken of a text is looked up: in portable code, or with AES
 //! instructions.
 //!
-//! Three rounds of AES with a secret seed are a good hash of 16 bytes, for which the key may stay in the vector register in
-//! which it is made and stored. (Two rounds are too few: of 3,049 keys that differed in one byte, two thirds
-//! shared their last 32 bits with another.)
+//! Three rounds of AES with a secret seed are a good hash of 16 bytes, and the key stays in the vector register in
+//! which it is made. (Two rounds are too few: of 3,049 keys that differed in one byte, two thirds shared their last 32
+//! bits with another.)
 
 use super::{HashSeed, Key};
 #[cfg(target_arch = "x86_64")]
 use crate::portable;
 use once_cell::race::OnceBox;
 
-/// Hashes keys, with AES instructions or without. Both kinds of hashes differ.
+/// Hashes keys, with AES instructions or without. The hashes of both kinds differ.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyHasher {
     pub seed: HashSeed,
@@ -19,7 +19,7 @@ pub struct KeyHasher {
 }
 
 impl KeyHasher {
-    /// The hasher of this process, with its seed and the best instructions of the machine.
+    /// Returns the hasher of this process, with its seed and the best instructions of the machine.
     pub fn of_process() -> Self {
         static HASHER: OnceBox<KeyHasher> = OnceBox::new();
         *HASHER.get_or_init(|| {
@@ -32,7 +32,7 @@ impl KeyHasher {
         })
     }
 
-    /// The one with AES instructions, if this machine has them.
+    /// Returns this hasher with AES instructions, if the machine has them.
     #[cfg(target_arch = "x86_64")]
     fn with_aes(self) -> Option<Self> {
         let half = |number| u128::from(self.seed.hash_number(number));
@@ -41,11 +41,11 @@ impl KeyHasher {
         has_aes.then_some(Self { rounds: Some(rounds), ..self })
     }
 
-    /// The hash of a key; its 32 low bits are equally good.
+    /// Returns the hash of a key, whose 32 low bits are equally good.
     pub fn hash(&self, key: Key) -> u64 {
         match &self.rounds {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: this machine was found to have the instructions.
+            // SAFETY: there are rounds only where the machine has the instructions.
             Some(rounds) => unsafe { aes::hash_of_key(rounds, &key) },
             _ => self.seed.hash(key),
         }
@@ -69,22 +69,24 @@ pub(super) mod aes {
         lengths
     };
 
-    /// Write the key of the first `length` bytes, 1 to 15, and return its hash.
+    /// Writes the key of the first `length` bytes, 1 to 15, and returns its hash.
     #[inline]
     #[target_feature(enable = "aes,avx")]
     pub fn make(rounds: &[u128; 4], bytes: &[u8; 16], length: usize, key: &mut Key) -> u64 {
         let length = length & LONGEST;
-        // SAFETY: what is loaded and stored are these 16 bytes each.
+        // SAFETY:
+        // 1. `bytes`, `key` and the entries of both tables have 16 bytes each.
+        // 2. The entries are numbers of 128 bits, so they begin at a multiple of 16; the others need no alignment.
         unsafe {
             let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
-            let kept = _mm_and_si128(bytes, _mm_load_si128((&raw const BYTES[length]).cast()));
-            let made = _mm_or_si128(kept, _mm_load_si128((&raw const LENGTHS[length]).cast()));
-            _mm_storeu_si128((&raw mut *key).cast(), made);
-            hash(rounds, made)
+            let first_bytes = _mm_and_si128(bytes, _mm_load_si128((&raw const BYTES[length]).cast()));
+            let value = _mm_or_si128(first_bytes, _mm_load_si128((&raw const LENGTHS[length]).cast()));
+            _mm_storeu_si128((&raw mut *key).cast(), value);
+            hash(rounds, value)
         }
     }
 
-    /// The hash of a key in memory.
+    /// Returns the hash of a key in memory.
     #[target_feature(enable = "aes,avx")]
     pub fn hash_of_key(rounds: &[u128; 4], key: &Key) -> u64 {
         // SAFETY: the key has 16 bytes.
@@ -94,7 +96,7 @@ pub(super) mod aes {
     #[inline]
     #[target_feature(enable = "aes,avx")]
     fn hash(rounds: &[u128; 4], key: __m128i) -> u64 {
-        // SAFETY: each number has 16 bytes, on a multiple of 16.
+        // SAFETY: each number has 16 bytes and begins at a multiple of 16.
         let [before, first, second, third] =
             [0, 1, 2, 3].map(|round| unsafe { _mm_load_si128((&raw const rounds[round]).cast()) });
         let mixed = _mm_aesenc_si128(_mm_xor_si128(key, before), first);

@@ -14,19 +14,21 @@ pub trait TableSlot: Copy + Default + Plain {
     /// Whether the slot is free.
     fn is_free(&self) -> bool;
 
+    /// Returns the hash of an entry.
     fn hash(&self, seed: HashSeed) -> u64;
 }
 
 /// The table.
 pub struct HashTable<S> {
     slots: Cells<S>,
+    /// The number of entries.
     len: usize,
-    /// With so many entries it grows before the next one.
+    /// With this many entries, the table must grow before the next one.
     most: usize,
     seed: HashSeed,
 }
 
-/// Tiny in tests, so that tables often have no room.
+/// The minimum number of slots; tiny in tests, so that tables often have no room.
 const MIN_SLOTS: usize = if cfg!(test) { 8 } else { 256 };
 
 /// A table of fewer bytes is small.
@@ -35,7 +37,7 @@ const SMALL: usize = 1 << 20;
 /// The maximum load factor, as a fraction: above it, searches become long.
 const MAX_LOAD: (usize, usize) = (3, 4);
 
-/// The number of entries with which so many slots are full.
+/// Returns the number of entries with which this many slots are full.
 fn most_entries(slots: usize) -> usize {
     (slots * MAX_LOAD.0).div_ceil(MAX_LOAD.1)
 }
@@ -47,90 +49,94 @@ impl<S> Default for HashTable<S> {
 }
 
 impl<S: TableSlot> HashTable<S> {
-    /// A table that holds so many entries before it grows.
+    /// Returns a table that holds this many entries before it grows.
     pub fn with_capacity(entries: usize) -> Result<Self> {
         let slots = (entries * MAX_LOAD.1 / MAX_LOAD.0 + 1).max(MIN_SLOTS);
         Ok(Self { slots: Cells::cleared(slots)?, most: most_entries(slots), ..Self::default() })
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn entries(&self) -> usize {
         self.len
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     pub fn size(&self) -> usize {
         self.slots.len()
     }
 
-    /// The size of the slots in bytes.
+    /// Returns the size of the slots in bytes.
     pub fn memory(&self) -> usize {
         size_of_val(&self.slots[..])
     }
 
-    /// The bytes that growing takes, if the table must grow before the next entry.
+    /// Returns the bytes that growing takes, if the table must grow before the next entry.
     pub fn growth(&self) -> Option<usize> {
         (self.len >= self.most).then(|| self.more() * size_of::<S>())
     }
 
-    /// Make it larger.
+    /// Makes the table larger.
     pub fn grow(&mut self) -> Result<()> {
         self.resize((self.slots.len() + self.more()).max(MIN_SLOTS))
     }
 
-    /// A small table becomes twice as large, a large one by half: it takes little more time then, and less memory.
+    /// Returns the number of slots to add. A small table becomes twice as large. A large one grows by half, which takes
+    /// little more time, and less memory.
     fn more(&self) -> usize {
-        self.slots.len() / if self.memory() < SMALL { 1 } else { 2 }
+        if self.memory() < SMALL { self.slots.len() } else { self.slots.len() / 2 }
     }
 
-    /// All places, free ones too.
+    /// Returns all slots, including the free ones.
     pub fn slots(&self) -> &[S] {
         &self.slots
     }
 
-    /// All entries.
+    /// Returns all entries.
     pub fn iter(&self) -> impl Iterator<Item = &S> {
         self.slots.iter().filter(|slot| !slot.is_free())
     }
 
-    /// The same to change them, except for what their hashes and `is_free` depend on.
+    /// The same, to change them, except for what their hashes and `is_free` depend on.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut S> {
         self.slots.iter_mut().filter(|slot| !slot.is_free())
     }
 
-    /// Prefetch the place of an entry.
+    /// Prefetches the place of an entry.
     #[inline(always)]
     pub fn prefetch(&self, slot: &S) {
         prefetch(&self.slots, self.home(slot));
     }
 
-    /// The entry for which `is_same` holds, among those with the hash of `slot`, to change it, except for what its hash and
-    /// `is_free` depend on.
+    /// Returns the entry for which `is_same` holds, among those with the hash of `slot`, to change it, except for what
+    /// its hash and `is_free` depend on.
     #[inline(always)]
     pub fn find(&mut self, slot: &S, is_same: impl Fn(&S) -> bool) -> Option<&mut S> {
         let place = search(&self.slots, self.home(slot), S::is_free, is_same)?;
         Some(&mut self.slots[place]).filter(|slot| !slot.is_free())
     }
 
-    /// The entry for which `is_same` holds, and whether it is new: if there was none, `slot` is added. There must be room.
+    /// Returns the entry for which `is_same` holds, and whether it is new: if there was none, `slot` is added. There
+    /// must be room.
     #[inline(always)]
     pub fn insert(&mut self, slot: S, is_same: impl Fn(&S) -> bool) -> Result<(&mut S, bool)> {
         let place = match search(&self.slots, self.home(&slot), S::is_free, &is_same) {
             Some(place) => place,
             None => self.reseed_and_search(&slot, &is_same)?,
         };
-        let found = &mut self.slots[place];
-        let is_new = found.is_free();
+        let entry = &mut self.slots[place];
+        let is_new = entry.is_free();
         if is_new {
-            *found = slot;
+            *entry = slot;
             self.len += 1;
         }
-        Ok((found, is_new))
+        Ok((entry, is_new))
     }
 
-    /// Remove the entries that are not kept. The others stay or move towards their homes, so that searches still find them.
+    /// Removes the entries that are not kept. The others stay or move towards their homes, so that searches still find
+    /// them.
     pub fn retain(&mut self, keep: impl Fn(&S) -> bool) {
         let Some(free) = self.slots.iter().position(S::is_free) else { return };
+        // From a free slot on: no entry has its home before the free slot and its place behind it.
         for place in (free + 1..self.slots.len()).chain(0..free) {
             let slot = std::mem::take(&mut self.slots[place]);
             if slot.is_free() {
@@ -145,13 +151,13 @@ impl<S: TableSlot> HashTable<S> {
         }
     }
 
-    /// The index where the search for an entry begins.
+    /// Returns the index where the search for an entry begins.
     #[inline(always)]
     fn home(&self, slot: &S) -> usize {
         ((u128::from(slot.hash(self.seed)) * self.slots.len() as u128) >> 64) as usize
     }
 
-    /// Rebuild the table with new seeds until the search is short enough.
+    /// Rebuilds the table with new seeds until the search is short enough.
     #[cold]
     fn reseed_and_search(&mut self, slot: &S, is_same: &impl Fn(&S) -> bool) -> Result<usize> {
         loop {
@@ -163,18 +169,29 @@ impl<S: TableSlot> HashTable<S> {
         }
     }
 
-    /// Move all entries to a table of `slots` slots.
+    /// Moves all entries to a table of `slots` slots, with new seeds until no search is too long.
     fn resize(&mut self, slots: usize) -> Result<()> {
         let old = std::mem::replace(&mut self.slots, Cells::cleared(slots)?);
         self.most = most_entries(slots);
-        while !old.iter().filter(|slot| !slot.is_free()).all(|slot| {
-            let place = search(&self.slots, self.home(slot), S::is_free, |_| false);
-            place.map(|place| self.slots[place] = *slot).is_some()
-        }) {
+        while !self.copy_all(&old) {
             self.seed = HashSeed::random();
             self.slots.fill(S::default());
         }
         Ok(())
+    }
+
+    /// Copies the entries of another table to this one, which is empty. Returns false if a search became too long.
+    fn copy_all(&mut self, slots: &[S]) -> bool {
+        for slot in slots {
+            if slot.is_free() {
+                continue;
+            }
+            let Some(place) = search(&self.slots, self.home(slot), S::is_free, |_| false) else {
+                return false;
+            };
+            self.slots[place] = *slot;
+        }
+        true
     }
 }
 
