@@ -136,7 +136,7 @@ impl<S: TableSlot> HashTable<S> {
     /// them.
     pub fn retain(&mut self, keep: impl Fn(&S) -> bool) {
         let Some(free) = self.slots.iter().position(S::is_free) else { return };
-        // From a free slot on: no entry has its home before the free slot and its place behind it.
+        // From a free slot on, which no search passes: so entries are moved in the order in which searches visit them.
         for place in (free + 1..self.slots.len()).chain(0..free) {
             let slot = std::mem::take(&mut self.slots[place]);
             if slot.is_free() {

@@ -1,4 +1,4 @@
-//! Slices for large tables that several threads read and write, and vectors of values that are reached in no order.
+//! Slices for large tables that several threads read and write, and vectors of values that are accessed in no order.
 //!
 //! Large ones are allocated in large pages where the system offers them: fewer page faults, and fewer TLB misses.
 
@@ -36,10 +36,10 @@ unsafe impl Plain for u16 {}
 // SAFETY: any byte is one.
 unsafe impl Plain for u8 {}
 
-/// A vector of values, whose slice several threads may share. It never becomes shorter, and what lies behind its values are
-/// zeros.
+/// A vector of values, whose slice several threads may share. It never becomes shorter, and the memory behind its
+/// values holds zeros.
 pub struct Cells<T> {
-    /// Kept beside the storage, so that no access has to ask which kind it is: 0.95 to 1.0 of the time of merging.
+    /// The start of the storage, so that no access has to match on its kind: 0.95 to 1.0 of the time of merging.
     start: NonNull<T>,
     length: usize,
     capacity: usize,
@@ -48,11 +48,11 @@ pub struct Cells<T> {
 
 // SAFETY: the memory belongs to this value alone, like that of a box.
 unsafe impl<T: Send> Send for Cells<T> {}
-// SAFETY: a shared borrow gives nothing but shared borrows of the values.
+// SAFETY: a shared borrow gives only shared borrows of the values.
 unsafe impl<T: Sync> Sync for Cells<T> {}
 
 /// The source of the memory.
-#[allow(dead_code)] // kept to be dropped
+#[allow(dead_code)] // The fields are only dropped.
 enum Storage {
     Allocated(Vec<u64>),
     #[cfg(target_os = "linux")]
@@ -60,16 +60,16 @@ enum Storage {
 }
 
 impl<T: Plain> Cells<T> {
-    /// Zeros; each page of them is cleared when it is first used.
+    /// Returns zeros; each page of them is cleared when it is first used.
     pub fn new(length: usize) -> Result<Self> {
         let bytes = length.checked_mul(size_of::<T>()).ok_or_else(|| missing(usize::MAX))?;
         let (start, storage) = Storage::new(bytes)?;
         Ok(Self { start: start.cast(), length, capacity: length, _storage: Some(storage) })
     }
 
-    /// Zeros that are cleared now, for values that are soon reached in no order and read before they are written. (The first
-    /// reading of a small page would map one that all share, and the first writing replace it, with an interrupt of the
-    /// processors of all threads: a tenth of the time of counting on two threads.)
+    /// Returns zeros that are cleared now, for values that are soon accessed in no order and read before they are
+    /// written. (Otherwise the first read of a small page would map a page that all share. The first write would
+    /// replace it, with an interrupt of the processors of all threads: a tenth of the time of counting on two threads.)
     pub fn cleared(length: usize) -> Result<Self> {
         let cells = Self::new(length)?;
         #[cfg(target_os = "linux")]
@@ -80,11 +80,11 @@ impl<T: Plain> Cells<T> {
     }
 }
 
-/// The least capacity of a vector that grows.
+/// The minimum capacity of a vector that grows.
 const FEW: usize = 64;
 
 impl<T: Plain + Copy> Cells<T> {
-    /// No values yet, and room for so many. Room that is never used takes addresses, but no memory.
+    /// Returns no values, but room for this many. Room that is never used takes addresses, but no memory.
     pub fn with_capacity(values: usize) -> Result<Self> {
         Ok(Self { length: 0, ..Self::new(values)? })
     }
@@ -124,7 +124,7 @@ impl<T: Plain + Copy> Cells<T> {
         Ok(())
     }
 
-    /// Makes it at least `length` values long. The new ones are zeros.
+    /// Makes the vector at least `length` values long. The new values are zeros.
     pub fn lengthen(&mut self, length: usize) -> Result<()> {
         self.reserve(length.saturating_sub(self.length))?;
         self.length = self.length.max(length);
@@ -133,7 +133,7 @@ impl<T: Plain + Copy> Cells<T> {
 }
 
 impl Storage {
-    /// The memory and its start, a multiple of `ALIGNMENT`.
+    /// Returns memory and its start, a multiple of `ALIGNMENT`.
     fn new(bytes: usize) -> Result<(NonNull<u64>, Self)> {
         #[cfg(target_os = "linux")]
         if bytes >= MEDIUM
@@ -142,11 +142,12 @@ impl Storage {
             return Ok((start, Self::Mapped(pages)));
         }
         if bytes >= MEDIUM {
-            try_allocate(bytes)?; // Many are too small for `ensure`, and together they would use up its spare bytes.
+            // Many slices are too small for `ensure`, and together they would use up its spare bytes.
+            try_allocate(bytes)?;
         }
         let mut words = filled(0_u64, bytes.saturating_add(ALIGNMENT).div_ceil(8))?;
         let skipped = words.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT / 8);
-        // SAFETY: there are more words than those that are skipped.
+        // SAFETY: there are more words than are skipped, so the pointer is within them and not null.
         let start = unsafe { NonNull::new_unchecked(words.as_mut_ptr().add(skipped)) };
         Ok((start, Self::Allocated(words)))
     }
@@ -157,9 +158,12 @@ impl<T: Plain> Deref for Cells<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the storage, which moves nothing, holds the bytes of `length` values from the start on. The start is a
-        // multiple of 64: a vector of words begins at a multiple of 8, and up to 8 words are skipped. Any bytes are valid
-        // values. Only this value leads to them, and they change while they are borrowed as far as `T` allows it.
+        // SAFETY:
+        // 1. The storage, which moves nothing, holds the bytes of `length` values from the start on.
+        // 2. The start is aligned. It is a multiple of 64: a vector of words begins at a multiple of 8, and up to 8
+        //    words are skipped.
+        // 3. Any bytes are valid values.
+        // 4. Only this value leads to them. While they are borrowed, they change only as far as `T` allows it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
@@ -167,13 +171,13 @@ impl<T: Plain> Deref for Cells<T> {
 impl<T: Plain> DerefMut for Cells<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in `deref`; the borrow is as exclusive as that of this value.
+        // SAFETY: as in `deref`; the borrow of this value is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
 
 impl<T> Default for Cells<T> {
-    /// No cells.
+    /// Returns no values.
     fn default() -> Self {
         Self { start: NonNull::dangling(), length: 0, capacity: 0, _storage: None }
     }

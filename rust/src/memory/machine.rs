@@ -1,11 +1,11 @@
-//! The memory that this process may take at most: that of the machine, or a smaller limit that it was set.
+//! The maximum memory of this process: the machine's memory, or a smaller limit.
 
 use std::fs;
 
 use once_cell::race::OnceBox;
 
-/// Files of Linux that name an amount of memory, the words before it, and the bytes of its unit. A limit may be the
-/// word `max` or `unlimited`, which is none.
+/// Files of Linux that contain an amount of memory, the words before it, and the bytes of its unit. The word `max` or
+/// `unlimited` in its place means no limit.
 const SOURCES: [(&str, &str, usize); 4] = [
     ("/proc/meminfo", "MemTotal:", 1 << 10),
     // The limit of a container, by the second or the first version of control groups.
@@ -15,7 +15,7 @@ const SOURCES: [(&str, &str, usize); 4] = [
     ("/proc/self/limits", "Max address space", 1),
 ];
 
-/// The least of these amounts in bytes, as it was when it was first asked for; `None` on systems that do not have the files.
+/// Returns the smallest of these amounts in bytes, read once; `None` on systems that do not have the files.
 pub fn memory() -> Option<usize> {
     static MEMORY: OnceBox<Option<usize>> = OnceBox::new();
     *MEMORY.get_or_init(|| {
@@ -27,7 +27,7 @@ pub fn memory() -> Option<usize> {
     })
 }
 
-/// The number after some words of a text, in bytes.
+/// Returns the number after some words of a text, in bytes.
 fn amount(text: &str, before: &str, unit: usize) -> Option<usize> {
     let (_, rest) = text.split_once(before)?;
     let number: usize = rest.split_whitespace().next()?.parse().ok()?;

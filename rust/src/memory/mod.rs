@@ -1,8 +1,8 @@
 //! Memory that grows with the input: running out of it is an error, not an abort.
 //!
-//! Before a large allocation, [`ensure`] tries whether the system can provide the memory and [`SPARE`] bytes more, and
-//! returns an error if not. Small allocations are not checked; they are served from the spare bytes. [`cells`] allocates
-//! tables in large [`pages`]; [`reuse`] keeps the memory of the last large array for the next one.
+//! Before a large allocation, [`ensure`] tests whether the system can provide the memory and [`SPARE`] bytes more, and
+//! returns an error if not. Small allocations are not checked; they are served from the spare bytes. [`cells`]
+//! allocates tables in large [`pages`]; [`reuse`] keeps the memory of the last large array for the next one.
 
 use std::hint::black_box;
 
@@ -27,23 +27,29 @@ const ENOUGH_FOR_THREADS: usize = 1 << 30;
 /// Smaller allocations are not checked.
 const SMALL: usize = 1 << 20;
 
-/// Fail unless `bytes` and `SPARE` more can be allocated now; small numbers are not checked.
+/// Fails unless `bytes` and `SPARE` more can be allocated now; small numbers are not checked.
 #[inline]
 pub fn ensure(bytes: usize) -> Result<()> {
     if bytes < SMALL { Ok(()) } else { try_allocate(bytes) }
 }
 
-/// Fail unless `SPARE` bytes can be allocated.
+/// Fails unless `SPARE` bytes can be allocated.
 pub fn ensure_spare() -> Result<()> {
     try_allocate(0)
 }
 
-/// The number of threads, up to `wanted`, that there is memory for.
+/// Returns the number of threads, up to `wanted`, that there is memory for.
 pub fn threads(wanted: usize) -> usize {
-    let fits = |threads: &usize| try_allocate((threads * BYTES_PER_THREAD).min(ENOUGH_FOR_THREADS)).is_ok();
-    (1..=wanted).rev().find(fits).unwrap_or(0)
+    for threads in (1..=wanted).rev() {
+        let bytes = (threads * BYTES_PER_THREAD).min(ENOUGH_FOR_THREADS);
+        if try_allocate(bytes).is_ok() {
+            return threads;
+        }
+    }
+    0
 }
 
+/// Fails unless `bytes` and `SPARE` more can be allocated now, if necessary without the memory that is kept for reuse.
 #[cold]
 fn try_allocate(bytes: usize) -> Result<()> {
     let wanted = bytes.saturating_add(SPARE);
@@ -56,24 +62,24 @@ fn try_allocate(bytes: usize) -> Result<()> {
 
 fn is_available(bytes: usize) -> bool {
     let mut room = Vec::<u8>::new();
-    let found = room.try_reserve_exact(bytes);
+    let reserved = room.try_reserve_exact(bytes);
     // Without this, the compiler would remove the allocation.
     black_box(&room);
-    found.is_ok()
+    reserved.is_ok()
 }
 
-/// Return unused memory to the system: that of the last large array, and the allocator's.
+/// Returns unused memory to the system: that of the last large array, and the allocator's.
 #[cfg(feature = "python")]
 pub fn trim() {
     reuse::clear();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it touches only memory that is not allocated.
+    // SAFETY: the call touches only memory that is not allocated.
     unsafe {
         libc::malloc_trim(0);
     }
 }
 
-/// Make room for `more` values.
+/// Makes room for `more` values.
 #[inline(always)]
 pub fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     if values.capacity() - values.len() >= more { Ok(()) } else { grow(values, more) }
@@ -94,8 +100,8 @@ fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     })
 }
 
-/// Make room for `more` values if the system can provide it; if not, the vector grows later, as needed. About a quarter of them
-/// will come.
+/// Makes room for `more` values if the system can provide it; if not, the vector grows later, as needed. About a
+/// quarter of the values will come.
 pub fn expect<T>(values: &mut Vec<T>, more: usize) {
     let reserved = reserve(values, more);
     #[cfg(target_os = "linux")]
@@ -107,7 +113,7 @@ pub fn expect<T>(values: &mut Vec<T>, more: usize) {
     let _ = reserved;
 }
 
-/// Append a value.
+/// Appends a value.
 #[inline(always)]
 pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
     reserve(values, 1)?;
@@ -115,7 +121,7 @@ pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
     Ok(())
 }
 
-/// Append values.
+/// Appends values.
 #[inline]
 pub fn extend<T: Copy>(values: &mut Vec<T>, more: &[T]) -> Result<()> {
     reserve(values, more.len())?;
@@ -123,7 +129,7 @@ pub fn extend<T: Copy>(values: &mut Vec<T>, more: &[T]) -> Result<()> {
     Ok(())
 }
 
-/// Extend bytes with zeros to at least this length.
+/// Extends bytes with zeros to at least this length.
 pub fn lengthen(bytes: &mut Vec<u8>, length: usize) -> Result<()> {
     if bytes.len() < length {
         let missing = length - bytes.len();
@@ -133,7 +139,7 @@ pub fn lengthen(bytes: &mut Vec<u8>, length: usize) -> Result<()> {
     Ok(())
 }
 
-/// Append text.
+/// Appends text.
 #[inline]
 pub fn append(text: &mut String, more: &str) -> Result<()> {
     if text.capacity() - text.len() < more.len() {
@@ -157,20 +163,20 @@ fn grow_text(text: &mut String, more: usize) -> Result<()> {
     })
 }
 
-/// A vector of `length` equal values. (Zeros are not written: the system provides zeroed pages.)
+/// Returns a vector of `length` equal values. (Zeros are not written: the system provides zeroed pages.)
 pub fn filled<T: Clone>(value: T, length: usize) -> Result<Vec<T>> {
     ensure(length.saturating_mul(size_of::<T>()))?;
     Ok(vec![value; length])
 }
 
-/// Collect all values of an iterator.
+/// Collects all values of an iterator.
 pub fn gathered<T>(items: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let mut values = Vec::new();
     items.into_iter().try_for_each(|item| push(&mut values, item))?;
     Ok(values)
 }
 
-/// An array on the heap, for arrays that could overflow a small stack.
+/// Returns an array on the heap, for arrays that could overflow a small stack.
 pub fn boxed_array<T, const LENGTH: usize>(mut value: impl FnMut() -> T) -> Result<Box<[T; LENGTH]>> {
     let mut values = Vec::new();
     values.try_reserve_exact(LENGTH).map_err(|_| missing(LENGTH * size_of::<T>()))?;
@@ -178,6 +184,7 @@ pub fn boxed_array<T, const LENGTH: usize>(mut value: impl FnMut() -> T) -> Resu
     values.into_boxed_slice().try_into().map_err(|_| missing(0))
 }
 
+/// Returns the error of an allocation that is not possible.
 fn missing(bytes: usize) -> Error {
     Error::Memory(format!("not enough memory: {} bytes could not be allocated", bytes.saturating_add(SPARE)))
 }

@@ -1,7 +1,8 @@
 //! Memory mapped directly from the system, in large pages. (Memory that the allocator reuses already has small pages.)
 //!
 //! Half the page faults of merging, or fewer, and 0.9 of its time for many languages, 0.93 to 1.0 for English and code
-//! (docs/performance/merging.md). Where the system takes long to clear a large page, small ones are faster: see [`SLOW`].
+//! (docs/performance/merging.md). Where the system takes long to clear a large page, small ones are faster: see
+//! [`SLOW`].
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -15,37 +16,39 @@ pub const LARGE: usize = 2 << 20;
 /// The size of a small page, on most systems.
 const SMALL: usize = 1 << 12;
 
-/// At most so much is cleared before it is known to be used.
+/// The maximum number of bytes that are cleared before it is known that they are used.
 pub const MOST_CLEARED: usize = 16 << 20;
 
 /// If clearing a large page takes longer than this, small pages are faster.
 const SLOW: Duration = Duration::from_micros(700);
 
-/// After a slow large page, so many mappings for smaller arrays are left to the allocator, which uses memory again. Then the
-/// next one is tried: the page may have been one of few (a machine that was just started has slow and quick ones), or
-/// another process was at work meanwhile.
+/// The number of mappings for smaller arrays that are left to the allocator, which uses memory again, after a slow
+/// large page. Then the next mapping is tried: the page may have been one of few (a machine that was just started has
+/// slow and quick ones), or another process was at work meanwhile.
 const SPARED: usize = 64;
 
 static SPEED: PageSpeed = PageSpeed(AtomicUsize::new(0));
 
-/// How quickly the last large page came: the number of mappings to leave to the allocator.
+/// How fast the last large page was: the number of mappings to leave to the allocator.
 struct PageSpeed(AtomicUsize);
 
 impl PageSpeed {
-    /// Keeps how long a large page took; true if it was slow.
-    fn was_slow(&self, took: Duration) -> bool {
-        let is_slow = took > SLOW;
+    /// Notes how long a large page took. Returns whether it was slow.
+    fn was_slow(&self, elapsed: Duration) -> bool {
+        let is_slow = elapsed > SLOW;
         self.0.store(if is_slow { SPARED } else { 0 }, Ordering::Relaxed);
         is_slow
     }
 
-    /// Whether the next mapping is to be tried.
+    /// Whether the next mapping should be tried. If not, the number of mappings to leave falls by one.
     fn is_promising(&self) -> bool {
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
+        let subtract = |spared: usize| spared.checked_sub(1);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract).is_err()
     }
 }
 
-/// The mapping of one large page that parts are cut from, as long as one of them lives, and how many of its bytes were taken.
+/// The mapping of one large page that parts are cut from, as long as one of them lives, and how many of its bytes are
+/// used.
 static SHARING: Mutex<(Weak<Pages>, usize)> = Mutex::new((Weak::new(), 0));
 
 /// A mapping that starts at a multiple of `LARGE`.
@@ -56,46 +59,48 @@ pub struct Pages {
     all: NonNull<libc::c_void>,
 }
 
-// SAFETY: a mapping belongs to no thread, and this value gives nothing but its address.
+// SAFETY: a mapping belongs to no thread, and this value gives only its address.
 unsafe impl Send for Pages {}
 // SAFETY: the same.
 unsafe impl Sync for Pages {}
 
-/// Memory of this many bytes: it holds zeros, begins at a multiple of 64, and is nobody else's. Less than a
-/// large page is cut from a mapping that several arrays share. `None` if there is no mapping, or another thread is just
-/// here (perhaps it was when the process was forked).
+/// Returns memory of this many bytes: it holds zeros, begins at a multiple of 64, and nobody else uses it. Less than a
+/// large page is cut from a mapping that several arrays share. `None` if there is no mapping, or another thread has the
+/// lock (perhaps since a fork).
 pub fn zeros(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
     if bytes >= LARGE {
         let pages = Pages::fresh(bytes)?;
         return Some((pages.start, Arc::new(pages)));
     }
     let mut sharing = SHARING.try_lock().ok()?;
-    let (pages, taken) = match sharing.0.upgrade().filter(|pages| sharing.1 + bytes <= pages.bytes) {
-        Some(pages) => (pages, sharing.1),
-        None if !SPEED.is_promising() => return None,
-        None => (Arc::new(Pages::fresh(LARGE)?), 0),
+    let (pages, used) = match sharing.0.upgrade() {
+        Some(pages) if sharing.1 + bytes <= pages.bytes => (pages, sharing.1),
+        _ if !SPEED.is_promising() => return None,
+        _ => (Arc::new(Pages::fresh(LARGE)?), 0),
     };
-    *sharing = (Arc::downgrade(&pages), taken + bytes.next_multiple_of(64));
-    // SAFETY: the mapping has `bytes` more bytes after those that were taken.
-    Some((unsafe { pages.start.byte_add(taken) }, pages))
+    *sharing = (Arc::downgrade(&pages), used + bytes.next_multiple_of(64));
+    // SAFETY: the mapping has `bytes` more bytes after those that are used.
+    Some((unsafe { pages.start.byte_add(used) }, pages))
 }
 
 impl Pages {
-    /// Map new pages, if the system can provide them and the spare bytes. Each is cleared when it is first used.
+    /// Maps new pages, if the system can provide them and the spare bytes. Each page is cleared when it is first used.
     fn fresh(bytes: usize) -> Option<Self> {
         super::try_allocate(bytes).ok()?;
         // The last page is a large one if half of it is used.
         let bytes = if bytes % LARGE < LARGE / 2 { bytes } else { bytes.checked_next_multiple_of(LARGE)? };
-        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // One large page more, so that the start can be moved to a multiple of `LARGE`.
+        let mapped = bytes.checked_add(LARGE)?;
         // SAFETY: new private memory at an address of the system's choice affects no other memory.
-        let all = unsafe { libc::mmap(std::ptr::null_mut(), bytes.checked_add(LARGE)?, access, kind, -1, 0) };
+        let all = unsafe { libc::mmap(std::ptr::null_mut(), mapped, access, kind, -1, 0) };
         if all == libc::MAP_FAILED {
             return None;
         }
         let start = all.wrapping_byte_add(all.align_offset(LARGE).min(LARGE));
-        let (all, start) = (NonNull::new(all)?, NonNull::new(start.cast())?);
-        let pages = Self { start, bytes, all };
-        ask_for_large_pages(start.as_ptr().cast(), bytes);
+        let pages = Self { start: NonNull::new(start.cast())?, bytes, all: NonNull::new(all)? };
+        ask_for_large_pages(start.cast(), bytes);
         Some(pages)
     }
 }
@@ -107,9 +112,9 @@ impl Drop for Pages {
     }
 }
 
-/// Advise the system to use large pages for this memory, and to clear the first one now. If it is slow to appear, and the
-/// next one, too, the rest uses small pages: in a virtual machine, the host may have reclaimed free memory, and large
-/// pages are then the most expensive to find. One alone may be late because the thread had to wait for a processor.
+/// Advises the system to use large pages for this memory, and to clear the first one now. If it is slow, and the next
+/// one, too, the rest uses small pages: in a virtual machine, the host may have reclaimed free memory, and large pages
+/// are then the most expensive to find. A single page may be late because the thread had to wait for a processor.
 pub fn ask_for_large_pages(start: *const u8, bytes: usize) {
     let mut cleared = start.align_offset(LARGE).min(bytes);
     advise(start, cleared..bytes, libc::MADV_HUGEPAGE);
@@ -128,7 +133,7 @@ pub fn ask_for_large_pages(start: *const u8, bytes: usize) {
     advise(start, cleared..bytes, libc::MADV_NOHUGEPAGE);
 }
 
-/// Clear so many bytes of memory, which will be used: thousands of page faults, one by one, take longer.
+/// Clears the first `used` bytes of memory, which will be used: thousands of page faults, one by one, take longer.
 pub fn clear_now(start: *const u8, bytes: usize, used: usize) {
     if start.align_offset(LARGE) < used && SPEED.is_promising() {
         ask_for_large_pages(start, bytes);
@@ -136,18 +141,20 @@ pub fn clear_now(start: *const u8, bytes: usize, used: usize) {
     clear(start, used);
 }
 
-/// Clear so many bytes of memory now.
+/// Clears this many bytes of memory now.
 pub fn clear(start: *const u8, bytes: usize) {
     advise(start, start.align_offset(SMALL).min(bytes)..bytes, libc::MADV_POPULATE_WRITE);
 }
 
-/// Let the system take these pages when it needs memory; their content is of no use any more.
+/// Lets the system take these pages when it needs memory; their content is no longer needed.
 #[cfg(any(test, feature = "python"))]
 pub fn allow_reclaiming(start: *const u8, bytes: usize) {
     let first = start.align_offset(SMALL).min(bytes);
-    advise(start, first..first + (bytes - first) / SMALL * SMALL, libc::MADV_FREE);
+    let whole_pages = (bytes - first) / SMALL * SMALL;
+    advise(start, first..first + whole_pages, libc::MADV_FREE);
 }
 
+/// Gives the system an advice about a range of bytes from `start` on. It may ignore it.
 fn advise(start: *const u8, bytes: Range<usize>, advice: i32) {
     let start = start.wrapping_add(bytes.start).cast_mut().cast();
     // SAFETY: the advice concerns memory that the caller owns, and does not change its content.

@@ -1,8 +1,8 @@
 //! The memory of the last large array of ids, kept for the next one.
 //!
-//! An array is written once, so half of its cost may be page faults: 28 MB of many languages again and again, into 37 MB of
-//! ids, take 67 ms on one thread, and without this 73 ms where the system has large pages, and 89 ms where it has small ones.
-//! The allocator itself keeps less than 32 MB. The system may take the pages back whenever it needs memory.
+//! An array is written once, so half of its cost may be page faults: 28 MB of many languages again and again, into 37
+//! MB of ids, take 67 ms on one thread, and without this 73 ms where the system has large pages, and 89 ms where it has
+//! small ones. The allocator itself keeps less than 32 MB. The system may take the pages back whenever it needs memory.
 
 use std::any::Any;
 #[cfg(any(test, feature = "python"))]
@@ -18,7 +18,8 @@ static LAST: Last = Last(Mutex::new(Vec::new()));
 /// The memory of an array that is gone.
 struct Last(Mutex<Vec<u32>>);
 
-/// An empty vector for the ids of so many bytes of text: with the kept memory if that has about the right size.
+/// Returns an empty vector for the ids of this many bytes of text, with the kept memory if that has about the right
+/// size.
 pub fn for_ids<T: 'static>(bytes: usize) -> Vec<T> {
     LAST.take(bytes)
 }
@@ -30,13 +31,13 @@ pub fn is_kept<T: 'static>(ids: &[T]) -> bool {
     cfg!(target_os = "linux") && is_of_last_kind && KEPT.contains(&size_of_val(ids))
 }
 
-/// Keep the memory of an array.
+/// Keeps the memory of an array.
 #[cfg(feature = "python")]
 pub fn keep<T: 'static>(ids: Vec<T>) {
     LAST.keep(ids);
 }
 
-/// Give the kept memory back to the system.
+/// Gives the kept memory back to the system.
 pub fn clear() {
     if let Ok(mut last) = LAST.0.try_lock() {
         *last = Vec::new();
@@ -45,6 +46,7 @@ pub fn clear() {
 
 // If another thread has the lock (perhaps it had when the process was forked), nothing is kept or reused.
 impl Last {
+    /// Returns the kept memory if it is of this type and has about the right size, else none.
     fn take<T: 'static>(&self, bytes: usize) -> Vec<T> {
         let Ok(mut last) = self.0.try_lock() else { return Vec::new() };
         let last: &mut dyn Any = &mut *last;
@@ -54,15 +56,17 @@ impl Last {
         }
     }
 
+    /// Keeps memory if it is of the right type and larger than the kept one.
     #[cfg(any(test, feature = "python"))]
     fn keep<T: 'static>(&self, mut ids: Vec<T>) {
         ids.clear();
         let Ok(mut last) = self.0.try_lock() else { return };
         let last: &mut dyn Any = &mut *last;
         let Some(last) = last.downcast_mut::<Vec<T>>() else { return };
-        if last.capacity() < ids.capacity() && KEPT.contains(&(ids.capacity() * size_of::<T>())) {
+        let bytes = ids.capacity() * size_of::<T>();
+        if last.capacity() < ids.capacity() && KEPT.contains(&bytes) {
             #[cfg(target_os = "linux")]
-            super::pages::allow_reclaiming(ids.as_ptr().cast(), ids.capacity() * size_of::<T>());
+            super::pages::allow_reclaiming(ids.as_ptr().cast(), bytes);
             *last = ids;
         }
     }
