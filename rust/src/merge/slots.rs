@@ -88,7 +88,7 @@ impl Layout {
 
     /// Returns the number of slots, which is also an upper bound of the number of merges.
     pub fn slots(&self) -> u64 {
-        self.groups.iter().map(|group| group.1).sum()
+        self.groups.iter().map(|(_, slots)| slots).sum()
     }
 }
 
