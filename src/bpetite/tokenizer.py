@@ -61,11 +61,11 @@ Tokens: TypeAlias = "str | int | Iterable[str | int] | NDArray[Any] | None"
 """Tokens to put around a text: special tokens by their texts, any tokens by their ids."""
 
 
-def _bytes_of(name: str, given: bytes | str) -> bytes:
-    if isinstance(given, str):
-        return given.encode("utf-8")
-    check_type(name, given, bytes, "bytes or a str")
-    return given
+def _bytes_of(name: str, token: bytes | str) -> bytes:
+    if isinstance(token, str):
+        return token.encode("utf-8")
+    check_type(name, token, bytes, "bytes or a str")
+    return token
 
 
 class Tokenizer:
@@ -187,14 +187,15 @@ class Tokenizer:
         True
         """
         check_type("counts", counts, Counts, "Counts")
-        return cls._trained(counts, vocab_size, pattern=None, **options)
+        return cls._trained(lambda **_: counts, vocab_size, given_counts=counts, pattern=None, **options)
 
     @classmethod
     def _trained(
         cls,
-        counts: Counts | Callable[..., Counts],
+        count: Callable[..., Counts],
         vocab_size: int | None,
         *,
+        given_counts: Counts | None = None,
         total_size: int | None = None,
         dialect: str | Dialect | None = None,
         pattern: Pattern | None = "gpt2",
@@ -207,20 +208,37 @@ class Tokenizer:
         progress: Progress | bool | None = None,
         **reading: Any,
     ) -> Tokenizer:
-        if isinstance(counts, Counts) and reading:
+        """Train on what `count` returns: `given_counts`, or new ones; `reading` is for those."""
+        is_counted = given_counts is not None
+        if is_counted and reading:
             raise TypeError(f"train_from_counts: there is no option {next(iter(reading))!r}")
-        given = counts if isinstance(counts, Counts) else None
-        rules = dialect, pattern, special_tokens, min_count, max_token_length
-        training = Training(*rules, given, normalization)
+        training = Training(
+            dialect,
+            pattern,
+            special_tokens,
+            min_count,
+            max_token_length,
+            given_counts,
+            normalization,
+        )
         vocab_size = training.vocab_size_of(vocab_size, total_size)
-        training.planned_tokens(vocab_size)  # checks the size before anything is counted
-        limits: dict[str, Any] = {"num_threads": num_threads, "memory_limit": memory_limit}
+        training.planned_tokens(vocab_size)  # Checks the size before anything is counted.
         with shown(progress) as report:
-            if not isinstance(counts, Counts):
-                counts = counts(**training.counting, **limits, progress=report, **reading)
-                limits["memory_limit"] = None
+            counts = count(
+                **training.counting,
+                num_threads=num_threads,
+                memory_limit=memory_limit,
+                progress=report,
+                **reading,
+            )
             learnt = train_vocabulary(
-                counts, vocab_size, training, **limits, progress=report, keep_counts=given is not None
+                counts,
+                vocab_size,
+                training,
+                num_threads=num_threads,
+                memory_limit=memory_limit if is_counted else None,  # New counts were limited already.
+                progress=report,
+                keep_counts=is_counted,
             )
             trained = object.__new__(cls)
             later = LaterEncoder(trained._made_encoder)
@@ -257,15 +275,27 @@ class Tokenizer:
         [259, 257]
         """
         counts = documents_or_counts
-        limits: dict[str, Any] = {"min_count": min_count, "max_token_length": max_token_length}
         with shown(progress) as report:
-            how: dict[str, Any] = {"num_threads": num_threads, "progress": report}
             if not isinstance(counts, Counts):
-                specials = list(self.special_tokens)
-                rules: dict[str, Any] = {"dialect": self.dialect, "special_tokens": specials}
-                rules["normalization"] = self._vocabulary.normalization
-                counts = Counts.from_iterator(counts, pattern=self.pattern, **rules, **how)
-            return self._changed(extend_vocabulary(self._vocabulary, counts, add, **limits, **how))
+                counts = Counts.from_iterator(
+                    counts,
+                    pattern=self.pattern,
+                    dialect=self.dialect,
+                    special_tokens=list(self.special_tokens),
+                    normalization=self._vocabulary.normalization,
+                    num_threads=num_threads,
+                    progress=report,
+                )
+            extended = extend_vocabulary(
+                self._vocabulary,
+                counts,
+                add,
+                min_count=min_count,
+                max_token_length=max_token_length,
+                num_threads=num_threads,
+                progress=report,
+            )
+            return self._changed(extended)
 
     def add_tokens(self, tokens: Iterable[str], *, special: bool = False) -> Tokenizer:
         """Return a tokenizer with further tokens, which are found in texts as they stand.
@@ -304,13 +334,13 @@ class Tokenizer:
         try:
             read = huggingface.parse_document(json.loads(files.content))
         except ValueError as reason:
-            again = "so with these tokens it cannot be encoded as tokenizers does; choose others"
-            raise ValueError(f"tokens: {reason}, {again}") from None
+            advice = "so with these tokens it cannot be encoded as tokenizers does; choose others"
+            raise ValueError(f"tokens: {reason}, {advice}") from None
         larger = type(self)(read.vocabulary, self._assumptions)
         return larger._set(_original=files)._with_template(self._template)
 
     def _changed(self, vocabulary: Vocabulary) -> Tokenizer:
-        """Return a tokenizer with another vocabulary, and with the template and all else beside this one."""
+        """Return a tokenizer with another vocabulary, and with the template and all else of this one."""
         from bpetite.formats import huggingface
 
         template = self._template
@@ -318,7 +348,9 @@ class Tokenizer:
             before, after = self.special_tokens, vocabulary.special_tokens
             template = template.moved({before[text]: after[text] for text in before})
         changed = type(self)(vocabulary, self._assumptions)._with_template(template)
-        if self._original is None or not (self._original_of("huggingface") or self._original.companions):
+        if self._original is None:
+            return changed
+        if self._original.kind != "huggingface" and not self._original.companions:
             return changed
         try:
             return changed._set(_original=huggingface.changed(vocabulary, self._original, template))
@@ -732,10 +764,14 @@ class Tokenizer:
     def _fitting(self, text: str, special: Special) -> Fitting:
         from bpetite.encoding.fitting import Fitting, any_of
 
-        is_checked = special == "error" or not isinstance(text, str)
-        self._encoder.count(text if is_checked else "", special)
+        # The engine refuses an unknown `special`, what is no text and, with "error", a special token in it.
+        # Only for the last two must it see the text.
+        must_see = special == "error" or not isinstance(text, str)
+        self._encoder.count(text if must_see else "", special)
         specials = frozenset(self._vocabulary.added_tokens if special == "text" else self.special_tokens)
-        edges = [edge for found in any_of(specials).finditer(text) for edge in found.span()]
+        edges: list[int] = []
+        for match in any_of(specials).finditer(text):
+            edges += match.span()
         return Fitting(text, lambda piece: self._encoder.count(piece, special), self._dividing_pattern, edges)
 
     @property
@@ -846,7 +882,7 @@ class Tokenizer:
         """
         specials = set(self._vocabulary.special_tokens_apart.values())
         ids = self.encode(text, special, add_special_tokens=add_special_tokens)
-        return ShownText([ShownToken(own, self.token_bytes(own), own in specials) for own in ids])
+        return ShownText([ShownToken(token, self.token_bytes(token), token in specials) for token in ids])
 
     def pretokens(self, text: str) -> list[bytes]:
         """Return the pretokens of a text, in order; a special token is a piece of its own.
@@ -943,9 +979,9 @@ class Tokenizer:
         >>> tok.is_canonical([256, 257]), tok.is_canonical([97, 98])
         (True, False)
         """
-        given = [*several("ids", "integers", ids)]
+        listed = [*several("ids", "integers", ids)]
         try:
-            return self._encoder.encode(self.decode(given)) == given
+            return self._encoder.encode(self.decode(listed)) == listed
         except UnicodeDecodeError:
             return False
 
@@ -1109,11 +1145,10 @@ class Tokenizer:
         (4194304, [256, 257])
         """
         size = integer("memory", number_with_unit("memory", memory, BYTES), least=1 << 20, most=sys.maxsize)
-        kept = {
-            name: getattr(self, name) for name in self.__slots__ if name not in ("__weakref__", "_encoder")
-        }
+        kept = set(self.__slots__) - {"__weakref__", "_encoder"}
         same = object.__new__(type(self))
-        return same._set(**kept, _encoder=self._encoder.with_memory(size))
+        same._set(**{name: getattr(self, name) for name in kept})
+        return same._set(_encoder=self._encoder.with_memory(size))
 
     # Files ------------------------------------------------------------------------------------------
 
@@ -1169,9 +1204,9 @@ class Tokenizer:
             check_path("path_or_object", path_or_object)
         from bpetite.formats import loading
 
-        found = loading.load(path_or_object, pattern, special_tokens, missing)
+        imported = loading.load(path_or_object, pattern, special_tokens, missing)
         name = path_or_object if isinstance(path_or_object, str | os.PathLike) else "object"
-        return cls._of_file(name, found)
+        return cls._of_file(name, imported)
 
     def save_original(self, path: Path, *, overwrite: bool = False) -> None:
         """Write what this tokenizer was read from, byte for byte: the file, or all files of its folder.
@@ -1245,12 +1280,12 @@ class Tokenizer:
         original = self._original_of("huggingface")
         if original is not None:
             return original
-        made = huggingface.changed(self._vocabulary, self._original, self._template, chat_template)
-        again = huggingface.parse(path, made.content)
+        files = huggingface.changed(self._vocabulary, self._original, self._template, chat_template)
+        read_back = huggingface.parse(path, files.content)
         if self._vocabulary.drops_missing:
-            again = again.dropping()
-        self._check_export(again, path)
-        return made
+            read_back = read_back.dropping()
+        self._check_export(read_back, path)
+        return files
 
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
@@ -1260,7 +1295,8 @@ class Tokenizer:
 
     def _original_of(self, kind: str) -> Original | None:
         """Return the files that this was read from, if they are of a format."""
-        return self._original if self._original is not None and self._original.kind == kind else None
+        original = self._original
+        return original if original is not None and original.kind == kind else None
 
     # Files of other libraries -----------------------------------------------------------------------
 
@@ -1291,8 +1327,8 @@ class Tokenizer:
         from bpetite.formats import tiktoken
 
         check_path("path", path)
-        how = pattern, special_tokens, whole_pretoken_first
-        return cls._of_file(path, read_files("tiktoken", tiktoken.parse, [path], *how))
+        rules = pattern, special_tokens, whole_pretoken_first
+        return cls._of_file(path, read_files("tiktoken", tiktoken.parse, [path], *rules))
 
     def to_tiktoken(self, path: Path, *, overwrite: bool = False) -> None:
         """Write tiktoken's file of ranks. To load it, the same pattern and special tokens must be given.
@@ -1315,8 +1351,8 @@ class Tokenizer:
             original.write_file(path, overwrite=overwrite)
             return
         content = tiktoken.to_bytes(self._vocabulary)
-        how = self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
-        self._check_export(tiktoken.parse(path, content, *how), path)
+        rules = self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
+        self._check_export(tiktoken.parse(path, content, *rules), path)
         write_all({path: content}, overwrite=overwrite)
 
     def as_tiktoken(self, name: str = "bpetite") -> Encoding:
@@ -1435,16 +1471,16 @@ class Tokenizer:
             vocab, merges, *_ = original.files.values()
         else:
             vocab, merges = gpt2.to_bytes(self._vocabulary)
-            again = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
-            self._check_export(again, vocab_path)
+            read_back = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
+            self._check_export(read_back, vocab_path)
         write_all({vocab_path: vocab, merges_path: merges}, overwrite=overwrite)
 
-    def _check_export(self, again: Imported, path: Path) -> None:
+    def _check_export(self, read_back: Imported, path: Path) -> None:
         """Refuse an export that, read back, encodes difficult texts to other ids."""
         from bpetite.formats.shared.difficult import check_same_ids
 
-        again_encoder = encoder_of(again.vocabulary)
-        check_same_ids(self._vocabulary, self._encoder.encode, again_encoder.encode, os.fspath(path))
+        encode = encoder_of(read_back.vocabulary).encode
+        check_same_ids(self._vocabulary, self._encoder.encode, encode, os.fspath(path))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tokenizer is immutable: {name} cannot be set")
@@ -1457,9 +1493,13 @@ class Tokenizer:
         import pickle
         import zlib
 
-        beside: dict[str, object] = {"_assumptions": self._assumptions, "_original": self._original}
-        beside |= {"_template": self._template, "_warns_of_template": self._warns_of_template}
-        parts = general_artifact_bytes(self._vocabulary), beside, self._encoder.chosen_memory
+        attributes = {
+            "_assumptions": self._assumptions,
+            "_original": self._original,
+            "_template": self._template,
+            "_warns_of_template": self._warns_of_template,
+        }
+        parts = general_artifact_bytes(self._vocabulary), attributes, self._encoder.chosen_memory
         return _from_packed, (type(self), zlib.compress(pickle.dumps(parts), 1))
 
     def __eq__(self, other: object) -> bool:
@@ -1484,6 +1524,6 @@ def _from_packed(kind: type[Tokenizer], packed: bytes) -> Tokenizer:
     import pickle
     import zlib
 
-    artifact, beside, memory = pickle.loads(zlib.decompress(packed))
-    same = kind(vocabulary_of(artifact, "pickle"))._set(**beside)
+    artifact, attributes, memory = pickle.loads(zlib.decompress(packed))
+    same = kind(vocabulary_of(artifact, "pickle"))._set(**attributes)
     return same if memory is None else same.with_memory(memory)  # None: what is usual on this machine

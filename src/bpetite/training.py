@@ -152,8 +152,16 @@ def train_vocabulary(
     rules = training.dialect
     planned = training.planned_tokens(vocab_size)
     _check_counted_by(counts, training)
-    how: dict[str, Any] = {"num_threads": num_threads, "progress": progress, "keep_counts": keep_counts}
-    rows = _learn(counts, training, rules.base_bytes(), planned, memory_bytes(memory_limit), **how)
+    rows = _learn(
+        counts,
+        training,
+        rules.base_bytes(),
+        planned,
+        memory_limit=memory_bytes(memory_limit),
+        num_threads=num_threads,
+        progress=progress,
+        keep_counts=keep_counts,
+    )
     return Vocabulary.from_merges(
         rows,
         rules,
@@ -207,16 +215,31 @@ def extend_vocabulary(
             symbol_of[token_id] = len(ids)
             ids.append(token_id)
         rows.append((symbol_of[left], symbol_of[right], symbol_of[token_id]))
-    how: dict[str, Any] = {"num_threads": num_threads, "progress": progress}
-    how["prior_merges"] = array("I", chain.from_iterable(rows)).tobytes()
-    learned = _learn(counts, training, bytes(bytes_by_id), add, None, **how)
+    learned = _learn(
+        counts,
+        training,
+        bytes(bytes_by_id),
+        add,
+        prior_merges=array("I", chain.from_iterable(rows)).tobytes(),
+        num_threads=num_threads,
+        progress=progress,
+    )
     return vocabulary.extended(ids, learned)
 
 
 def _learn(
-    counts: Counts, training: Training, base: bytes, most: int, memory_limit: int | None, **how: Any
+    counts: Counts,
+    training: Training,
+    base: bytes,
+    most: int,
+    *,
+    memory_limit: int | None = None,
+    prior_merges: bytes | None = None,
+    num_threads: int | None,
+    progress: Progress | None,
+    keep_counts: bool = True,
 ) -> bytes:
-    """Learn up to `most` tokens; `how` goes to the engine."""
+    """Learn up to `most` tokens after `prior_merges`; return rows of left, right and resulting symbol."""
     longest = training.max_token_length
     # `min_count` on the scale of the counts; 1 keeps everything, even with weights below 1.
     least = 1 if training.min_count == 1 else training.min_count * counts.scale
@@ -231,8 +254,11 @@ def _learn(
         max_merges=None,
         min_count=least,
         max_token_length=None if longest is None else min(longest, LARGEST_COUNT),
+        prior_merges=prior_merges,
+        num_threads=num_threads,
+        progress=progress,
         expect=partial(_check_memory, memory_limit),
-        **how,
+        keep_counts=keep_counts,
     )
 
 
@@ -240,12 +266,12 @@ def _check_memory(limit: int | None, expected: int) -> None:
     """Raise an error if merging would probably exceed the limit; warn if it exceeds the free memory."""
     takes = f"merging is expected to take {_gigabytes(expected)}"
     if limit is not None and expected > limit:
-        what = f"{takes}, but the limit is {_gigabytes(limit)}"
-        raise MemoryError(worded(lambda name: f"{what}; a larger {name('min_count')} needs less"))
+        exceeded = f"{takes}, but the limit is {_gigabytes(limit)}"
+        raise MemoryError(worded(lambda name: f"{exceeded}; a larger {name('min_count')} needs less"))
     free = available_memory()
     if free is not None and expected > free:
-        what = f"{takes} of memory, but only {_gigabytes(free)} are free"
-        message = worded(lambda name: f"{what}; a larger {name('min_count')} needs less")
+        exceeded = f"{takes} of memory, but only {_gigabytes(free)} are free"
+        message = worded(lambda name: f"{exceeded}; a larger {name('min_count')} needs less")
         warn(message, RuntimeWarning)
 
 
