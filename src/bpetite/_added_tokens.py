@@ -1,8 +1,8 @@
-"""Finding added tokens: a text and tokens with flags in; the tokens in it, and the text between them, out.
+"""Finds added tokens in a text, by their flags, and the text between them.
 
 This is the specification, of what `tokenizers` does and, as far as its models can say it, `sentencepiece`.
 
-A text is searched twice. First the tokens without the flag `normalized` are found in the text as given. Then
+A text is searched twice. First the tokens without the flag `normalized` are found in the original text. Then
 each part between them is normalized on its own, and the others, which are normalized too, are found in it.
 In both searches the leftmost token is found first, and the longest of those at one place; the next one is
 searched behind it, even if its flags or `special` turn it down. Only then does a token take white space.
@@ -25,7 +25,7 @@ Span = tuple[int, int]
 """A start and an end."""
 
 Normalize = Callable[[str], tuple[str, Sequence[Span]]]
-"""Normalizes a text, and tells the place in it of each character of the result."""
+"""Normalizes a text, and returns the place in it of each character of the result, too."""
 
 Choice = Literal["parse", "text", "error"]
 """Whether a special token is found, is text, or is a `ValueError`; others are always found."""
@@ -59,7 +59,7 @@ class Section(NamedTuple):
 
     text: str
     places: Sequence[Span]
-    """The place of each character in the text that was given."""
+    """The place of each character in the original text."""
     token_id: int | None
 
 
@@ -115,14 +115,14 @@ def sections(
     second = [token._replace(text=normalize(token.text)[0]) for token in tokens if token.normalized]
     choice = _choice_at(special)
     for start, end, token_id in cut(text, first, choice):
-        given = text[start:end]
+        original = text[start:end]
         if token_id is not None:
-            yield Section(given, [(place, place + 1) for place in range(start, end)], token_id)
+            yield Section(original, [(place, place + 1) for place in range(start, end)], token_id)
             continue
-        normalized, places = normalize(given)
-        moved = [(start + first, start + last) for first, last in places]
-        for begin, stop, token_id in cut(normalized, second, _in_normalized(choice, moved)):
-            yield Section(normalized[begin:stop], moved[begin:stop], token_id)
+        normalized, places_in_part = normalize(original)
+        places = [(start + first, start + last) for first, last in places_in_part]
+        for begin, stop, token_id in cut(normalized, second, _in_normalized(choice, places)):
+            yield Section(normalized[begin:stop], places[begin:stop], token_id)
 
 
 def cut(
@@ -140,14 +140,16 @@ def cut(
     for start, end, token, choice in _candidates(text, tokens, _choice_at(special)):
         if token.special and choice == "text":
             continue
-        if token.single_word and (_is_of_word(text[start - 1 : start]) or _is_of_word(text[end : end + 1])):
+        before, behind = text[start - 1 : start], text[end : end + 1]
+        if token.single_word and (_is_of_word(before) or _is_of_word(behind)):
             continue
-        while token.lstrip and start > done and _is_white_space(text[start - 1]):
-            start -= 1
         if token.lstrip:
+            while start > done and _is_white_space(text[start - 1]):
+                start -= 1
             start = max(start, done)
-        while token.rstrip and end < len(text) and _is_white_space(text[end]):
-            end += 1
+        if token.rstrip:
+            while end < len(text) and _is_white_space(text[end]):
+                end += 1
         if start >= end:
             continue
         if token.special and choice == "error":
@@ -163,18 +165,21 @@ def cut(
 def _candidates(
     text: str, tokens: Sequence[AddedToken], choice_at: ChoiceAt
 ) -> Iterator[tuple[int, int, AddedToken, Choice | None]]:
-    """Yield the tokens that stand in a text, whatever their flags: the leftmost, and of these the longest.
+    """Yield the tokens in a text, regardless of their flags: the leftmost, and of these the longest.
 
     With each comes the choice for a special token there: where there is none, only others are candidates.
     """
     token_of = {token.text: token for token in tokens if token.text}
-    lengths = sorted({len(found) for found in token_of}, reverse=True)
+    lengths = sorted(set(map(len, token_of)), reverse=True)
     place = 0
     while place < len(text):
-        for end in (place + length for length in lengths if place + length <= len(text)):
+        for length in lengths:
+            end = place + length
             token = token_of.get(text[place:end])
-            choice = choice_at(place, end) if token else None
-            if token and (choice or not token.special):
+            if token is None or end > len(text):
+                continue
+            choice = choice_at(place, end)
+            if choice or not token.special:
                 yield place, end, token, choice
                 place = end
                 break

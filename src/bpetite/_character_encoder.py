@@ -30,23 +30,30 @@ def encode(
     >>> encode("abéß", ids, {}, lambda left, right: None, unknown=(5, True))
     [0, 1, 5]
     """
-    symbols = list(text)
-    while ranks := [
-        (found, place)
-        for place, (left, right) in enumerate(pairwise(symbols))
-        if (found := rank(left, right)) is not None
-    ]:
-        _, place = min(ranks)
-        symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
-    if unknown is None:
-        return [token_id for symbol in symbols for token_id in _ids_of(symbol, ids, byte_ids)]
     encoded: list[int] = []
-    for symbol in symbols:
-        token_id = ids.get(symbol, unknown[0])
-        if not (unknown[1] and encoded[-1:] == [token_id] == [unknown[0]]):
-            encoded.append(token_id)
+    for symbol in _merged(list(text), rank):
+        if symbol in ids:
+            encoded.append(ids[symbol])
+        elif unknown is None:
+            encoded += [byte_ids[byte] for byte in symbol.encode("utf-8")]
+        else:
+            encoded.append(unknown[0])
+        if unknown is not None:
+            unknown_id, stands_once = unknown
+            if stands_once and encoded[-2:] == [unknown_id] * 2:
+                encoded.pop()
     return encoded
 
 
-def _ids_of(symbol: str, ids: Mapping[str, int], byte_ids: Mapping[int, int]) -> list[int]:
-    return [ids[symbol]] if symbol in ids else [byte_ids[byte] for byte in symbol.encode("utf-8")]
+def _merged(symbols: list[str], rank: Rank) -> list[str]:
+    """Merge the neighbours of the lowest rank, the leftmost among equals, until none merge."""
+    while True:
+        candidates: list[tuple[int, int]] = []
+        for place, (left, right) in enumerate(pairwise(symbols)):
+            rank_here = rank(left, right)
+            if rank_here is not None:
+                candidates.append((rank_here, place))
+        if not candidates:
+            return symbols
+        _, place = min(candidates)
+        symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]

@@ -11,4 +11,5 @@ def decode(ids: Iterable[int], vocab: Mapping[int, bytes]) -> str:
     >>> decode([104, 105], {104: b"h", 105: b"i"})
     'hi'
     """
-    return b"".join(vocab[token_id] for token_id in ids).decode("utf-8", errors="strict")
+    content = b"".join(vocab[token_id] for token_id in ids)
+    return content.decode("utf-8", errors="strict")

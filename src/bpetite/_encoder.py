@@ -57,21 +57,21 @@ def encode_parts(
     >>> list(encode_parts([("<s>ab", "parse"), ("b<s", "text"), (">", "parse")], vocab, [(98, 98)], tokens))
     [(257, 0), (97, 0), (256, 0), (60, 1), (115, 1), (62, 2)]
     """
-    ends = list(accumulate(len(text) for text, _ in parts))
+    texts = [text for text, _ in parts]
+    ends_of_parts = list(accumulate(map(len, texts)))
     added = {token.text: token.token_id for token in tokens}
-    for section in sections("".join(text for text, _ in parts), tokens, normalize, of_parts(parts)):
+    for section in sections("".join(texts), tokens, normalize, of_parts(parts)):
         if section.token_id is not None:
-            yield section.token_id, bisect_right(ends, section.places[0][0])
+            start, _ = section.places[0]
+            yield section.token_id, bisect_right(ends_of_parts, start)
             continue
-        starts = [
-            start
-            for character, (start, _) in zip(section.text, section.places, strict=True)
-            for _ in character.encode()
-        ]
-        begin = 0
+        start_of_byte: list[int] = []
+        for character, (start, _) in zip(section.text, section.places, strict=True):
+            start_of_byte += [start] * len(character.encode())
+        first_byte = 0
         for token_id in encode_ordinary(section.text, vocab, merges, added, pattern):
-            yield token_id, bisect_right(ends, starts[begin])
-            begin += len(vocab[token_id])
+            yield token_id, bisect_right(ends_of_parts, start_of_byte[first_byte])
+            first_byte += len(vocab[token_id])
 
 
 def encode_ordinary(
@@ -96,7 +96,7 @@ def encode_ordinary(
 
     With `whole_pretoken_first`, a pretoken that is itself a token gets that token's id before any merge is
     tried. `provisional` tokens exist only to be merged further: one that is left at the end is replaced by
-    the ids of its bytes. `unknown` tells the id of a byte that is not a token, and whether it stands once for
+    the ids of its bytes. `unknown` is the id of a byte that is not a token, and whether it stands once for
     successive ones of a pretoken; without it, a text with such a byte cannot be encoded. `equal_ranks` are
     the places where merges of the same rank begin and end. With `drops_missing`, bytes that are no tokens are
     left out before any merge.
@@ -114,31 +114,42 @@ def encode_ordinary(
     [2]
     """
     id_of_byte = _base_ids(vocab, special_tokens)
-    id_of_merge = merge_ids(vocab, merges, special_tokens)
     rank_of = ranks(merges, equal_ranks)
-    id_of_pair = dict(zip(merges, id_of_merge, strict=True))
-    tokens = reversed(_ordinary(vocab, special_tokens).items())  # Of equal ones, the smallest id stays.
-    whole = {token: token_id for token_id, token in tokens} if whole_pretoken_first else {}
+    id_of_pair = dict(zip(merges, merge_ids(vocab, merges, special_tokens), strict=True))
+    id_of_whole: dict[bytes, int] = {}
+    if whole_pretoken_first:
+        for token_id, token in _ordinary(vocab, special_tokens).items():
+            id_of_whole.setdefault(token, token_id)  # Of equal tokens, the smallest id.
     for pretoken in pretokenize(text, pattern):
-        if pretoken in whole:
-            ids = [whole[pretoken]]
+        if pretoken in id_of_whole:
+            ids = [id_of_whole[pretoken]]
         else:
-            bytes_kept = [byte for byte in pretoken if byte in id_of_byte or not drops_missing]
-            ids = [id_of_byte.get(byte, _UNKNOWN) for byte in bytes_kept]
+            ids = [id_of_byte.get(byte, _UNKNOWN) for byte in pretoken]
+        if drops_missing:
+            ids = [token_id for token_id in ids if token_id != _UNKNOWN]
         if unknown is None and _UNKNOWN in ids:
             raise ValueError(f"{pretoken!r} has a byte for which this vocabulary has no token")
-        while present := [
-            (rank_of[pair], at, pair) for at, pair in enumerate(pairwise(ids)) if pair in rank_of
-        ]:
-            _, at, pair = min(present)
-            ids[at : at + 2] = [id_of_pair[pair]]
-        for token_id, same in groupby(ids):
+        _merge_all(ids, rank_of, id_of_pair)
+        for token_id, run in groupby(ids):
+            length = len(list(run))
             if token_id == _UNKNOWN and unknown is not None:
-                yield from [unknown[0]] * (1 if unknown[1] else len(list(same)))
+                unknown_id, stands_once = unknown
+                yield from [unknown_id] * (1 if stands_once else length)
             elif token_id in provisional:
-                yield from [id_of_byte[byte] for byte in vocab[token_id]] * len(list(same))
+                yield from [id_of_byte[byte] for byte in vocab[token_id]] * length
             else:
-                yield from same
+                yield from [token_id] * length
+
+
+def _merge_all(ids: list[int], rank_of: Mapping[Pair, int], id_of_pair: Mapping[Pair, int]) -> None:
+    """Merge the pair of the lowest rank, the leftmost among equals, until no pair has a rank."""
+    while True:
+        pairs = enumerate(pairwise(ids))
+        candidates = [(rank_of[pair], place, pair) for place, pair in pairs if pair in rank_of]
+        if not candidates:
+            return
+        _, place, pair = min(candidates)
+        ids[place : place + 2] = [id_of_pair[pair]]
 
 
 def _encode_ordinary(text: str, merges: Sequence[Pair]) -> list[int]:
@@ -185,8 +196,10 @@ def ranks(merges: Sequence[Pair], equal_ranks: Sequence[Pair] = ()) -> dict[Pair
     >>> ranks([(1, 2), (3, 4), (5, 6)], [(1, 3)])
     {(1, 2): 0, (3, 4): 1, (5, 6): 1}
     """
-    first = {place: start for start, end in equal_ranks for place in range(start, end)}
-    return {pair: first.get(place, place) for place, pair in enumerate(merges)}
+    rank_at: dict[int, int] = {}
+    for start, end in equal_ranks:
+        rank_at.update(dict.fromkeys(range(start, end), start))
+    return {pair: rank_at.get(place, place) for place, pair in enumerate(merges)}
 
 
 def merge_ids(

@@ -1,6 +1,6 @@
-"""Text in, the normalized text and the place of each character out.
+"""Normalizes a text, step by step, and says where each character of the result was in the original.
 
-This is the specification: the steps of a normalization, which are the normalizers of `tokenizers`.
+This is the specification. The steps are the normalizers of `tokenizers`.
 
 Characters compose and decompose as in Unicode 9, the version of the tables in `tokenizers`; characters that
 were added later stay as they are. Python's tables are newer, so those characters are kept out of them; for
@@ -22,7 +22,7 @@ Beginning = Literal["text", "segment", "within"]
 """Where a text begins: as the whole text does, behind a token, or in the middle of a segment."""
 
 Places = list[tuple[int, int]]
-"""The start and end, in the text that was given, of each character."""
+"""The start and end, in the original text, of each character."""
 
 Written = Iterator[tuple[str, int, int]]
 """Characters, each with the start and end, in the text before a step, of what it stands for."""
@@ -53,17 +53,20 @@ def aligned(text: str, steps: Sequence[Step], at: Beginning = "text") -> tuple[s
 def _written(text: str, step: Step, at: Beginning) -> Written:
     """Yield what a step makes of a text that is not empty."""
     name, *arguments = step
-    kept = ((character, place, place + 1) for place, character in enumerate(text))
+    characters = [(character, place, place + 1) for place, character in enumerate(text)]
     if name in FORMS:
         yield from _normal_form(text, name)
     elif name == "Lowercase":
-        yield from ((small, start, end) for character, start, end in kept for small in lower(character))
+        for character, start, end in characters:
+            yield from ((small, start, end) for small in lower(character))
     elif name == "StripAccents":
-        yield from (item for item in kept if not is_mark(item[0]))
+        yield from (item for item in characters if not is_mark(item[0]))
     elif name == "Strip left":
-        yield from list(kept)[len(text) - len(text.lstrip(WHITE_SPACE)) :]
+        kept = len(text.lstrip(WHITE_SPACE))
+        yield from characters[len(text) - kept :]
     elif name == "Strip right":
-        yield from list(kept)[: len(text.rstrip(WHITE_SPACE))]
+        kept = len(text.rstrip(WHITE_SPACE))
+        yield from characters[:kept]
     elif name == "Map":
         yield from _mapped(text, dict(zip(arguments[::2], arguments[1::2], strict=True)))
     elif name == "Replace":
@@ -71,7 +74,7 @@ def _written(text: str, step: Step, at: Beginning) -> Written:
     else:
         if at == "text" or (at == "segment" and name == "Prepend"):
             yield from ((character, 0, 1) for character in arguments[0])
-        yield from kept
+        yield from characters
 
 
 def _replaced(text: str, pattern: str, content: str) -> Written:
@@ -94,28 +97,32 @@ def _mapped(text: str, new: Mapping[str, str]) -> Written:
     longest = max(map(len, new), default=0)
     start = 0
     while start < len(text):
-        ends = range(min(start + longest, len(text)), start, -1)
-        end = next((end for end in ends if text[start:end] in new), start + 1)
-        found = text[start:end]
-        yield from ((character, start, end) for character in new.get(found, found))
+        end = min(start + longest, len(text))
+        while end > start and text[start:end] not in new:
+            end -= 1
+        end = max(end, start + 1)  # Where nothing is replaced, one character is kept.
+        original = text[start:end]
+        yield from ((character, start, end) for character in new.get(original, original))
         start = end
 
 
 # Normal forms ---------------------------------------------------------------------------------------------
 
 Part = tuple[str, int]
-"""A character of a decomposed text, and how many characters of the given text it stands for: the parts of a
-character but the first stand for none."""
+"""A character of a decomposed text, and how many characters of the text before the step it stands for: the
+parts of a character but the first stand for none."""
 
 
 def _normal_form(text: str, form: str) -> Written:
     parts = _decomposed(text, "NFKD" if "K" in form else "NFD")
-    taken = 0
-    for character, count in _recomposed(parts) if form.endswith("C") else parts:
-        # A character has the place of the first one that was taken for it, or else of the last one before.
-        place = taken if count else taken - 1
+    if form.endswith("C"):
+        parts = _recomposed(parts)
+    done = 0
+    for character, count in parts:
+        # A character has the place of the first one that it stands for, or else of the last one before.
+        place = done if count else done - 1
         yield character, place, place + 1
-        taken += count
+        done += count
 
 
 def _decomposed(text: str, form: Literal["NFD", "NFKD"]) -> Iterator[Part]:
@@ -153,7 +160,9 @@ def combining_class(character: str) -> int:
 def composite(first: str, second: str) -> str | None:
     """Return the character that two compose to, if there is one."""
     composed = unicodedata.normalize("NFC", first + second)
-    return composed if len(composed) == 1 and not any(map(is_young, (first, second, composed))) else None
+    if len(composed) > 1 or any(map(is_young, (first, second, composed))):
+        return None
+    return composed
 
 
 # Characters -----------------------------------------------------------------------------------------------
@@ -185,10 +194,11 @@ def _ranges(written: str) -> re.Pattern[str]:
     >>> bool(_ranges("61-63,78").match("b")), bool(_ranges("61-63,78").match("d"))
     (True, False)
     """
-    ranges = (part.split("-") for part in written.split(","))
-    return re.compile(
-        "[" + "".join("-".join(rf"\U{int(end, 16):08x}" for end in ends) for ends in ranges) + "]"
-    )
+    ranges: list[str] = []
+    for codes in written.split(","):
+        escaped = [rf"\U{int(code, 16):08x}" for code in codes.split("-")]
+        ranges.append("-".join(escaped))
+    return re.compile(f"[{''.join(ranges)}]")
 
 
 _YOUNG = _ranges(

@@ -3,7 +3,7 @@
 This is the specification. The default pattern is compiled on import, any other pattern at its first use.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import regex
@@ -11,10 +11,9 @@ import regex
 from bpetite._constants import BYTES, PRETOKENIZER_PATTERN, SPACE, Pattern
 
 _PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-_OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
-_PRINTED = {byte: chr(byte) for byte in _PRINTABLE} | {
-    byte: chr(0x100 + place) for place, byte in enumerate(_OTHERS)
-}
+_NOT_PRINTABLE = [byte for byte in range(256) if byte not in _PRINTABLE]
+_PRINTED = {byte: chr(byte) for byte in _PRINTABLE}
+_PRINTED |= {byte: chr(0x100 + place) for place, byte in enumerate(_NOT_PRINTABLE)}
 """The printable character that byte-level tokenizers use for a byte: itself, or one from U+0100 on."""
 
 _BYTE = {character: byte for byte, character in _PRINTED.items()}
@@ -49,30 +48,38 @@ def pieces(text: str, pattern: Pattern = PRETOKENIZER_PATTERN) -> list[tuple[byt
     """
     steps = [pattern] if isinstance(pattern, str) else pattern
     if len(steps) == 1 and steps[0] not in (SPACE, BYTES):
-        return [(piece.encode("utf-8"), matched) for piece, matched in _cut(text, steps[0])]
+        return [(piece.encode("utf-8"), is_match) for piece, is_match in _cut(text, steps[0])]
     texts = [text] if text else []
     for step in steps:
-        if step == SPACE:
-            texts = [piece if piece.startswith(" ") else " " + piece for piece in texts]
-        elif step == BYTES:
-            texts = ["".join(_PRINTED[byte] for byte in piece.encode("utf-8")) for piece in texts]
-        else:
-            texts = [piece for whole in texts for piece, _ in _cut(whole, step)]
+        texts = list(_after_step(step, texts))
     if BYTES in steps:
         return [(bytes(_BYTE[character] for character in piece), True) for piece in texts]
     return [(piece.encode("utf-8"), True) for piece in texts]
 
 
+def _after_step(step: str, texts: Sequence[str]) -> Iterator[str]:
+    """Yield what a step of a sequence makes of the pieces of the step before."""
+    for text in texts:
+        if step == SPACE:
+            yield text if text.startswith(" ") else " " + text
+        elif step == BYTES:
+            yield "".join(_PRINTED[byte] for byte in text.encode("utf-8"))
+        else:
+            for piece, _ in _cut(text, step):
+                yield piece
+
+
 def _cut(text: str, expression: str) -> list[tuple[str, bool]]:
     """Cut text once, by a regular expression."""
-    found: list[tuple[str, bool]] = []
+    cuts: list[tuple[str, bool]] = []
     position = 0
     for match in _compile(expression).finditer(text):
         if match[0]:
-            found += [(text[position : match.start()], False), (match[0], True)]
+            cuts.append((text[position : match.start()], False))
+            cuts.append((match[0], True))
             position = match.end()
-    found.append((text[position:], False))
-    return [(piece, matched) for piece, matched in found if piece]
+    cuts.append((text[position:], False))
+    return [(piece, is_match) for piece, is_match in cuts if piece]
 
 
 def split_at_specials(text: str, special_tokens: Sequence[str]) -> list[tuple[str, bool]]:
@@ -84,5 +91,7 @@ def split_at_specials(text: str, special_tokens: Sequence[str]) -> list[tuple[st
     if not special_tokens:
         return [(text, False)] if text else []
     longest_first = sorted(special_tokens, key=len, reverse=True)
-    cuts = _compile("(" + "|".join(regex.escape(token) for token in longest_first) + ")").split(text)
+    alternatives = "|".join(map(regex.escape, longest_first))
+    cuts = _compile(f"({alternatives})").split(text)
+    # As the expression is a group, every second cut is a match of it.
     return [(cut, index % 2 == 1) for index, cut in enumerate(cuts) if cut]

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from bpetite._constants import BASE_VOCAB_SIZE, END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN, Pair, Pattern
-from bpetite._normalizer import Step, aligned
+from bpetite._normalizer import Beginning, Step, aligned
 from bpetite._pretokenizer import pieces, split_at_specials
 from bpetite.dialect import Dialect
 
@@ -80,15 +80,17 @@ def train_bpe(
             pair_counts = _only_short(pair_counts, vocab, max_token_length)
         if not pair_counts:
             break
-        best = _select_best_pair(pair_counts, rules, vocab)
-        token = vocab[best[0]] + vocab[best[1]]
+        left, right = _select_best_pair(pair_counts, rules, vocab)
+        token = vocab[left] + vocab[right]
         if rules.equal_tokens == "shared" and token in id_of:
             new_id = id_of[token]
         else:
-            new_id, next_id = next_id, next_id + 1
-            vocab[new_id], id_of[token] = token, new_id
-        words = _apply_merge_to_words(words, best, new_id)
-        merges.append(best)
+            new_id = next_id
+            next_id += 1
+            vocab[new_id] = token
+            id_of[token] = new_id
+        words = _apply_merge_to_words(words, (left, right), new_id)
+        merges.append((left, right))
         if len(merges) % 100 == 0:
             report(ProgressEvent("merge", len(merges), planned))
 
@@ -115,7 +117,9 @@ def _normalized_segments(
     place = 0
     for segment, is_special in split_at_specials(corpus, boundaries):
         if not is_special:
-            yield aligned(segment, normalization, "text" if place == 0 else "segment")[0]
+            beginning: Beginning = "text" if place == 0 else "segment"
+            normalized, _ = aligned(segment, normalization, beginning)
+            yield normalized
         place += len(segment)
 
 
@@ -129,10 +133,12 @@ def _count_words(
 ) -> dict[Word, int]:
     """Count the pretokens of a corpus, each as the tuple of its base ids."""
     words: Counter[Word] = Counter()
-    for segment in _normalized_segments(corpus, rules.boundaries(special_tokens), normalization):
-        for piece, matched in pieces(segment, pattern):
-            if matched or rules.unmatched_text == "counted":
-                words[tuple(id_of[bytes([byte])] for byte in piece)] += 1
+    boundaries = rules.boundaries(special_tokens)
+    for segment in _normalized_segments(corpus, boundaries, normalization):
+        for piece, is_match in pieces(segment, pattern):
+            if is_match or rules.unmatched_text == "counted":
+                word = tuple(id_of[bytes([byte])] for byte in piece)
+                words[word] += 1
     return words
 
 
@@ -151,8 +157,11 @@ def _count_pairs(words: Mapping[Word, int]) -> Counter[Pair]:
 
 def _only_short(pair_counts: Counter[Pair], vocab: Mapping[int, bytes], longest: int) -> Counter[Pair]:
     """Keep the pairs whose token has at most `longest` bytes."""
-    lengths = {pair: len(vocab[pair[0]]) + len(vocab[pair[1]]) for pair in pair_counts}
-    return Counter({pair: count for pair, count in pair_counts.items() if lengths[pair] <= longest})
+    short: Counter[Pair] = Counter()
+    for (left, right), count in pair_counts.items():
+        if len(vocab[left]) + len(vocab[right]) <= longest:
+            short[left, right] = count
+    return short
 
 
 def _select_best_pair(
@@ -163,11 +172,12 @@ def _select_best_pair(
     >>> _select_best_pair({(99, 97): 1, (97, 98): 1})
     (97, 98)
     """
-    tie_break = rules.tie_break if rules else "smallest_ids"
-    if tie_break == "smallest_ids" or vocab is None:
-        return min(pair_counts.items(), key=lambda item: (-item[1], item[0]))[0]
     highest = max(pair_counts.values())
     tied = sorted(pair for pair, count in pair_counts.items() if count == highest)
+    tie_break = rules.tie_break if rules else "smallest_ids"
+    if tie_break == "smallest_ids" or vocab is None:
+        return tied[0]
+    # Of pairs with the same bytes, `min` and `max` take the first: the one with the smallest ids.
     choose = max if tie_break == "largest_bytes" else min
     return choose(tied, key=lambda pair: (vocab[pair[0]], vocab[pair[1]]))
 
@@ -176,7 +186,8 @@ def _apply_merge_to_words(words: Mapping[Word, int], pair: Pair, new_id: int) ->
     """Apply a merge to every word; if words become equal, their counts are added."""
     merged: Counter[Word] = Counter()
     for word, weight in words.items():
-        merged[_apply_merge_to_word(word, pair, new_id)] += weight
+        merged_word = _apply_merge_to_word(word, pair, new_id)
+        merged[merged_word] += weight
     return merged
 
 
@@ -188,12 +199,12 @@ def _apply_merge_to_word(word: Iterable[int], pair: Pair, new_id: int) -> Word:
     """
     word = tuple(word)
     result: list[int] = []
-    i = 0
-    while i < len(word):
-        if word[i : i + 2] == pair:
+    place = 0
+    while place < len(word):
+        if word[place : place + 2] == pair:
             result.append(new_id)
-            i += 2
+            place += 2
         else:
-            result.append(word[i])
-            i += 1
+            result.append(word[place])
+            place += 1
     return tuple(result)

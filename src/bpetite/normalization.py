@@ -1,7 +1,8 @@
-"""A vocabulary's normalization: a name, or steps with arguments → what the engine takes."""
+"""A vocabulary's normalization: a name, or steps with arguments, as the engine takes them."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from bpetite._engine import Normalizer
 
@@ -37,19 +38,23 @@ def checked(normalization: object) -> Normalization | None:
     listed = [[normalization]] if isinstance(normalization, str) else normalization
     if not isinstance(listed, Sequence):
         raise ValueError(f"normalization must be a name or a list of steps, not {normalization!r:.80}")
-    steps: list[Step] = []
-    for step in listed:
-        if not isinstance(step, list | tuple) or not step or not all(isinstance(word, str) for word in step):
-            raise ValueError(f"normalization: {step!r:.80} is not a list of a name and its arguments")
-        for word in step:
-            word.encode("utf-8")
-        if step[0] == "Map" and len({*step[1::2]}) < len(step) // 2:
-            raise ValueError("normalization: Map replaces a text twice")
-        steps.append(tuple(step))
+    steps = tuple(map(_checked_step, listed))
     if not steps:
         return None
-    _normalizer(tuple(steps))  # refuses what is unknown
-    return steps[0][0] if len(steps) == len(steps[0]) == 1 else tuple(steps)
+    _normalizer(steps)  # Refuses steps that it does not know.
+    is_single_name = len(steps) == len(steps[0]) == 1
+    return steps[0][0] if is_single_name else steps
+
+
+def _checked_step(step: Any) -> Step:
+    is_list = isinstance(step, list | tuple) and len(step) > 0
+    if not is_list or not all(isinstance(word, str) for word in step):
+        raise ValueError(f"normalization: {step!r:.80} is not a list of a name and its arguments")
+    for word in step:
+        word.encode("utf-8")  # Refuses surrogates.
+    if step[0] == "Map" and len({*step[1::2]}) < len(step) // 2:
+        raise ValueError("normalization: Map replaces a text twice")
+    return tuple(step)
 
 
 def normalizing(steps: Sequence[Step]) -> Callable[[str], str]:

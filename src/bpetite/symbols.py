@@ -27,14 +27,16 @@ def train_bpe(corpus: list[list[str]], num_merges: int) -> list[tuple[str, str]]
     """
     words = Counter(map(tuple, corpus))
     symbols = sorted({symbol for word in words for symbol in word})
-    number = {symbol: place for place, symbol in enumerate(symbols)}
+    number_of = {symbol: number for number, symbol in enumerate(symbols)}
+    words_of_numbers = [array("I", map(number_of.__getitem__, word)) for word in words]
+    max_merges = max(integer("num_merges", num_merges), 0)
     rows = train_symbol_merges(
         [symbol.encode("utf-8", "surrogatepass") for symbol in symbols],
-        [array("I", [number[symbol] for symbol in word]).tobytes() for word in words],
+        [word.tobytes() for word in words_of_numbers],
         list(words.values()),
         tie_break="smallest_bytes",
         shared_tokens=True,
-        max_merges=min(max(integer("num_merges", num_merges), 0), LARGEST_COUNT),
+        max_merges=min(max_merges, LARGEST_COUNT),
     )
     merges = []
     for left, right, result in struct.iter_unpack("=3I", rows):
@@ -56,9 +58,9 @@ def apply_merges(word: Sequence[str], merges: Iterable[tuple[str, str]]) -> list
     return pieces
 
 
-def _merge_pair(pieces: Sequence[T], pair: tuple[T, T], made: T) -> list[T]:
+def _merge_pair(pieces: Sequence[T], pair: tuple[T, T], joined: T) -> list[T]:
     merged = list(pieces)
     for place in range(len(merged)):
         if tuple(merged[place : place + 2]) == pair:
-            merged[place : place + 2] = [made]
+            merged[place : place + 2] = [joined]
     return merged
