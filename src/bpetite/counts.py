@@ -103,7 +103,8 @@ class Counts:
         normalization: Normalization | None,
     ) -> Self:
         """Begin with these rules, and without counts."""
-        self.pattern, self.boundaries = checked_pattern(pattern), boundaries
+        self.pattern = checked_pattern(pattern)
+        self.boundaries = boundaries
         self.unmatched_text = unmatched_text
         self.normalization = normalization
         """What was done to the text between boundaries before it was cut, such as `NFC`."""
@@ -189,20 +190,24 @@ class Counts:
         self, inputs: Sequence[Input], reading: Reading, limits: Limits, progress: Progress | bool | None
     ) -> Counts:
         """Return these counts, which are empty, with those of inputs."""
-        rules = replaced(reading, cut=self.cut)
-        self._table.add_documents([], **limits)
-        with shown(progress) as told:
-            report = ProgressOfAll(told, size_of(inputs))
+        reading = replaced(reading, cut=self.cut)
+        self._set_limits(**limits)
+        with shown(progress) as shown_progress:
+            report = ProgressOfAll(shown_progress, size_of(inputs))
             report.tell("counting", 0, 0)
-            weighted: list[Counts] = []
+            weighted_parts: list[Counts] = []
             for (weight, source), group in groupby(inputs, key=weight_of):
                 part = self if weight == 1 else self.empty()
-                part.beside = part.beside.plus(count_inputs(part._table, group, rules, limits, report))
+                tally = count_inputs(part._table, group, reading, limits, report)
+                part.beside = part.beside.plus(tally)
                 if weight != 1:
-                    weighted.append(part.weighted(weight, source))
-                    weighted[-1]._leave_memory(_LITTLE)
+                    weighted = part.weighted(weight, source)
+                    weighted._leave_memory(_LITTLE)
+                    weighted_parts.append(weighted)
             self._table.settle()
-            return Counts.merge([self, *weighted], memory_limit=limits["memory_limit"]) if weighted else self
+            if not weighted_parts:
+                return self
+            return Counts.merge([self, *weighted_parts], memory_limit=limits["memory_limit"])
 
     @classmethod
     def from_iterator(
@@ -295,7 +300,8 @@ class Counts:
         except OverflowError as error:
             named = "" if source is None else f"{source}: "
             raise OverflowError(f"{named}weight {weight}: {error}") from None
-        result.scale, result.weights = self.scale * factor.denominator, dict(self.weights)
+        result.scale = self.scale * factor.denominator
+        result.weights = dict(self.weights)
         if source is not None and factor != 1:
             result.weights[source] = str(factor)
         return result
@@ -304,12 +310,16 @@ class Counts:
         """Add counts, after bringing both to a common scale."""
         common = lcm(self.scale, other.scale)
         if common != self.scale:
-            raised = self._times(common // self.scale)
-            self._table, self.beside, self.scale = raised._table, raised.beside, common
+            multiplied = self._times(common // self.scale)
+            self._table = multiplied._table
+            self.beside = multiplied.beside
+            self.scale = common
         self._accumulate(other, common // other.scale)
         self.weights = {**self.weights, **other.weights}
-        self.dialect = self.dialect if self.dialect == other.dialect else None
-        self.special_tokens = self.special_tokens if self.special_tokens == other.special_tokens else None
+        if self.dialect != other.dialect:
+            self.dialect = None
+        if self.special_tokens != other.special_tokens:
+            self.special_tokens = None
 
     def _times(self, factor: int) -> Counts:
         """Return the counts multiplied, with the documents and bytes of these."""
@@ -330,7 +340,11 @@ class Counts:
         >>> counts = Counts.from_iterator(["ab ab"])
         >>> counts.limit_memory("1GB")
         """
-        self._table.add_documents([], memory_limit=memory_bytes(size))
+        self._set_limits(memory_limit=memory_bytes(size))
+
+    def _set_limits(self, **limits: Unpack[Limits]) -> None:
+        """Check limits, and set that of memory: the engine does both where documents are added, even none."""
+        self._table.add_documents([], **limits)
 
     def _leave_memory(self, most: int) -> None:
         """Move more than `most` bytes of limited counts to temporary files, unless they are being read."""
@@ -344,23 +358,27 @@ class Counts:
         0
         """
         rules = self.pattern, self.boundaries, self.unmatched_text, self.normalization
-        made = object.__new__(Counts)._begin(*rules)
-        made.dialect, made.special_tokens, made.name = self.dialect, self.special_tokens, self.name
-        return made
+        empty = object.__new__(Counts)._begin(*rules)
+        empty.dialect = self.dialect
+        empty.special_tokens = self.special_tokens
+        empty.name = self.name
+        return empty
 
     def _check_same_rules(self, other: Counts) -> None:
         """Refuse counts by other rules than those of these, which have a name if they were loaded."""
         for rule, arguments in _RULES.items():
             ours, theirs = getattr(self, rule), getattr(other, rule)
-            if ours != theirs and (rule != "boundaries" or set(ours) != set(theirs)):
-                names = {text: name for name, text in PATTERNS.items()}
-                ours, theirs = (names.get(one) or shortened(one or ()) for one in (ours, theirs))
-                where = f"{other.name}: " if other.name else ""
-                differ = f"{where}counted with the {rule} {theirs}, but "
-                if self.name and other.name:
-                    raise ValueError(f"{differ}{self.name} with {ours}: they cannot be added up")
-                differ += f"{ours} is needed; leave out "
-                raise ValueError(worded(partial(_or_give, differ, arguments)))
+            if ours == theirs:
+                continue
+            if rule == "boundaries" and set(ours) == set(theirs):
+                continue
+            our_name, their_name = _name_of(ours), _name_of(theirs)
+            where = f"{other.name}: " if other.name else ""
+            differ = f"{where}counted with the {rule} {their_name}, but "
+            if self.name and other.name:
+                raise ValueError(f"{differ}{self.name} with {our_name}: they cannot be added up")
+            differ += f"{our_name} is needed; leave out "
+            raise ValueError(worded(partial(_or_give, differ, arguments)))
 
     def save(self, path: Path, overwrite: bool = False, *, num_threads: int | None = None) -> None:
         """Save as a file of counts; no partial file is ever left.
@@ -376,8 +394,8 @@ class Counts:
         """
         check_path("path", path)
         limit = self._table.memory_limit
-        if limit is not None:  # Sorting takes as much again.
-            self._leave_memory(limit // 2)
+        if limit is not None:
+            self._leave_memory(limit // 2)  # Sorting takes as much again.
         rules = counts_file.Rules(
             pattern=self.pattern,
             boundaries=list(self.boundaries),
@@ -423,18 +441,21 @@ class Counts:
             counted_by = rules.pattern, tuple(rules.boundaries), rules.unmatched_text
             counts = object.__new__(cls)._begin(*counted_by, checked(rules.normalization))
             if rules.dialect:
-                counts.dialect, counts.special_tokens = Dialect(**rules.dialect), tuple(rules.special_tokens)
+                counts.dialect = Dialect(**rules.dialect)
+                counts.special_tokens = tuple(rules.special_tokens)
         except (ValueError, TypeError) as refused:  # a pattern that the engine cannot scan, or no dialect
             raise ValueError(f"{os.fspath(path)}: {refused}") from None
         counts.name = os.fsdecode(path)
-        counts.scale, counts.weights = rules.scale, rules.weights
+        counts.scale = rules.scale
+        counts.weights = rules.weights
         counts.beside = Tally(rules.documents, rules.bytes, rules.replaced, rules.skipped)
         counts.limit_memory(memory_limit)
-        least = 1 if min_count == 1 else min_count * rules.scale
         with shown(progress) as report:
-            for part in parts:
+            for rows in parts:
+                if min_count > 1:
+                    rows = _frequent(rows, min_count * rules.scale)
                 try:
-                    counts._table.add_counts(*(part if least == 1 else _frequent(part, least)))
+                    counts._table.add_counts(*rows)
                 except OverflowError as error:  # in a file that has a pretoken twice
                     raise ValueError(f"{os.fspath(path)}: {error}") from None
                 if report is not None:
@@ -466,10 +487,13 @@ class Counts:
             return NotImplemented
         ours, theirs = self.__getstate__(), other.__getstate__()
         for state in (ours, theirs):
-            for what in ("dialect", "special_tokens", "name"):
-                del state[what]
-        (joined, *numbers), (other_joined, *other_numbers) = ours.pop("_table"), theirs.pop("_table")
-        return ours == theirs and joined == other_joined and all(map(np.array_equal, numbers, other_numbers))
+            for attribute in ("dialect", "special_tokens", "name"):
+                del state[attribute]
+        our_pretokens, *our_numbers = ours.pop("_table")
+        their_pretokens, *their_numbers = theirs.pop("_table")
+        if ours != theirs or our_pretokens != their_pretokens:
+            return False
+        return all(map(np.array_equal, our_numbers, their_numbers))
 
     def __len__(self) -> int:
         """Return the number of distinct pretokens."""
@@ -509,6 +533,14 @@ class Counts:
         )
 
 
+def _name_of(rule: Any) -> str:
+    """Return the name of a pattern, if it has one, or else the beginning of a rule."""
+    for name, pattern in PATTERNS.items():
+        if pattern == rule:
+            return name
+    return shortened(rule or ())
+
+
 def _or_give(differ: str, arguments: Sequence[str], name: Name) -> str:
     return f"{differ}{' and '.join(map(name, arguments))}, or give what counting was given"
 
@@ -516,10 +548,11 @@ def _or_give(differ: str, arguments: Sequence[str], name: Name) -> str:
 def _frequent(rows: counts_file.Rows, least: int) -> counts_file.Rows:
     """Keep the rows whose count is at least `least`."""
     joined, ends, counts = rows
-    frequent = counts >= least
+    is_frequent = counts >= least
     lengths = np.diff(ends, prepend=np.uint64(0))
-    content = np.frombuffer(joined, np.uint8)[np.repeat(frequent, lengths.astype(np.int64))]
-    return content.tobytes(), np.cumsum(lengths[frequent], dtype=np.uint64), counts[frequent]
+    is_kept_byte = np.repeat(is_frequent, lengths.astype(np.int64))
+    kept = np.frombuffer(joined, np.uint8)[is_kept_byte]
+    return kept.tobytes(), np.cumsum(lengths[is_frequent], dtype=np.uint64), counts[is_frequent]
 
 
 def default_specials(special_tokens: Sequence[str] | None) -> tuple[str, ...]:

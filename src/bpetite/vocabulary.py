@@ -27,7 +27,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, count, pairwise
-from operator import ge
+from operator import lt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -83,10 +83,13 @@ class Arrays(Record):
         >>> Arrays.of({3: b"a", 5: b"bc"}).token_at(1)
         b'bc'
         """
-        rows = ((left, right, made) for (left, right), made in zip(merges, merge_ids, strict=True))
-        ends = array("Q", accumulate(map(len, tokens.values()))).tobytes()
-        merged = array("I", chain.from_iterable(rows)).tobytes()
-        return Arrays(array("I", tokens).tobytes(), b"".join(tokens.values()), ends, merged)
+        rows = ((*pair, merge_id) for pair, merge_id in zip(merges, merge_ids, strict=True))
+        return Arrays(
+            ids=array("I", tokens).tobytes(),
+            tokens=b"".join(tokens.values()),
+            ends=array("Q", accumulate(map(len, tokens.values()))).tobytes(),
+            merges=array("I", chain.from_iterable(rows)).tobytes(),
+        )
 
     def __len__(self) -> int:
         """Return the number of tokens."""
@@ -95,7 +98,8 @@ class Arrays(Record):
     def token_at(self, place: int) -> bytes:
         """Return the bytes of the token at a place."""
         ends = memoryview(self.ends).cast("Q")
-        return self.tokens[ends[place - 1] if place else 0 : ends[place]]
+        start = ends[place - 1] if place else 0
+        return self.tokens[start : ends[place]]
 
     def id_at(self, place: int) -> int:
         """Return the id of the token at a place."""
@@ -109,7 +113,8 @@ class Arrays(Record):
         """
         ids = memoryview(self.ids).cast("I")
         place = bisect_left(ids, token_id)
-        return self.token_at(place) if place < len(ids) and ids[place] == token_id else None
+        has_token = place < len(ids) and ids[place] == token_id
+        return self.token_at(place) if has_token else None
 
     @property
     def merge_count(self) -> int:
@@ -118,9 +123,10 @@ class Arrays(Record):
 
     def to_tokens(self) -> Mapping[int, bytes]:
         """Return the bytes of every token, by id."""
+        ids = memoryview(self.ids).cast("I").tolist()
         ends = memoryview(self.ends).cast("Q").tolist()
-        pieces = (self.tokens[start:end] for start, end in pairwise([0, *ends]))
-        return MappingProxyType(dict(zip(memoryview(self.ids).cast("I").tolist(), pieces, strict=True)))
+        tokens = (self.tokens[start:end] for start, end in pairwise([0, *ends]))
+        return MappingProxyType(dict(zip(ids, tokens, strict=True)))
 
     def to_pairs(self) -> tuple[Pair, ...]:
         """Return the pair of every merge."""
@@ -263,27 +269,18 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             arrays = Arrays(*completed, arrays.merges)
         equal_ranks = _checked_ranges(self.equal_ranks, arrays.merge_count if self.irregular else 0)
         irregular = not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
-        if self.drops_missing and (self.unknown is not None or self.provisional or not irregular):
+        has_other_rule = self.unknown is not None or self.provisional
+        if self.drops_missing and (has_other_rule or not irregular):
             raise ValueError(
                 "drops_missing: no byte lacks a token, or there is another rule for those that do"
             )
-        specials = {
-            text: integer(f"special_tokens: the id of {text!r:.80}", token_id)
-            for text, token_id in self.special_tokens.items()
-        }
-        check_special_tokens(specials)
-        specials = dict(sorted(specials.items(), key=lambda item: item[1]))
+        specials = _checked_specials(self.special_tokens)
         normalization = checked(self.normalization)
-        steps = steps_in(normalization)
-        others = [own for text, own in specials.items() if arrays.token_of(own) != _spelled(text, steps)]
-        others += self.decode_only
-        _check_ids(others)
-        for token_id in others:
-            if arrays.token_of(token_id) is not None:
-                raise ValueError(f"id {token_id} is given twice")
+        other_ids = self._check_other_ids(arrays, specials, steps_in(normalization))
         if unknown := sorted(set(self.added_tokens) - specials.keys()):
             raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
-        _check_provisional(self.provisional, arrays, others, may_be_bytes=self.unknown is not None)
+        _check_provisional(self.provisional, arrays, other_ids, may_be_bytes=self.unknown is not None)
+        # From now on, `arrays` has the tokens and merges, and `__getattr__` is asked for these fields.
         for name in _LAZY_FIELDS:
             del self.__dict__[name]
         self.__dict__.update(
@@ -302,14 +299,29 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         )
 
     def _as_arrays(self) -> Arrays:
-        """Return what was given, with the ids that merges make."""
+        """Return the tokens and merges that the call gave, with the ids that merges make."""
         _check_ids(self.tokens)
         merge_ids = self.merge_ids or _find_merge_ids(self.tokens, self.merges)
         try:
             return Arrays.of(dict(sorted(self.tokens.items())), self.merges, merge_ids)
         except (OverflowError, TypeError, ValueError):
-            what = f"pairs of ids, between 0 and {LARGEST_ID}, with the id of a token for each"
-            raise ValueError(f"merges must be {what}") from None
+            expected = f"pairs of ids, between 0 and {LARGEST_ID}, with the id of a token for each"
+            raise ValueError(f"merges must be {expected}") from None
+
+    def _check_other_ids(
+        self, arrays: Arrays, specials: Mapping[str, int], steps: Sequence[Step]
+    ) -> list[int]:
+        """Return the ids that are not those of tokens in the arrays; refuse one that is used twice."""
+        other_ids: list[int] = []
+        for text, token_id in specials.items():
+            if arrays.token_of(token_id) != _spelled(text, steps):
+                other_ids.append(token_id)
+        other_ids += self.decode_only
+        _check_ids(other_ids)
+        for token_id in other_ids:
+            if arrays.token_of(token_id) is not None:
+                raise ValueError(f"id {token_id} is given twice")
+        return other_ids
 
     if not TYPE_CHECKING:
 
@@ -328,6 +340,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         b'ab'
         """
         check_type("arrays", arrays, Arrays, "Arrays")
+        # Only here are the tokens arrays; `__post_init__` takes them, and the field has a mapping.
         return Vocabulary(cast("Mapping[int, bytes]", arrays), (), **others)
 
     @staticmethod
@@ -351,10 +364,11 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         special_tokens = listed_special_tokens(special_tokens)
         rows_of_symbols = merges if isinstance(merges, bytes) else several("merges", "rows", merges)
         base = dialect.base_vocabulary(len(special_tokens))
-        rows, new = _rows_of_ids(rows_of_symbols, list(base), dialect.first_merge_id(len(special_tokens)))
+        first_id = dialect.first_merge_id(len(special_tokens))
+        rows, new_tokens = _rows_of_ids(rows_of_symbols, list(base), first_id)
         return Vocabulary.of_arrays(
             replaced(Arrays.of(dict(sorted(base.items()))), merges=rows),
-            special_tokens=dialect.special_token_ids(special_tokens, len(base) + new),
+            special_tokens=dialect.special_token_ids(special_tokens, len(base) + new_tokens),
             pattern=pattern,
             dialect=dialect,
             trained_with=trained_with or {},
@@ -375,8 +389,10 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         rows = rows if isinstance(rows, bytes) else several("rows", "rows of three symbols", rows)
         next_id = max([self.arrays.id_at(-1), *self.special_tokens.values(), *self.decode_only]) + 1
         id_of_pair = dict(zip(self.merges, self.merge_ids, strict=True))
-        more = memoryview(_rows_of_ids(rows, ids, next_id)[0]).cast("I").tolist()
-        id_of_pair |= dict(zip(zip(more[::3], more[1::3], strict=True), more[2::3], strict=True))
+        new_rows, _ = _rows_of_ids(rows, ids, next_id)
+        numbers = memoryview(new_rows).cast("I").tolist()
+        for left, right, token_id in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+            id_of_pair[left, right] = token_id
         return replaced(self, merges=list(id_of_pair), merge_ids=list(id_of_pair.values()))
 
     def __eq__(self, other: object) -> bool:
@@ -392,10 +408,12 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy the fields; they are checked again when the value is recreated."""
-        names = [name for name in self._fields if name not in _LAZY_FIELDS]
-        values = ((name, getattr(self, name)) for name in names)
-        # A view of a mapping cannot be pickled.
-        others = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values}
+        others: dict[str, Any] = {}
+        for name in self._fields:
+            if name not in _LAZY_FIELDS:
+                value = getattr(self, name)
+                # A view of a mapping cannot be pickled.
+                others[name] = dict(value) if isinstance(value, Mapping) else value
         return partial(self.of_arrays, self.arrays, **others), ()
 
     def __repr__(self) -> str:
@@ -469,12 +487,14 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     def special_tokens_apart(self) -> Mapping[str, int]:
         """The special tokens but those that are tokens of the same bytes, too."""
         token_of = self.arrays.token_of
-        return {text: own for text, own in self.special_tokens.items() if token_of(own) is None}
+        specials = self.special_tokens.items()
+        return {text: token_id for text, token_id in specials if token_of(token_id) is None}
 
     @once
     def id_of(self) -> Mapping[bytes, int]:
         """The id of every token's bytes (for equal tokens the smallest id), without special tokens."""
-        return MappingProxyType({token: own for own, token in sorted(self.tokens.items(), reverse=True)})
+        from_largest = sorted(self.tokens.items(), reverse=True)
+        return MappingProxyType({token: token_id for token_id, token in from_largest})
 
     @property
     def base_ids(self) -> tuple[int, ...]:
@@ -516,7 +536,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         content |= {name: value for name, value in optional.items() if value}
         # Ascending ids of merges follow from the bytes of their tokens.
         merge_ids = list(arrays.to_merge_ids())
-        if any(map(ge, merge_ids, merge_ids[1:])) and merge_ids != _find_merge_ids(self.tokens, self.merges):
+        is_ascending = all(map(lt, merge_ids, merge_ids[1:]))
+        if not is_ascending and merge_ids != _find_merge_ids(self.tokens, self.merges):
             content["merge_ids"] = merge_ids
         return hashlib.sha256(written(content, ascii_only=True)).hexdigest()
 
@@ -532,7 +553,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         >>> dict(Vocabulary(tokens, []).with_tokens(["<x>", "a"], special=True).special_tokens)
         {'a': 97, '<x>': 256}
         """
-        specials, added = dict(self.special_tokens), set(self.added_tokens)
+        specials = dict(self.special_tokens)
+        added = set(self.added_tokens)
         if ids is not None:
             check_type("ids", ids, Mapping, "a mapping")
         first_id = next_id = self.largest_id + 1
@@ -550,8 +572,10 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             next_id += existing is None
             if not special:
                 added.add(text)
-        moved = self._with_provisional_from(next_id) if self.provisional and next_id > first_id else self
-        return replaced(moved, special_tokens=specials, added_tokens=added)
+        vocabulary = self
+        if self.provisional and next_id > first_id:
+            vocabulary = self._with_provisional_from(next_id)
+        return replaced(vocabulary, special_tokens=specials, added_tokens=added)
 
     def _with_provisional_from(self, first_id: int) -> Vocabulary:
         """Return the vocabulary with other ids for provisional tokens, which are never seen outside."""
@@ -591,7 +615,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         specials = dict(self.special_tokens)
         if specials == self.dialect.special_token_ids(list(specials), len(self.tokens)):
             moved = self.dialect.special_token_ids(list(specials), len(tokens))
-            if tokens.isdisjoint(moved.values()) and set(self.decode_only).isdisjoint(moved.values()):
+            if tokens.union(self.decode_only).isdisjoint(moved.values()):
                 specials = moved
         return replaced(
             self,
@@ -629,17 +653,20 @@ def _rows_of_ids(
         ids = [*ids, *range(next_id, next_id + new)]
         numbers = array("I", map(ids.__getitem__, numbers))
     if 3 * new < len(numbers):
-        first: dict[Pair, int] = {}
-        for left, right, made in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
-            first.setdefault((left, right), made)
-        numbers = array("I", chain.from_iterable((*pair, token_id) for pair, token_id in first.items()))
+        id_of_pair: dict[Pair, int] = {}
+        for left, right, token_id in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+            id_of_pair.setdefault((left, right), token_id)
+        distinct = ((*pair, token_id) for pair, token_id in id_of_pair.items())
+        numbers = array("I", chain.from_iterable(distinct))
     return numbers.tobytes(), max(new, 0)
 
 
 def _spelled(text: str, steps: Sequence[Step]) -> bytes:
     """Return the bytes of the token whose id a special token may have. (Its flags may leave it to merging.)
     Where spaces become marks, it may also be found in a text that has marks itself."""
-    return (text.replace(MARK, " ") if ("Replace", MARK, " ") in steps else text).encode("utf-8")
+    if ("Replace", MARK, " ") in steps:
+        text = text.replace(MARK, " ")
+    return text.encode("utf-8")
 
 
 def _bytes_of(text: str) -> tuple[bytes, bytes]:
@@ -658,14 +685,24 @@ def _check_ids(ids: Collection[int]) -> None:
 
 def listed_special_tokens(special_tokens: Iterable[str]) -> tuple[str, ...]:
     """Return special tokens in order; a set, which has no order, or a dict of ids is refused."""
-    for kind, what in ((str, "one string"), ((set, frozenset), "a set"), (Mapping, "a dict")):
+    for kind, in_words in ((str, "one string"), ((set, frozenset), "a set"), (Mapping, "a dict")):
         if isinstance(special_tokens, kind):
-            raise TypeError(f"special_tokens must be a list of strings, not {what}: their order decides ids")
+            reason = "their order decides ids"
+            raise TypeError(f"special_tokens must be a list of strings, not {in_words}: {reason}")
     specials = tuple(several("special_tokens", "str", special_tokens))
     for text in specials:
         check_type("special_tokens", text, str, "a list of str")
     check_special_tokens(specials)
     return specials
+
+
+def _checked_specials(special_tokens: Mapping[str, int]) -> dict[str, int]:
+    """Return special tokens in the order of their ids."""
+    specials: dict[str, int] = {}
+    for text, token_id in special_tokens.items():
+        specials[text] = integer(f"special_tokens: the id of {text!r:.80}", token_id)
+    check_special_tokens(specials)
+    return dict(sorted(specials.items(), key=lambda item: item[1]))
 
 
 def check_special_tokens(special_tokens: Collection[str]) -> None:
@@ -683,19 +720,21 @@ def _check_provisional(
     """Refuse provisional tokens that do not exist, are single bytes, or do not have the last ids."""
     if not provisional:
         return
-    ids, places = sorted(provisional), range(len(arrays))[-len(provisional) :]
-    if ids != [arrays.id_at(place) for place in places] or ids[0] < max(other_ids, default=0):
+    ids = sorted(provisional)
+    places = range(len(arrays))[-len(ids) :]
+    last_ids = [arrays.id_at(place) for place in places]
+    if ids != last_ids or ids[0] < max(other_ids, default=0):
         raise ValueError(f"provisional tokens {ids[0]} to {ids[-1]} do not have the last ids")
     if not may_be_bytes and any(len(arrays.token_at(place)) < 2 for place in places):
         raise ValueError("a provisional token must not be a single byte")
 
 
-def _pair(what: str, pair: Any) -> Pair:
-    """Return the two integers of a pair."""
+def _pair(name: str, pair: Any) -> Pair:
+    """Return the two integers of a pair; `name` is for the error."""
     try:
         first, second = pair
     except (TypeError, ValueError):
-        raise TypeError(f"{what} must be a pair of integers, not {pair!r:.100}") from None
+        raise TypeError(f"{name} must be a pair of integers, not {pair!r:.100}") from None
     return first, second
 
 
@@ -717,10 +756,13 @@ def flagged_tokens(vocabulary: Vocabulary) -> list[tuple[str, int, Sequence[str]
     >>> flagged_tokens(Vocabulary(tokens, [], {"<x>": 256}, token_flags={"<x>": ["lstrip"]}))
     [('<x>', 256, ('lstrip', 'special'))]
     """
-    special = dict.fromkeys(vocabulary.special_tokens.keys() - vocabulary.added_tokens, ("special",))
-    flags = vocabulary.token_flags
-    ids = vocabulary.special_tokens.items()
-    return [(text, token_id, (*flags.get(text, ()), *special.get(text, ()))) for text, token_id in ids]
+    flagged: list[tuple[str, int, Sequence[str]]] = []
+    for text, token_id in vocabulary.special_tokens.items():
+        flags = tuple(vocabulary.token_flags.get(text, ()))
+        if text not in vocabulary.added_tokens:
+            flags += ("special",)
+        flagged.append((text, token_id, flags))
+    return flagged
 
 
 def spelled_otherwise(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
@@ -729,15 +771,16 @@ def spelled_otherwise(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
     Those that are searched in normalized text are known by their normalized texts, as in `tokenizers`. Those
     that are tokens of spaces, too, are decoded to spaces, not to the marks that stand for them.
     """
-    apart = vocabulary.special_tokens_apart
-    of_marks = [own for text, own in vocabulary.special_tokens.items() if MARK in text and text not in apart]
-    found = {token_id: vocabulary.tokens[token_id] for token_id in of_marks}
+    decoded: dict[int, bytes] = {}
+    for text, token_id in vocabulary.special_tokens.items():
+        if MARK in text and text not in vocabulary.special_tokens_apart:
+            decoded[token_id] = vocabulary.tokens[token_id]
     if vocabulary.normalization is not None:
         normalize = normalizing(steps_in(vocabulary.normalization))
-        for text, names in vocabulary.token_flags.items():
-            if "normalized" in names:
-                found[vocabulary.special_tokens[text]] = normalize(text).encode("utf-8")
-    return [*found.items()]
+        for text, flags in vocabulary.token_flags.items():
+            if "normalized" in flags:
+                decoded[vocabulary.special_tokens[text]] = normalize(text).encode("utf-8")
+    return [*decoded.items()]
 
 
 def _checked_flags(
@@ -754,10 +797,10 @@ def _checked_flags(
     return {text: tuple(sorted(set(flags[text]))) for text in special_tokens if flags.get(text)}
 
 
-def _check_distinct(what: str, values: Collection[Hashable]) -> None:
+def _check_distinct(kind: str, values: Collection[Hashable]) -> None:
     for value, times in Counter(iter(values)).items():
         if times > 1:
-            raise ValueError(f"{what} {value!r} is given twice")
+            raise ValueError(f"{kind} {value!r} is given twice")
 
 
 def _find_merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> list[int]:
@@ -775,6 +818,8 @@ def _find_merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> list
             raise ValueError(f"merge {rank} is made of id {unknown.args[0]}, which no token has") from None
         if token not in ids_of:
             raise ValueError(f"merge {rank} makes {token!r:.80}, which is not a token")
-        first = ids_of[token][0]
-        merge_ids.append(next(free[token], first) if token in free else first)
+        token_id = ids_of[token][0]
+        if token in free:
+            token_id = next(free[token], token_id)
+        merge_ids.append(token_id)
     return merge_ids
