@@ -102,12 +102,15 @@ def run(
             journal.clear()
         for path in old:
             path.unlink(missing_ok=True)
-        made, begin = _begin_run(folder, journal, job, resume)
-        with closing(work(made)) as parts, closing(_Run(folder, journal, job, made, begin, report)) as shards:
+        manifest, begin = _begin_run(folder, journal, job, resume)
+        with (
+            closing(work(manifest)) as parts,
+            closing(_Run(folder, journal, job, manifest, begin, report)) as shards,
+        ):
             shards.write(parts)
-        made.save(folder)
+        manifest.save(folder)
         journal.remove()
-    return made
+    return manifest
 
 
 class _Run:
@@ -118,7 +121,7 @@ class _Run:
         folder: Path,
         journal: Journal,
         job: Job,
-        made: Manifest,
+        manifest: Manifest,
         begin: Callable[[], None],
         progress: Progress | None,
     ) -> None:
@@ -126,32 +129,36 @@ class _Run:
         self._folder = folder
         self._journal = journal
         self._job = job
-        self._made = made
-        self._number = len(made.shards)
-        self._before = self._begun = made.documents
-        """The numbers of documents in the shards before the current one, and when the run began."""
+        self._manifest = manifest
+        self._number = len(manifest.shards)
+        self._documents_at_begin = manifest.documents
+        """The number of documents in shards when the run began."""
+        self._documents_in_shards = manifest.documents
+        """The number of documents in the shards before the current one."""
         self._writer = self._new_writer()
         self._thread = ThreadPoolExecutor(1, "bpetite-finish")
         self._completing: Future[None] = self._thread.submit(begin)
-        """The completion of the shard before; first, the beginning of the run."""
-        self._left = made.of_next_input
+        """The completion of the previous shard; first, the beginning of the run."""
+        self._documents_to_skip = manifest.of_next_input
         """The number of documents that come again, and are in shards already."""
-        self._taken = self._begun - self._left
-        """The number of documents up to the end of the part."""
-        self._ended: deque[tuple[int, ReadInput]] = deque()
+        self._documents_noted = self._documents_at_begin - self._documents_to_skip
+        """The number of documents up to the end of the current part."""
+        self._ended_inputs: deque[tuple[int, ReadInput]] = deque()
         """Inputs that have ended, but not in a complete shard, and the number of documents up to there."""
         self._text_bytes = 0
         """The bytes of text that were read of this input and all before it."""
         self._begin_input()
         self._progress = progress
         self._total = 0 if progress is None else size_of(job.inputs)
-        self._read = sum(read.bytes for read in made.inputs)
+        self._read = sum(read.bytes for read in manifest.inputs)
 
     def _new_writer(self) -> ShardWriter:
         return ShardWriter(self._folder, self._number, self._job.options.format, self._job.dtype)
 
     def _begin_input(self) -> None:
-        self._first_of_input, self._text_before, self._affected = self._taken, self._text_bytes, 0
+        self._documents_before_input = self._documents_noted
+        self._text_bytes_before = self._text_bytes
+        self._affected_documents = 0
         self._hash = DocumentsHash()
 
     def write(self, parts: Iterable[Part]) -> None:
@@ -159,64 +166,69 @@ class _Run:
         for part in parts:
             if self._completing.done():
                 self._completing.result()  # an error ends the run at once
-            self._made.encoded_bytes = (self._made.encoded_bytes or 0) + part.encoded_bytes
+            self._manifest.encoded_bytes = (self._manifest.encoded_bytes or 0) + part.encoded_bytes
             self._note(part)
             self._take(part)
             self._read += part.read
             if self._progress is not None:
                 self._progress("encoding", self._read, self._total)
-                self._progress("documents", self._before + self._writer.documents, 0)
+                self._progress("documents", self._documents_in_shards + self._writer.documents, 0)
                 check_process(self._process)
         if self._writer.documents:
             self._end_shard()
         self._wait()
-        self._made.inputs += [read for _, read in self._ended]
+        self._manifest.inputs += [read for _, read in self._ended_inputs]
 
     def _note(self, part: Part) -> None:
         """Note the inputs that end in a part."""
         ended = part.batch.ended
-        self._taken += len(part.ends) - sum(end.documents for end in ended)
+        self._documents_noted += len(part.ends) - sum(end.documents for end in ended)
         self._text_bytes += part.text_bytes - sum(end.text_bytes for end in ended)
-        self._affected += part.batch.affected
+        self._affected_documents += part.batch.affected
         for end in ended:
-            self._taken += end.documents
+            self._documents_noted += end.documents
             self._text_bytes += end.text_bytes
-            if self._taken < self._begun:
+            if self._documents_noted < self._documents_at_begin:
                 self._refuse_changed()
             digest = end.xxh3_128 or self._prefix()
             read = end._replace(
                 xxh3_128=digest,
-                documents=self._taken - self._first_of_input,
-                affected=self._affected,
-                text_bytes=self._text_bytes - self._text_before,
+                documents=self._documents_noted - self._documents_before_input,
+                affected=self._affected_documents,
+                text_bytes=self._text_bytes - self._text_bytes_before,
             )
-            self._ended.append((self._taken, read))
+            self._ended_inputs.append((self._documents_noted, read))
             self._begin_input()
 
     def _take(self, part: Part) -> None:
-        """Write what of a part is not in shards, and end a shard after each document that fills it."""
-        first, self._left = self._left, max(0, self._left - len(part.ends))
-        self._go_past(part, 0, None if self._left else first)
-        if self._left:
+        """Write the documents that are not in shards yet, and end a shard after each one that fills it."""
+        first = self._documents_to_skip
+        self._documents_to_skip = max(0, first - len(part.ends))
+        self._go_past(part, 0, None if self._documents_to_skip else first)
+        if self._documents_to_skip:
             return
         if first and self._prefix() != self._journal.prefix:
             self._refuse_changed()
-        start, is_full = int(part.ends[first - 1]) if first else 0, True
-        while is_full:
+        start = int(part.ends[first - 1]) if first else 0
+        fills_shard = True
+        while fills_shard:
             missing = max(0, self._job.options.shard_size - self._writer.tokens)
-            after = first + int(np.searchsorted(part.ends[first:], np.uint64(start + missing))) + 1
-            is_full = after <= len(part.ends)
-            stop = int(part.ends[after - 1]) if is_full else len(part.ids)
+            smaller = int(np.searchsorted(part.ends[first:], np.uint64(start + missing)))
+            after = first + smaller + 1
+            fills_shard = after <= len(part.ends)
+            stop = int(part.ends[after - 1]) if fills_shard else len(part.ids)
+            ends = part.ends[first:after] - np.uint64(start)
             special_texts = int(part.special_texts[first:after].sum())
-            self._writer.write(part.ids[start:stop], part.ends[first:after] - np.uint64(start), special_texts)
+            self._writer.write(part.ids[start:stop], ends, special_texts)
             self._go_past(part, first, after)
-            if is_full:
+            if fills_shard:
                 self._end_shard()
-            first, start = after, stop
+            first = after
+            start = stop
 
     def _refuse_changed(self) -> None:
         """Refuse an input that has other documents than those that are in shards, or fewer."""
-        raise ValueError(f"{self._job.inputs[len(self._made.inputs)].name}: changed since the run began")
+        raise ValueError(f"{self._job.inputs[len(self._manifest.inputs)].name}: changed since the run began")
 
     def _go_past(self, part: Part, first: int, after: int | None) -> None:
         """Hash the documents that are behind, if the part has their texts."""
@@ -230,10 +242,14 @@ class _Run:
     def _end_shard(self) -> None:
         """Complete a shard in another thread while the next one begins."""
         self._wait()
-        self._before += self._writer.documents
-        ended = []
-        while self._ended and self._ended[0][0] <= self._before:
-            ended.append(self._ended.popleft()[1])
+        self._documents_in_shards += self._writer.documents
+        ended: list[ReadInput] = []
+        while self._ended_inputs:
+            last_document, read = self._ended_inputs[0]
+            if last_document > self._documents_in_shards:
+                break
+            ended.append(read)
+            self._ended_inputs.popleft()
         self._completing = self._thread.submit(self._complete, self._writer, ended, self._prefix())
         self._number += 1
         self._writer = self._new_writer()
@@ -245,8 +261,8 @@ class _Run:
         finally:
             writer.discard()
         self._journal.step(shard, ended, prefix)
-        self._made.shards.append(shard)
-        self._made.inputs += ended
+        self._manifest.shards.append(shard)
+        self._manifest.inputs += ended
 
     def _wait(self) -> None:
         """Wait until the shard before is complete."""
@@ -263,7 +279,7 @@ class _Stopped(Exception):
     """The encoding of a batch was given up because something failed."""
 
 
-def _by_threads(job: Job, threads: int, made: Manifest) -> Generator[Part, None, None]:
+def _by_threads(job: Job, threads: int, manifest: Manifest) -> Generator[Part, None, None]:
     """Read and encode documents in threads of this process."""
     has_left = threading.Event()
 
@@ -274,20 +290,20 @@ def _by_threads(job: Job, threads: int, made: Manifest) -> Generator[Part, None,
     def encoded(item: tuple[Input, Batch, int, int]) -> Steps[Part]:
         yield [job.part(*item, stop_if_left)], True
 
-    inputs = job.inputs[len(made.inputs) :]
+    inputs = job.inputs[len(manifest.inputs) :]
     with (
         closing(read_all(inputs, job.options.reading, threads, hashed=True)) as items,
-        closing(in_threads(_with_done(items, made), encoded, threads, has_left=has_left)) as parts,
+        closing(in_threads(_with_done(items, manifest), encoded, threads, has_left=has_left)) as parts,
     ):
         yield from parts
 
 
-def _with_done(items: Iterable[Item], made: Manifest) -> Iterator[tuple[Input, Batch, int, int]]:
+def _with_done(items: Iterable[Item], manifest: Manifest) -> Iterator[tuple[Input, Batch, int, int]]:
     """Yield what was read, and how many documents of it are in shards already."""
-    left = made.of_next_input
+    to_skip = manifest.of_next_input
     for source, batch, read in items:
-        done = min(left, len(batch.texts) - batch.goes_on)
-        left -= done
+        done = min(to_skip, len(batch.texts) - batch.goes_on)
+        to_skip -= done
         yield source, batch, read, done
 
 
@@ -335,66 +351,72 @@ def _in_use(folder: Path, is_finished: bool, name: Name) -> str:
 
 
 def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Manifest, Callable[[], None]]:
-    """Return what a stopped run of the same job made, and what writes the tokenizer and begins the journal.
+    """Return the manifest of a stopped run of the same job, and what writes the tokenizer and the journal.
 
     The latter takes a while for a large vocabulary. It is done while the first documents are encoded.
     """
     remove_parts(folder)
-    made = Manifest({}, job.recorded_options)
-    begun = journal.read(made)
+    manifest = Manifest({}, job.recorded_options)
+    begun = journal.read(manifest)
     if begun is not None:
-        _check_same(folder, job, begun, made)
+        _check_same(folder, job, begun, manifest)
     elif resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty and has no journal of a run to continue")
-    for written in (file for shard in made.shards for file in shard.files):
-        path = folder / written.name
-        if not path.is_file() or path.stat().st_size != written.bytes:
-            raise ValueError(f"{path}: missing or changed; remove the folder and start again")
+    for shard in manifest.shards:
+        for file in shard.files:
+            path = folder / file.name
+            if not path.is_file() or path.stat().st_size != file.bytes:
+                raise ValueError(f"{path}: missing or changed; remove the folder and start again")
 
     def begin() -> None:
-        made.tokenizer = job.recorded_tokenizer
+        manifest.tokenizer = job.recorded_tokenizer
         if not (folder / TOKENIZER).exists():
-            with write_whole(folder / TOKENIZER, overwrite=True) as file:
-                file.write(job.artifact)
+            with write_whole(folder / TOKENIZER, overwrite=True) as written:
+                written.write(job.artifact)
         if begun is None:
             journal.append(job.identity())
 
-    return made, begin
+    return manifest, begin
 
 
-def _check_same(folder: Path, job: Job, begun: Json, made: Manifest) -> None:
+def _check_same(folder: Path, job: Job, begun: Json, manifest: Manifest) -> None:
     """Refuse another model, another option, or other inputs than those that a run was begun with.
 
     Inputs that it has read must not have changed since; the others may have.
     """
-    given = job.identity()
-    was, now = (
-        {"model": of["fingerprint"], **{f"option {name}": value for name, value in of["options"].items()}}
-        for of in (begun, given)
-    )
-    for what in {**was, **now}:
-        if was.get(what) != now.get(what):
-            differ = f"begun with {was.get(what)!r:.300}, now {now.get(what)!r:.300}"
-            raise ValueError(f"{folder}: the {what} changed: {differ}")
-    nobody = [None] * 3
-    stamps = list(zip_longest(begun["inputs"], given["inputs"], fillvalue=nobody))
+    current = job.identity()
+    was, now = _settings_of(begun), _settings_of(current)
+    for setting in {**was, **now}:
+        if was.get(setting) != now.get(setting):
+            differ = f"begun with {was.get(setting)!r:.300}, now {now.get(setting)!r:.300}"
+            raise ValueError(f"{folder}: the {setting} changed: {differ}")
+    no_input = [None] * 3
+    stamps = list(zip_longest(begun["inputs"], current["inputs"], fillvalue=no_input))
     for number, ((then, *_), (here, *_)) in enumerate(stamps, 1):
         if then != here:
             raise ValueError(f"{folder}: the inputs changed: number {number} was {then}, now {here}")
-    for source, (before, stamp), read in zip(job.inputs, stamps, made.inputs, strict=False):
-        is_known = before == stamp and stamp[2] is not None
-        if not is_known and not _is_unchanged(source, read, job.options.reading):
+    for source, (before, stamp), read in zip(job.inputs, stamps, manifest.inputs, strict=False):
+        has_same_stamp = before == stamp and stamp[2] is not None
+        if not has_same_stamp and not _is_unchanged(source, read, job.options.reading):
             raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
-    if made.of_next_input and len(made.inputs) < len(stamps):
-        next_input = job.inputs[len(made.inputs)]
-        (name, then_size, then_times), (_, size, times) = stamps[len(made.inputs)]
+    if manifest.of_next_input and len(manifest.inputs) < len(stamps):
+        next_input = job.inputs[len(manifest.inputs)]
+        (name, then_size, then_times), (_, size, times) = stamps[len(manifest.inputs)]
+        has_other_time = then_times is not None and then_times[:1] != (times or [])[:1]
         # Of other inputs than ordinary files, what is in shards is read again and compared.
-        has_changed = then_times is not None and then_times[:1] != (times or [])[:1]
-        if then_size != size or (has_changed and next_input.status() is not None):
+        if then_size != size or (has_other_time and next_input.status() is not None):
             raise ValueError(
                 f"{name}: changed since the run read a part of it ({then_size} bytes then, {size} now); a "
                 "copy with the same content and the same time of change is accepted (cp -p)"
             )
+
+
+def _settings_of(identity: Json) -> Json:
+    """Return the model and the options of a run, as messages name them."""
+    settings = {"model": identity["fingerprint"]}
+    for name, value in identity["options"].items():
+        settings[f"option {name}"] = value
+    return settings
 
 
 def _is_unchanged(source: Input, read: ReadInput, reading: Reading) -> bool:

@@ -102,6 +102,10 @@ def names_in(shard: Shard, number: int, shard_format: ShardFormat) -> tuple[str,
     return ids_name, places_name
 
 
+class _Discarded(Exception):
+    """A shard is not wanted any more."""
+
+
 class ShardWriter:
     """Writes one shard; `finish` completes its files and gives them their names, `discard` removes them.
 
@@ -148,8 +152,9 @@ class ShardWriter:
 
     def discard(self) -> None:
         """Remove what was written, unless it is finished."""
-        with contextlib.suppress(OSError), self._opened:
-            raise OSError("the shard is not wanted any more")
+        # A file that `write_whole` has open is removed only if the block ends with an error.
+        with contextlib.suppress(OSError, _Discarded), self._opened:
+            raise _Discarded
 
     def _head(self) -> bytes:
         return npy_header(self.tokens, self._dtype) if self._format == "npy" else b""

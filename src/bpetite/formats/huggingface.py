@@ -143,18 +143,17 @@ class _Reader:
             raise ValueError(
                 "model.ignore_merges is on: whole texts would be looked up, as nothing cuts them"
             )
-        has_marks, before = steps.before_of_characters(self._document, self._decoder, falls_back=falls_back)
-        flags = self._token_flags(before["normalization"])
+        before = steps.before_of_characters(self._document, self._decoder, falls_back=falls_back)
+        has_marks = before.has_marks
+        flags = self._token_flags(before.normalization)
         self._check_spaces(flags, has_marks)
-        marks, never_met = steps.special_pieces(
-            {text: flags.get(text, ()) for text in self._specials}, before["normalization"], has_marks
-        )
+        flags_of_specials = {text: flags.get(text, ()) for text in self._specials}
+        marks, never_met = steps.special_pieces(flags_of_specials, before.normalization, has_marks)
         byte_names = pairs.BYTE_NAMES if falls_back else {}
-        byte_ids = {
-            byte: self._ids[name]
-            for name, byte in byte_names.items()
-            if name in self._ids and name not in self._specials
-        }
+        byte_ids: dict[int, int] = {}
+        for name, byte in byte_names.items():
+            if name in self._ids and name not in self._specials:
+                byte_ids[byte] = self._ids[name]
         apart = {text for text in self._specials.keys() - marks if len(text) > 1}
         apart |= byte_names.keys()
         merges = self._merges()
@@ -165,7 +164,10 @@ class _Reader:
             added_tokens=self._not_special,
             unknown=None if byte_ids else self._unknown(merges),
             place=_PLACE,
-            **before,
+            normalization=before.normalization,
+            puts_space=before.puts_space,
+            pattern=before.pattern,
+            drops_space=before.drops_space,
         )
         return self._read(vocabulary)
 

@@ -1,4 +1,4 @@
-"""`pre_tokenizer` and `normalizer` of a `tokenizer.json` in, a pattern and a normalization out, and back.
+"""Reads the pattern and the normalization of a `tokenizer.json`, and writes them.
 
 A step that loses text, or cuts it in a way that cannot be reproduced exactly, is refused with the reason. Of
 files whose merges begin with characters, the `decoder` is read, too: they replace spaces by U+2581, in a
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from bpetite._constants import BYTES, SPACE, Pattern
 from bpetite._engine import covers_all_text, read_pattern, same_pattern
@@ -17,7 +17,7 @@ from bpetite._internal.json import Json, flag, typed
 from bpetite.encoding.template import AnyTemplate, OtherTemplate, template_of
 from bpetite.normalization import Step
 from bpetite.patterns import CL100K, PATTERNS, SINGLE, checked_pattern, is_word, steps_in
-from bpetite.vocabulary import MARK
+from bpetite.vocabulary import MARK, DropsSpace
 
 _PUNCTUATION = (
     "(?!["
@@ -72,17 +72,20 @@ def template_parts(processor: Json) -> list[Outside | int]:
     if kind == "ByteLevel":
         return [0]
     if kind in ("BertProcessing", "RobertaProcessing"):
-        (first, first_id), (last, last_id) = processor["cls"], processor["sep"]
+        first, first_id = processor["cls"]
+        last, last_id = processor["sep"]
         return [(first_id, 0, first), 0, (last_id, 0, last)]
     parts: list[Outside | int] = []
-    for part in processor["single"] if kind == "TemplateProcessing" else ():
+    if kind != "TemplateProcessing":
+        return parts
+    for part in processor["single"]:
         if "Sequence" in part:
             # A second text, which there is not, is no part of a template of ours.
             parts += [part["Sequence"]["type_id"]] if part["Sequence"]["id"] == "A" else [0, 0]
         else:
-            named = processor["special_tokens"][part["SpecialToken"]["id"]]
-            types = [part["SpecialToken"]["type_id"]] * len(named["ids"])
-            parts += zip(named["ids"], types, named["tokens"], strict=True)
+            token = processor["special_tokens"][part["SpecialToken"]["id"]]
+            types = [part["SpecialToken"]["type_id"]] * len(token["ids"])
+            parts += zip(token["ids"], types, token["tokens"], strict=True)
     return parts
 
 
@@ -146,7 +149,8 @@ def pattern_of(pre_tokenizer: object) -> Pattern:
     if not expressions:
         return PATTERNS["none"]
     before, behind = expressions[:bytes_from], expressions[bytes_from:]
-    single = SINGLE.get(tuple(written.replace("\r", r"\r").replace("\n", r"\n") for written in before))
+    escaped = [written.replace("\r", r"\r").replace("\n", r"\n") for written in before]
+    single = SINGLE.get(tuple(escaped))
     cuts = [single] if single else before
     return checked_pattern([*cuts, BYTES, *behind] if behind else cuts)
 
@@ -244,8 +248,10 @@ def normalization_of(normalizer: object) -> tuple[Step, ...]:
     >>> normalization_of({"type": "Strip", "strip_left": True, "strip_right": False})
     (('Strip left',),)
     """
-    steps = steps_of(normalizer, "normalizers")
-    return tuple(read for step in steps for read in _normalization_step(typed(step, dict, "normalizer")))
+    steps: list[Step] = []
+    for step in steps_of(normalizer, "normalizers"):
+        steps += _normalization_step(typed(step, dict, "normalizer"))
+    return tuple(steps)
 
 
 def _normalization_step(step: Json) -> list[Step]:
@@ -311,10 +317,10 @@ def to_oniguruma(pattern: str) -> str:
     """
     if pattern == CL100K:
         return _CL100K
-    if found := re.fullmatch(_CUTS, pattern):
+    if match := re.fullmatch(_CUTS, pattern):
         with suppress(ValueError):
-            if same_pattern(from_oniguruma(found[1], cuts=True), pattern):
-                return found[1]
+            if same_pattern(from_oniguruma(match[1], cuts=True), pattern):
+                return match[1]
     for written in (pattern, pattern.replace("(?s:", "(?m:")):
         with suppress(ValueError):
             if same_pattern(read_pattern(written, "oniguruma"), pattern):
@@ -330,7 +336,9 @@ def from_oniguruma(written: str, *, cuts: bool = False) -> str:
     >>> from_oniguruma(r"[\\p{L}&&[^\\p{Han}]]+")
     '(?:(?=[\\\\p{L}])[^\\\\p{Han}])+'
     """
-    return CL100K if written == _CL100K else read_pattern(written, "oniguruma cuts" if cuts else "oniguruma")
+    if written == _CL100K:
+        return CL100K
+    return read_pattern(written, "oniguruma cuts" if cuts else "oniguruma")
 
 
 # Models whose merges begin with characters -------------------------------------------------------------
@@ -342,15 +350,26 @@ def is_of_characters(document: Any) -> bool:
     """Whether nothing spells a text as bytes, or loses text, so that tokens may be read as characters."""
     steps = steps_of(document.get("pre_tokenizer"), "pretokenizers")
     steps += steps_of(document.get("normalizer"), "normalizers")
-    not_these = {"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
-    return types_of(steps).isdisjoint(not_these) and all(isinstance(step, dict) for step in steps)
+    refused = {"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
+    return types_of(steps).isdisjoint(refused) and all(isinstance(step, dict) for step in steps)
+
+
+class StepsOfCharacters(NamedTuple):
+    """What is done to a text before and after a model whose merges begin with characters."""
+
+    has_marks: bool
+    """Whether spaces are replaced by U+2581."""
+    normalization: tuple[Step, ...]
+    puts_space: bool
+    """Whether a space is put before all text between special tokens that begins with none."""
+    pattern: Pattern | None
+    drops_space: DropsSpace
 
 
 def before_of_characters(
     document: Any, decoder: Sequence[Any], *, falls_back: bool = True
-) -> tuple[bool, Json]:
-    """Read these parts of a file; an error names the place. Return whether spaces are replaced by U+2581, and
-    what `vocabulary_of_pieces` takes.
+) -> StepsOfCharacters:
+    """Read these parts of a file; an error names the place.
 
     `falls_back` says whether bytes spell a character without a token, so that the decoder must join them.
     """
@@ -368,11 +387,14 @@ def before_of_characters(
         else:
             normalization += normalization_of(step)
     cuts: list[str] = []
-    puts_space, split_at = False, None
+    puts_space = False
+    split_place: str | None = None
     for number, step in enumerate(steps_of(document.get("pre_tokenizer"), "pretokenizers")):
-        kind, place = (step.get("type") if isinstance(step, dict) else None, f"pre_tokenizer[{number}]")
-        if has_marks and _is(step, type="Split", pattern={"String": " "}) and not step.get("invert"):
-            continue  # No spaces are left.
+        place = f"pre_tokenizer[{number}]"
+        kind = step.get("type") if isinstance(step, dict) else None
+        splits_at_spaces = _is(step, type="Split", pattern={"String": " "}) and not step.get("invert")
+        if has_marks and splits_at_spaces:
+            continue  # No spaces remain.
         if kind == "Metaspace":
             scheme = _scheme(step, place)
             if cuts and scheme != "never":
@@ -387,16 +409,16 @@ def before_of_characters(
                 cuts.append(" ?[^ ]+| ")
         elif kind in ("Digits", "Punctuation", "FixedLength", "Split"):
             cuts += expressions_of(step, place)
-            split_at = place if kind == "Split" and not _is_without_spaces(step) else split_at
+            if kind == "Split" and not _is_without_spaces(step):
+                split_place = place
         else:
             where = "model.byte_fallback is on" if falls_back else "tokens are made of characters"
             raise ValueError(f"{place}: {kind!r:.80} is not supported where {where}")
-    if split_at and has_marks:
-        raise ValueError(f"{split_at}: a pattern is not supported where spaces are spelled U+2581")
+    if split_place and has_marks:
+        raise ValueError(f"{split_place}: a pattern is not supported where spaces are spelled U+2581")
     drops_space = _check_decoder(decoder, has_marks=has_marks, falls_back=falls_back)
-    steps_before = {"normalization": tuple(normalization), "puts_space": puts_space}
     pattern = checked_pattern(cuts) if cuts else None
-    return has_marks, {**steps_before, "pattern": pattern, "drops_space": drops_space}
+    return StepsOfCharacters(has_marks, tuple(normalization), puts_space, pattern, drops_space)
 
 
 def special_pieces(
@@ -410,8 +432,10 @@ def special_pieces(
     if any(step != _TO_SPACES and step[0] not in ("Prepend", "Space first") for step in normalization):
         return set(), set()
     plain = {text for text, names in flags.items() if not names}
-    marks = {text for text in plain if has_marks and set(text) == {MARK}}
-    return marks, {text for text in plain if " " not in text and not (has_marks and MARK in text)}
+    if not has_marks:
+        return set(), {text for text in plain if " " not in text}
+    marks = {text for text in plain if set(text) == {MARK}}
+    return marks, {text for text in plain if {" ", MARK}.isdisjoint(text)}
 
 
 def _scheme(step: Json, place: str) -> str:
@@ -438,12 +462,12 @@ def _is_without_spaces(step: Json) -> bool:
     return isinstance(text, str) and not {" ", MARK} & set(text)
 
 
-def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool) -> bool | Literal["all"]:
+def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool) -> DropsSpace:
     """Refuse a decoder that does not restore the text; return which spaces at the beginning it removes."""
     if not decoder:
         return False
     writes_spaces = False
-    drops_space: bool | Literal["all"] = False
+    drops_space: DropsSpace = False
     for step in decoder:
         kind = step.get("type") if isinstance(step, dict) else None
         if _is(step, type="Replace", pattern={"String": MARK}, content=" "):
@@ -455,6 +479,7 @@ def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool
             drops_space = True
         elif kind not in ("ByteFallback", "Fuse"):
             raise ValueError(f"decoder: {kind!r:.80} does not simply join tokens")
-    if (falls_back and "ByteFallback" not in types_of(decoder)) or writes_spaces != has_marks:
+    joins_bytes = not falls_back or "ByteFallback" in types_of(decoder)
+    if not joins_bytes or writes_spaces != has_marks:
         raise ValueError("decoder: it does not restore the text of the tokens")
     return drops_space
