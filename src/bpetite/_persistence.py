@@ -68,7 +68,8 @@ def load(path: Path) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
     _check_version(path, document, [SCHEMA_VERSION])
     vocabulary = _of_schema_1(path, document)
     special_tokens = dict(vocabulary.special_tokens)
-    vocab = {**vocabulary.tokens, special_tokens[END_OF_TEXT_TOKEN]: END_OF_TEXT_TOKEN.encode("utf-8")}
+    vocab = dict(vocabulary.tokens)
+    vocab[special_tokens[END_OF_TEXT_TOKEN]] = END_OF_TEXT_TOKEN.encode("utf-8")
     return vocab, list(vocabulary.merges), special_tokens
 
 
@@ -137,13 +138,20 @@ _SCHEMA_1_KEYS = (
 
 def _default_vocabulary(pairs: array[int]) -> Vocabulary:
     """Return the vocabulary that merges alone determine: bytes, a token for each merge, the special token."""
-    count = len(pairs) // 2
-    size = BASE_VOCAB_SIZE + count
-    rows = array("I", bytes(12 * count))
-    rows[::3], rows[1::3], rows[2::3] = pairs[::2], pairs[1::2], array("I", range(BASE_VOCAB_SIZE, size))
+    size = BASE_VOCAB_SIZE + len(pairs) // 2
+    rows = _rows_of(pairs, array("I", range(BASE_VOCAB_SIZE, size)))
     base = Arrays.of({byte: bytes([byte]) for byte in range(BASE_VOCAB_SIZE)})
     special_tokens = {END_OF_TEXT_TOKEN: size}
-    return Vocabulary.of_arrays(replaced(base, merges=rows.tobytes()), special_tokens=special_tokens)
+    return Vocabulary.of_arrays(replaced(base, merges=rows), special_tokens=special_tokens)
+
+
+def _rows_of(pairs: array[int], merge_ids: array[int]) -> bytes:
+    """Return rows of left, right and resulting id; the pairs are one after the other."""
+    rows = array("I", bytes(12 * len(merge_ids)))
+    rows[::3] = pairs[::2]
+    rows[1::3] = pairs[1::2]
+    rows[2::3] = merge_ids
+    return rows.tobytes()
 
 
 def _fits_schema_1(vocabulary: Vocabulary) -> bool:
@@ -186,7 +194,9 @@ def _of_schema_1(path: Path, document: Json) -> Vocabulary:
         _check_special_tokens(typed(document["special_tokens"], dict, "special_tokens"), size)
         vocabulary = _default_vocabulary(pairs)
         vocab = document["vocab"]
-        _check_tokens(Arrays(*vocab) if isinstance(vocab, tuple) else _tokens_of_lists(vocab), vocabulary)
+        # A tuple is of arrays: the engine has read the lists.
+        tokens = Arrays(*vocab) if isinstance(vocab, tuple) else _tokens_of_lists(vocab)
+        _check_tokens(tokens, vocabulary)
         return vocabulary
 
 
@@ -216,10 +226,7 @@ def _tokens_of_lists(vocab: Any) -> Arrays:
     """Return tokens that are lists of bytes, by their ids in decimal."""
     tokens: dict[int, bytes] = {}
     for key, values in typed(vocab, dict, "vocab").items():
-        are_bytes = isinstance(values, list) and all(
-            type(value) is int and 0 <= value < 256 for value in values
-        )
-        if not are_bytes:
+        if not isinstance(values, list) or not all(map(_is_byte, values)):
             raise ValueError(f"vocab[{key!r:.80}] must be a list of bytes, 0 to 255, not {values!r:.80}")
         tokens[_canonical_id("vocab", key)] = bytes(values)
     return Arrays.of(dict(sorted(tokens.items())))
@@ -254,7 +261,7 @@ def _check_tokens(tokens: Arrays, vocabulary: Vocabulary) -> None:
 
 def _to_schema_2(vocabulary: Vocabulary) -> Json:
     arrays = vocabulary.arrays
-    # Merges in an order of training tell what their tokens are.
+    # Merges in an order of training say what their tokens are.
     lists_all = vocabulary.irregular or vocabulary.provisional or vocabulary.unknown
     optional = {
         "drops_missing": vocabulary.drops_missing,
@@ -292,23 +299,31 @@ def _of_schema_2(path: Path, document: Json) -> Vocabulary:
         _check_unicode_version(document["unicode_version"])
         _check_values(document)
         fields = {key: value for key, value in document.items() if key not in _VERSIONS}
-        tokens, decode_only = (_from_hexadecimal(key, fields.pop(key)) for key in ("tokens", "decode_only"))
-        merges, made = _merge_rows(fields.pop("merges"), fields.pop("merge_ids"))
-        equal = fields.pop("equal_ranks", [])
-        if len(equal) % 2:
-            raise ValueError(f"equal_ranks must hold two places for each rank, not {len(equal)} in all")
+        tokens = _from_hexadecimal("tokens", fields.pop("tokens"))
+        decode_only = _from_hexadecimal("decode_only", fields.pop("decode_only"))
+        merges, merge_ids = _merge_rows(fields.pop("merges"), fields.pop("merge_ids"))
+        equal_ranks = fields.pop("equal_ranks", [])
+        if len(equal_ranks) % 2:
+            raise ValueError(f"equal_ranks must hold two places for each rank, not {len(equal_ranks)} in all")
         unknown = tuple(fields.pop("unknown")) if "unknown" in fields else None
-        is_plain = not (equal or unknown or "provisional" in fields)
-        lists_all = not (made and is_plain and tokens.keys().isdisjoint(made))
-        if lists_all and not tokens.keys() >= set(made):
-            rank = next(rank for rank, token_id in enumerate(made) if token_id not in tokens)
-            raise ValueError(f"merge {rank} makes id {made[rank]}, which tokens lacks")
+        is_plain = not (equal_ranks or unknown or "provisional" in fields)
+        lists_all = not (merge_ids and is_plain and tokens.keys().isdisjoint(merge_ids))
+        if lists_all:
+            _check_has_all(tokens, merge_ids)
         if unknown and unknown[0] not in {*tokens, *decode_only, *fields["special_tokens"].values()}:
             raise ValueError(f"unknown: no token has id {unknown[0]}")
-        fields |= {"decode_only": decode_only, "irregular": lists_all, "unknown": unknown}
-        fields["equal_ranks"] = list(zip(equal[::2], equal[1::2], strict=True))
+        fields["decode_only"] = decode_only
         fields["dialect"] = Dialect(**fields["dialect"])
+        fields["equal_ranks"] = list(zip(equal_ranks[::2], equal_ranks[1::2], strict=True))
+        fields["irregular"] = lists_all
+        fields["unknown"] = unknown
         return Vocabulary.of_arrays(replaced(Arrays.of(tokens), merges=merges), **fields)
+
+
+def _check_has_all(tokens: Mapping[int, bytes], merge_ids: Sequence[int]) -> None:
+    for rank, token_id in enumerate(merge_ids):
+        if token_id not in tokens:
+            raise ValueError(f"merge {rank} makes id {token_id}, which tokens lacks")
 
 
 # Checking JSON -----------------------------------------------------------------------------------------
@@ -316,6 +331,10 @@ def _of_schema_2(path: Path, document: Json) -> Vocabulary:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _is_byte(value: object) -> bool:
+    return type(value) is int and 0 <= value < 256
 
 
 def _is_id(value: object) -> bool:
@@ -384,7 +403,7 @@ def _check_unicode_version(version: object) -> None:
 def _check_values(document: Json) -> None:
     """Check the type of every value, and of what lists and objects hold."""
     for key, value in document.items():
-        kind, is_right, what = _FIELDS[key]
+        kind, is_right, in_words = _FIELDS[key]
         if isinstance(value, bytes):
             continue  # The engine has read and checked it.
         if isinstance(value, tuple):  # The engine has read pairs, which only schema 1 has.
@@ -396,7 +415,7 @@ def _check_values(document: Json) -> None:
         for place, item in items:
             if not is_right(item):
                 where = key if kind is None else f"{key}[{place!r:.80}]"
-                raise ValueError(f"{where} must be {what}, not {item!r:.80}")
+                raise ValueError(f"{where} must be {in_words}, not {item!r:.80}")
     if document["dialect"].keys() != _AXES:
         raise ValueError(f"dialect must be an object with the axes {', '.join(sorted(_AXES))}")
     if document["trained_with"].keys() - {"min_count", "max_token_length"}:
@@ -405,12 +424,12 @@ def _check_values(document: Json) -> None:
 
 def _merge_rows(merges: Any, ids: Any) -> tuple[bytes, list[int]]:
     """Return merges as rows of left, right and resulting id, and the resulting ids."""
-    flat, made = array("I", merges), array("I", ids)
-    if len(flat) != 2 * len(made):
-        raise ValueError(f"merges must hold two ids for each of {len(made)} merge_ids, not {len(flat)}")
-    rows = array("I", bytes(12 * len(made)))
-    rows[::3], rows[1::3], rows[2::3] = flat[::2], flat[1::2], made
-    return rows.tobytes(), made.tolist()
+    pairs = array("I", merges)
+    merge_ids = array("I", ids)
+    if len(pairs) != 2 * len(merge_ids):
+        expected = f"two ids for each of {len(merge_ids)} merge_ids"
+        raise ValueError(f"merges must hold {expected}, not {len(pairs)}")
+    return _rows_of(pairs, merge_ids), merge_ids.tolist()
 
 
 def _from_hexadecimal(field: str, spelled: Mapping[str, str]) -> dict[int, bytes]:
@@ -423,6 +442,7 @@ def _from_hexadecimal(field: str, spelled: Mapping[str, str]) -> dict[int, bytes
 
 def _canonical_id(field: str, key: str) -> int:
     """Return the id that is the key of an object, if it is written in the one canonical way."""
-    if not (key.isdecimal() and len(key) <= 10 and str(int(key)) == key and int(key) <= LARGEST_ID):
+    is_number = key.isdecimal() and len(key) <= 10
+    if not is_number or str(int(key)) != key or int(key) > LARGEST_ID:
         raise ValueError(f"{field}: {key!r:.80} is not {_AN_ID}")
     return int(key)

@@ -1,4 +1,4 @@
-"""A text and tokenizers in, the tokens of each out, one below the other, to compare."""
+"""Shows the tokens of several tokenizers for one text, to compare them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Comparison:
         False
         """
         ids = [[token.token_id for token in shown.tokens] for shown in self.shown.values()]
-        return all(one == ids[0] for one in ids)
+        return all(of_other == ids[0] for of_other in ids)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each tokenizer, for a table of pandas or polars.
@@ -118,4 +118,5 @@ def compare(*tokenizers: Tokenizer, text: str, special: Special = "parse", **nam
         raise ValueError("there is no tokenizer to compare: write compare(a, b, text=...)")
     for name, tokenizer in everything.items():
         check_type(f"tokenizer {name}", tokenizer, Tokenizer, "a Tokenizer")
-    return Comparison(text, {name: tok.show(text, special=special) for name, tok in everything.items()})
+    shown = {name: tokenizer.show(text, special=special) for name, tokenizer in everything.items()}
+    return Comparison(text, shown)

@@ -1,4 +1,4 @@
-"""A corpus and a list of merges in; the first merge that differs from a dialect's training out, and why.
+"""Finds the first merge of a list that differs from a dialect's training on a corpus, and says why.
 
 The engine trains on the corpus; at the first difference, all pairs are counted again.
 """
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby, pairwise, takewhile
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -69,8 +69,8 @@ class Difference:
         if self.cause:
             lines.append(f"Training would give all of your merges {self.cause}.")
         if not self.cause or self.cause in self.explanations:  # else they are false leads
-            others = [how for how in self.explanations if how != self.cause]
-            lines += [f"Your pair would be the best one {how}." for how in others]
+            others = [sentence for sentence in self.explanations if sentence != self.cause]
+            lines += [f"Your pair would be the best one {sentence}." for sentence in others]
         if not self.cause and not self.explanations:
             lines.append("No common mistake was found.")
         return "\n".join(lines)
@@ -128,21 +128,29 @@ def explain_difference(
     counts = corpus
     if not isinstance(counts, Counts):
         documents = [counts] if isinstance(counts, str) else several("corpus", "texts", counts)
-        texts = kept = list[str | bytes]()
+        kept: list[str | bytes] = []
         counts = Counts(**training.counting)._with_documents(_keeping(documents, kept))
-    given = list(several("merges", "pairs or lines", merges))
-    vocabulary = train_merges(counts, len(given) + 1, Training(dialect, counts.pattern, special_tokens))
+        texts = kept
+    listed = list(several("merges", "pairs or lines", merges))
+    vocabulary = train_merges(counts, len(listed) + 1, Training(dialect, counts.pattern, special_tokens))
     tokens = vocabulary.tokens
     expected = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
-    yours = _as_bytes(given, vocabulary)
-    both = zip(expected, yours, strict=False)
-    rank = len(list(takewhile(lambda pair: pair[0] == pair[1], both)))
-    if rank == len(yours):  # later merges were not given
+    yours = _as_bytes(listed, vocabulary)
+    rank = 0
+    for expected_pair, your_pair in zip(expected, yours, strict=False):
+        if expected_pair != your_pair:
+            break
+        rank += 1
+    if rank == len(yours):  # The list ends before training does.
         return None
     first_met = corpus if isinstance(corpus, str) else None
-    found = _explained(rank, yours[rank], vocabulary, counts, first_met)
-    how = {"dialect": dialect, "pattern": pattern, "special_tokens": special_tokens}
-    return replace(found, cause=mistakes.find_mistake(texts, yours, **how)) if texts else found
+    difference = _explained(rank, yours[rank], vocabulary, counts, first_met)
+    if not texts:
+        return difference
+    cause = mistakes.find_mistake(
+        texts, yours, dialect=dialect, pattern=pattern, special_tokens=special_tokens
+    )
+    return replace(difference, cause=cause)
 
 
 def _keeping(documents: Iterable[str | bytes], kept: list[str | bytes]) -> Iterator[str | bytes]:
@@ -171,8 +179,11 @@ def _as_bytes(merges: Sequence[Merge], vocabulary: Vocabulary) -> list[BytesPair
     spell: Callable[[Any], bytes] = tokens.__getitem__ if kinds == {int} else bytes
     form = "made of ids that earlier merges make"
     if kinds == {str}:
-        printable = isinstance(merges[0], str) or _is_printable_form(pairs)
-        spell, form = (from_printable, "in GPT-2's printable form") if printable else (str.encode, "text")
+        spell = str.encode
+        form = "text"
+        if isinstance(merges[0], str) or _is_printable_form(pairs):
+            spell = from_printable
+            form = "in GPT-2's printable form"
     spelled: list[BytesPair] = []
     for rank, (left, right) in enumerate(pairs):
         try:
@@ -204,8 +215,10 @@ def _explained(
 ) -> Difference:
     words = _words_after(rank, vocabulary, counts, first_met)
     pair_counts = count_pairs(words)
-    spelled = {pair: (vocabulary.tokens[pair[0]], vocabulary.tokens[pair[1]]) for pair in pair_counts}
-    your_count = max((count for pair, count in pair_counts.items() if spelled[pair] == yours), default=0)
+    tokens = vocabulary.tokens
+    spelled = {(left, right): (tokens[left], tokens[right]) for left, right in pair_counts}
+    your_counts = [count for pair, count in pair_counts.items() if spelled[pair] == yours]
+    your_count = max(your_counts, default=0)
     if rank == len(vocabulary.merges):
         reason = "Training ends here: no pair is left in the corpus."
         return Difference(rank, yours, None, your_count, 0, reason)
@@ -219,7 +232,7 @@ def _explained(
     else:
         reason = "Your pair does not occur in the corpus after the merges before it."
     choices = _choices(words, rule, spelled, in_order=first_met is not None)
-    explanations = [how for how, pair in choices.items() if spelled[pair] == yours]
+    explanations = [sentence for sentence, pair in choices.items() if spelled[pair] == yours]
     return Difference(rank, yours, spelled[best], your_count, highest, reason, explanations)
 
 
@@ -244,8 +257,8 @@ def _count_pairs_without_overlap(words: Iterable[tuple[Word, int]]) -> Counter[P
     for word, count in words:
         for token_id, run in groupby(word):
             pair_counts[token_id, token_id] += count * (len(list(run)) // 2)
-        for pair in pairwise(word):
-            pair_counts[pair] += count if pair[0] != pair[1] else 0
+        for left, right in pairwise(word):
+            pair_counts[left, right] += count if left != right else 0
     return pair_counts
 
 
@@ -253,11 +266,11 @@ def _choices(
     words: Sequence[tuple[Word, int]], rule: str, spelled: dict[Pair, BytesPair], *, in_order: bool
 ) -> dict[str, Pair]:
     """Return the pairs that other rules, and common mistakes, would choose."""
-    ties: dict[str, Callable[[list[Pair]], Pair]] = {
-        **{name: partial(best_of_tied, rule=axis, spelled=spelled) for axis, name in TIE_RULES.items()},
-        "the greatest pair of ids": max,
-        "the greatest joined bytes": partial(max, key=lambda pair: b"".join(spelled[pair])),
-    }
+    ties: dict[str, Callable[[list[Pair]], Pair]] = {}
+    for axis, name in TIE_RULES.items():
+        ties[name] = partial(best_of_tied, rule=axis, spelled=spelled)
+    ties["the greatest pair of ids"] = max
+    ties["the greatest joined bytes"] = partial(max, key=lambda pair: b"".join(spelled[pair]))
     if in_order:
         ties["the pair that is met first in the corpus"] = itemgetter(0)
     choose = ties.pop(rule)
@@ -266,5 +279,7 @@ def _choices(
         "if pairs that overlap (aaa) were counted once": _count_pairs_without_overlap(words),
         "if each distinct pretoken were counted once": count_pairs((word, 1) for word, _ in words),
     }
-    choices = {f"if a tie went to {name}": other(highest) for name, other in ties.items()}
-    return choices | {how: choose(most_frequent(recount)) for how, recount in recounted.items()}
+    choices = {f"if a tie went to {name}": rule(highest) for name, rule in ties.items()}
+    for sentence, pair_counts in recounted.items():
+        choices[sentence] = choose(most_frequent(pair_counts))
+    return choices

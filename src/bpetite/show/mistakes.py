@@ -1,4 +1,4 @@
-"""Texts and a list of merges in; the first mistake, or other rule, by which training gives these merges out.
+"""Finds the first mistake, or other rule, by which training on texts gives a list of merges.
 
 Each trial trains on the same texts with one thing changed; `_CHANGES` lists them, the likeliest first.
 """
@@ -36,42 +36,43 @@ Setting: TypeAlias = tuple[list[str], dict[str, Any]]
 
 
 def train_merges(counts: Counts, merges: int, training: Training) -> Vocabulary:
-    """Learn so many merges, or a few more where several merges make the same token."""
+    """Learn this number of merges, or a few more where several merges make the same token."""
     rules = training.dialect
     specials = len(training.special_tokens) if rules.vocab_size_counts == "everything" else 0
     return train_vocabulary(counts, BASE_VOCAB_SIZE + specials + merges, training)
 
 
-def find_mistake(texts: Sequence[str | bytes], merges: Sequence[BytesPair], **how: Any) -> str:
+def find_mistake(texts: Sequence[str | bytes], merges: Sequence[BytesPair], **options: Any) -> str:
     """Return the first change of training that gives exactly these merges, or an empty string.
 
-    `how` are the arguments of `Training` without the change.
+    `options` are the arguments of `Training` without the change.
 
-    >>> how = {"dialect": "cs336", "pattern": "gpt2"}
-    >>> find_mistake(["the hot hen"], [(b"h", b"o"), (b"ho", b"t")], **how)
+    >>> options = {"dialect": "cs336", "pattern": "gpt2"}
+    >>> find_mistake(["the hot hen"], [(b"h", b"o"), (b"ho", b"t")], **options)
     ''
-    >>> find_mistake(["Low low loW"], [(b"o", b"w"), (b"l", b"ow")], **how)
+    >>> find_mistake(["Low low loW"], [(b"o", b"w"), (b"l", b"ow")], **options)
     'if text were made lower case'
     """
     decoded = [text if isinstance(text, str) else text.decode("utf-8", "replace") for text in texts]
-    for sentence, (changed, rules) in _settings(decoded, how):
-        rules = dict(rules)
+    for sentence, (changed_texts, changed_options) in _settings(decoded, options):
+        rules = dict(changed_options)
         learn = rules.pop("learn", _learn)
-        made = learn(_counted(changed, rules), len(merges) + 1, Training(**rules))
-        if all(yours == next(made, None) for yours in merges):
+        counts = _counted(changed_texts, rules)
+        learned = learn(counts, len(merges) + 1, Training(**rules))
+        if all(yours == next(learned, None) for yours in merges):
             return sentence
     return ""
 
 
-def _settings(texts: list[str], how: dict[str, Any]) -> Iterator[tuple[str, Setting]]:
+def _settings(texts: list[str], options: dict[str, Any]) -> Iterator[tuple[str, Setting]]:
     """Yield what each change makes; if there are special tokens in the texts, also with these left there."""
     for sentence, change in _CHANGES.items():
-        yield sentence, change(texts, how)
-    specials = Training(**how).special_tokens
+        yield sentence, change(texts, options)
+    specials = Training(**options).special_tokens
     if any(token in text for text in texts for token in specials):
-        left = _ruled(texts, how, specials_in_corpus="text")
+        with_specials = _ruled(texts, options, specials_in_corpus="text")
         for sentence, change in _CHANGES.items():
-            yield f"{sentence}, and special tokens were left in the text", change(*left)
+            yield f"{sentence}, and special tokens were left in the text", change(*with_specials)
 
 
 def count_pairs(words: Iterable[tuple[Word, int]]) -> Counter[Pair]:
@@ -97,11 +98,12 @@ def best_of_tied(tied: Iterable[Pair], rule: str, spelled: Mapping[Pair, BytesPa
     """
     if rule == "smallest_ids":
         return min(tied)
-    return (max if rule == "largest_bytes" else min)(tied, key=spelled.__getitem__)
+    choose = max if rule == "largest_bytes" else min
+    return choose(tied, key=spelled.__getitem__)
 
 
-def _counted(texts: Iterable[str], how: dict[str, Any]) -> Counts:
-    return Counts(**Training(**how).counting)._with_documents(texts)
+def _counted(texts: Iterable[str], options: dict[str, Any]) -> Counts:
+    return Counts(**Training(**options).counting)._with_documents(texts)
 
 
 def _learn(counts: Counts, merges: int, training: Training) -> Iterator[BytesPair]:
@@ -111,16 +113,21 @@ def _learn(counts: Counts, merges: int, training: Training) -> Iterator[BytesPai
 
 
 def _learn_stale(counts: Counts, merges: int, training: Training, *, adds: bool) -> Iterator[BytesPair]:
-    """Merge without ever lowering the counts of the pairs beside a merge; perhaps the new ones are added."""
-    rules, specials = training.dialect, len(training.special_tokens)
+    """Merge without ever lowering the counts of a merge's neighbours; if it `adds`, new pairs are counted."""
+    rules = training.dialect
+    specials = len(training.special_tokens)
     tokens = rules.base_vocabulary(specials)
     id_of = {token: token_id for token_id, token in tokens.items()}
-    words = [(tuple(id_of[bytes([byte])] for byte in word), count) for word, count in counts.items()]
-    pair_counts, first = count_pairs(words), rules.first_merge_id(specials)
-    for new_id in range(first, first + merges):
+    words: list[tuple[Word, int]] = []
+    for pretoken, count in counts.items():
+        words.append((tuple(id_of[bytes([byte])] for byte in pretoken), count))
+    pair_counts = count_pairs(words)
+    first_id = rules.first_merge_id(specials)
+    for new_id in range(first_id, first_id + merges):
         if not pair_counts:
             return
-        spelled = {pair: (tokens[pair[0]], tokens[pair[1]]) for pair in most_frequent(pair_counts)}
+        tied = most_frequent(pair_counts)
+        spelled = {(left, right): (tokens[left], tokens[right]) for left, right in tied}
         best = best_of_tied(spelled, rules.tie_break, spelled)
         yield spelled[best]
         tokens[new_id] = b"".join(spelled[best])
@@ -128,40 +135,44 @@ def _learn_stale(counts: Counts, merges: int, training: Training, *, adds: bool)
         for place, (word, count) in enumerate(words if adds else ()):
             if best in pairwise(word):
                 words[place] = tuple(_merge_pair(word, best, new_id)), count
-                made = count_pairs([words[place]])
-                pair_counts.update({pair: made[pair] for pair in made if new_id in pair})
+                of_word = count_pairs([words[place]])
+                pair_counts.update({pair: of_word[pair] for pair in of_word if new_id in pair})
 
 
-def _with(texts: list[str], how: dict[str, Any], **changed: Any) -> Setting:
+def _with(texts: list[str], options: dict[str, Any], **changed: Any) -> Setting:
     """Change an argument of `Training`."""
-    return texts, {**how, **changed}
+    return texts, {**options, **changed}
 
 
-def _ruled(texts: list[str], how: dict[str, Any], **axes: str) -> Setting:
+def _ruled(texts: list[str], options: dict[str, Any], **axes: str) -> Setting:
     """Change an axis of the dialect."""
-    return texts, {**how, "dialect": Dialect.named(how["dialect"]).replace(**axes)}
+    return texts, {**options, "dialect": Dialect.named(options["dialect"]).replace(**axes)}
 
 
-def _split_at_space(texts: list[str], how: dict[str, Any]) -> Setting:
-    return _ruled(texts, {**how, "pattern": r"\S+"}, unmatched_text="skipped")
+def _split_at_space(texts: list[str], options: dict[str, Any]) -> Setting:
+    return _ruled(texts, {**options, "pattern": r"\S+"}, unmatched_text="skipped")
 
 
-def _distinct(texts: list[str], how: dict[str, Any]) -> Setting:
-    return [word.decode() for word, _ in _counted(texts, how).items()], {**how, "pattern": _UNCUT}
+def _distinct(texts: list[str], options: dict[str, Any]) -> Setting:
+    words = _counted(texts, options).items()
+    return [word.decode() for word, _ in words], {**options, "pattern": _UNCUT}
 
 
-def _stripped(texts: list[str], how: dict[str, Any]) -> Setting:
-    words = _counted(texts, how).items()
-    repeated = [word.decode().strip() for word, count in words for _ in range(count)]
-    return repeated, {**how, "pattern": _UNCUT}
+def _stripped(texts: list[str], options: dict[str, Any]) -> Setting:
+    repeated: list[str] = []
+    for word, count in _counted(texts, options).items():
+        repeated += [word.decode().strip()] * count
+    return repeated, {**options, "pattern": _UNCUT}
 
 
-_CHANGES: dict[str, Callable[[list[str], dict[str, Any]], Setting]] = {
+Change: TypeAlias = Callable[[list[str], dict[str, Any]], Setting]
+
+_CHANGES: dict[str, Change] = {
     **{f"if a tie went to {rule}": partial(_ruled, tie_break=axis) for axis, rule in TIE_RULES.items()},
     "if each distinct pretoken were counted once": _distinct,
     "if text were split at white space, which is left out": _split_at_space,
     "if pretokens were stripped, so that their leading space is lost": _stripped,
-    "if text were made lower case": lambda texts, how: ([text.lower() for text in texts], how),
+    "if text were made lower case": lambda texts, options: ([text.lower() for text in texts], options),
     "if special tokens were left in the text": partial(_ruled, specials_in_corpus="text"),
     **{f"if the pattern were {name}": partial(_with, pattern=pattern) for name, pattern in PATTERNS.items()},
     "if pretokens that occur once were dropped": partial(_with, min_count=2),

@@ -1,4 +1,4 @@
-"""Questions of the page in, JSON values out. A token travels as what the page draws of it (`drawn`)."""
+"""Answers questions of the page by JSON values. A token travels as what the page draws of it (`drawn`)."""
 
 import math
 import re
@@ -50,14 +50,16 @@ class Model:
 
     def encode(self, text: str) -> Answer:
         """Encode a text; `spans` are the bytes that each token covers, or empty where nobody knows."""
-        ids, spans = self._encode(text), list[tuple[int, int]]()
+        ids = self._encode(text)
+        spans: list[tuple[int, int]] = []
         with suppress(ValueError):
-            spans = self.tokenizer.encode_with_offsets(text, unit="bytes")[1]
+            _, spans = self.tokenizer.encode_with_offsets(text, unit="bytes")
         return {"ids": ids, "spans": spans, "tokens": self._drawn(ids)}
 
     def _drawn(self, ids: Iterable[int]) -> dict[int, Answer]:
-        explainer = self.explainer
-        return {i: drawn(explainer.tokens[i], special=i in explainer.special_ids) for i in set(ids)}
+        tokens = self.explainer.tokens
+        special_ids = self.explainer.special_ids
+        return {i: drawn(tokens[i], special=i in special_ids) for i in set(ids)}
 
     def token(self, id: int) -> Answer:
         """Explain how a token is built: the token and all of its parts."""
@@ -78,7 +80,9 @@ class Model:
                 raise ValueError("the text has no such token")
             pretokens = [pretokens[place]]
         replayed = [self._replayed(pretoken) for pretoken in pretokens]
-        used = {token_id for one in replayed for state in one["states"] for token_id in state}
+        used: set[int] = set()
+        for replay in replayed:
+            used.update(*replay["states"])
         return {"pretokens": replayed, "tokens": self._drawn(used)}
 
     def _replayed(self, pretoken: bytes) -> Answer:
@@ -92,13 +96,16 @@ class Model:
             return {**nothing, "note": f"It is too long to be shown (more than {LONGEST_PRETOKEN} bytes)."}
         steps = self.explainer.steps(pretoken)
         states = [self.explainer.start(pretoken), *(step.ids for step in steps)]
-        unmerged = "With this vocabulary, a pretoken that is a token is not merged: id {}."
+        note = ""
+        if tuple(whole) != states[-1]:
+            note = f"With this vocabulary, a pretoken that is a token is not merged: id {whole[0]}."
+        rank_of = self.explainer.rank_of.get
         return {
             **shown,
             "states": states,
-            "ranks": [[self.explainer.rank_of.get(pair) for pair in pairwise(state)] for state in states],
+            "ranks": [list(map(rank_of, pairwise(state))) for state in states],
             "merges": [{"rank": step.rank, "pair": step.pair, "made": step.made} for step in steps],
-            "note": "" if tuple(whole) == states[-1] else unmerged.format(whole[0]),
+            "note": note,
         }
 
     @once
@@ -115,9 +122,10 @@ class Model:
         """
         vocabulary = self.tokenizer.vocabulary
         ranks: dict[int, int] = {}
-        for rank, made in enumerate(vocabulary.merge_ids):
-            if not vocabulary.provisional or len(vocabulary.tokens[made].decode("utf-8", "replace")) > 1:
-                ranks.setdefault(made, rank)
+        for rank, token_id in enumerate(vocabulary.merge_ids):
+            text = vocabulary.tokens[token_id].decode("utf-8", "replace")
+            if not vocabulary.provisional or len(text) > 1:
+                ranks.setdefault(token_id, rank)
         return ranks
 
     def vocabulary(self, by: str, query: str, sort: str, text: str, first: int) -> Answer:
@@ -129,14 +137,15 @@ class Model:
         uses = Counter[int]()
         with suppress(ValueError):  # the vocabulary lacks one of its bytes
             uses.update(self._encode(text))
-        found = [item for item in self._all_tokens if matches(*item)]
-        found.sort(key=self._order(sort, uses))
-        parts = [self.explainer.part(token_id) for token_id, _ in found[first : first + ROWS]]
-        return {
-            "total": len(found),
-            "rows": [{**self._described(part), "uses": uses[part.token_id]} for part in parts],
-            "tokens": self._drawn(token_id for part in parts for token_id in part.pair or ()),
-        }
+        matching = [item for item in self._all_tokens if matches(*item)]
+        matching.sort(key=self._order(sort, uses))
+        rows: list[Answer] = []
+        drawn_ids: set[int] = set()
+        for token_id, _ in matching[first : first + ROWS]:
+            part = self.explainer.part(token_id)
+            rows.append({**self._described(part), "uses": uses[token_id]})
+            drawn_ids.update(part.pair or ())
+        return {"total": len(matching), "rows": rows, "tokens": self._drawn(drawn_ids)}
 
     def _order(self, sort: str, uses: Mapping[int, int]) -> Callable[[tuple[int, bytes]], float]:
         ranks = self._rank_of_made
@@ -152,10 +161,11 @@ class Model:
 
 def _matcher(by: str, query: str) -> Callable[[int, bytes], bool]:
     if by == "id" and query:
-        found = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", query, re.ASCII)
-        if not found:
+        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", query, re.ASCII)
+        if not match:
             raise ValueError(f"{query!r} is not an id; write 300, or 300-320")
-        smallest, largest = int(found[1]), int(found[2] or found[1])
+        smallest = int(match[1])
+        largest = int(match[2] or match[1])
         return lambda token_id, token: smallest <= token_id <= largest
     check_word("by", by, ("text", "bytes", "id"))
     try:
@@ -187,6 +197,7 @@ def answer(models: Sequence[Model], asked: Any) -> Answer:
         raise ValueError(f"there is no question {question!r:.80}")
     types = get_type_hints(function)
     del types["return"]
-    if asked.keys() != types.keys() or not all(isinstance(asked[name], types[name]) for name in types):
+    has_all = asked.keys() == types.keys()
+    if not has_all or not all(isinstance(asked[name], types[name]) for name in types):
         raise ValueError(f"{question} must give {', '.join(types)}")
     return function(**asked)

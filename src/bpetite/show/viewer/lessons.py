@@ -1,4 +1,4 @@
-"""A small corpus in, its training out, step by step: what the page shows of each dialect, side by side.
+"""Replays the training on a small corpus step by step: what the page shows of each dialect, side by side.
 
 The engine trains; here its merges are replayed, so that every step has the counts, the pairs that were
 tied, and the words after the merge:
@@ -48,19 +48,21 @@ def difference(corpus: str, merges: str, dialect: str, pattern: str, special: st
     """
     _check_size(corpus)
     listed = merges_in(merges)
-    found = explain_difference(
+    first = explain_difference(
         corpus, listed, dialect=dialect, pattern=pattern, special_tokens=[special] if special else []
     )
-    if found is None:
+    if first is None:
         return {"rank": None, "heading": f"All {len(listed):,} merges are those of the dialect {dialect}."}
-    heading, _yours, _expected, *lines = str(found).split("\n")
-    sides = ("Yours", found.yours, found.your_count), ("Expected", found.expected, found.expected_count)
+    heading, _yours, _expected, *lines = str(first).split("\n")
     return {
-        "rank": found.rank,
+        "rank": first.rank,
         "heading": heading,
-        "sides": [(name, list(map(drawn, pair or ())), count) for name, pair, count in sides],
+        "sides": [
+            ("Yours", list(map(drawn, first.yours or ())), first.your_count),
+            ("Expected", list(map(drawn, first.expected or ())), first.expected_count),
+        ],
         "lines": lines,
-        "bold": [found.cause] if found.cause else found.explanations,
+        "bold": [first.cause] if first.cause else first.explanations,
     }
 
 
@@ -74,7 +76,8 @@ def _lesson(name: str, corpus: str, pattern: str, specials: Sequence[str], most:
     training = Training(name, pattern, specials)
     counts = Counts(**training.counting)._with_documents([corpus])
     learned = train_merges(counts, most, training)
-    words = {tuple(learned.id_of_byte[byte] for byte in word): count for word, count in counts.items()}
+    id_of_byte = learned.id_of_byte
+    words = {tuple(map(id_of_byte.__getitem__, word)): count for word, count in counts.items()}
     merges = list(zip(learned.merges, learned.merge_ids, strict=True))[:most]
     return {
         "name": name,
@@ -87,25 +90,28 @@ def _lesson(name: str, corpus: str, pattern: str, specials: Sequence[str], most:
 
 def _replay(words: Mapping[Word, int], merges: Iterable[tuple[Pair, int]]) -> Iterator[Answer]:
     """Yield each merge with the counts before it and the words after it."""
-    left = dict(words)
-    counted = count_pairs(left.items())
-    for pair, made in merges:
+    current = dict(words)
+    counted = count_pairs(current.items())
+    for pair, new_id in merges:
         shown = nsmallest(_PAIRS_SHOWN, counted, key=lambda other: (other != pair, -counted[other]))
         step = {
             "pair": pair,
-            "made": made,
+            "made": new_id,
             "tied": sum(count == counted[pair] for count in counted.values()),
             "pairs": [(other, counted[other]) for other in shown],
             "more_pairs": len(counted) - len(shown),
         }
-        changed = {word: left.pop(word) for word in list(left) if pair in pairwise(word)}
-        merged = [(tuple(_merge_pair(word, pair, made)), count) for word, count in changed.items()]
+        changed = {word: count for word, count in current.items() if pair in pairwise(word)}
+        merged: list[tuple[Word, int]] = []
+        for word, count in changed.items():
+            del current[word]
+            merged.append((tuple(_merge_pair(word, pair, new_id)), count))
         counted.subtract(count_pairs(changed.items()))
         counted.update(count_pairs(merged))
         counted = +counted  # without the pairs that are gone
         for word, count in merged:
-            left[word] = left.get(word, 0) + count
-        yield {**step, "words": _shown(left)}
+            current[word] = current.get(word, 0) + count
+        yield {**step, "words": _shown(current)}
 
 
 def _shown(words: Mapping[Word, int]) -> Answer:

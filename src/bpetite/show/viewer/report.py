@@ -1,4 +1,4 @@
-"""Tokenizers and what one pass over texts counted in, the numbers out that the page draws as a report."""
+"""Computes the numbers that the page draws as a report, from tokenizers and counts of one pass over texts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,13 +23,13 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str,
     """
     name, tokenizer = next(iter(models.items()))
     vocabulary = tokenizer.vocabulary
-    uses = {
-        of: {i: count for i, count in enumerate(of_ids.tolist()) if count}
-        for of, of_ids in zip(models, tallied.uses, strict=True)
-    }
+    uses: dict[str, dict[int, int]] = {}
+    for model, counts in zip(models, tallied.uses, strict=True):
+        uses[model] = {i: count for i, count in enumerate(counts.tolist()) if count}
     by_use = sorted(uses[name].items(), key=lambda item: -item[1])
-    never = [(tokenizer.token_bytes(i), i) for i in unused(tokenizer, uses[name])]
-    longest = sorted(never, key=lambda token: (-len(token[0]), token[1]))
+    never_used = unused(tokenizer, uses[name])
+    token_of = {i: tokenizer.token_bytes(i) for i in never_used}
+    longest = sorted(never_used, key=lambda i: (-len(token_of[i]), i))
     return {
         "name": name,
         "made": made,
@@ -41,16 +41,20 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str,
         ],
         "rows": rows_of(models, tallied),
         "vocab_sizes": [model.vocab_size for model in models.values()],
-        "curves": [(of, _curve(models[of], used, tallied)) for of, used in uses.items()],
-        "frequencies": [
-            (of, spread([*enumerate(sorted(used.values(), reverse=True), 1)])) for of, used in uses.items()
-        ],
+        "curves": [(model, _curve(models[model], used, tallied)) for model, used in uses.items()],
+        "frequencies": [(model, _frequencies(used)) for model, used in uses.items()],
         "lengths": lengths(tokenizer, uses[name]),
         "most_used": [(drawn(tokenizer.token_bytes(i)), i, count) for i, count in by_use[:_MOST_USED_SHOWN]],
-        "unused": len(never),
+        "unused": len(never_used),
         "unused_by_rank": unused_by_rank(vocabulary, uses[name]),
-        "unused_shown": [(drawn(token), i) for token, i in longest[:_UNUSED_SHOWN]],
+        "unused_shown": [(drawn(token_of[i]), i) for i in longest[:_UNUSED_SHOWN]],
     }
+
+
+def _frequencies(uses: Uses) -> list[Any]:
+    """Return some of the numbers of uses, with their ranks from 1, the largest first."""
+    descending = sorted(uses.values(), reverse=True)
+    return [*spread([*enumerate(descending, 1)])]
 
 
 def _curve(tokenizer: Tokenizer, uses: Uses, tallied: Tallied) -> list[dict[str, int | float]]:
@@ -75,10 +79,14 @@ def unused_by_rank(vocabulary: Vocabulary, uses: Uses) -> list[tuple[int, int, i
     >>> unused_by_rank(Vocabulary(tokens, [(97, 98), (256, 99)]), {257: 1})
     [(0, 0, 1), (1, 1, 0)]
     """
-    made = vocabulary.merge_ids
-    width = max(-(-len(made) // _PARTS), 1)
-    parts = [(start, made[start : start + width]) for start in range(0, len(made), width)]
-    return [(start, start + len(ids) - 1, sum(i not in uses for i in ids)) for start, ids in parts]
+    merge_ids = vocabulary.merge_ids
+    width = max(-(-len(merge_ids) // _PARTS), 1)
+    rows: list[tuple[int, int, int]] = []
+    for start in range(0, len(merge_ids), width):
+        ids = merge_ids[start : start + width]
+        never_used = sum(token_id not in uses for token_id in ids)
+        rows.append((start, start + len(ids) - 1, never_used))
+    return rows
 
 
 def lengths(tokenizer: Tokenizer, uses: Uses) -> list[tuple[int, int, int, int]]:
@@ -87,4 +95,7 @@ def lengths(tokenizer: Tokenizer, uses: Uses) -> list[tuple[int, int, int, int]]
     for token_id, token in tokenizer.vocabulary.tokens.items():
         if token_id not in tokenizer.vocabulary.provisional:
             of_length.setdefault(len(token), []).append(uses.get(token_id, 0))
-    return [(length, len(used), used.count(0), sum(used)) for length, used in sorted(of_length.items())]
+    rows: list[tuple[int, int, int, int]] = []
+    for length, counts in sorted(of_length.items()):
+        rows.append((length, len(counts), counts.count(0), sum(counts)))
+    return rows
