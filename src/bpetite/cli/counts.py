@@ -1,4 +1,4 @@
-"""Inputs, or files of counts, and a memory limit → counts; counts → the summary that is printed."""
+"""Counts inputs or loads files of counts, within a memory limit; summarizes counts as they are printed."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,9 @@ def room_of(options: shared.Options) -> Limits:
 
 def count_inputs(options: shared.Options, training: Training) -> Counts:
     """Count the documents of `--input`."""
-    counts, reading, room = Counts(**training.counting), shared.reading_of(options), room_of(options)
+    counts = Counts(**training.counting)
+    reading = shared.reading_of(options)
+    limits = room_of(options)
     inputs = find_inputs(options.input)
     if not options.quiet:
         specials = counts._specials_as_text
@@ -29,7 +31,7 @@ def count_inputs(options: shared.Options, training: Training) -> Counts:
         notes = way_note(training.pattern_way), noticed and on_command_line(noticed)
         options.progress.note = "\n".join(filter(None, notes)) or None
     try:
-        return counts._with_inputs(inputs, reading, room, options.progress)
+        return counts._with_inputs(inputs, reading, limits, options.progress)
     except MemoryError as error:
         raise _proposing_limit(error) from None
 
@@ -37,8 +39,8 @@ def count_inputs(options: shared.Options, training: Training) -> Counts:
 def tell_of_default(options: shared.Options) -> None:
     """Tell someone who chose no dialect which one to choose."""
     if options.dialect is None:
-        what = "the dialect was bpetite, the default; for a new model, --dialect tiktoken is recommended"
-        options.progress.say(f"{what}: it keeps documents apart, and its ids are ranks")
+        advice = "the dialect was bpetite, the default; for a new model, --dialect tiktoken is recommended"
+        options.progress.say(f"{advice}: it keeps documents apart, and its ids are ranks")
 
 
 def load_counts(options: shared.Options, min_count: int = 1) -> Counts:
@@ -48,14 +50,15 @@ def load_counts(options: shared.Options, min_count: int = 1) -> Counts:
     """
     limit = room_of(options)["memory_limit"]
     inputs = find_inputs(options.counts)
-    least = min_count if len(inputs) == 1 and inputs[0].weight == 1 else 1
+    if [source.weight for source in inputs] != [1]:
+        min_count = 1  # What is rare in a part may be frequent in the sum.
     loading = ProgressOfAll(options.progress, size_of(inputs))
 
     def parts() -> Iterator[Counts]:
-        for found in inputs:
-            counts = Counts.load(found.name, min_count=least, memory_limit=limit, progress=loading.tell)
+        for source in inputs:
+            counts = Counts.load(source.name, min_count=min_count, memory_limit=limit, progress=loading.tell)
             loading.next()
-            yield counts if found.weight == 1 else counts.weighted(found.weight, found.name)
+            yield counts if source.weight == 1 else counts.weighted(source.weight, source.name)
 
     try:
         return next(parts()) if len(inputs) == 1 else Counts.merge(parts(), memory_limit=limit)
@@ -65,8 +68,8 @@ def load_counts(options: shared.Options, min_count: int = 1) -> Counts:
 
 def _proposing_limit(error: MemoryError) -> MemoryError:
     """Let the error of too little memory for counts say what needs less."""
-    what = on_command_line(error.args[0]) if error.args else "not enough memory"
-    return MemoryError(f"{what}; a (smaller) --memory-limit keeps more of the counts in temporary files")
+    reason = on_command_line(error.args[0]) if error.args else "not enough memory"
+    return MemoryError(f"{reason}; a (smaller) --memory-limit keeps more of the counts in temporary files")
 
 
 def summary_of(counts: Counts) -> shared.Result:

@@ -1,4 +1,4 @@
-"""Results → all of them on stdout, or an error that names it; messages → stderr; tokens and tables → text."""
+"""Writes results to stdout, all of them or with an error that names it, and lays out tokens and tables."""
 
 from __future__ import annotations
 
@@ -54,9 +54,10 @@ def summary(facts: Mapping[str, Any]) -> list[str]:
     """
     rows = []
     for name, value in facts.items():
-        are_sentences = isinstance(value, list) and any(" " in str(one) for one in value)
+        are_sentences = isinstance(value, list) and any(" " in str(item) for item in value)
         first, *others = value if are_sentences else [value]
-        rows += [(name.replace("_", " "), _for_people(first)), *(("", _for_people(one)) for one in others)]
+        rows.append((name.replace("_", " "), _for_people(first)))
+        rows += [("", _for_people(item)) for item in others]
     return described(rows)
 
 
@@ -73,24 +74,27 @@ def described(facts: Sequence[tuple[str, str]]) -> list[str]:
     lines = []
     for name, text in facts:
         first, *more = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-        lines += [f"{name:<{begin}}{first}".rstrip(), *(" " * begin + line for line in more)]
+        lines.append(f"{name:<{begin}}{first}".rstrip())
+        lines += [" " * begin + line for line in more]
     return lines
 
 
 def _for_people(value: Any) -> str:
     if isinstance(value, Mapping):
-        value = [f"{name} {one}" for name, one in value.items()]
+        value = [f"{name} {item}" for name, item in value.items()]
     if isinstance(value, list):
         return ", ".join(map(_for_people, value)) or "none"
     if value is None:
         return "none"
     if isinstance(value, str):
         return "".join(letter if letter.isprintable() else f"{letter!a}"[1:-1] for letter in value)
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
+    if isinstance(value, float):
+        return f"{value:,.1f}"
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def write(result: bytes) -> None:
-    """Write to stdout at once; what could not be written is told here, and not again at the end of Python."""
+    """Write to stdout at once; an error is reported here, and not again at the end of Python."""
     try:
         write_fully(sys.stdout.buffer, result)
         sys.stdout.buffer.flush()
@@ -115,13 +119,13 @@ def way_note(way: str) -> str | None:
 def table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
     """Return rows in columns; the cells of some columns are to the left, all others are to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place in left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        cells = []
+        for place, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            cells.append(cell.ljust(width) if place in left else cell.rjust(width))
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 TOKEN_SIZES = dict.fromkeys(("bytes_per_token", "characters_per_token", "tokens_per_word"), ".3f")
@@ -171,7 +175,9 @@ def numbers(rows: Iterable[tuple[str, Mapping[str, Any]]], formats: Mapping[str,
     """
     short = {"documents": "docs", "characters_per_token": "chars/token", "vocabulary_used": "used"}
     heads = [short.get(name, name.replace("_per_", "/").replace("_", " ")) for name in formats]
-    cells = [[name, *(format(row[of], how) for of, how in formats.items())] for name, row in rows]
+    cells = []
+    for name, row in rows:
+        cells.append([name, *(format(row[key], layout) for key, layout in formats.items())])
     lines = table([["source", *heads], *cells])
     if sys.stdout.isatty() and len(max(lines, key=len)) > columns():
         lines = table([*two_lines(["source", *heads]), *cells])
@@ -180,7 +186,9 @@ def numbers(rows: Iterable[tuple[str, Mapping[str, Any]]], formats: Mapping[str,
 
 def colours_wanted() -> bool:
     """Whether stdout is a terminal whose user did not ask for plain text."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stdout.isatty()
 
 
 def painted(tokens: Iterable[ShownToken]) -> str:

@@ -55,7 +55,7 @@ def parse(
         ids = _ids(vocab_path, vocab)
         if {"a</w>", "e</w>", "i</w>"} <= ids.keys():
             raise ValueError("a CLIP vocabulary, whose words end in </w>, cannot be read")
-        specials, keys = _special_ids(ids, named, must_stand=given is None, told=beside.ids)
+        specials, keys = _special_ids(ids, named, must_be_listed=given is None, configured_ids=beside.ids)
         for text, token_id in beside.ids.items():
             if specials.get(text, token_id) != token_id:
                 raise ValueError(
@@ -102,21 +102,26 @@ def parse(
 
 
 def _special_ids(
-    ids: Mapping[str, int], special_tokens: Sequence[str], *, must_stand: bool, told: Mapping[str, int]
+    ids: Mapping[str, int],
+    special_tokens: Sequence[str],
+    *,
+    must_be_listed: bool,
+    configured_ids: Mapping[str, int],
 ) -> tuple[dict[str, int], set[str]]:
     """Find the special tokens' ids and their keys: as they are, or in printable form. One that is not there
-    has the id that it is told to have, or the next."""
+    has the id in the configuration, or the next."""
     specials: dict[str, int] = {}
     keys: set[str] = set()
-    next_id = max([*ids.values(), *told.values()], default=-1) + 1
+    next_id = max([*ids.values(), *configured_ids.values()], default=-1) + 1
     for text in special_tokens:
-        key = next((key for key in (text, to_printable(text.encode("utf-8"))) if key in ids), None)
-        if key is not None:
+        printable = to_printable(text.encode("utf-8"))
+        key = text if text in ids else printable
+        if key in ids:
             specials[text] = ids[key]
             keys.add(key)
-        elif text in told:
-            specials[text] = told[text]
-        elif not must_stand:
+        elif text in configured_ids:
+            specials[text] = configured_ids[text]
+        elif not must_be_listed:
             specials[text] = next_id
             next_id += 1
     return specials, keys
@@ -144,7 +149,8 @@ def _unmade(vocab_path: Path, vocabulary: Vocabulary) -> list[str]:
     named. If there are many, merges are missing.
     """
     arrays = vocabulary.arrays
-    unmade = set(memoryview(arrays.ids).cast("I")) - set(vocabulary.id_of_byte.values())
+    unmade = set(memoryview(arrays.ids).cast("I"))
+    unmade.difference_update(vocabulary.id_of_byte.values())
     most = max(2, len(unmade) // _MOST_UNMADE)
     unmade -= set(arrays.to_merge_ids())
     if not unmade:
@@ -162,10 +168,12 @@ def _check_assumed(vocabulary: Vocabulary) -> None:
     Of those of models with GPT-2's pattern, it cuts none that merges make. The space that some of
     them put before a text stands nowhere else, and is left out.
     """
-    made = vocabulary.arrays.to_merge_ids()
-    tried = [vocabulary.arrays.token_of(one) or b"" for one in made[:: len(made) // _TRIED + 1]]
-    texts = [token.decode("utf-8", "replace") for token in tried]
-    cut = [text for text in texts if "\ufffd" not in text and len(pretokenize(text, PATTERNS["gpt2"])) > 1]
+    merge_ids = vocabulary.arrays.to_merge_ids()
+    sample = merge_ids[:: len(merge_ids) // _TRIED + 1]
+    tokens = [vocabulary.arrays.token_of(token_id) or b"" for token_id in sample]
+    texts = [token.decode("utf-8", "replace") for token in tokens]
+    whole_texts = [text for text in texts if "\ufffd" not in text]
+    cut = [text for text in whole_texts if len(pretokenize(text, PATTERNS["gpt2"])) > 1]
     if len(cut) * _MOST_CUT > len(texts):
         raise ValueError(
             f"GPT-2's pattern would cut {len(cut)} of {len(texts)} tokens, such as {cut[-1]!r:.80}: "

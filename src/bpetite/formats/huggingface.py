@@ -88,7 +88,8 @@ class _Reader:
         self._decoder = steps_of(document.get("decoder"), "decoders")
         self._pre_tokenizer = steps_of(document.get("pre_tokenizer"), "pretokenizers")
         spells_bytes = "ByteLevel" in types_of(self._pre_tokenizer)
-        self._has_bytes = spells_bytes and all(to_printable(bytes([byte])) in self._ids for byte in IN_TEXTS)
+        of_bytes = (to_printable(bytes([byte])) for byte in IN_TEXTS)
+        self._has_bytes = spells_bytes and all(text in self._ids for text in of_bytes)
         """Whether texts are spelled as bytes, and each is a token, so that nothing is ever unknown."""
 
     def imported(self) -> Imported:
@@ -206,7 +207,8 @@ class _Reader:
             if flag(token, place, "normalized", default=not token.get("special", False)):
                 second.append(content)
         first = set(self._specials) - set(second)
-        if second and (normalization or (first and any(flags.values())) or _may_overlap(first, second)):
+        may_be_flagged = first and any(flags.values())
+        if second and (normalization or may_be_flagged or _may_overlap(first, second)):
             for content in second:
                 flags[content].append("normalized")
             _check_normalized_apart(second, normalization)
@@ -214,35 +216,36 @@ class _Reader:
 
     def _check_spaces(self, flags: Mapping[str, Collection[str]], has_marks: bool) -> None:
         """Refuse added tokens that are searched where the file's spaces are not ours."""
-        later = "Metaspace" in types_of(self._pre_tokenizer)
+        if not has_marks:
+            return
+        has_metaspace = "Metaspace" in types_of(self._pre_tokenizer)
         for text, names in flags.items():
             strips = {"lstrip", "rstrip"} & set(names)
-            if has_marks and "normalized" in names and (strips or (later and {" ", MARK} & set(text))):
+            has_spaces = has_metaspace and {" ", MARK} & set(text)
+            if "normalized" in names and (strips or has_spaces):
                 raise ValueError(
                     f"added token {text!r:.80} is normalized, and has spaces or takes white space, which is "
                     "not supported where spaces become U+2581"
                 )
 
     def _read(self, vocabulary: Vocabulary, *, drops_missing: bool = False) -> Imported:
-        """Return the result, with what the file has beside it; this does not change the ids of texts."""
-        said = [] if self._decoder else ["the file has no decoder: here, decoding gives the text again"]
-        left_out = {
-            key: f"the file's {key} of texts is not applied"
-            for key in ("truncation", "padding")
-            if self._document.get(key)
-        }
+        """Return the result, with the other settings of the file, which do not change the ids of texts."""
+        assumptions: list[str] = []
+        if not self._decoder:
+            assumptions.append("the file has no decoder: here, decoding gives the text again")
+        left_out = [key for key in ("truncation", "padding") if self._document.get(key)]
+        assumptions += [f"the file's {key} of texts is not applied" for key in left_out]
         template = steps.template_in(self._document.get("post_processor"), partial(has_id, vocabulary))
         extras = tuple(_BESIDE_IDS[key] for key in left_out)
-        said += left_out.values()
-        return Imported(vocabulary, said, extras, drops_missing, template=template)
+        return Imported(vocabulary, assumptions, extras, drops_missing, template=template)
 
 
 def _model(value: object) -> Json:
     model: Json = typed(value, dict, "model")
     kind = model.get("type", "BPE" if "merges" in model else None)
     if kind != "BPE":
-        what = "model has neither a type nor merges" if kind is None else f"model.type is {kind!r:.80}"
-        raise ValueError(f"{what}; only BPE can be read")
+        reason = "model has neither a type nor merges" if kind is None else f"model.type is {kind!r:.80}"
+        raise ValueError(f"{reason}; only BPE can be read")
     if model.get("dropout") not in (None, 0):
         raise ValueError(f"model.dropout is {model['dropout']!r:.80}: ids would be left to chance")
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
@@ -256,16 +259,18 @@ def _model(value: object) -> Json:
 def _special_ids(added: list[Any], ids: Mapping[str, int]) -> tuple[dict[str, int], set[str]]:
     """Return the ids of all added tokens, and those that are not special."""
     specials: dict[str, int] = {}
-    alike: dict[str, Json] = {}
+    token_of: dict[str, Json] = {}
     next_id = len(ids)
     for index, value in enumerate(added):
         place = f"added_tokens[{index}]"
         token = typed(value, dict, place)
         content = typed(token.get("content"), str, f"{place}.content")
-        if content in specials and token == alike[content]:
+        if token == token_of.get(content):
             continue  # Listed again, it is added once.
-        if content in specials or not content:
-            raise ValueError(f"{place}: {content!r:.80} " + ("appears twice" if content else "is empty"))
+        if not content:
+            raise ValueError(f"{place}: {content!r:.80} is empty")
+        if content in specials:
+            raise ValueError(f"{place}: {content!r:.80} appears twice")
         expected = ids.get(content, next_id)  # the id in the model, or else the first after all others
         token_id = token.get("id")
         if type(token_id) is not int or token_id != expected:
@@ -273,9 +278,11 @@ def _special_ids(added: list[Any], ids: Mapping[str, int]) -> tuple[dict[str, in
                 f"{place} ({content!r:.80}) has id {token_id!r:.80}, but tokenizers gives it {expected}; "
                 "an added token gets another id only by standing in model.vocab too"
             )
-        specials[content], alike[content] = expected, token
+        specials[content] = expected
+        token_of[content] = token
         next_id = max(next_id, expected + 1)
-    return specials, {text for text, token in alike.items() if not flag(token, "added_tokens", "special")}
+    not_special = {text for text, token in token_of.items() if not flag(token, "added_tokens", "special")}
+    return specials, not_special
 
 
 def _check_normalized_apart(second: Sequence[str], normalization: Sequence[Step]) -> None:

@@ -1,4 +1,4 @@
-"""Inputs in, counts out: the engine reads plain files itself, and gets others as batches of documents."""
+"""Counts inputs: the engine reads plain files itself, and gets others as batches of documents."""
 
 from __future__ import annotations
 
@@ -63,12 +63,13 @@ def count_inputs(
 ) -> Tally:
     """Add the documents of inputs to a table; return what was read in addition to what the table knows."""
     beside = Tally()
-    for plain, group in groupby(inputs, key=lambda found: is_plain_text(found, reading)):
-        while plain and (names := [found.name for found in islice(group, _FILES)]):
-            table.add_files(names, progress=progress.tell, on_documents=progress.tell_documents, **limits)
-            progress.next()
-        if not plain:
+    for are_plain, group in groupby(inputs, key=lambda source: is_plain_text(source, reading)):
+        if not are_plain:
             beside = beside.plus(_count_documents(table, group, reading, limits, progress))
+            progress.next()
+            continue
+        while names := [source.name for source in islice(group, _FILES)]:
+            table.add_files(names, progress=progress.tell, on_documents=progress.tell_documents, **limits)
             progress.next()
     return beside
 
@@ -80,17 +81,25 @@ def _count_documents(
     from bpetite.reading.parallel import read_all  # slow to import, as is the next
     from bpetite.reading.threads import threads_of
 
-    pieces = affected = read = 0
+    bytes_read = 0
+    affected = 0
+    pieces = 0
+    """The number of texts that are no end of a document: the table counts each as one."""
 
     def texts() -> Iterator[str | bytes | TextColumn]:
-        nonlocal pieces, affected, read
+        nonlocal pieces, affected, bytes_read
         threads = threads_of(limits["num_threads"])
-        for _, batch, more in read_all(inputs, reading, threads, in_order=False):
-            read += more
+        for _, batch, size in read_all(inputs, reading, threads, in_order=False):
+            bytes_read += size
             pieces += batch.goes_on
             affected += batch.affected
-            yield from [batch.texts] if isinstance(batch.texts, TextColumn) else batch.texts
-            progress.tell("counting", read, 0)
+            if isinstance(batch.texts, TextColumn):
+                yield batch.texts
+            else:
+                yield from batch.texts
+            progress.tell("counting", bytes_read, 0)
 
     table.add_documents(texts(), on_documents=lambda done: progress.tell_documents(done - pieces), **limits)
-    return Tally(-pieces, 0, *((affected, 0) if reading.invalid == "replace" else (0, affected)))
+    if reading.invalid == "replace":
+        return Tally(documents=-pieces, replaced=affected)
+    return Tally(documents=-pieces, skipped=affected)

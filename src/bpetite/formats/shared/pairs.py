@@ -1,13 +1,13 @@
-"""Tokens with ids and merges as pairs in, in printable form or made of characters; a vocabulary out.
+"""Makes vocabularies of tokens with ids and merges as pairs, in printable form or made of characters.
 
 The engine computes everything: some files list every way to cut each token in two, half a million in all.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, groupby, islice
+from itertools import compress, count, groupby, islice
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from bpetite._constants import SPACE, Pair, Pattern
 from bpetite._engine import listed_merges, merges_that_happen, read_pieces, read_printed, recover_merges
@@ -72,8 +72,10 @@ def texts_of(ids: dict[str, int], listed: Collection[int]) -> dict[int, bytes]:
     >>> texts_of({"a": 5, "b": 7}, [7])
     {7: b'b'}
     """
-    wanted, pairs = set(listed), ids.items() if listed else ()
-    return {token_id: text.encode("utf-8") for text, token_id in pairs if token_id in wanted}
+    if not listed:
+        return {}
+    wanted = set(listed)
+    return {token_id: text.encode("utf-8") for text, token_id in ids.items() if token_id in wanted}
 
 
 def rows_of_pairs(
@@ -91,22 +93,23 @@ def rows_of_pairs(
     has them.
     """
     apart = [text for text in cut_out if text not in ids]
-    rows, wrong, unknown, again = listed_merges(ids, merges, repeated != "first", set(only_decoded), apart)
+    takes_last = repeated != "first"
+    rows, no_pair, unknown, second = listed_merges(ids, merges, takes_last, set(only_decoded), apart)
 
     def parts(rank: int) -> list[str]:
         return next(islice(parts_of(merges), rank, None))
 
-    if wrong is not None:
-        raise ValueError(f"{place(wrong)}: {' '.join(parts(wrong))!r:.80} is not a pair of tokens")
+    if no_pair is not None:
+        raise ValueError(f"{place(no_pair)}: {' '.join(parts(no_pair))!r:.80} is not a pair of tokens")
     if unknown is not None:
-        number, are_unknown = unknown
-        left, right = parts(number)
-        part = next(one for one, lacks in zip((left, right, left + right), are_unknown, strict=True) if lacks)
-        made = "is made of" if any(are_unknown[:2]) else "makes"
-        raise ValueError(f"{place(number)} {made} {part!r:.80}, which is not a token")
-    if again is not None and repeated == "refused":
-        left, right = parts(again)
-        raise ValueError(f"{place(again)}, {left!r:.80} and {right!r:.80}, appears twice")
+        rank, are_unknown = unknown
+        left, right = parts(rank)
+        token = next(compress((left, right, left + right), are_unknown))
+        verb = "is made of" if any(are_unknown[:2]) else "makes"
+        raise ValueError(f"{place(rank)} {verb} {token!r:.80}, which is not a token")
+    if second is not None and repeated == "refused":
+        left, right = parts(second)
+        raise ValueError(f"{place(second)}, {left!r:.80} and {right!r:.80}, appears twice")
     return rows
 
 
@@ -118,9 +121,9 @@ def packed_merges(merges: Iterable[object], field: str) -> bytes:
     """
     packed = []
     for rank, merge in enumerate(merges):
-        parts = merge.split(" ") if isinstance(merge, str) else merge
+        parts: Any = merge.split(" ") if isinstance(merge, str) else merge
         try:
-            packed.append(_WITHIN.join([part.encode("utf-8") for part in cast("list[str]", parts)]))
+            packed.append(_WITHIN.join([part.encode("utf-8") for part in parts]))
         except (TypeError, AttributeError, UnicodeEncodeError):
             raise ValueError(f"{field}[{rank}]: {merge!r:.80} is not a pair of tokens") from None
     return _BETWEEN.join(packed)
@@ -203,10 +206,10 @@ def vocabulary_of_pieces(
     between special tokens that begins with none. Where there are tokens for all bytes, nothing is `unknown`.
     """
     ids = pieces.ids
-    free = max([-1, *ids.values(), *pieces.byte_ids.values(), *pieces.special_tokens.values()]) + 1
-    characters = map(chr, range(0x80))
-    spelled = {ord(one) for one in characters if one.replace(" ", pieces.space) in ids}
-    lacking = sorted(set(IN_TEXTS) - pieces.byte_ids.keys() - spelled)
+    largest = max([-1, *ids.values(), *pieces.byte_ids.values(), *pieces.special_tokens.values()])
+    free = largest + 1
+    ascii_bytes = {byte for byte in range(0x80) if chr(byte).replace(" ", pieces.space) in ids}
+    lacking = sorted(set(IN_TEXTS) - pieces.byte_ids.keys() - ascii_bytes)
     if not lacking:
         unknown = None
     elif unknown is None or pieces.byte_ids:
@@ -216,24 +219,30 @@ def vocabulary_of_pieces(
         raise ValueError("no token is U+2581, so a space would be spelled by the bytes of that character")
     if free > LARGEST_ID - len(lacking):
         raise ValueError("its ids leave no free ones for the parts of characters")
-    byte_ids = {byte: own for byte, own in pieces.byte_ids.items() if byte not in spelled}
+    byte_ids: dict[int, int] = {}
+    spare: dict[int, bytes] = {}
+    """Tokens of bytes that are also characters, whose tokens are used."""
+    for byte, token_id in pieces.byte_ids.items():
+        if byte in ascii_bytes:
+            spare[token_id] = bytes([byte])
+        else:
+            byte_ids[byte] = token_id
     byte_ids |= zip(lacking, count(free))
-    tokens, whole, others = read_pieces(ids, list(byte_ids.items()), free + len(lacking), pieces.has_marks)
-    arrays = Arrays(*tokens, whole)
-    equal: list[Pair] = []
+    first_part = free + len(lacking)
+    tokens, joins, others = read_pieces(ids, list(byte_ids.items()), first_part, pieces.has_marks)
+    arrays = Arrays(*tokens, joins)
+    equal_ranks: list[Pair] = []
     if merges is None:
-        arrays, equal = _by_ranks(
-            arrays, {ids[spelled]: rank for rank, spelled in sorted(ranked, key=itemgetter(0))}
-        )
+        rank_of = {ids[text]: rank for rank, text in sorted(ranked, key=itemgetter(0))}
+        arrays, equal_ranks = _by_ranks(arrays, rank_of)
     else:
         rows = rows_of_pairs(ids, merges, others, place=place, cut_out=pieces.left_out)
-        arrays = replace(arrays, merges=merges_that_happen(*tokens, whole + rows))
+        arrays = replace(arrays, merges=merges_that_happen(*tokens, joins + rows))
     cut = pattern
     if cut is None and unknown is not None and unknown[1] and not has_space:
         cut = PATTERNS["none"]  # Unknown characters are joined across all that might be cut.
     elif cut is None:
         cut = _pattern_of_pieces(pieces, only_at_spaces=unknown is not None)
-    spare = {own: bytes([byte]) for byte, own in pieces.byte_ids.items() if byte in spelled}
     return Vocabulary.of_arrays(
         arrays,
         irregular=True,
@@ -243,7 +252,7 @@ def vocabulary_of_pieces(
         decode_only=texts_of(ids, others) | spare,
         unknown=unknown,
         provisional=range(free, arrays.id_at(-1) + 1),
-        equal_ranks=equal,
+        equal_ranks=equal_ranks,
         **fields,
     )
 
@@ -259,7 +268,7 @@ def _pattern_of_pieces(pieces: Pieces, *, only_at_spaces: bool) -> str:
 
 def _by_ranks(arrays: Arrays, ranks: Mapping[int, float]) -> tuple[Arrays, list[Pair]]:
     """Add the merges where two neighbours merge if they are a token together, the lowest rank first; return
-    also where those with equal ranks are. Bytes and what the given merges make need no rank.
+    also where those with equal ranks are. Bytes and the tokens of existing merges need no rank.
     """
     token_of = arrays.to_tokens()
     unranked = [token_id for token_id, token in token_of.items() if len(token) == 1]
@@ -276,11 +285,11 @@ def _equal(ranks: Iterable[float | None]) -> list[Pair]:
     >>> _equal([None, None, 1.0, 2.0, 2.0, 3.0])
     [(3, 5)]
     """
-    found: list[Pair] = []
+    ranges: list[Pair] = []
     start = 0
-    for rank, same in groupby(ranks):
-        end = start + len(list(same))
+    for rank, run in groupby(ranks):
+        end = start + len(list(run))
         if rank is not None and end - start > 1:
-            found.append((start, end))
+            ranges.append((start, end))
         start = end
-    return found
+    return ranges
