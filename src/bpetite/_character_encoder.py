@@ -48,7 +48,7 @@ def encode(
 def _merged(symbols: list[str], rank: Rank) -> list[str]:
     """Merge the neighbours of the lowest rank, the leftmost among equals, until none merge."""
     while True:
-        candidates: list[tuple[int, int]] = []
+        candidates = []
         for place, (left, right) in enumerate(pairwise(symbols)):
             rank_here = rank(left, right)
             if rank_here is not None:

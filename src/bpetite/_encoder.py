@@ -116,10 +116,9 @@ def encode_ordinary(
     id_of_byte = _base_ids(vocab, special_tokens)
     rank_of = ranks(merges, equal_ranks)
     id_of_pair = dict(zip(merges, merge_ids(vocab, merges, special_tokens), strict=True))
-    id_of_whole: dict[bytes, int] = {}
-    if whole_pretoken_first:
-        for token_id, token in _ordinary(vocab, special_tokens).items():
-            id_of_whole.setdefault(token, token_id)  # Of equal tokens, the smallest id.
+    whole = _ordinary(vocab, special_tokens) if whole_pretoken_first else {}
+    # Of equal tokens, the smallest id stays, which comes last.
+    id_of_whole = {token: token_id for token_id, token in reversed(whole.items())}
     for pretoken in pretokenize(text, pattern):
         if pretoken in id_of_whole:
             ids = [id_of_whole[pretoken]]
@@ -196,7 +195,7 @@ def ranks(merges: Sequence[Pair], equal_ranks: Sequence[Pair] = ()) -> dict[Pair
     >>> ranks([(1, 2), (3, 4), (5, 6)], [(1, 3)])
     {(1, 2): 0, (3, 4): 1, (5, 6): 1}
     """
-    rank_at: dict[int, int] = {}
+    rank_at = {}
     for start, end in equal_ranks:
         rank_at.update(dict.fromkeys(range(start, end), start))
     return {pair: rank_at.get(place, place) for place, pair in enumerate(merges)}

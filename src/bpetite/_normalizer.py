@@ -194,7 +194,7 @@ def _ranges(written: str) -> re.Pattern[str]:
     >>> bool(_ranges("61-63,78").match("b")), bool(_ranges("61-63,78").match("d"))
     (True, False)
     """
-    ranges: list[str] = []
+    ranges = []
     for codes in written.split(","):
         escaped = [rf"\U{int(code, 16):08x}" for code in codes.split("-")]
         ranges.append("-".join(escaped))

@@ -312,7 +312,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         self, arrays: Arrays, specials: Mapping[str, int], steps: Sequence[Step]
     ) -> list[int]:
         """Return the ids that are not those of tokens in the arrays; refuse one that is used twice."""
-        other_ids: list[int] = []
+        other_ids = []
         for text, token_id in specials.items():
             if arrays.token_of(token_id) != _spelled(text, steps):
                 other_ids.append(token_id)
@@ -408,7 +408,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy the fields; they are checked again when the value is recreated."""
-        others: dict[str, Any] = {}
+        others = {}
         for name in self._fields:
             if name not in _LAZY_FIELDS:
                 value = getattr(self, name)
@@ -698,7 +698,7 @@ def listed_special_tokens(special_tokens: Iterable[str]) -> tuple[str, ...]:
 
 def _checked_specials(special_tokens: Mapping[str, int]) -> dict[str, int]:
     """Return special tokens in the order of their ids."""
-    specials: dict[str, int] = {}
+    specials = {}
     for text, token_id in special_tokens.items():
         specials[text] = integer(f"special_tokens: the id of {text!r:.80}", token_id)
     check_special_tokens(specials)
@@ -771,7 +771,7 @@ def spelled_otherwise(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
     Those that are searched in normalized text are known by their normalized texts, as in `tokenizers`. Those
     that are tokens of spaces, too, are decoded to spaces, not to the marks that stand for them.
     """
-    decoded: dict[int, bytes] = {}
+    decoded = {}
     for text, token_id in vocabulary.special_tokens.items():
         if MARK in text and text not in vocabulary.special_tokens_apart:
             decoded[token_id] = vocabulary.tokens[token_id]

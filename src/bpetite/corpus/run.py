@@ -243,7 +243,7 @@ class _Run:
         """Complete a shard in another thread while the next one begins."""
         self._wait()
         self._documents_in_shards += self._writer.documents
-        ended: list[ReadInput] = []
+        ended = []
         while self._ended_inputs:
             last_document, read = self._ended_inputs[0]
             if last_document > self._documents_in_shards:

@@ -217,15 +217,17 @@ def sources_of(texts: Any) -> Sources:
 
 def tally(tokenizers: Sequence[Tokenizer], sources: Sources, **how: Unpack[Measuring]) -> Tallied:
     """Read each source once, encode it with each tokenizer, and count: a pipe cannot be read twice."""
-    found = {name: _Sums(name, tokenizers) for name in sources}
+    sums_of = {name: _Sums(name, tokenizers) for name in sources}
     for name, batch, measured in _measured(tokenizers, encoded, sources, **how):
-        found[name].add_texts(decoded(name, batch), goes_on=batch.goes_on)
-        found[name].add_ids(measured)
+        sums_of[name].add_texts(decoded(name, batch), goes_on=batch.goes_on)
+        sums_of[name].add_ids(measured)
     total = _Sums(None, tokenizers)
-    for sums in found.values():
+    for sums in sums_of.values():
         total.add(sums)
-    several = [total] if len(sources) > 1 else []
-    return Tallied([sums.fits() for sums in (*found.values(), *several)], total.uses)
+    fits = [sums.fits() for sums in sums_of.values()]
+    if len(sources) > 1:
+        fits.append(total.fits())
+    return Tallied(fits, total.uses)
 
 
 def _measured(
@@ -248,13 +250,15 @@ def _measured(
 
     reading = replace(reading or Reading(), cut=cutter_for(tokenizers))
     threads = threads_of(num_threads)
-    size, read, documents = sum(map(size_of, sources.values())), 0, 0
+    size = sum(map(size_of, sources.values()))
+    read = 0
+    documents = 0
     with shown(progress) as report:
         for name, inputs in sources.items():
             for source, batch, more in read_all(inputs, reading, threads):
                 with naming_invalid(source, batch, reading, make):
-                    made = make(batch.texts)
-                yield name, batch, made
+                    measured = make(batch.texts)
+                yield name, batch, measured
                 read += more
                 documents += len(batch.texts) - batch.goes_on
                 if report is not None and (more or batch.texts):
@@ -280,8 +284,12 @@ class _Sums:
             words += len(text.split()) - (self._inside_word and text != "" and not text[0].isspace())
             ended = place < len(texts) - goes_on
             self._inside_word = not ended and text != "" and not text[-1].isspace()
-        characters, documents = sum(map(len, texts)), len(texts) - goes_on
-        self.texts.update(documents=documents, bytes=text_bytes(texts), characters=characters, words=words)
+        self.texts.update(
+            documents=len(texts) - goes_on,
+            bytes=text_bytes(texts),
+            characters=sum(map(len, texts)),
+            words=words,
+        )
 
     def add_ids(self, encoded: Sequence[Encoded]) -> None:
         """Add what each tokenizer made of the texts of a batch."""

@@ -46,9 +46,10 @@ class Explainer:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._place_of = {pair: place for place, pair in enumerate(vocabulary.merges)}
-        first = {place: start for start, end in vocabulary.equal_ranks for place in range(start, end)}
-        self.rank_of = {pair: first.get(place, place) for pair, place in self._place_of.items()}
+        self.rank_of = dict(self._place_of)
         """The rank of each pair's merge."""
+        for start, end in vocabulary.equal_ranks:
+            self.rank_of |= dict.fromkeys(vocabulary.merges[start:end], start)
         specials = {token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()}
         self.special_ids = specials.keys()
         self.tokens = {**vocabulary.tokens, **vocabulary.decode_only, **specials}
@@ -74,15 +75,18 @@ class Explainer:
         """
         ids = self.start(pretoken)
         steps: list[Step] = []
-        while present := [(self.rank_of[p], i) for i, p in enumerate(pairwise(ids)) if p in self.rank_of]:
-            rank, i = min(present)
-            pair = ids[i], ids[i + 1]
-            made = self.vocabulary.merge_ids[self._place_of[pair]]
-            ids = (*ids[:i], made, *ids[i + 2 :])
+        ranks = self.rank_of
+        while True:
+            pairs = enumerate(pairwise(ids))
+            candidates = [(ranks[pair], place, pair) for place, pair in pairs if pair in ranks]
+            if not candidates:
+                return steps
+            rank, place, pair = min(candidates)
+            merged = self.vocabulary.merge_ids[self._place_of[pair]]
+            ids = (*ids[:place], merged, *ids[place + 2 :])
             if steps and steps[-1].pair == pair:
                 steps.pop()
-            steps.append(Step(rank, pair, made, ids))
-        return steps
+            steps.append(Step(rank, pair, merged, ids))
 
     def part(self, token_id: int) -> Part:
         """Return a token with the merge that makes it.
@@ -101,11 +105,11 @@ class Explainer:
 
     def parts(self, token_id: int) -> list[Part]:
         """Return a token and all of its parts, each once, the whole before its parts."""
-        found: dict[int, Part] = {}
+        parts: dict[int, Part] = {}
         waiting = [token_id]
         while waiting:
             part = self.part(waiting.pop())
-            if part.token_id not in found:
-                found[part.token_id] = part
+            if part.token_id not in parts:
+                parts[part.token_id] = part
                 waiting.extend(reversed(part.pair or ()))
-        return list(found.values())
+        return list(parts.values())

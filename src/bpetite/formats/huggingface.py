@@ -151,7 +151,7 @@ class _Reader:
         flags_of_specials = {text: flags.get(text, ()) for text in self._specials}
         marks, never_met = steps.special_pieces(flags_of_specials, before.normalization, has_marks)
         byte_names = pairs.BYTE_NAMES if falls_back else {}
-        byte_ids: dict[int, int] = {}
+        byte_ids = {}
         for name, byte in byte_names.items():
             if name in self._ids and name not in self._specials:
                 byte_ids[byte] = self._ids[name]
@@ -230,7 +230,7 @@ class _Reader:
 
     def _read(self, vocabulary: Vocabulary, *, drops_missing: bool = False) -> Imported:
         """Return the result, with the other settings of the file, which do not change the ids of texts."""
-        assumptions: list[str] = []
+        assumptions = []
         if not self._decoder:
             assumptions.append("the file has no decoder: here, decoding gives the text again")
         left_out = [key for key in ("truncation", "padding") if self._document.get(key)]

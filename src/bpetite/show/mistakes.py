@@ -118,7 +118,7 @@ def _learn_stale(counts: Counts, merges: int, training: Training, *, adds: bool)
     specials = len(training.special_tokens)
     tokens = rules.base_vocabulary(specials)
     id_of = {token: token_id for token_id, token in tokens.items()}
-    words: list[tuple[Word, int]] = []
+    words = []
     for pretoken, count in counts.items():
         words.append((tuple(id_of[bytes([byte])] for byte in pretoken), count))
     pair_counts = count_pairs(words)

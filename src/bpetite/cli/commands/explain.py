@@ -36,16 +36,20 @@ def run(options: shared.Options) -> shared.Result:
     with naming(options.merges):
         merges = merges_in(content)
     rules = shared.chosen(options, "dialect", "pattern") | {"special_tokens": options.special_token}
-    how = {**shared.reading_of(options).to_dict(), **shared.chosen(options, "num_threads", "progress")}
-    counts = Counts.from_files(options.input, **Training(**rules).counting, **how)
-    # Small files without weights are read again, as mistakes are tried on their texts.
+    counts = Counts.from_files(
+        options.input,
+        **Training(**rules).counting,
+        **shared.reading_of(options).to_dict(),
+        **shared.chosen(options, "num_threads", "progress"),
+    )
+    texts = []
     inputs = find_inputs(options.input)
-    again = counts.bytes <= LARGEST_TRIED and all(found.size() and found.weight == 1 for found in inputs)
-    texts = list(shared.documents_of(options)) if again else []
+    if counts.bytes <= LARGEST_TRIED and all(source.size() and source.weight == 1 for source in inputs):
+        texts = list(shared.documents_of(options))  # Mistakes are tried on them.
     rules |= {"pattern": counts.pattern, "texts": texts}
     with naming(options.merges):
-        found = explain_difference(counts, merges, **rules)
+        difference = explain_difference(counts, merges, **rules)
     if options.json:
-        return None if found is None else asdict(found)
-    told = str(found or f"all {len(merges):,} merges are those of the dialect {options.dialect}")
-    return [folded(told, sys.stdout)]
+        return None if difference is None else asdict(difference)
+    answer = str(difference or f"all {len(merges):,} merges are those of the dialect {options.dialect}")
+    return [folded(answer, sys.stdout)]

@@ -52,23 +52,21 @@ def run(options: shared.Options) -> shared.Result:
         facts = _token_facts(explainer, _id_of(tokenizer, options.token))
         return facts if options.json else _token_text(explainer, facts)
     facts = _facts(tokenizer, explainer)
-    return (
-        facts
-        if options.json
-        else [recorded(options.models[0]), "", *_text(facts, tokenizer.vocabulary.size_in_words)]
-    )
+    if options.json:
+        return facts
+    return [recorded(options.models[0]), "", *_text(facts, tokenizer.vocabulary.size_in_words)]
 
 
-def _id_of(tokenizer: Tokenizer, given: str) -> int:
-    """Return an id that is given as a number or as the text of its token."""
-    if given.isascii() and given.isdigit():
-        return int(given)
-    if given in tokenizer.special_tokens:
-        return tokenizer.special_tokens[given]
+def _id_of(tokenizer: Tokenizer, token: str) -> int:
+    """Return the id of a token, which is its number or its text."""
+    if token.isascii() and token.isdigit():
+        return int(token)
+    if token in tokenizer.special_tokens:
+        return tokenizer.special_tokens[token]
     with contextlib.suppress(KeyError):
-        return tokenizer.token_id(given)
-    parts = " ".join(map(str, tokenizer.encode(given, add_special_tokens=False)))
-    raise ValueError(f"--token: {given!r} is no token of {tokenizer.vocab_size:,}; it is encoded as {parts}")
+        return tokenizer.token_id(token)
+    parts = " ".join(map(str, tokenizer.encode(token, add_special_tokens=False)))
+    raise ValueError(f"--token: {token!r} is no token of {tokenizer.vocab_size:,}; it is encoded as {parts}")
 
 
 def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:
@@ -122,7 +120,7 @@ def _text(facts: dict[str, Any], size_in_words: str) -> list[str]:
     specials = facts["special_tokens"]
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts["kinds"].items())
     as_whole = "a pretoken that is itself a token gets that token's id without merging"
-    said = [
+    described_facts = [
         ("dialect", facts["dialect"]),
         ("rules", _some(facts["rules"])),
         ("pattern", facts["pattern_name"] or _cut(str(facts["pattern"]), _PATTERN, " (--json has all)")),
@@ -135,13 +133,15 @@ def _text(facts: dict[str, Any], size_in_words: str) -> list[str]:
         *(("note", on_command_line(assumption)) for assumption in facts["assumptions"]),
         ("trained with", _some(facts["trained_with"])),
     ]
-    longest = [(str(one["id"]), str(one["length"]), _quoted(one)) for one in facts["longest_tokens"]]
+    tokens = facts["longest_tokens"]
+    longest = [(str(token["id"]), str(token["length"]), _quoted(token)) for token in tokens]
     merges = []
-    for one in facts["first_merges"] + facts["last_merges"]:
-        left, right = _quoted(one["left"], _IN_PAIRS), _quoted(one["right"], _IN_PAIRS)
-        merges.append((str(one["rank"]), str(one["made"]["id"]), f"{left} + {right}"))
+    for merge in facts["first_merges"] + facts["last_merges"]:
+        left = _quoted(merge["left"], _IN_PAIRS)
+        right = _quoted(merge["right"], _IN_PAIRS)
+        merges.append((str(merge["rank"]), str(merge["made"]["id"]), f"{left} + {right}"))
     return [
-        *described([(f"  {name}", fact) for name, fact in said if fact]),
+        *described([(f"  {name}", fact) for name, fact in described_facts if fact]),
         *("", "Longest tokens", *table([("id", "bytes", "token"), *longest], left=[2])),
         *("", "First and last merges", *table([("rank", "id", "merge"), *merges], left=[2])),
     ]
@@ -188,8 +188,9 @@ def _token_text(explainer: Explainer, facts: dict[str, Any]) -> list[str]:
         kind,
     ]
     if longer := facts["part_of"]:
-        some = "  ".join(_quoted(_token(explainer, own), _IN_PAIRS) for own in longer[:_LONGER])
-        shown += textwrap.wrap(f"part of {counted(len(longer), 'longer token')}: {some}", 80)
+        first = [_quoted(_token(explainer, token_id), _IN_PAIRS) for token_id in longer[:_LONGER]]
+        sentence = f"part of {counted(len(longer), 'longer token')}: {'  '.join(first)}"
+        shown += textwrap.wrap(sentence, 80)
     if facts["steps"]:
         shown += ["", f"{'rank':>8}  after the merge"]
         for step in [{"rank": "", "ids": facts["start"]}, *facts["steps"]]:
@@ -206,11 +207,12 @@ def _longer(explainer: Explainer, token_id: int) -> list[int]:
 
 def _in_line(explainer: Explainer, ids: Iterable[int]) -> str:
     """Return the tokens of a pretoken with their boundaries; what is too long for a line is left out."""
-    tokens, left = [], _LINE
+    tokens = []
+    room = _LINE
     for token_id in ids:
         token = explainer.tokens[token_id]
-        tokens.append(ShownToken(token_id, token[: max(left, 0)]))
-        left -= len(token) + 1
-        if left < 0:
+        tokens.append(ShownToken(token_id, token[: max(room, 0)]))
+        room -= len(token) + 1
+        if room < 0:
             return f"{painted(tokens)}…"
     return painted(tokens)

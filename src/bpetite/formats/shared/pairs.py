@@ -219,8 +219,8 @@ def vocabulary_of_pieces(
         raise ValueError("no token is U+2581, so a space would be spelled by the bytes of that character")
     if free > LARGEST_ID - len(lacking):
         raise ValueError("its ids leave no free ones for the parts of characters")
-    byte_ids: dict[int, int] = {}
-    spare: dict[int, bytes] = {}
+    byte_ids = {}
+    spare = {}
     """Tokens of bytes that are also characters, whose tokens are used."""
     for byte, token_id in pieces.byte_ids.items():
         if byte in ascii_bytes:

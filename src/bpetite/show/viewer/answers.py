@@ -57,9 +57,8 @@ class Model:
         return {"ids": ids, "spans": spans, "tokens": self._drawn(ids)}
 
     def _drawn(self, ids: Iterable[int]) -> dict[int, Answer]:
-        tokens = self.explainer.tokens
-        special_ids = self.explainer.special_ids
-        return {i: drawn(tokens[i], special=i in special_ids) for i in set(ids)}
+        token_of, specials = self.explainer.tokens, self.explainer.special_ids
+        return {i: drawn(token_of[i], special=i in specials) for i in set(ids)}
 
     def token(self, id: int) -> Answer:
         """Explain how a token is built: the token and all of its parts."""
@@ -139,7 +138,7 @@ class Model:
             uses.update(self._encode(text))
         matching = [item for item in self._all_tokens if matches(*item)]
         matching.sort(key=self._order(sort, uses))
-        rows: list[Answer] = []
+        rows = []
         drawn_ids: set[int] = set()
         for token_id, _ in matching[first : first + ROWS]:
             part = self.explainer.part(token_id)

@@ -102,7 +102,7 @@ def _replay(words: Mapping[Word, int], merges: Iterable[tuple[Pair, int]]) -> It
             "more_pairs": len(counted) - len(shown),
         }
         changed = {word: count for word, count in current.items() if pair in pairwise(word)}
-        merged: list[tuple[Word, int]] = []
+        merged = []
         for word, count in changed.items():
             del current[word]
             merged.append((tuple(_merge_pair(word, pair, new_id)), count))

@@ -23,7 +23,7 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str,
     """
     name, tokenizer = next(iter(models.items()))
     vocabulary = tokenizer.vocabulary
-    uses: dict[str, dict[int, int]] = {}
+    uses = {}
     for model, counts in zip(models, tallied.uses, strict=True):
         uses[model] = {i: count for i, count in enumerate(counts.tolist()) if count}
     by_use = sorted(uses[name].items(), key=lambda item: -item[1])
@@ -81,7 +81,7 @@ def unused_by_rank(vocabulary: Vocabulary, uses: Uses) -> list[tuple[int, int, i
     """
     merge_ids = vocabulary.merge_ids
     width = max(-(-len(merge_ids) // _PARTS), 1)
-    rows: list[tuple[int, int, int]] = []
+    rows = []
     for start in range(0, len(merge_ids), width):
         ids = merge_ids[start : start + width]
         never_used = sum(token_id not in uses for token_id in ids)
@@ -95,7 +95,7 @@ def lengths(tokenizer: Tokenizer, uses: Uses) -> list[tuple[int, int, int, int]]
     for token_id, token in tokenizer.vocabulary.tokens.items():
         if token_id not in tokenizer.vocabulary.provisional:
             of_length.setdefault(len(token), []).append(uses.get(token_id, 0))
-    rows: list[tuple[int, int, int, int]] = []
+    rows = []
     for length, counts in sorted(of_length.items()):
         rows.append((length, len(counts), counts.count(0), sum(counts)))
     return rows
