@@ -143,9 +143,11 @@ def encode(
     return run(job, Path(output), work, progress, resume=resume, overwrite=overwrite)
 
 
-def _by_tasks(job: Job, address: str, task_bytes: int | None, made: Manifest) -> Generator[Part, None, None]:
+def _by_tasks(
+    job: Job, address: str, task_bytes: int | None, manifest: Manifest
+) -> Generator[Part, None, None]:
     """Yield what tasks encode, each a group of parts of inputs."""
-    inputs = job.inputs[len(made.inputs) :]
+    inputs = job.inputs[len(manifest.inputs) :]
     with connected(address):
         # In a list, so that Ray does not replace the reference by a new copy for each task.
         sent_job = [ray.put(replace(job, inputs=[]))]
