@@ -1,4 +1,9 @@
-//! Lines of a token in base64, a space and a number in; tokens in the order of their numbers out.
+//! Reads lines of a token in base64, a space and a number, as tiktoken's files have them.
+//!
+//! ```text
+//! YWI= 1
+//! YQ== 0      tokens: 0 a, 1 ab
+//! ```
 
 use std::ops::Range;
 
@@ -8,54 +13,73 @@ use ::base64::engine::general_purpose::STANDARD;
 use crate::error::{Error, Result};
 use crate::vocabulary::{TokenList, shown};
 
-/// Read lines of a token in base64, spelled in the one canonical way, a space and a number; `=` is an empty token.
+/// A line that was read.
+struct Line {
+    number: u32,
+    /// The number of the line itself, from 1.
+    line: u32,
+    /// The place among the decoded bytes.
+    token: Range<u32>,
+}
+
+/// Reads lines of a token in base64, spelled in the one canonical way, a space and a number; `=` is an empty token.
 /// Returns the tokens in the order of their numbers, and the numbers of empty ones.
 pub fn numbered_lines(content: &[u8], largest: u32) -> Result<(TokenList, Vec<u32>)> {
     if u32::try_from(content.len()).is_err() {
         return Err(Error::Value(format!("{} bytes are too many for a file of ranks", content.len())));
     }
     let mut decoded = Vec::with_capacity(content.len() / 2);
-    // The number, the line, and the place among the decoded bytes.
-    let mut found: Vec<(u32, u32, Range<u32>)> = Vec::new();
-    for (line, text) in
-        (1_u32..).zip(content.split(|&byte| byte == b'\n')).filter(|(_, text)| !text.is_empty())
-    {
-        let wrong =
-            |part: &[u8], what: &str| Error::Value(format!("line {line}: {} is not {what}", shown(part)));
+    let mut lines = Vec::new();
+    for (line, text) in (1_u32..).zip(content.split(|&byte| byte == b'\n')) {
+        if text.is_empty() {
+            continue;
+        }
+        let wrong = |part: &[u8], expected: &str| {
+            Error::Value(format!("line {line}: {} is not {expected}", shown(part)))
+        };
         let end = text.iter().rposition(|&byte| byte != b'\r').map_or(0, |last| last + 1);
         let text = &text[..end];
         let space = text.iter().position(|&byte| byte == b' ').unwrap_or(text.len());
-        let (spelled, written) = (&text[..space], text.get(space + 1..).unwrap_or_default());
-        let start = decoded.len();
+        let spelled = &text[..space];
+        let digits = text.get(space + 1..).unwrap_or_default();
+
+        let start = decoded.len() as u32;
         decode(spelled, &mut decoded).ok_or_else(|| wrong(spelled, "the base64 of a token"))?;
-        let number = number(written, largest);
-        let number = number.ok_or_else(|| wrong(written, &format!("a rank from 0 to {largest}")))?;
-        found.push((number, line, start as u32..decoded.len() as u32));
+        let token = start..decoded.len() as u32;
+        let number = number(digits, largest);
+        let number = number.ok_or_else(|| wrong(digits, &format!("a rank from 0 to {largest}")))?;
+        lines.push(Line { number, line, token });
     }
-    found.sort_unstable_by_key(|&(number, line, _)| (number, line));
-    let (mut read, mut empty) = (TokenList::default(), Vec::new());
+    // Of equal numbers, the later line is the wrong one.
+    lines.sort_unstable_by_key(|line| (line.number, line.line));
+
+    let mut tokens = TokenList::default();
+    let mut empty = Vec::new();
     let mut last = None;
-    for (number, line, place) in found {
+    for Line { number, line, token } in lines {
         if last.replace(number) == Some(number) {
             return Err(Error::Value(format!("line {line}: rank {number} appears twice")));
         }
-        if place.is_empty() {
+        if token.is_empty() {
             empty.push(number);
         } else {
-            read.push(number, &decoded[place.start as usize..place.end as usize]);
+            tokens.push(number, &decoded[token.start as usize..token.end as usize]);
         }
     }
-    Ok((read, empty))
+    Ok((tokens, empty))
 }
 
-/// A number of at most ten digits.
+/// Reads a number of at most ten digits.
 fn number(digits: &[u8], largest: u32) -> Option<u32> {
-    let is_number = (1..=10).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
-    let number = str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()?;
+    let has_length = (1..=10).contains(&digits.len());
+    if !has_length || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number = str::from_utf8(digits).ok()?.parse().ok()?;
     (number <= largest).then_some(number)
 }
 
-/// Append the bytes that base64 spells, padding and all.
+/// Appends the bytes that base64 spells, with its padding.
 fn decode(spelled: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     match spelled {
         b"" => None,

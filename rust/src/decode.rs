@@ -1,31 +1,32 @@
-//! Decoding: joins the bytes of the tokens of ids.
+//! Decodes ids: joins the bytes of their tokens.
 
 use crate::error::Result;
 use crate::memory;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
-/// The number of ids that are decoded between two beats of the pulse, at most, and the room that is made for these: that of the
-/// longest token for each.
+/// The maximum number of ids that are decoded between two beats of the pulse, and the room in bytes that is reserved
+/// for them, as if each were the longest token.
 const IDS_PER_BEAT: usize = 1 << 9;
 const ROOM: usize = 1 << 18;
 
-/// Most texts have fewer bytes for each token.
+/// Most texts have at most this many bytes for each token.
 const COMMON_LENGTH: usize = 5;
 
-/// Append the bytes of the ids to a vector.
+/// Appends the bytes of the ids to a vector.
 pub fn decode_onto(tokens: &TokenBytes, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
     let ids_per_beat = (ROOM / tokens.longest().max(1)).clamp(1, IDS_PER_BEAT);
-    for (stretch, some) in ids.chunks(ids_per_beat).enumerate() {
-        memory::reserve(bytes, some.len() * tokens.longest())?;
-        let length = tokens.write(some, bytes.spare_capacity_mut())?;
+    for (number, chunk) in ids.chunks(ids_per_beat).enumerate() {
+        memory::reserve(bytes, chunk.len() * tokens.longest())?;
+        let length = tokens.write(chunk, bytes.spare_capacity_mut())?;
         // SAFETY: `length` bytes were written after the existing ones.
         unsafe { bytes.set_len(bytes.len() + length) };
-        pulse.beat(4 * some.len())?;
-        if stretch == 0 {
+        pulse.beat(4 * chunk.len())?;
+        if number == 0 {
             // Room for the rest: a vector that grows takes new memory from the system again and again.
-            let rest = ids.len() - some.len();
-            memory::reserve(bytes, rest.saturating_mul(COMMON_LENGTH.min(length.div_ceil(some.len()))))?;
+            let rest = ids.len() - chunk.len();
+            let bytes_per_token = COMMON_LENGTH.min(length.div_ceil(chunk.len()));
+            memory::reserve(bytes, rest.saturating_mul(bytes_per_token))?;
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! Writes the long lists of an artifact as JSON, without a Python object for each number; [`cut_json`](crate::read::cut_json)
-//! reads them.
+//! Writes the long lists of an artifact as JSON, without a Python object for each number;
+//! [`cut_json`](crate::read::cut_json) reads them.
 
 use crate::error::Result;
 use crate::memory;
@@ -11,7 +11,7 @@ pub enum TokenForm {
     ListsByIds,
     /// `{"97":"61","256":"6162"}`, sorted as texts.
     HexadecimalByIds,
-    /// `[[97,"61"],[256,"6162"]]`, in the order that is given.
+    /// `[[97,"61"],[256,"6162"]]`, in the order of the slice.
     HexadecimalRows,
 }
 
@@ -24,14 +24,14 @@ const PER_BYTE: usize = 4;
 /// The most bytes for a token besides its own: quotes, brackets, a colon and commas.
 const PER_TOKEN: usize = DIGITS + 8;
 
-/// Write a list of numbers.
+/// Writes a list of numbers.
 pub fn numbers(numbers: &[u32]) -> Result<Vec<u8>> {
     let mut json = Json::with_room(numbers.len() * (DIGITS + 1))?;
     json.enclosed(*b"[]", numbers, |json, &number| json.decimal(number));
     Ok(json.bytes)
 }
 
-/// Write a list of lists of two numbers.
+/// Writes a list of lists of two numbers.
 pub fn pairs(pairs: &[[u32; 2]]) -> Result<Vec<u8>> {
     let mut json = Json::with_room(pairs.len() * (2 * DIGITS + 4))?;
     json.enclosed(*b"[]", pairs, |json, pair| {
@@ -40,9 +40,9 @@ pub fn pairs(pairs: &[[u32; 2]]) -> Result<Vec<u8>> {
     Ok(json.bytes)
 }
 
-/// Write tokens with their ids.
+/// Writes tokens with their ids.
 pub fn tokens(tokens: &[(u32, &[u8])], form: TokenForm) -> Result<Vec<u8>> {
-    let length = tokens.iter().map(|(_, token)| token.len()).sum::<usize>();
+    let length: usize = tokens.iter().map(|(_, token)| token.len()).sum();
     let mut json = Json::with_room(tokens.len() * PER_TOKEN + length * PER_BYTE)?;
     if form == TokenForm::HexadecimalRows {
         json.enclosed(*b"[]", tokens, |json, &(id, token)| {
@@ -69,7 +69,7 @@ pub fn tokens(tokens: &[(u32, &[u8])], form: TokenForm) -> Result<Vec<u8>> {
     Ok(json.bytes)
 }
 
-/// JSON that is being written, in memory that is there for all of it.
+/// JSON that is being written, in memory that is enough for all of it.
 struct Json {
     bytes: Vec<u8>,
 }
@@ -82,7 +82,7 @@ impl Json {
         Ok(Self { bytes })
     }
 
-    /// Write items between brackets, with commas between them.
+    /// Writes items between brackets, with commas between them.
     fn enclosed<T>(&mut self, [open, close]: [u8; 2], items: &[T], mut write: impl FnMut(&mut Self, &T)) {
         self.bytes.push(open);
         for (place, item) in items.iter().enumerate() {
@@ -109,7 +109,7 @@ impl Json {
     }
 }
 
-/// A number in decimal: its digits, behind zero bytes.
+/// A number in decimal: its digits, after zero bytes.
 struct Decimal {
     digits: [u8; DIGITS],
     start: usize,
@@ -133,7 +133,7 @@ impl Decimal {
         &self.digits[self.start..]
     }
 
-    /// The digits before the zero bytes, which are less than any digit: in the order of texts.
+    /// Returns the digits before the zero bytes, which are less than any digit: so arrays have the order of texts.
     fn as_text(&self) -> [u8; DIGITS] {
         let mut text = self.digits;
         text.rotate_left(self.start);

@@ -1,4 +1,4 @@
-//! Tokens that are made of characters, as SentencePiece's are, in; tokens of bytes out, with the merges that put the bytes
+//! Converts tokens of characters, as SentencePiece has them, to tokens of bytes, and adds the merges that put the bytes
 //! of each character together.
 //!
 //! ```text
@@ -7,7 +7,8 @@
 //! merges    3 + 4 = 11    3 + 5 = 12
 //! ```
 //!
-//! A character of pieces that is none itself, and the first bytes of one of three or four, get provisional tokens.
+//! Merges may make what is no piece: a character that occurs only within pieces, or the first bytes of one that has
+//! three or four. These results get provisional tokens.
 
 use std::collections::HashMap;
 
@@ -28,10 +29,10 @@ pub struct ReadPieces {
     /// The merges that put characters together, as rows of ids.
     pub characters: Vec<[u32; 3]>,
     /// The ids of pieces that no text becomes.
-    pub others: Vec<u32>,
+    pub unread: Vec<u32>,
 }
 
-/// Read pieces and tokens of single bytes, each with its id. Provisional tokens have ids from `first_free` on.
+/// Reads pieces and tokens of single bytes, each with its id. Provisional tokens have ids from `first_free` on.
 ///
 /// `has_marks` says that spaces are spelled U+2581. A text has no other spaces then.
 pub fn read_pieces<'a>(
@@ -42,32 +43,37 @@ pub fn read_pieces<'a>(
 ) -> Result<ReadPieces> {
     memory::ensure(pieces.len() * BYTES_PER_PIECE)?;
     let mut read = ReadPieces::default();
-    let mut tokens: Vec<(u32, &[u8])> =
-        byte_ids.iter().map(|(byte, id)| (*id, std::slice::from_ref(byte))).collect();
-    // The ids of pieces of one character, and the characters of all.
-    let (mut ids, mut is_there) = (HashMap::new(), memory::filled(false, char::MAX as usize + 1)?);
+    let mut tokens: Vec<(u32, &[u8])> = Vec::new();
+    for (byte, id) in byte_ids {
+        tokens.push((*id, std::slice::from_ref(byte)));
+    }
+    let mut id_of_character = HashMap::new();
+    let mut occurs = memory::filled(false, char::MAX as usize + 1)?;
     for (id, text) in pieces {
         if text.is_empty() || (has_marks && text.contains(' ')) {
-            read.others.push(id);
+            read.unread.push(id);
             continue;
         }
         tokens.push((id, text.as_bytes()));
         let mut characters = text.chars();
         if let (Some(only), None) = (characters.next(), characters.next()) {
-            ids.insert(only, id);
+            id_of_character.insert(only, id);
         }
-        text.chars().for_each(|character| is_there[character as usize] = true);
+        for character in text.chars() {
+            occurs[character as usize] = true;
+        }
     }
-    is_there[MARK as usize] &= !has_marks;
+    // A mark is spelled as a space, which is one byte.
+    occurs[MARK as usize] &= !has_marks;
     tokens.sort_by_key(|&(id, _)| id);
-    for (id, text) in tokens {
-        match std::str::from_utf8(text) {
+    for (id, bytes) in tokens {
+        match std::str::from_utf8(bytes) {
             Ok(text) if has_marks => push_with_spaces(&mut read.tokens, id, text),
-            _ => read.tokens.push(id, text),
+            _ => read.tokens.push(id, bytes),
         }
     }
-    let characters = ('\u{80}'..=char::MAX).filter(|&character| is_there[character as usize]);
-    put_together(characters, &ids, byte_ids, first_free, &mut read)?;
+    let characters = ('\u{80}'..=char::MAX).filter(|&character| occurs[character as usize]);
+    put_together(characters, &id_of_character, byte_ids, first_free, &mut read)?;
     Ok(read)
 }
 
@@ -81,45 +87,52 @@ fn push_with_spaces(tokens: &mut TokenList, id: u32, text: &str) {
     tokens.end(id);
 }
 
-/// Add merges that put each character together, byte by byte, and provisional tokens for what they make on the way.
+/// Adds merges that put each character together, byte by byte, and provisional tokens for what they make on the way.
 fn put_together(
     characters: impl Iterator<Item = char>,
-    ids: &HashMap<char, u32>,
+    id_of_character: &HashMap<char, u32>,
     byte_ids: &[(u8, u32)],
     first_free: u32,
     read: &mut ReadPieces,
 ) -> Result<()> {
-    let mut bytes = [None; 256];
-    byte_ids.iter().for_each(|&(byte, id)| bytes[usize::from(byte)] = Some(id));
+    let mut id_of_byte = [None; 256];
+    for &(byte, id) in byte_ids {
+        id_of_byte[usize::from(byte)] = Some(id);
+    }
     let id_of = |byte: u8| {
         let missing = || Error::Value(format!("there is no token for byte {byte:#04x}"));
-        bytes[usize::from(byte)].ok_or_else(missing)
+        id_of_byte[usize::from(byte)].ok_or_else(missing)
     };
     let mut free = first_free..u32::MAX - 1;
-    // Characters that begin alike follow each other: the one before, and the tokens of its beginnings.
-    let (mut before, mut made) = ([0; 4], [0; 4]);
+    // Characters that begin alike follow each other. Of the character before: its bytes, and the id of its bytes up to
+    // each of them.
+    let mut previous = [0; 4];
+    let mut ids = [0; 4];
     for character in characters {
-        let mut buffer = [0; 4];
-        let length = character.encode_utf8(&mut buffer).len();
-        let alike = before.iter().zip(&buffer).take_while(|(one, other)| one == other).count();
-        let mut left = id_of(buffer[0])?;
+        let mut bytes = [0; 4];
+        let length = character.encode_utf8(&mut bytes).len();
+        let common = previous.iter().zip(&bytes).take_while(|(before, byte)| before == byte).count();
+        let mut left = id_of(bytes[0])?;
         for last in 1..length {
-            if last >= alike {
-                let known = ids.get(&character).filter(|_| last + 1 == length).copied();
-                made[last] = match known {
+            if last >= common {
+                let mut id = None;
+                if last + 1 == length {
+                    id = id_of_character.get(&character).copied();
+                }
+                ids[last] = match id {
                     Some(id) => id,
                     None => {
                         let none_left = "its ids leave no free ones for the parts of characters";
                         let id = free.next().ok_or_else(|| Error::Value(none_left.to_owned()))?;
-                        read.tokens.push(id, &buffer[..=last]);
+                        read.tokens.push(id, &bytes[..=last]);
                         id
                     }
                 };
-                read.characters.push([left, id_of(buffer[last])?, made[last]]);
+                read.characters.push([left, id_of(bytes[last])?, ids[last]]);
             }
-            left = made[last];
+            left = ids[last];
         }
-        before = buffer;
+        previous = bytes;
     }
     Ok(())
 }
@@ -166,9 +179,9 @@ mod tests {
     fn what_no_text_becomes_is_told() {
         let pieces = [(0, "a b"), (1, ""), (2, "a▁b")];
         let marked = read(&pieces, &[], true).unwrap();
-        assert_eq!((marked.others.as_slice(), tokens(&marked)), (&[0, 1][..], vec![(2, &b"a b"[..])]));
+        assert_eq!((marked.unread.as_slice(), tokens(&marked)), (&[0, 1][..], vec![(2, &b"a b"[..])]));
         let plain = read(&pieces[..2], &[], false).unwrap();
-        assert_eq!((plain.others.as_slice(), tokens(&plain)), (&[1][..], vec![(0, &b"a b"[..])]));
+        assert_eq!((plain.unread.as_slice(), tokens(&plain)), (&[1][..], vec![(0, &b"a b"[..])]));
     }
 
     #[test]

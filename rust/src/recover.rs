@@ -5,11 +5,14 @@
 //! They may have higher ranks than the token itself.
 //!
 //! Merging by these pairs gives the same ids as merging by ranks. Proof: consider a substring whose ends no merge
-//! crosses. The merges inside it are, one by one, those of the substring on its own: whenever the lowest and leftmost
-//! merge of the text is inside the substring, it is the lowest and leftmost there. On its own, the substring has one
-//! sequence of merges, each of which reduces the number of its tokens by one. So it consists of two tokens exactly once,
-//! and no other pair ever results in that token. If the merges of a token's own bytes do not end with the token, no
-//! merge makes it in any text.
+//! crosses.
+//!
+//! 1. The merges inside it are, one by one, those of the substring on its own: whenever the lowest and leftmost merge
+//!    of the text is inside the substring, it is the lowest and leftmost there.
+//! 2. On its own, the substring has one sequence of merges, each of which reduces the number of its tokens by one. So
+//!    it consists of two tokens exactly once.
+//! 3. By 1 and 2, no other pair ever results in that token. If the merges of a token's own bytes do not end with the
+//!    token, no merge makes it in any text.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,7 +29,8 @@ const NONE: u32 = NO_TOKEN;
 /// The number of tokens that a thread takes at a time.
 const TOKENS_PER_ITEM: usize = 1 << 12;
 
-/// The merges that make tokens, as rows of left, right and resulting id, and the ids of tokens that no merge makes.
+/// Returns the merges that make tokens, as rows of left, right and resulting id, and the ids of tokens that no merge
+/// makes.
 ///
 /// `tokens` must be in the order of rank; some may have `equal` ones.
 pub fn recover_merges(
@@ -35,62 +39,70 @@ pub fn recover_merges(
     equal: &[(u32, u32)],
     watch: &mut dyn Watch,
 ) -> Result<(Vec<[u32; 3]>, Vec<u32>)> {
-    let ranks = Ranks::new(tokens, ids, ranks(tokens.len(), equal)?)?;
-    let (mut rows, mut unreachable) = (Vec::with_capacity(ids.len()), Vec::new());
-    for ((token, &id), last) in tokens.iter().zip(ids).zip(last_merges(&ranks, tokens, watch)?) {
+    let rule = Ranks::new(tokens, ids, ranks(tokens.len(), equal)?)?;
+    let last_merges = last_merges(&rule, tokens, watch)?;
+    let mut rows = Vec::with_capacity(ids.len());
+    let mut unreachable = Vec::new();
+    for (number, last) in last_merges.into_iter().enumerate() {
         match last {
-            Some([left, right, _]) => rows.push([ids[left as usize], ids[right as usize], id]),
-            None if token.len() == 1 => {}
-            None => unreachable.push(id),
+            Some([left, right, _]) => {
+                rows.push([left, right, number as u32].map(|token| ids[token as usize]))
+            }
+            None if tokens[number].len() == 1 => {}
+            None => unreachable.push(ids[number]),
         }
     }
     Ok((rows, unreachable))
 }
 
-/// The last merge (left, right, rank) of each token's own bytes, if they become one token.
+/// Returns the last merge (left, right, rank) of each token's own bytes, if they become one token.
 pub fn last_merges(
     rule: &(impl Rule + Sync),
     tokens: &[&[u8]],
     watch: &mut dyn Watch,
 ) -> Result<Vec<Option<[u32; 3]>>> {
-    let (threads, pulse) = (thread_count(None, usize::MAX), &mut Pulse::of(watch));
-    let found = each(threads, tokens.chunks(TOKENS_PER_ITEM), pulse, |tokens, pulse| {
+    let threads = thread_count(None, usize::MAX);
+    let pulse = &mut Pulse::of(watch);
+    let of_chunks = each(threads, tokens.chunks(TOKENS_PER_ITEM), pulse, |chunk, pulse| {
         let mut merge_run = MergeRun::default();
-        let last = |&token: &&[u8]| {
+        let mut last_merges = Vec::with_capacity(chunk.len());
+        for token in chunk {
             pulse.beat(token.len())?;
-            merge_run.run(rule, token)
-        };
-        tokens.iter().map(last).collect::<Result<Vec<_>>>()
+            last_merges.push(merge_run.run(rule, token)?);
+        }
+        Ok(last_merges)
     })?;
-    Ok(found.concat())
+    Ok(of_chunks.concat())
 }
 
 /// A rule that says which neighbours merge, and into which token.
 pub trait Rule {
-    /// The token of a byte; `u32::MAX` if there is none.
+    /// Returns the token of a byte; `u32::MAX` if there is none.
     fn byte(&self, byte: u8) -> u32;
-    /// The rank and the resulting token of two neighbours that spell `bytes` together.
+    /// Returns the rank and the resulting token of two neighbours that spell `bytes` together, if they merge.
     fn merge(&self, left: u32, right: u32, bytes: &[u8]) -> Option<(u32, u32)>;
 }
 
+/// The rule that two neighbours merge if their bytes together are a token. A token's number is its place in the order
+/// of ranks.
 struct Ranks<'a> {
     spellings: Spellings<'a>,
     /// The token of every byte.
     bytes: [u32; 256],
-    /// The rank of every token by its number.
+    /// The rank of every token by its number: tokens of equal rank share the number of the first.
     ranks: Vec<u32>,
 }
 
 impl<'a> Ranks<'a> {
     fn new(tokens: &'a [&'a [u8]], ids: &[u32], ranks: Vec<u32>) -> Result<Self> {
         let spellings = Spellings::new(tokens)?;
-        for (rank, &token) in (0..NONE).zip(tokens) {
-            let first = spellings.find(token);
-            if first != rank {
-                let (first, again, token) = (ids[first as usize], ids[rank as usize], shown(token));
-                return Err(Error::Value(format!(
-                    "token {token} appears twice, at ranks {first} and {again}"
-                )));
+        for (number, &token) in tokens.iter().enumerate() {
+            let first = spellings.find(token) as usize;
+            if first != number {
+                let token = shown(token);
+                let [first, again] = [ids[first], ids[number]];
+                let message = format!("token {token} appears twice, at ranks {first} and {again}");
+                return Err(Error::Value(message));
             }
         }
         let bytes = std::array::from_fn(|byte| spellings.find(&[byte as u8]));
@@ -98,7 +110,6 @@ impl<'a> Ranks<'a> {
     }
 }
 
-/// A token's number is its place in the order of ranks.
 impl Rule for Ranks<'_> {
     fn byte(&self, byte: u8) -> u32 {
         self.bytes[usize::from(byte)]
@@ -108,48 +119,56 @@ impl Rule for Ranks<'_> {
         if left == NONE || right == NONE {
             return None;
         }
-        let token = self.spellings.find(bytes);
-        (token != NONE).then(|| (self.ranks[token as usize], token))
+        match self.spellings.find(bytes) {
+            NONE => None,
+            token => Some((self.ranks[token as usize], token)),
+        }
     }
 }
 
 /// Tokens of at most this many bytes are merged without a heap, by a search among all pairs: it is faster for them.
 const SHORT: usize = 24;
 
-/// What [`MergeRun::run`] does, for a few bytes.
+/// The merge of two neighbours that do not merge: its rank is above all others.
+const NO_MERGE: (u32, u32) = (NONE, NONE);
+
+/// Does what [`MergeRun::run`] does, for a few bytes.
 fn run_short(rule: &impl Rule, bytes: &[u8]) -> Option<[u32; 3]> {
     let mut count = bytes.len();
     let mut tokens = [NONE; SHORT];
     let mut starts = [0; SHORT + 1];
-    let mut merges = [(NONE, NONE); SHORT];
+    // The rank and the result of merging a token with the next one.
+    let mut merges = [NO_MERGE; SHORT];
     for (place, &byte) in bytes.iter().enumerate() {
         tokens[place] = rule.byte(byte);
         starts[place + 1] = place + 1;
     }
     let merge_at = |place: usize, tokens: &[u32], starts: &[usize]| {
-        let stretch = &bytes[starts[place]..starts[place + 2]];
-        rule.merge(tokens[place], tokens[place + 1], stretch).unwrap_or((NONE, NONE))
+        let both = &bytes[starts[place]..starts[place + 2]];
+        rule.merge(tokens[place], tokens[place + 1], both).unwrap_or(NO_MERGE)
     };
     for place in 1..count {
         merges[place - 1] = merge_at(place - 1, &tokens, &starts);
     }
     let mut last = None;
     while count > 1 {
+        // The leftmost of the lowest rank.
         let mut place = 0;
-        for other in 1..count - 1 {
-            if merges[other].0 < merges[place].0 {
-                place = other;
+        for candidate in 1..count - 1 {
+            if merges[candidate].0 < merges[place].0 {
+                place = candidate;
             }
         }
-        let (rank, made) = merges[place];
+        let (rank, result) = merges[place];
         if rank == NONE {
             return None;
         }
         last = Some([tokens[place], tokens[place + 1], rank]);
+        // The result takes the place of both: what follows moves to the left.
         tokens.copy_within(place + 1..count, place);
         starts.copy_within(place + 2..=count, place + 1);
         merges.copy_within(place + 1..count, place);
-        tokens[place] = made;
+        tokens[place] = result;
         count -= 1;
         if place + 1 < count {
             merges[place] = merge_at(place, &tokens, &starts);
@@ -174,56 +193,68 @@ struct MergeRun {
 }
 
 impl MergeRun {
-    /// Merge bytes until no merge applies; the last merge (left, right, rank) if one token is left.
+    /// Merges bytes until no merge applies. Returns the last merge (left, right, rank) if one token remains.
     fn run(&mut self, rule: &impl Rule, bytes: &[u8]) -> Result<Option<[u32; 3]>> {
         if bytes.len() <= SHORT {
             return Ok(run_short(rule, bytes));
         }
-        let length = u32::try_from(bytes.len())
-            .map_err(|_| Error::Value(format!("a token of {} bytes is too long", bytes.len())))?;
+        let Ok(length) = u32::try_from(bytes.len()) else {
+            return Err(Error::Value(format!("a token of {} bytes is too long", bytes.len())));
+        };
+        self.begin(rule, bytes, length);
+
+        let mut last = None;
+        while let Some(Reverse((rank, start))) = self.heap.pop() {
+            let place = start as usize;
+            if self.merge[place].0 != rank {
+                continue; // Outdated.
+            }
+            let absorbed = self.next[place] as usize;
+            let following = self.next[absorbed];
+            last = Some([self.token[place], self.token[absorbed], rank]);
+            self.token[place] = self.merge[place].1;
+            self.merge[absorbed] = NO_MERGE;
+            self.next[place] = following;
+            if following < length {
+                self.previous[following as usize] = start;
+            }
+            self.look_up(rule, bytes, start);
+            if start > 0 {
+                self.look_up(rule, bytes, self.previous[place]);
+            }
+        }
+        let is_one_token = self.next[0] == length;
+        Ok(last.filter(|_| is_one_token))
+    }
+
+    /// Makes each byte a token, and looks up all merges.
+    fn begin(&mut self, rule: &impl Rule, bytes: &[u8], length: u32) {
         self.token.clear();
         self.token.extend(bytes.iter().map(|&byte| rule.byte(byte)));
         self.next.clear();
         self.next.extend(1..=length);
         self.previous.clear();
-        self.previous.extend((0..length).map(|place| place.wrapping_sub(1)));
+        self.previous.extend((0..length).map(|start| start.wrapping_sub(1)));
         self.merge.clear();
-        self.merge.resize(bytes.len(), (NONE, NONE));
+        self.merge.resize(bytes.len(), NO_MERGE);
         self.heap.clear();
-        for place in 0..length {
-            self.look_up(rule, bytes, place);
+        for start in 0..length {
+            self.look_up(rule, bytes, start);
         }
-        let mut last = None;
-        while let Some(Reverse((rank, place))) = self.heap.pop() {
-            if self.merge[place as usize].0 != rank {
-                continue;
-            }
-            let absorbed = self.next[place as usize];
-            let following = self.next[absorbed as usize];
-            last = Some([self.token[place as usize], self.token[absorbed as usize], rank]);
-            self.token[place as usize] = self.merge[place as usize].1;
-            self.merge[absorbed as usize] = (NONE, NONE);
-            self.next[place as usize] = following;
-            if following < length {
-                self.previous[following as usize] = place;
-            }
-            self.look_up(rule, bytes, place);
-            if place > 0 {
-                self.look_up(rule, bytes, self.previous[place as usize]);
-            }
-        }
-        Ok(last.filter(|_| self.next.first() == Some(&length)))
     }
 
-    /// Look up the merge of the token at `place` with the next one.
-    fn look_up(&mut self, rule: &impl Rule, bytes: &[u8], place: u32) {
-        let (start, following) = (place as usize, self.next[place as usize] as usize);
-        let merge = self.next.get(following).and_then(|&end| {
-            rule.merge(self.token[start], self.token[following], &bytes[start..end as usize])
-        });
-        self.merge[start] = merge.unwrap_or((NONE, NONE));
+    /// Looks up the merge of the token at `start` with the next one.
+    fn look_up(&mut self, rule: &impl Rule, bytes: &[u8], start: u32) {
+        let place = start as usize;
+        let following = self.next[place] as usize;
+        let mut merge = None;
+        if let Some(&end) = self.next.get(following) {
+            let both = &bytes[place..end as usize];
+            merge = rule.merge(self.token[place], self.token[following], both);
+        }
+        self.merge[place] = merge.unwrap_or(NO_MERGE);
         if let Some((rank, _)) = merge {
-            self.heap.push(Reverse((rank, place)));
+            self.heap.push(Reverse((rank, start)));
         }
     }
 }

@@ -1,4 +1,10 @@
-//! Resolves merges that are given as pairs of texts to merges of tokens, and finds out which of them can ever apply.
+//! Resolves merges that are listed as pairs of texts to merges of tokens, and finds out which of them can ever apply.
+//!
+//! ```text
+//! tokens    0 a    1 b    2 c    3 ab    4 bc    5 abc
+//! pairs     a b    b c    ab c    a bc
+//! merges    0 + 1 = 3    1 + 2 = 4    3 + 2 = 5    0 + 4 = 5 (never applies: "abc" becomes "ab" + "c")
+//! ```
 //!
 //! Files of other libraries list merges as pairs of texts. Some list every way to divide a token in two. At most one of
 //! the merges that result in a token ever applies: wherever the token appears in a text, the merges inside it are those
@@ -15,10 +21,10 @@ use crate::token_numbers::{Keyed, NO_TOKEN, Spellings};
 use crate::vocabulary::{Places, first_repeated, parents_come_first};
 use crate::watch::{Pulse, Watch};
 
-/// The number that stands for a text that is no token.
+/// The number of a text that is no token.
 pub const UNKNOWN: u32 = NO_TOKEN;
 
-/// What stands between the two texts of a pair, and between pairs: no UTF-8 has these bytes.
+/// The byte between the two texts of a pair, and the byte between pairs: no UTF-8 has these bytes.
 pub const WITHIN: u8 = 0xFE;
 pub const BETWEEN: u8 = 0xFF;
 
@@ -28,8 +34,16 @@ pub enum TokenUse {
     Merged(u32),
     /// No text has it, so that merges with it are left out.
     OnlyDecoded,
-    /// It is cut out of texts first, so that merges with it do not count, whatever they are.
+    /// It is cut out of texts first, so that merges with it are ignored, even if another part is unknown.
     CutOut,
+}
+
+/// What a list of pairs consists of.
+#[derive(Debug, PartialEq, Eq)]
+pub enum PairList {
+    Merges(ListedMerges),
+    /// The number of the first item that does not have two parts.
+    NotPair(usize),
 }
 
 /// The merges of a list of pairs, as rows of left, right and resulting id.
@@ -42,63 +56,77 @@ pub struct ListedMerges {
     pub repeated: Option<usize>,
 }
 
-/// Find the merges of pairs of texts. A pair that is listed again has the rank of its last place, or of its first.
+/// Finds the merges of pairs of texts. A pair that is listed again has the rank of its last place, or of its first.
 ///
-/// The inner error is the number of the first that does not have two parts. All tokens must be distinct.
+/// All tokens must be distinct.
 pub fn listed_merges(
     tokens: &[&[u8]],
     uses: impl Fn(u32) -> TokenUse,
     pairs: &[u8],
     keeps_last: bool,
     watch: &mut dyn Watch,
-) -> Result<std::result::Result<ListedMerges, usize>> {
+) -> Result<PairList> {
     let mut listed = ListedMerges::default();
     if pairs.is_empty() {
-        return Ok(Ok(listed));
+        return Ok(PairList::Merges(listed));
     }
-    let (spellings, mut pulse) = (Spellings::new(tokens)?, Pulse::of(watch));
-    let (mut numbers, mut both, mut last) = (Vec::new(), Vec::new(), UNKNOWN);
+    let spellings = Spellings::new(tokens)?;
+    let mut pulse = Pulse::of(watch);
+    // The number of the pair of each row.
+    let mut numbers = Vec::new();
+    let mut both = Vec::new();
+    let mut result = UNKNOWN;
     for (number, pair) in pairs.split(|&byte| byte == BETWEEN).enumerate() {
         pulse.beat(pair.len())?;
-        let Some(place) = memchr(WITHIN, pair) else { return Ok(Err(number)) };
-        let (left, right) = (&pair[..place], &pair[place + 1..]);
-        if right.contains(&WITHIN) {
-            return Ok(Err(number));
-        }
+        let Some((left, right)) = two_parts(pair) else { return Ok(PairList::NotPair(number)) };
         both.clear();
         both.extend_from_slice(left);
         both.extend_from_slice(right);
         // In most files, merges are in the order of their results; some list all that have the same one.
-        let is_likely = |number: &u32| tokens.get(*number as usize).is_some_and(|&token| token == both);
-        let likely = [last.wrapping_add(1), last].into_iter().find(is_likely);
-        last = likely.unwrap_or_else(|| spellings.find(&both));
-        let found = [spellings.find(left), spellings.find(right), last];
-        let used = found.map(|token| (token != UNKNOWN).then(|| uses(token)));
-        if used.contains(&Some(TokenUse::CutOut)) {
+        let is_both = |number: &u32| tokens.get(*number as usize).is_some_and(|&token| token == both);
+        let likely = [result.wrapping_add(1), result].into_iter().find(is_both);
+        result = likely.unwrap_or_else(|| spellings.find(&both));
+
+        let parts = [spellings.find(left), spellings.find(right), result];
+        let part_uses = parts.map(|token| (token != UNKNOWN).then(|| uses(token)));
+        if part_uses.contains(&Some(TokenUse::CutOut)) {
             continue;
         }
-        if used.contains(&None) {
-            listed.unknown = Some((number, used.map(|token| token.is_none())));
-            return Ok(Ok(listed));
+        if part_uses.contains(&None) {
+            listed.unknown = Some((number, part_uses.map(|part_use| part_use.is_none())));
+            return Ok(PairList::Merges(listed));
         }
-        if let [Some(TokenUse::Merged(left)), Some(TokenUse::Merged(right)), Some(TokenUse::Merged(made))] =
-            used
-        {
-            memory::push(&mut listed.rows, [left, right, made])?;
-            memory::push(&mut numbers, number)?;
-        }
+        let [Some(TokenUse::Merged(left)), Some(TokenUse::Merged(right)), Some(TokenUse::Merged(result))] =
+            part_uses
+        else {
+            continue;
+        };
+        memory::push(&mut listed.rows, [left, right, result])?;
+        memory::push(&mut numbers, number)?;
     }
+
     // A pair makes one token, so that pairs of different tokens are distinct.
-    let are_of_others = listed.rows.is_sorted_by(|one, other| one[2] < other[2]);
-    if !are_of_others && let Some(place) = first_repeated(&listed.rows)? {
+    let results_ascend = listed.rows.is_sorted_by(|before, after| before[2] < after[2]);
+    if !results_ascend && let Some(place) = first_repeated(&listed.rows)? {
         listed.repeated = Some(numbers[place]);
-        keep_one_of_each(&mut listed.rows, keeps_last);
+        remove_repeated(&mut listed.rows, keeps_last);
     }
-    Ok(Ok(listed))
+    Ok(PairList::Merges(listed))
 }
 
-/// Leave out the rows whose pair also occurs in a later row, or in an earlier one.
-fn keep_one_of_each(rows: &mut Vec<[u32; 3]>, keeps_last: bool) {
+/// Splits an item of a list, if it has two parts.
+fn two_parts(pair: &[u8]) -> Option<(&[u8], &[u8])> {
+    let place = memchr(WITHIN, pair)?;
+    let left = &pair[..place];
+    let right = &pair[place + 1..];
+    if right.contains(&WITHIN) {
+        return None;
+    }
+    Some((left, right))
+}
+
+/// Removes the rows whose pair also occurs in a later row, or in an earlier one.
+fn remove_repeated(rows: &mut Vec<[u32; 3]>, keeps_last: bool) {
     let mut seen = HashSet::with_capacity_and_hasher(rows.len(), Keyed::default());
     if keeps_last {
         rows.reverse();
@@ -109,8 +137,8 @@ fn keep_one_of_each(rows: &mut Vec<[u32; 3]>, keeps_last: bool) {
     }
 }
 
-/// Leave out the merges (rows of ids) that never apply; if all parents come before their merges, all are kept. `None`
-/// if a merge names no token, or ids are not in their order.
+/// Leaves out the merges (rows of ids) that never apply; if all parents come before their merges, all are kept. Returns
+/// `None` if a merge names no token, or ids are not in their order.
 pub fn merges_that_happen(
     ids: &[u32],
     tokens: &[&[u8]],
@@ -120,26 +148,37 @@ pub fn merges_that_happen(
     if merges.is_empty() {
         return Ok(Some(merges));
     }
-    let Ok(places) = Places::new(ids).rows(&merges) else { return Ok(None) };
-    if parents_come_first(tokens, &places) {
+    let Ok(rows) = Places::new(ids).rows(&merges) else { return Ok(None) };
+    if parents_come_first(tokens, &rows) {
         return Ok(Some(merges));
     }
-    let mut is_made = vec![false; tokens.len()];
-    places.iter().for_each(|&[_, _, made]| is_made[made as usize] = true);
-    let made: Vec<&[u8]> =
-        tokens.iter().zip(is_made).filter_map(|(&token, is_made)| is_made.then_some(token)).collect();
+    let mut is_result = vec![false; tokens.len()];
+    for &[_, _, result] in &rows {
+        is_result[result as usize] = true;
+    }
+    let mut results = Vec::new();
+    for (&token, is_result) in tokens.iter().zip(is_result) {
+        if is_result {
+            results.push(token);
+        }
+    }
     let mut happens = vec![false; merges.len()];
-    for &[_, _, rank] in last_merges(&Pairs::new(tokens, &places), &made, watch)?.iter().flatten() {
+    for &[_, _, rank] in last_merges(&Pairs::new(tokens, &rows), &results, watch)?.iter().flatten() {
         happens[rank as usize] = true;
     }
-    Ok(Some(
-        merges.into_iter().zip(happens).filter_map(|(merge, happens)| happens.then_some(merge)).collect(),
-    ))
+    let mut kept = Vec::new();
+    for (merge, happens) in merges.into_iter().zip(happens) {
+        if happens {
+            kept.push(merge);
+        }
+    }
+    Ok(Some(kept))
 }
 
 /// The rule by which two neighbours merge if they are a pair of the list.
 struct Pairs {
     byte: [u32; 256],
+    /// The rank and the result of each pair.
     merge_of: HashMap<u64, (u32, u32), Keyed>,
 }
 
@@ -152,8 +191,8 @@ impl Pairs {
             }
         }
         let mut merge_of = HashMap::with_capacity_and_hasher(merges.len(), Keyed::default());
-        for (rank, &[left, right, made]) in (0..UNKNOWN).zip(merges) {
-            merge_of.entry(pair(left, right)).or_insert((rank, made));
+        for (rank, &[left, right, result]) in (0..UNKNOWN).zip(merges) {
+            merge_of.entry(pair(left, right)).or_insert((rank, result));
         }
         Self { byte, merge_of }
     }
@@ -191,17 +230,19 @@ mod tests {
 
     #[test]
     fn pairs_of_texts_become_rows_of_tokens() {
-        let rows = |lines| listed_merges(&TOKENS, TokenUse::Merged, &packed(lines), true, &mut Unwatched);
-        let found = rows("a b\nb c\nab c").unwrap().unwrap().rows;
-        assert_eq!(found, [[0, 1, 3], [1, 2, 4], [3, 2, 5]]);
-        assert_eq!(rows("").unwrap(), Ok(ListedMerges::default()));
+        let list =
+            |lines| listed_merges(&TOKENS, TokenUse::Merged, &packed(lines), true, &mut Unwatched).unwrap();
+        let rows = vec![[0, 1, 3], [1, 2, 4], [3, 2, 5]];
+        let expected = ListedMerges { rows, ..ListedMerges::default() };
+        assert_eq!(list("a b\nb c\nab c"), PairList::Merges(expected));
+        assert_eq!(list(""), PairList::Merges(ListedMerges::default()));
     }
 
     #[test]
     fn what_does_not_have_two_parts_is_reported() {
         for (lines, number) in [("a b\nab", 1), ("a b c", 0), ("a b\n", 1)] {
             let listed = listed_merges(&TOKENS, TokenUse::Merged, &packed(lines), true, &mut Unwatched);
-            assert_eq!(listed.unwrap(), Err(number));
+            assert_eq!(listed.unwrap(), PairList::NotPair(number));
         }
     }
 
@@ -212,7 +253,10 @@ mod tests {
             other => TokenUse::Merged(other + 10),
         };
         let tokens: [&[u8]; 7] = [b"a", b"b", b"aa", b"d", b"c", b"ba", b"ad"];
-        listed_merges(&tokens, uses, &packed(lines), keeps_last, &mut Unwatched).unwrap().unwrap()
+        match listed_merges(&tokens, uses, &packed(lines), keeps_last, &mut Unwatched).unwrap() {
+            PairList::Merges(listed) => listed,
+            PairList::NotPair(number) => panic!("item {number} is no pair"),
+        }
     }
 
     #[test]

@@ -12,13 +12,12 @@ pub struct Spellings<'a>(HashMap<&'a [u8], u32, Keyed>);
 pub const NO_TOKEN: u32 = u32::MAX;
 
 impl<'a> Spellings<'a> {
-    /// Build the table. Of equal tokens, the first is found.
+    /// Builds the table. Of equal tokens, the first is found.
     pub fn new(tokens: &[&'a [u8]]) -> Result<Self> {
         if tokens.len() >= NO_TOKEN as usize {
-            return Err(Error::Value(format!(
-                "{} tokens are too many: their numbers must fit 32 bits",
-                tokens.len()
-            )));
+            let count = tokens.len();
+            let message = format!("{count} tokens are too many: their numbers must fit 32 bits");
+            return Err(Error::Value(message));
         }
         let mut numbers = HashMap::default();
         numbers.try_reserve(tokens.len()).map_err(|reason| Error::Memory(reason.to_string()))?;
@@ -28,7 +27,7 @@ impl<'a> Spellings<'a> {
         Ok(Self(numbers))
     }
 
-    /// The number of the token with these bytes, or `NO_TOKEN`.
+    /// Returns the number of the token with these bytes, or `NO_TOKEN`.
     #[inline]
     pub fn find(&self, token: &[u8]) -> u32 {
         self.0.get(token).copied().unwrap_or(NO_TOKEN)
@@ -43,7 +42,7 @@ pub struct Keyed {
 }
 
 impl Default for Keyed {
-    /// One with a random key.
+    /// Chooses a random key.
     fn default() -> Self {
         let random = RandomState::new();
         Self { key: random.hash_one(0) | 1, state: random.hash_one(1) }
@@ -59,7 +58,8 @@ impl BuildHasher for Keyed {
 }
 
 impl Hasher for Keyed {
-    /// Words of eight bytes, the last of which may overlap the one before it; of fewer bytes, those that tell them apart.
+    /// Hashes words of eight bytes, the last of which may overlap the one before it. Fewer bytes are one word, which
+    /// tells them apart.
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
         let number = |bytes: [u8; 4]| u64::from(u32::from_le_bytes(bytes));

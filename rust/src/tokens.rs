@@ -1,7 +1,7 @@
 //! A table from ids to the bytes of tokens, shared by decoding and encoding with offsets.
 //!
-//! Ids may have gaps and any value of 32 bits. A record has 16 bytes: a token of up to 15 bytes and its length, read with
-//! one load; or a reference to a longer token.
+//! Ids may have gaps and any value of 32 bits. A record has 16 bytes: a token of up to 15 bytes and its length, read
+//! with one load; or a reference to a longer token.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -40,12 +40,18 @@ pub struct TokenBytes {
 }
 
 impl TokenBytes {
-    /// Build the table; tokens with the same id must be alike.
+    /// Builds the table. Tokens with the same id must be alike.
     pub fn new<'a>(tokens: impl Iterator<Item = (u32, &'a [u8])> + Clone) -> Result<Self> {
         let near = tokens.clone().count().saturating_mul(SPREAD);
-        let last = tokens.clone().map(|(id, _)| id as usize).filter(|&id| id < near).max();
+        let mut end = 0;
+        for (id, _) in tokens.clone() {
+            let id = id as usize;
+            if id < near {
+                end = end.max(id + 1);
+            }
+        }
         let mut table = Self {
-            records: vec![NO_RECORD; last.map_or(0, |last| last + 1)],
+            records: vec![NO_RECORD; end],
             lengths: Vec::new(),
             far: HashMap::new(),
             long: Vec::new(),
@@ -59,9 +65,10 @@ impl TokenBytes {
     }
 
     fn add(&mut self, id: u32, token: &[u8]) -> Result<()> {
-        if let Some(known) = self.get(id) {
-            let other = || Error::Value(format!("id {id} is given to two tokens"));
-            return if known == token { Ok(()) } else { Err(other()) };
+        match self.get(id) {
+            None => {}
+            Some(earlier) if earlier == token => return Ok(()),
+            Some(_) => return Err(Error::Value(format!("id {id} is given to two tokens"))),
         }
         let record = self.make_record(token)?;
         match self.records.get_mut(id as usize) {
@@ -79,8 +86,9 @@ impl TokenBytes {
             record.0[INLINE] = token.len() as u8;
             return Ok(record);
         }
-        let length = u32::try_from(token.len())
-            .map_err(|_| Error::Value(format!("a token of {} bytes is too long", token.len())))?;
+        let Ok(length) = u32::try_from(token.len()) else {
+            return Err(Error::Value(format!("a token of {} bytes is too long", token.len())));
+        };
         record.0[..8].copy_from_slice(&(self.long.len() as u64).to_le_bytes());
         record.0[8..12].copy_from_slice(&length.to_le_bytes());
         record.0[INLINE] = LONG;
@@ -88,7 +96,7 @@ impl TokenBytes {
         Ok(record)
     }
 
-    /// The bytes of a token, if there is a token of that id.
+    /// Returns the bytes of a token, if there is a token of that id.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&[u8]> {
         let record = self.record(id);
@@ -116,7 +124,7 @@ impl TokenBytes {
         self.long.get(start..start + length).unwrap_or_default()
     }
 
-    /// The length of a token in bytes, if there is a token of that id.
+    /// Returns the length of a token in bytes, if there is a token of that id.
     #[inline]
     pub fn length(&self, id: u32) -> Option<usize> {
         match self.lengths.get(id as usize) {
@@ -125,13 +133,13 @@ impl TokenBytes {
         }
     }
 
-    /// The length of the longest token.
+    /// Returns the length of the longest token.
     pub fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Write the bytes of tokens to the start of `room` and return their number. An unknown id is an error, and so is too
-    /// little room.
+    /// Writes the bytes of tokens to the start of `room`, and returns their number. An unknown id is an error, and so
+    /// is too little room.
     pub fn write(&self, ids: &[u32], room: &mut [MaybeUninit<u8>]) -> Result<usize> {
         let mut written = 0;
         let (groups, rest) = ids.as_chunks::<GROUP>();

@@ -1,4 +1,4 @@
-//! The check of a vocabulary: its tokens and merges in; all tokens, in the order of their ids, out.
+//! Checks the tokens and merges of a vocabulary, and lists all tokens in the order of their ids.
 //!
 //! ```text
 //! tokens             0 a    1 b
@@ -6,7 +6,8 @@
 //! all tokens         0 a    1 b    2 aba    3 ab
 //! ```
 //!
-//! A merge may make a token that is given, or one that an earlier merge makes; then it must spell the same bytes.
+//! The result of a merge may be a token already, from the list or from an earlier merge; then it must spell the same
+//! bytes.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -15,10 +16,10 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::token_numbers::Keyed;
 
-/// What is to know of tokens and merges.
+/// The result of the check.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CompleteTokens {
-    /// All tokens, unless those that were given are all.
+    /// All tokens, unless merges add none.
     pub all: Option<TokenList>,
     /// Whether the parents of every merge are bytes or results of earlier merges.
     pub in_order: bool,
@@ -41,20 +42,23 @@ impl TokenList {
         self.end(id);
     }
 
-    /// End a token, whose bytes are joined already.
+    /// Ends a token, whose bytes are joined already.
     pub fn end(&mut self, id: u32) {
         self.ids.push(id);
         self.ends.push(self.joined.len() as u64);
     }
 }
 
-/// The largest size of what merges spell: a few of them can double a token without end.
+/// The largest size of the tokens that merges add: a few merges can double a token without end.
 const MOST_BYTES: usize = 1 << 28;
 
 /// The memory of a token or a merge besides its bytes.
 const BYTES_PER_TOKEN: usize = 64;
 
-/// Add the tokens that merges (left, right and resulting id) make to those that are given, and check all of them.
+/// What is wrong with a parent.
+const NOT_MADE_EARLIER: &str = "no earlier merge makes";
+
+/// Adds the results of merges (left, right and resulting id) to the tokens, and checks all of them.
 ///
 /// Unless they may be `irregular`, each byte has a token, and parents are bytes or results of earlier merges.
 pub fn complete_tokens(
@@ -63,132 +67,168 @@ pub fn complete_tokens(
     merges: &[[u32; 3]],
     irregular: bool,
 ) -> Result<CompleteTokens> {
-    let length = tokens.iter().map(|token| token.len()).sum::<usize>();
+    let length: usize = tokens.iter().map(|token| token.len()).sum();
     memory::ensure(length + (ids.len() + merges.len()) * BYTES_PER_TOKEN)?;
     let id_of_byte = ids_of_bytes(ids, tokens, irregular)?;
-    if let Some([left, right, _]) = first_repeated(merges)?.map(|rank| merges[rank]) {
+    if let Some(rank) = first_repeated(merges)? {
+        let [left, right, _] = merges[rank];
         return Err(Error::Value(format!("pair ({left}, {right}) is given twice")));
     }
-    let given = Places::new(ids);
-    let made = merges.iter().map(|&[_, _, made]| made);
-    let mut all: Vec<u32> = ids.iter().copied().chain(made.filter(|&id| given.get(id).is_none())).collect();
-    let is_complete = all.len() == ids.len();
-    all.sort();
-    all.dedup();
-    if all.last() == Some(&u32::MAX) {
+
+    let places = Places::new(ids);
+    let mut all_ids = ids.to_vec();
+    for &[_, _, result] in merges {
+        if places.get(result).is_none() {
+            all_ids.push(result);
+        }
+    }
+    let is_complete = all_ids.len() == ids.len();
+    all_ids.sort();
+    all_ids.dedup();
+    if all_ids.last() == Some(&u32::MAX) {
         let most = u32::MAX - 1;
         return Err(Error::Value(format!("ids must lie between 0 and {most}: {} was given", u32::MAX)));
     }
-    let places = Places::new(&all);
-    let what = if irregular { "no token has" } else { "no earlier merge makes" };
-    let rows = places.rows(merges).map_err(|(rank, id)| is_made_of(rank, id, what))?;
+
+    let places = Places::new(&all_ids);
+    let fault = if irregular { "no token has" } else { NOT_MADE_EARLIER };
+    let rows = places.rows(merges).map_err(|(rank, id)| wrong_parent(rank, id, fault))?;
+
+    // By place: where the bytes of a token are in `text` (nowhere yet: an empty range), and whether it is a byte or
+    // made.
     let mut text = tokens.concat();
-    let mut ranges = memory::filled(0..0, all.len())?;
-    let mut is_made = memory::filled(false, all.len())?;
+    let mut ranges = memory::filled(0..0, all_ids.len())?;
+    let mut is_made = memory::filled(false, all_ids.len())?;
     let mut start = 0;
     for (&id, token) in ids.iter().zip(tokens) {
         let place = places.get(id).unwrap_or_default() as usize;
-        ranges[place] = start..start + token.len();
+        let end = start + token.len();
+        ranges[place] = start..end;
         is_made[place] = token.len() == 1;
-        start += token.len();
+        start = end;
     }
-    let (mut lengths, mut spelled): (Vec<_>, usize) = (ranges.iter().map(Range::len).collect(), 0);
-    for row in &rows {
-        let [left, right, made] = row.map(|place| place as usize);
-        if lengths[made] == 0 {
-            lengths[made] = lengths[left].saturating_add(lengths[right]);
-            spelled = spelled.saturating_add(lengths[made]);
-        }
+    // Before any of them is spelled: the text would grow without bound.
+    let added = added_bytes(&ranges, &rows);
+    if added > MOST_BYTES {
+        let message = format!("the tokens of the merges have more than {MOST_BYTES} bytes in all");
+        return Err(Error::Value(message));
     }
-    if spelled > MOST_BYTES {
-        let what = format!("the tokens of the merges have more than {MOST_BYTES} bytes in all");
-        return Err(Error::Value(what));
-    }
-    memory::reserve(&mut text, spelled)?;
+    memory::reserve(&mut text, added)?;
+
     let mut in_order = true;
     for (rank, row) in rows.iter().enumerate() {
-        let [left, right, made] = row.map(|place| place as usize);
+        let [left, right, result] = row.map(|place| place as usize);
         for parent in [left, right] {
             in_order &= is_made[parent];
             if ranges[parent].is_empty() || !(irregular || is_made[parent]) {
-                return Err(is_made_of(rank, all[parent], "no earlier merge makes"));
+                return Err(wrong_parent(rank, all_ids[parent], NOT_MADE_EARLIER));
             }
         }
-        is_made[made] = true;
-        let [first, second, token] = [left, right, made].map(|place| ranges[place].clone());
+        is_made[result] = true;
+        let [first, second, token] = [left, right, result].map(|place| ranges[place].clone());
         if token.is_empty() {
-            let end = text.len();
+            let start = text.len();
             text.extend_from_within(first);
             text.extend_from_within(second);
-            ranges[made] = end..text.len();
+            ranges[result] = start..text.len();
         } else {
-            check_spelled(rank, [first, second, token].map(|range| &text[range]), all[made])?;
+            let spellings = [first, second, token].map(|range| &text[range]);
+            check_spelled(rank, spellings, all_ids[result])?;
         }
     }
     if is_complete {
         return Ok(CompleteTokens { all: None, in_order, id_of_byte });
     }
+
     memory::ensure(text.len())?;
     let mut list = TokenList::default();
-    all.iter().zip(ranges).for_each(|(&id, range)| list.push(id, &text[range]));
+    for (&id, range) in all_ids.iter().zip(ranges) {
+        list.push(id, &text[range]);
+    }
     Ok(CompleteTokens { all: Some(list), in_order, id_of_byte })
 }
 
-/// The id of each byte that has a token.
+/// Returns the id of each byte that has a token.
 fn ids_of_bytes(ids: &[u32], tokens: &[&[u8]], irregular: bool) -> Result<Vec<(u8, u32)>> {
-    let mut found = [None; 256];
+    let mut id_of_byte = [None; 256];
     for (&id, &token) in ids.iter().zip(tokens) {
         match *token {
             [] => return Err(Error::Value(format!("token {id} is empty"))),
             [byte] => {
-                if let Some(first) = found[usize::from(byte)].replace(id) {
+                if let Some(first) = id_of_byte[usize::from(byte)].replace(id) {
                     return Err(Error::Value(format!("byte {byte} has two ids, {first} and {id}")));
                 }
             }
             _ => {}
         }
     }
-    match found.iter().position(Option::is_none) {
-        Some(byte) if !irregular => Err(Error::Value(format!("the base tokens lack byte {byte}"))),
-        _ => Ok((0..=255).zip(found).filter_map(|(byte, id)| Some((byte, id?))).collect()),
+    let mut present = Vec::new();
+    for (byte, id) in (0..=255).zip(id_of_byte) {
+        match id {
+            Some(id) => present.push((byte, id)),
+            None if irregular => {}
+            None => return Err(Error::Value(format!("the base tokens lack byte {byte}"))),
+        }
     }
+    Ok(present)
 }
 
-fn is_made_of(rank: usize, id: u32, what: &str) -> Error {
-    Error::Value(format!("merge {rank} is made of id {id}, which {what}"))
+/// Returns the number of bytes that merges add to the text. A parent that has no bytes yet counts as none; it is an
+/// error later.
+fn added_bytes(ranges: &[Range<usize>], rows: &[[u32; 3]]) -> usize {
+    let mut lengths: Vec<usize> = ranges.iter().map(Range::len).collect();
+    let mut added = 0_usize;
+    for row in rows {
+        let [left, right, result] = row.map(|place| place as usize);
+        if lengths[result] == 0 {
+            lengths[result] = lengths[left].saturating_add(lengths[right]);
+            added = added.saturating_add(lengths[result]);
+        }
+    }
+    added
 }
 
-/// Check that a token is what its parents spell.
+fn wrong_parent(rank: usize, id: u32, fault: &str) -> Error {
+    Error::Value(format!("merge {rank} is made of id {id}, which {fault}"))
+}
+
+/// Checks that a token is what its parents spell.
 fn check_spelled(rank: usize, [first, second, token]: [&[u8]; 3], id: u32) -> Result<()> {
-    if token.len() == first.len() + second.len() && token.starts_with(first) && token.ends_with(second) {
+    let has_length = token.len() == first.len() + second.len();
+    if has_length && token.starts_with(first) && token.ends_with(second) {
         return Ok(());
     }
-    let (both, token) = (shown(&[first, second].concat()), shown(token));
+    let both = shown(&[first, second].concat());
+    let token = shown(token);
     Err(Error::Value(format!("merge {rank} makes {both}, but id {id} is {token}")))
 }
 
-/// Bytes as Python writes them; of many, the first.
+/// Returns bytes as Python writes them; of many, the first.
 pub fn shown(bytes: &[u8]) -> String {
     let (first, rest) = bytes.split_at(bytes.len().min(40));
-    format!("b'{}{}'", first.escape_ascii(), if rest.is_empty() { "" } else { "..." })
+    let more = if rest.is_empty() { "" } else { "..." };
+    format!("b'{}{more}'", first.escape_ascii())
 }
 
 /// The places of ids in ascending order.
 pub struct Places<'a> {
     ids: &'a [u32],
-    /// For each number up to the last id its place: where gaps are few, it is quicker than a search.
+    /// The place of each number up to the last id. Empty if there are many gaps: the ids are searched then.
     table: Vec<u32>,
 }
 
-/// Up to so many numbers for each id, there is a table.
+/// There is a table if it has at most this many numbers for each id.
 const FEW_GAPS: usize = 4;
 
 impl<'a> Places<'a> {
     pub fn new(ids: &'a [u32]) -> Self {
         let end = ids.last().map_or(0, |&last| last as usize + 1);
-        let mut table = vec![u32::MAX; if end <= FEW_GAPS * ids.len() { end } else { 0 }];
-        if !table.is_empty() {
-            (0..).zip(ids).for_each(|(place, &id)| table[id as usize] = place);
+        let mut table = Vec::new();
+        if end <= FEW_GAPS * ids.len() {
+            table = vec![u32::MAX; end];
+            for (place, &id) in (0..).zip(ids) {
+                table[id as usize] = place;
+            }
         }
         Self { ids, table }
     }
@@ -201,32 +241,41 @@ impl<'a> Places<'a> {
         self.table.get(id as usize).copied().filter(|&place| place != u32::MAX)
     }
 
-    /// Merges as rows of places; the error is the rank of the first that names another id, and that id.
+    /// Returns merges as rows of places; the error is the rank of the first that names another id, and that id.
     pub fn rows(&self, merges: &[[u32; 3]]) -> std::result::Result<Vec<[u32; 3]>, (usize, u32)> {
-        let place = |rank, id| self.get(id).ok_or((rank, id));
-        let row = |(rank, &[left, right, made]): (usize, &[u32; 3])| {
-            Ok([place(rank, left)?, place(rank, right)?, place(rank, made)?])
-        };
-        merges.iter().enumerate().map(row).collect()
+        let mut rows = Vec::with_capacity(merges.len());
+        for (rank, merge) in merges.iter().enumerate() {
+            let mut row = *merge;
+            for id in &mut row {
+                *id = self.get(*id).ok_or((rank, *id))?;
+            }
+            rows.push(row);
+        }
+        Ok(rows)
     }
 }
 
 /// Whether the parents of every merge (left, right and resulting token) are bytes or results of earlier merges.
 pub fn parents_come_first(tokens: &[&[u8]], merges: &[[u32; 3]]) -> bool {
     let mut is_made: Vec<bool> = tokens.iter().map(|token| token.len() == 1).collect();
-    merges.iter().all(|&[left, right, made]| {
-        let come_first = is_made[left as usize] && is_made[right as usize];
-        is_made[made as usize] = true;
-        come_first
-    })
+    for merge in merges {
+        let [left, right, result] = merge.map(|token| token as usize);
+        if !is_made[left] || !is_made[right] {
+            return false;
+        }
+        is_made[result] = true;
+    }
+    true
 }
 
-/// The first merge whose pair an earlier one has.
+/// Returns the first merge whose pair an earlier one has.
 pub fn first_repeated(merges: &[[u32; 3]]) -> Result<Option<usize>> {
     let pair = |&[left, right, _]: &[u32; 3]| u64::from(left) << 32 | u64::from(right);
+    // Sorted pairs show whether there is one at all; only then is it looked for.
     let mut pairs = memory::gathered(merges.iter().map(pair))?;
     pairs.sort_unstable();
-    if pairs.windows(2).all(|two| two[0] != two[1]) {
+    let are_distinct = pairs.windows(2).all(|two| two[0] != two[1]);
+    if are_distinct {
         return Ok(None);
     }
     let mut seen = HashSet::with_capacity_and_hasher(merges.len(), Keyed::default());

@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use super::PyWatch;
 use super::vocabulary::{TokenArrays, bytes_of, merge_rows, token_arrays, tokens_of};
 use crate::read::cut_json::LongList;
-use crate::text_pairs::TokenUse;
+use crate::text_pairs::{PairList, TokenUse};
 use crate::{memory, pieces, printable, text_pairs};
 
 /// The memory of a pair in the result, of a merge in the table, and of a token while it is read.
@@ -19,11 +19,11 @@ const BYTES_PER_PAIR: usize = 64;
 const BYTES_PER_MERGE: usize = 64;
 const BYTES_PER_TEXT: usize = 128;
 
-/// The memory of what is read, for each byte of the JSON: a token of no bytes has 7 there, and 44 in two lists that grow.
+/// The memory of the lists, for each byte of the JSON: a token of no bytes has 7 there, and 44 in two lists that grow.
 const FOR_EACH_BYTE: usize = 10;
 
-/// Cuts the long lists out of the JSON of a tokenizer; see [`crate::read::cut_json`]. Numbers are given as the bytes of an
-/// array, pairs of numbers as a tuple of these alone, and tokens as a tuple of ids, bytes and ends.
+/// Cuts the long lists out of the JSON of a tokenizer; see [`crate::read::cut_json`]. Numbers are returned as the bytes
+/// of an array, pairs of numbers as a tuple of these alone, and tokens as a tuple of ids, bytes and ends.
 #[pyfunction]
 pub fn cut_json<'py>(
     py: Python<'py>,
@@ -41,7 +41,8 @@ pub fn cut_json<'py>(
             LongList::Tokens(tokens) => lists.set_item(place, token_arrays(py, &tokens)?)?,
             LongList::Pairs(pairs) => lists.set_item(place, PyBytes::new(py, &pairs))?,
             LongList::Ids(texts, ends, numbers) => {
-                let (ids, mut start) = (PyDict::new(py), 0);
+                let ids = PyDict::new(py);
+                let mut start = 0;
                 for (&end, &id) in ends.iter().zip(&numbers) {
                     ids.set_item(PyString::from_bytes(py, &texts[start..end])?, id)?;
                     start = end;
@@ -64,8 +65,8 @@ pub fn read_printed<'py>(
 ) -> PyResult<(TokenArrays<'py>, Vec<u32>)> {
     let mut texts = texts_of(ids)?;
     texts.sort_by_key(|&(id, _)| id);
-    let (tokens, others) = printable::read_printed(texts.iter().map(|(id, text)| (*id, &**text)));
-    Ok((token_arrays(py, &tokens)?, others))
+    let (tokens, unread) = printable::read_printed(texts.iter().map(|(id, text)| (*id, &**text)));
+    Ok((token_arrays(py, &tokens)?, unread))
 }
 
 type Pieces<'py> = (TokenArrays<'py>, Bound<'py, PyBytes>, Vec<u32>);
@@ -82,23 +83,29 @@ pub fn read_pieces<'py>(
     let texts = texts_of(ids)?;
     let texts = texts.iter().map(|(id, text)| (*id, &**text));
     let read = pieces::read_pieces(texts, &byte_ids, first_free, has_marks)?;
-    Ok((token_arrays(py, &read.tokens)?, bytes_of(py, read.characters.as_flattened())?, read.others))
+    Ok((token_arrays(py, &read.tokens)?, bytes_of(py, read.characters.as_flattened())?, read.unread))
 }
 
 /// Tokens with their ids.
 fn texts_of(ids: &Bound<'_, PyDict>) -> PyResult<Vec<(u32, PyBackedStr)>> {
     memory::ensure(ids.len() * BYTES_PER_TEXT)?;
-    let texts = ids.iter().map(|(text, id)| Ok((id.extract()?, text.extract()?)));
-    let texts = texts.collect::<PyResult<Vec<(u32, PyBackedStr)>>>()?;
-    memory::ensure(3 * texts.iter().map(|(_, text)| text.len()).sum::<usize>())?;
+    let mut texts: Vec<(u32, PyBackedStr)> = Vec::with_capacity(ids.len());
+    let mut length = 0;
+    for (text, id) in ids {
+        let id = id.extract()?;
+        let text: PyBackedStr = text.extract()?;
+        length += text.len();
+        texts.push((id, text));
+    }
+    memory::ensure(3 * length)?;
     Ok(texts)
 }
 
 type Listed<'py> = (Bound<'py, PyBytes>, Option<usize>, Option<(usize, [bool; 3])>, Option<usize>);
 
-/// Finds the merges of pairs of texts among tokens with ids: the rows of ids, the first without two parts, the first with an
-/// unknown part and which it is, and the first that repeats another. No text has the tokens `only_decoded`; those that
-/// are `cut_out` of texts have no ids.
+/// Finds the merges of pairs of texts among tokens with ids: the rows of ids, the first without two parts, the first
+/// with an unknown part and which it is, and the first that repeats another. No text has the tokens `only_decoded`;
+/// those that are `cut_out` of texts have no ids.
 #[pyfunction]
 pub fn listed_merges<'py>(
     py: Python<'py>,
@@ -116,18 +123,18 @@ pub fn listed_merges<'py>(
         Some((id, _)) if only_decoded.contains(id) => TokenUse::OnlyDecoded,
         Some((id, _)) => TokenUse::Merged(*id),
     };
-    let count = py.detach(|| pairs.iter().filter(|&&byte| byte == text_pairs::BETWEEN).count() + 1);
-    memory::ensure(count * BYTES_PER_PAIR)?;
+    let separators = py.detach(|| pairs.iter().filter(|&&byte| byte == text_pairs::BETWEEN).count());
+    memory::ensure((separators + 1) * BYTES_PER_PAIR)?;
     let listed = py.detach(|| {
         let watch = &mut PyWatch::default();
         text_pairs::listed_merges(&tokens, use_of, pairs, keeps_last, watch)
     })?;
     match listed {
-        Ok(listed) => {
+        PairList::Merges(listed) => {
             let rows = bytes_of(py, listed.rows.as_flattened())?;
             Ok((rows, None, listed.unknown, listed.repeated))
         }
-        Err(number) => Ok((PyBytes::new(py, b""), Some(number), None, None)),
+        PairList::NotPair(number) => Ok((PyBytes::new(py, b""), Some(number), None, None)),
     }
 }
 
