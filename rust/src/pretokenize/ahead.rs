@@ -1,10 +1,10 @@
 //! Look-ahead of any length as a property of characters: atoms that tell what follows.
 //!
 //! Whether a look-ahead holds at a place depends on the characters behind it alone. So a text is read from its end
-//! backwards by a small table, as for [views](super::views), and each character gets an atom that says which look-aheads
-//! hold before it. Over these atoms, a look-ahead is a test of the next character, so the pattern has an automaton and local
-//! rules like others. With `\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))`, digits have two atoms: of those before which the rest of
-//! the digits are groups of three, and of the others.
+//! backwards by a small table, as for [views](super::views), and each character gets an atom that *answers* which
+//! look-aheads hold before it. Over these atoms, a look-ahead is a test of the next character, so the pattern has an
+//! automaton and local rules like others. With `\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))`, digits have two atoms: of those
+//! before which the rest of the digits are groups of three, and of the others.
 //!
 //! ```text
 //!     text       a 1 2 3 4 5 6 7 b
@@ -12,14 +12,15 @@
 //! ```
 //!
 //! Before most characters, it holds or not whatever follows. Only the others, such as digits, are *open*: from the next
-//! character that is not, one lookup for each finds their atoms. So a text without them costs a test for each 64 characters.
+//! character that is not, one lookup for each finds their atoms. So a text without them costs a test for each 64
+//! characters.
 //!
 //! The automaton accepts atoms in any order, also such as no text has. That costs a few terms, and changes no result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::alphabet::{Alphabet, Atoms, MOST_ATOMS};
+use super::alphabet::{Alphabet, Atoms, MOST_ATOMS, place_in};
 use super::automaton::{Automaton, CutEffect};
 use super::graph::Graph;
 use super::net::{Net, NetNode};
@@ -40,7 +41,7 @@ pub struct Ahead {
     pub automaton: Arc<Automaton>,
     /// The atoms that are open, each with those it may become.
     open: Vec<(u8, Vec<u8>)>,
-    /// For each atom: the view before it, whatever follows.
+    /// For each atom: the view before it, if it is the same whatever follows.
     certain: [Option<u8>; MOST_ATOMS],
     /// For an open atom and each view behind it: its view, and the atom that it becomes.
     before: Vec<[(u8, u8); MAX_VIEWS]>,
@@ -49,7 +50,7 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// The automaton of a pattern that looks ahead, if it can have one.
+    /// Builds the automaton of a pattern that looks ahead, if it can have one.
     #[expect(clippy::large_stack_frames, reason = "patterns are compiled on a large stack")]
     pub fn new(graph: &Graph) -> Option<Self> {
         if graph.nodes.len() > MAX_NODES || graph.has_final_line_feed() {
@@ -63,40 +64,43 @@ impl Ahead {
             return None;
         }
         let (views, before) = net.views_ahead(&parts, alphabet.end)?;
-        let truths = |view: usize| -> Vec<bool> { parts.iter().map(|part| views[view][*part]).collect() };
-        let certain: Vec<Option<u8>> = before
-            .iter()
-            .map(|views| views.iter().all(|view| *view == views[0]).then_some(views[0]))
-            .collect();
+        let answers = |view: u8| -> Vec<bool> {
+            let view = &views[usize::from(view)];
+            parts.iter().map(|part| view[*part]).collect()
+        };
+        let mut certain = Vec::new();
+        for views in &before {
+            let is_certain = views.iter().all(|view| *view == views[0]);
+            certain.push(is_certain.then_some(views[0]));
+        }
 
-        // The atoms of characters keep their numbers; others with the same characters follow.
-        let mut atoms: Vec<(usize, Vec<bool>)> =
-            (0..characters).map(|atom| (atom, truths(before[atom][0].into()))).collect();
+        // The answering atoms. The atoms of characters keep their numbers; others of the same characters follow.
+        let mut atoms = Vec::new();
+        for (atom, views) in before.iter().enumerate() {
+            atoms.push((atom, answers(views[0])));
+        }
         let mut becomes: Vec<Vec<u8>> = Vec::new();
         for (atom, views) in before.iter().enumerate() {
             let mut of_atom = Vec::new();
             for view in views {
-                let told = (atom, truths(usize::from(*view)));
-                let place = atoms.iter().position(|known| *known == told).unwrap_or(atoms.len());
-                if place == atoms.len() {
-                    atoms.push(told);
-                }
-                of_atom.push(place as u8);
+                of_atom.push(place_in(&mut atoms, (atom, answers(*view))) as u8);
             }
             becomes.push(of_atom);
         }
-        if atoms.len() + 2 > MOST_ATOMS {
+        let end = atoms.len();
+        if end + 2 > MOST_ATOMS {
             return None;
         }
-        let end = atoms.len();
-        let telling = |of: Atoms, holds: &dyn Fn(&[bool]) -> bool| -> Atoms {
-            let mut found = Atoms::from(of >> characters & 1 != 0 && holds(&truths(AT_END.into()))) << end;
-            for (number, (atom, truths)) in atoms.iter().enumerate() {
-                found |= Atoms::from(of >> atom & 1 != 0 && holds(truths)) << number;
+        let answering = |members: Atoms, condition: &dyn Fn(&[bool]) -> bool| -> Atoms {
+            let mut all: Atoms = 0;
+            for (number, (atom, answers)) in atoms.iter().enumerate() {
+                let fits = members >> atom & 1 != 0 && condition(answers);
+                all |= Atoms::from(fits) << number;
             }
-            found
+            let end_fits = members >> characters & 1 != 0 && condition(&answers(AT_END));
+            all | Atoms::from(end_fits) << end
         };
-        let net = net.told(&parts, telling);
+        let net = net.over_answers(&parts, answering);
         alphabet.end = end as u8;
         alphabet.final_line_feed = end as u8 + 1;
         alphabet.count = end + 2;
@@ -121,87 +125,92 @@ impl Ahead {
             if certain[atom].is_some() {
                 continue;
             }
-            let become_joined: Vec<u8> =
-                becomes[atom].iter().map(|told| joined[usize::from(*told)]).collect();
-            for (behind, (view, told)) in before[atom].iter().zip(&become_joined).enumerate() {
-                this.before[number][behind] = (*view, *told);
-            }
             this.is_open[number] = 1;
-            this.open.push((joined[atom], become_joined));
+            let mut becomes_joined = Vec::new();
+            for (behind, &view) in before[atom].iter().enumerate() {
+                let answering = joined[usize::from(becomes[atom][behind])];
+                this.before[number][behind] = (view, answering);
+                becomes_joined.push(answering);
+            }
+            this.open.push((joined[atom], becomes_joined));
         }
         Some(this)
     }
 
-    /// The atoms that characters of ASCII may become.
+    /// Returns the atoms that characters of ASCII may become.
     pub fn plain(&self) -> u32 {
         let plain = self.automaton.alphabet.plain();
-        let open = self.open.iter().filter(|(atom, _)| plain >> atom & 1 != 0);
-        open.flat_map(|(_, told)| told).fold(plain, |all, told| all | 1 << told)
+        let mut all = plain;
+        for (atom, becomes) in &self.open {
+            if plain >> atom & 1 == 0 {
+                continue;
+            }
+            for answering in becomes {
+                all |= 1 << answering;
+            }
+        }
+        all
     }
 
-    /// Give open characters their atoms, from the last one back to the first of several in succession: `places` are theirs,
-    /// and what is behind the last one is known, perhaps that the text ends.
+    /// Gives open characters their atoms, from the last one back to the first of several in succession: `atoms` are
+    /// theirs, and `behind` is the atom after the last one, which is certain, or none at the end of the text.
     #[inline]
     pub fn tell(&self, atoms: &mut [u8], behind: Option<u8>) {
         let behind = behind.map_or(Some(AT_END), |atom| self.certain[usize::from(atom) % MOST_ATOMS]);
         let mut view = behind.unwrap_or(AT_END);
         for atom in atoms.iter_mut().rev() {
-            let (before, told) = self.before[usize::from(*atom) % MOST_ATOMS][usize::from(view) % MAX_VIEWS];
-            view = before;
-            *atom = told;
+            let before = &self.before[usize::from(*atom) % MOST_ATOMS];
+            (view, *atom) = before[usize::from(view) % MAX_VIEWS];
         }
     }
 
-    /// What a cut at a place does: if it changes no answer about what follows a place before it, what the automaton says.
+    /// Says what a cut at a place does: if it changes no answer about what follows an earlier place, the automaton
+    /// knows.
     pub fn cut_effect(&self, text: &[u8], place: usize) -> CutEffect {
         let alphabet = &self.automaton.alphabet;
         let (after, end) = alphabet.at(text, place);
-        let before = alphabet.before(text, place).filter(|_| place < text.len() && end <= text.len());
-        let Some(before) = before.filter(|before| self.certain[usize::from(*before)].is_some()) else {
+        let Some(before) = alphabet.before(text, place) else { return CutEffect::Unknown };
+        let is_within = place < text.len() && end <= text.len();
+        if !is_within || self.certain[usize::from(before)].is_none() {
             return CutEffect::Unknown;
-        };
-        let open = self.open.iter().find(|(atom, _)| *atom == after);
-        let after = open.map_or(vec![after], |(_, told)| told.clone());
-        let effects: Vec<CutEffect> =
-            after.iter().map(|after| self.automaton.cut_between(before, *after)).collect();
-        match effects {
-            effects if effects.contains(&CutEffect::Unknown) => CutEffect::Unknown,
-            effects if effects.contains(&CutEffect::PartsGap) => CutEffect::PartsGap,
-            _ => CutEffect::Nothing,
         }
+        let open = self.open.iter().find(|(atom, _)| *atom == after);
+        let may_follow = open.map_or(std::slice::from_ref(&after), |(_, becomes)| becomes);
+        let mut effect = CutEffect::Nothing;
+        for &after in may_follow {
+            match self.automaton.cut_between(before, after) {
+                CutEffect::Nothing => {}
+                CutEffect::PartsGap => effect = CutEffect::PartsGap,
+                CutEffect::Unknown => return CutEffect::Unknown,
+            }
+        }
+        effect
     }
 }
 
+/// All views of some parts, the first of which is at the end of the text; and for each atom and view, the one before
+/// it.
+type ViewsAhead = (Vec<View>, Vec<Vec<u8>>);
+
 impl Net {
-    /// The nodes at which parts begin that are looked ahead for.
+    /// Returns the nodes at which parts begin that are looked ahead for.
     fn looked_ahead(&self) -> Vec<usize> {
-        let part = |node: &NetNode| match node {
-            NetNode::Ahead { part, .. } => Some(*part),
-            _ => None,
-        };
-        let mut parts: Vec<usize> = self.nodes.iter().filter_map(part).collect();
+        let mut parts = Vec::new();
+        for node in &self.nodes {
+            if let NetNode::Ahead { part, .. } = node {
+                parts.push(*part);
+            }
+        }
         parts.sort_unstable();
         parts.dedup();
         parts
     }
 
-    /// All views of some parts, the first of which is at the end of the text; and for each atom and view, the one before it.
-    fn views_ahead(&self, parts: &[usize], end: u8) -> Option<(Vec<View>, Vec<Vec<u8>>)> {
-        let mut is_used = vec![false; self.nodes.len()];
-        let mut left = parts.to_vec();
-        while let Some(node) = left.pop() {
-            if std::mem::replace(&mut is_used[node], true) {
-                continue;
-            }
-            match &self.nodes[node] {
-                NetNode::Match => {}
-                NetNode::Take(_, next) | NetNode::Look(_, next) => left.push(*next),
-                NetNode::Ahead { part, next, .. } => left.extend([*part, *next]),
-                NetNode::Split(ways) => left.extend(ways),
-            }
-        }
+    fn views_ahead(&self, parts: &[usize], end: u8) -> Option<ViewsAhead> {
+        let is_used = self.reached_from(parts);
         let view = |atom: u8, behind: &View| -> View {
-            self.view(atom, behind).iter().zip(&is_used).map(|(matches, used)| *matches && *used).collect()
+            let view = self.view(atom, behind);
+            view.iter().zip(&is_used).map(|(matches, used)| *matches && *used).collect()
         };
         let mut views = vec![view(end, &vec![false; self.nodes.len()])];
         let mut number = HashMap::from([(views[0].clone(), AT_END)]);
@@ -209,11 +218,10 @@ impl Net {
         let mut done = 0;
         while let Some(behind) = views.get(done).cloned() {
             for (atom, before) in before.iter_mut().enumerate() {
-                let found = view(atom as u8, &behind);
-                let new = views.len();
-                before.push(*number.entry(found).or_insert_with_key(|found| {
-                    views.push(found.clone());
-                    new as u8
+                let new = views.len() as u8;
+                before.push(*number.entry(view(atom as u8, &behind)).or_insert_with_key(|view| {
+                    views.push(view.clone());
+                    new
                 }));
                 if views.len() > MAX_VIEWS {
                     return None;
@@ -224,14 +232,37 @@ impl Net {
         Some((views, before))
     }
 
-    /// The same net over atoms that tell which parts follow: `telling` gives those of some characters.
-    fn told(&self, parts: &[usize], telling: impl Fn(Atoms, &dyn Fn(&[bool]) -> bool) -> Atoms) -> Self {
+    /// Returns for each node whether a way leads to it from one of these.
+    fn reached_from(&self, nodes: &[usize]) -> Vec<bool> {
+        let mut is_reached = vec![false; self.nodes.len()];
+        let mut remaining = nodes.to_vec();
+        while let Some(node) = remaining.pop() {
+            if std::mem::replace(&mut is_reached[node], true) {
+                continue;
+            }
+            match &self.nodes[node] {
+                NetNode::Match => {}
+                NetNode::Take(_, next) | NetNode::Look(_, next) => remaining.push(*next),
+                NetNode::Ahead { part, next, .. } => remaining.extend([*part, *next]),
+                NetNode::Split(ways) => remaining.extend(ways),
+            }
+        }
+        is_reached
+    }
+
+    /// Returns the same net over answering atoms: `answering` gives those of some characters with a condition.
+    fn over_answers(
+        &self,
+        parts: &[usize],
+        answering: impl Fn(Atoms, &dyn Fn(&[bool]) -> bool) -> Atoms,
+    ) -> Self {
         let nodes = self.nodes.iter().map(|node| match node {
-            NetNode::Take(atoms, next) => NetNode::Take(telling(*atoms, &|_| true), *next),
-            NetNode::Look(atoms, next) => NetNode::Look(telling(*atoms, &|_| true), *next),
+            NetNode::Take(atoms, next) => NetNode::Take(answering(*atoms, &|_| true), *next),
+            NetNode::Look(atoms, next) => NetNode::Look(answering(*atoms, &|_| true), *next),
             NetNode::Ahead { part, negated, next } => {
-                let index = parts.iter().position(|known| known == part).unwrap_or(0);
-                NetNode::Look(telling(Atoms::MAX, &|truths| truths[index] != *negated), *next)
+                let index = parts.iter().position(|other| other == part).unwrap_or(0);
+                let holds = |answers: &[bool]| answers[index] != *negated;
+                NetNode::Look(answering(Atoms::MAX, &holds), *next)
             }
             NetNode::Split(ways) => NetNode::Split(ways.clone()),
             NetNode::Match => NetNode::Match,

@@ -28,8 +28,8 @@ pub type Atoms = u128;
 pub struct Alphabet {
     /// The atom of each character below 128.
     pub ascii: [u8; 128],
-    /// By the last six bits of the first byte of a multi-byte character: the atom of all characters with this first byte, or
-    /// `MIXED`.
+    /// By the last six bits of the first byte of a multi-byte character: the atom of all characters with this first
+    /// byte, or `MIXED`.
     pub leads: [u8; PAGE],
     /// The same for the first two bytes of a 3-byte character: by the last bits of the first, then of the second.
     pub leads_of_three: [[u8; PAGE]; 16],
@@ -48,12 +48,12 @@ pub struct Alphabet {
 }
 
 impl Alphabet {
-    /// The coarsest atoms such that each set is a union of them; `None` if there are too many.
+    /// Finds the coarsest atoms such that each set is a union of them; `None` if there are too many.
     pub fn new(sets: &[CharSet]) -> Option<Self> {
         if sets.len() > MAX_SETS {
             return None;
         }
-        // Between two changes of membership, all code points have the same atom.
+        // Between two changes of membership, all code points have the same signature: a bit for each set that has them.
         let mut changes: Vec<(usize, u128)> = vec![(0, 0)];
         for (index, set) in sets.iter().enumerate() {
             for &(first, last) in set.ranges() {
@@ -61,40 +61,45 @@ impl Alphabet {
             }
         }
         changes.sort(); // The changes of each set are in order already, which `sort_unstable` would not notice.
-        let (mut signatures, mut first): (Vec<u128>, Vec<usize>) = (Vec::new(), Vec::new());
-        let (mut all, mut signature) = (vec![0; CODE_POINTS], 0);
+        let mut signatures: Vec<u128> = Vec::new();
+        let mut first = Vec::new();
+        let mut all = vec![0; CODE_POINTS];
+        let mut signature = 0;
         for (index, &(place, change)) in changes.iter().enumerate() {
             signature ^= change;
             let next = changes.get(index + 1).map_or(CODE_POINTS, |next| next.0);
             if next == place {
                 continue;
             }
-            let known = signatures.iter().position(|known| *known == signature);
-            let atom = known.unwrap_or(signatures.len());
+            let atom = place_in(&mut signatures, signature);
             if atom == MAX_ATOMS {
                 return None;
             }
-            if known.is_none() {
-                signatures.push(signature);
+            if atom == first.len() {
                 first.push(place);
             }
             all[place..next].fill(atom as u8);
         }
-        let (end, final_line_feed) = (signatures.len() as u8, signatures.len() as u8 + 1);
+        let end = signatures.len() as u8;
+        let final_line_feed = end + 1;
         let (pages, atoms) = make_pages(&all);
         let (leads, leads_of_three) = make_leads(&pages, &atoms);
-        let ascii = std::array::from_fn(|byte| all[byte]);
-        let members = (0..sets.len()).map(|index| {
-            let atoms = signatures.iter().enumerate();
-            let members: Atoms =
-                atoms.fold(0, |all, (atom, signature)| all | (signature >> index & 1) << atom);
-            members | (members >> ascii[usize::from(b'\n')] & 1) << final_line_feed
-        });
+        let ascii: [u8; 128] = std::array::from_fn(|byte| all[byte]);
+        let mut members = Vec::new();
+        for index in 0..sets.len() {
+            let mut atoms: Atoms = 0;
+            for (atom, signature) in signatures.iter().enumerate() {
+                atoms |= (signature >> index & 1) << atom;
+            }
+            // A final line feed is in the sets of any line feed.
+            atoms |= (atoms >> ascii[usize::from(b'\n')] & 1) << final_line_feed;
+            members.push(atoms);
+        }
         Some(Self {
             ascii,
             leads,
             leads_of_three,
-            members: members.collect(),
+            members,
             pages,
             atoms,
             count: signatures.len() + 2,
@@ -104,29 +109,30 @@ impl Alphabet {
         })
     }
 
-    /// The coarsest alphabet whose atoms tell those of some others, and for each of the others its atoms by the common
-    /// ones; `None` if it would have more than `most`. The sets are those that the others were made for.
+    /// Finds the coarsest alphabet whose atoms tell those of some others, and for each of the others its atoms by the
+    /// common ones; `None` if it would have more than `most`. The sets are those that the others were made for.
     pub fn joint(sets: &[CharSet], others: &[&Self], most: usize) -> Option<(Self, Vec<Vec<u8>>)> {
         let mut alphabet = Self::new(sets)?;
-        // The atoms of all others at the characters of each common atom.
-        let mut known: Vec<Vec<u8>> = Vec::new();
-        let of_others = |first: &usize| -> Vec<u8> { others.iter().map(|other| other.of(*first)).collect() };
-        let joined = alphabet.first.iter().map(of_others).map(|atoms| {
-            let place = known.iter().position(|known| *known == atoms);
-            place.unwrap_or_else(|| {
-                known.push(atoms);
-                known.len() - 1
-            }) as u8
-        });
-        let joined: Vec<u8> = joined.collect();
-        known.push(others.iter().map(|other| other.end).collect());
-        alphabet.join(&joined, known.len());
-        let own = (0..others.len()).map(|other| known.iter().map(|atoms| atoms[other]).collect()).collect();
-        (known.len() <= most).then_some((alphabet, own))
+        // The atoms that all others have at the characters of each common atom.
+        let mut of_others: Vec<Vec<u8>> = Vec::new();
+        let mut joined = Vec::new();
+        for &first in &alphabet.first {
+            let atoms = others.iter().map(|other| other.of(first)).collect();
+            joined.push(place_in(&mut of_others, atoms) as u8);
+        }
+        of_others.push(others.iter().map(|other| other.end).collect());
+        let count = of_others.len();
+        if count > most {
+            return None;
+        }
+        alphabet.join(&joined, count);
+        let by_common = |other: usize| of_others.iter().map(|atoms| atoms[other]).collect();
+        let others_by_common = (0..others.len()).map(by_common).collect();
+        Some((alphabet, others_by_common))
     }
 
-    /// Join atoms: `joined` says which atom each one becomes, and `count` how many there are then, including the atom of the
-    /// end and, if it is used, that of a final line feed. The members of sets are forgotten.
+    /// Joins atoms: `joined` says which atom each one becomes, and `count` how many there are then, including the atom
+    /// of the end and, if it is used, that of a final line feed. The members of sets are forgotten.
     pub fn join(&mut self, joined: &[u8], count: usize) {
         for atom in self.atoms.iter_mut().chain(&mut self.ascii) {
             *atom = joined[usize::from(*atom)];
@@ -134,7 +140,8 @@ impl Alphabet {
         (self.leads, self.leads_of_three) = make_leads(&self.pages, &self.atoms);
         self.members.clear();
         self.end = joined.iter().max().map_or(0, |last| last + 1);
-        (self.final_line_feed, self.count) = (self.end + 1, count);
+        self.final_line_feed = self.end + 1;
+        self.count = count;
     }
 
     /// Whether a line feed at the end of the text has an atom of its own.
@@ -142,30 +149,34 @@ impl Alphabet {
         self.count > usize::from(self.end) + 1
     }
 
-    /// Every atom, the end of the text included.
+    /// Returns every atom, the end of the text included.
     pub fn everything(&self) -> Atoms {
         (1 << self.count) - 1
     }
 
-    /// The atoms of ASCII, of the end and of a final line feed.
+    /// Returns the atoms of ASCII, of the end and of a final line feed.
     pub fn plain(&self) -> u32 {
-        self.ascii.iter().fold(1 << self.end | 1 << self.final_line_feed, |all, atom| all | 1 << atom)
+        let mut atoms = 1 << self.end | 1 << self.final_line_feed;
+        for atom in self.ascii {
+            atoms |= 1 << atom;
+        }
+        atoms
     }
 
-    /// The atom of a code point.
+    /// Returns the atom of a code point.
     #[inline(always)]
     pub fn of(&self, code_point: usize) -> u8 {
         self.page(code_point)[code_point % PAGE]
     }
 
-    /// The atoms of the code points that share all but the last six bits with one of them.
+    /// Returns the atoms of the code points that share all but the last six bits with one of them.
     #[inline(always)]
     pub fn page(&self, code_point: usize) -> &[u8; PAGE] {
         let page = self.pages.get(code_point >> PAGE_BITS).copied().unwrap_or(0);
         self.atoms[usize::from(page) * PAGE..].first_chunk().unwrap_or(&[0; PAGE])
     }
 
-    /// The atom of the character that begins at `position`, and the character's end.
+    /// Returns the atom of the character that begins at `position`, and the character's end.
     #[inline(always)]
     pub fn at(&self, text: &[u8], position: usize) -> (u8, usize) {
         match text.get(position) {
@@ -187,7 +198,7 @@ impl Alphabet {
         (self.of(code_point), position + length)
     }
 
-    /// The atom of the character that ends at `position`, if there is a whole one.
+    /// Returns the atom of the character that ends at `position`, if there is a whole one.
     pub fn before(&self, text: &[u8], position: usize) -> Option<u8> {
         let longest = position.saturating_sub(4);
         let start = longest + text[longest..position].iter().rposition(|byte| byte & 0xC0 != 0x80)?;
@@ -196,9 +207,19 @@ impl Alphabet {
     }
 }
 
-/// Build pages from the atoms of all code points; a page like the one before it is not stored again.
+/// Returns the place of an item in a list, to which it is appended if it is new.
+pub fn place_in<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
+    let place = list.iter().position(|other| *other == item);
+    if place.is_none() {
+        list.push(item);
+    }
+    place.unwrap_or(list.len() - 1)
+}
+
+/// Builds pages from the atoms of all code points; a page like the one before it is not stored again.
 fn make_pages(all: &[u8]) -> (Vec<u16>, Vec<u8>) {
-    let (mut pages, mut atoms): (Vec<u16>, Vec<u8>) = (Vec::new(), Vec::new());
+    let mut pages = Vec::new();
+    let mut atoms = Vec::new();
     for page in all.chunks_exact(PAGE) {
         if !atoms.ends_with(page) {
             atoms.extend(page);
@@ -208,22 +229,24 @@ fn make_pages(all: &[u8]) -> (Vec<u16>, Vec<u8>) {
     (pages, atoms)
 }
 
-/// Build the tables for the first byte of multi-byte characters, and for the first two bytes of 3-byte characters.
+/// Builds the tables for the first byte of multi-byte characters, and for the first two bytes of 3-byte characters.
 fn make_leads(pages: &[u16], atoms: &[u8]) -> ([u8; PAGE], [[u8; PAGE]; 16]) {
-    let alike = |members: &[u8]| match members {
-        [first, others @ ..] if others.iter().all(|other| other == first) => *first,
+    let common = |members: &[u8]| match members {
+        [first, rest @ ..] if rest.iter().all(|atom| atom == first) => *first,
         _ => MIXED,
     };
-    let known: Vec<u8> = atoms.chunks_exact(PAGE).map(alike).collect();
-    let of = |page: usize| known[usize::from(pages[page])];
-    let of_three: [[u8; PAGE]; 16] =
-        std::array::from_fn(|lead| std::array::from_fn(|second| of(lead << PAGE_BITS | second)));
+    let of_pages: Vec<u8> = atoms.chunks_exact(PAGE).map(common).collect();
+    let of = |page: usize| of_pages[usize::from(pages[page])];
+    let mut of_three = [[0; PAGE]; 16];
+    for (lead, row) in of_three.iter_mut().enumerate() {
+        *row = std::array::from_fn(|second| of(lead << PAGE_BITS | second));
+    }
     let leads = std::array::from_fn(|lead| match lead {
         0..32 => of(lead),
         // Shorter characters and surrogates are not written so.
-        32 => alike(&of_three[0][32..]),
-        45 => alike(&of_three[13][..32]),
-        33..48 => alike(&of_three[lead - 32]),
+        32 => common(&of_three[0][32..]),
+        45 => common(&of_three[13][..32]),
+        33..48 => common(&of_three[lead - 32]),
         _ => MIXED,
     });
     (leads, of_three)

@@ -1,10 +1,10 @@
 //! A deterministic automaton for a pattern: one table lookup per character, without backtracking.
 //!
 //! The pattern is a net of nodes (an NFA). Each state of the automaton is a list of nodes that a match may have
-//! reached, in the order of preference. A node that leads to a match at once ends the list: later nodes would be tried only
-//! if it failed, and it cannot fail. So the last place where a list contained a match is the end that a backtracking machine would find.
-//! Look-ahead of one character needs no extra step: an entry of the table, for a state and the next character, also
-//! says whether a match ends before that character.
+//! reached, in the order of preference. A node that leads to a match at once ends the list: later nodes would be tried
+//! only if it failed, and it cannot fail. So the last place where a list contained a match is the end that a
+//! backtracking machine would find. Look-ahead of one character needs no extra step: an entry of the table, for a state
+//! and the next character, also says whether a match ends before that character.
 //!
 //! Patterns with look-behind or longer look-ahead have no automaton.
 
@@ -72,7 +72,7 @@ pub enum PartialMatch {
 }
 
 impl Automaton {
-    /// The automaton of a pattern, if it can have one.
+    /// Builds the automaton of a pattern, if it can have one.
     #[expect(clippy::large_stack_frames, reason = "patterns are compiled on a large stack")]
     pub fn new(graph: &Graph) -> Option<Self> {
         if graph.nodes.len() > MAX_NODES {
@@ -84,7 +84,8 @@ impl Automaton {
         Some(automaton)
     }
 
-    /// The automaton of a net over an alphabet; and its atoms by those of the net. Atoms of different kinds stay different.
+    /// Builds the automaton of a net over an alphabet; returns also its atoms by those of the net. Atoms of different
+    /// kinds stay different.
     pub fn over(
         net: &Net,
         mut alphabet: Alphabet,
@@ -106,13 +107,13 @@ impl Automaton {
             }
         }
         let may_fail = may_fail(moves);
-        let (keeps_matches, in_gaps) = (vec![0; alphabet.count], 0);
-        let mut automaton = Self { alphabet, table, shift, states, may_fail, keeps_matches, in_gaps };
+        let keeps_matches = vec![0; alphabet.count];
+        let mut automaton = Self { alphabet, table, shift, states, may_fail, keeps_matches, in_gaps: 0 };
         automaton.find_cuts();
         automaton
     }
 
-    /// The transition of a state at an atom.
+    /// Returns the transition of a state at an atom.
     #[inline(always)]
     pub fn step(&self, state: u16, atom: u8) -> Move {
         #[cfg(test)]
@@ -121,7 +122,7 @@ impl Automaton {
         Move { matched: entry & MATCHED != 0, next: entry & !MATCHED }
     }
 
-    /// The atom of the character that begins at `position`, and where it ends.
+    /// Returns the atom of the character that begins at `position`, and where it ends.
     #[inline(always)]
     pub fn atom_at(&self, text: &[u8], position: usize) -> (u8, usize) {
         if self.alphabet.tells_final_line_feed() && text.get(position..) == Some(b"\n") {
@@ -130,7 +131,7 @@ impl Automaton {
         self.alphabet.at(text, position)
     }
 
-    /// The end of the match that begins at `start`, if there is one, and how far the text was looked at for it.
+    /// Returns the end of the match that begins at `start`, if there is one, and how far the text was looked at for it.
     #[inline(always)]
     pub fn match_end(&self, text: &[u8], start: usize, pulse: &mut Pulse) -> Result<(Option<usize>, usize)> {
         let (mut state, mut position, mut end) = (START, start, None);
@@ -151,16 +152,17 @@ impl Automaton {
         }
     }
 
-    /// The same for a part of a text, given as atoms.
+    /// Looks for a match at the beginning of a part of a text, whose atoms are given.
     pub fn match_within(&self, atoms: impl Iterator<Item = u8>) -> PartialMatch {
-        let (mut state, mut found) = (START, PartialMatch::Nothing);
+        let mut state = START;
+        let mut longest = PartialMatch::Nothing;
         for (place, atom) in atoms.enumerate() {
             let to = self.step(state, atom);
             if to.matched {
-                found = PartialMatch::End(place);
+                longest = PartialMatch::End(place);
             }
             if to.next == DEAD {
-                return found;
+                return longest;
             }
             state = to.next;
         }
@@ -169,15 +171,19 @@ impl Automaton {
 
     /// Whether a match begins wherever another one ends, so that there is never text between two.
     pub fn matches_all_text(&self) -> bool {
-        let last = self.alphabet.tells_final_line_feed().then_some(self.alphabet.final_line_feed);
-        (0..self.alphabet.end).chain(last).all(|atom| self.surely_begins(atom))
+        let alphabet = &self.alphabet;
+        (0..alphabet.end).all(|atom| self.surely_begins(atom))
+            && (!alphabet.tells_final_line_feed() || self.surely_begins(alphabet.final_line_feed))
     }
 
     /// Whether a match begins at a place, if the character there tells.
     #[inline]
     pub fn begins(&self, text: &[u8], start: usize) -> Option<bool> {
         let state = self.step(START, self.atom_at(text, start).0).next;
-        if state == DEAD { Some(false) } else { self.surely_matches(state).then_some(true) }
+        if state == DEAD {
+            return Some(false);
+        }
+        self.surely_matches(state).then_some(true)
     }
 
     /// Whether a match begins at each character of an atom, whatever follows.
@@ -190,31 +196,44 @@ impl Automaton {
         !self.may_fail[usize::from(state)]
     }
 
-    /// What a cut between two characters does.
+    /// Finds out what a cut between two characters does.
     ///
-    /// Proof: let `a` and `b` be adjacent. If no state survives both, no match contains both, so none goes on past the cut.
-    /// Nothing looks back before `b`, so the matches from `b` on are found as if the text began there. The matches before
-    /// are found as if the text ended there, if each state after `a` gives the same answer about a match that ends at `b`
-    /// and at the end of the text. So all matches stay, and at most a gap that contains both `a` and `b` becomes two. If
-    /// `b` certainly begins a match, it is in no gap.
+    /// Proof: let `a` and `b` be adjacent, and let both of these hold for each state before `a`:
+    ///
+    /// - it does not survive `a` and `b`;
+    /// - after `a`, it gives the same answer about a match that ends at `b` and at the end of the text.
+    ///
+    /// Then:
+    ///
+    /// 1. No match contains both, so none goes on past the cut.
+    /// 2. Nothing looks back before `b`, so the matches from `b` on are found as if the text began there.
+    /// 3. By the second condition, the matches before are found as if the text ended at the cut.
+    /// 4. So all matches stay, and at most a gap that contains both `a` and `b` becomes two. If `b` certainly begins a
+    ///    match, it is in no gap.
     fn find_cuts(&mut self) {
+        let end = self.alphabet.end;
         let line_feed = self.alphabet.ascii[usize::from(b'\n')];
         let tells_final_line_feed = self.alphabet.tells_final_line_feed();
         let may_be_last = |atom: u8| tells_final_line_feed && atom == line_feed;
         let covers = self.matches_all_text();
-        for b in (0..self.alphabet.end).filter(|&b| !may_be_last(b)) {
-            self.in_gaps |= Atoms::from(!covers && !self.surely_begins(b)) << b;
-            for a in (0..self.alphabet.end).filter(|&a| !may_be_last(a)) {
-                let ends = (START..self.states as u16).map(|state| self.step(state, a).next).all(|state| {
-                    let (to, end) = (self.step(state, b), self.step(state, self.alphabet.end));
-                    to.next == DEAD && to.matched == end.matched
+        for b in (0..end).filter(|&b| !may_be_last(b)) {
+            if !covers && !self.surely_begins(b) {
+                self.in_gaps |= 1 << b;
+            }
+            for a in (0..end).filter(|&a| !may_be_last(a)) {
+                let ends = (START..self.states as u16).all(|state| {
+                    let after = self.step(state, a).next;
+                    let to = self.step(after, b);
+                    to.next == DEAD && to.matched == self.step(after, end).matched
                 });
-                self.keeps_matches[usize::from(b)] |= Atoms::from(ends) << a;
+                if ends {
+                    self.keeps_matches[usize::from(b)] |= 1 << a;
+                }
             }
         }
     }
 
-    /// What a cut between two atoms does.
+    /// Says what a cut between two atoms does.
     #[inline(always)]
     pub fn cut_between(&self, before: u8, after: u8) -> CutEffect {
         match self.keeps_matches[usize::from(after)] >> before & 1 != 0 {
@@ -236,8 +255,8 @@ pub enum CutEffect {
     Unknown,
 }
 
-/// Join atoms of one kind for which all states have the same transitions, and return what each one becomes. A final line feed keeps an atom of its own only if the
-/// pattern distinguishes it.
+/// Joins atoms of one kind for which all states have the same transitions, and returns what each one becomes. A final
+/// line feed keeps an atom of its own only if the pattern distinguishes it.
 fn join_alike(
     moves: Vec<Vec<Move>>,
     alphabet: &mut Alphabet,
@@ -245,42 +264,49 @@ fn join_alike(
     kind: impl Fn(usize) -> usize,
 ) -> (Vec<Vec<Move>>, Vec<u8>) {
     let characters = usize::from(alphabet.end);
-    let mut first: HashMap<(usize, Vec<Move>), u8> = HashMap::new();
+    let mut numbers: HashMap<(usize, Vec<Move>), u8> = HashMap::new();
     let mut kept = Vec::new();
-    let joined: Vec<u8> = (0..characters)
-        .map(|atom| {
-            let column = moves.iter().map(|row| row[atom]).collect();
-            *first.entry((kind(atom), column)).or_insert_with(|| {
-                kept.push(atom);
-                (kept.len() - 1) as u8
-            })
-        })
-        .collect();
+    let mut joined = Vec::new();
+    for atom in 0..characters {
+        let column = moves.iter().map(|row| row[atom]).collect();
+        let number = *numbers.entry((kind(atom), column)).or_insert(kept.len() as u8);
+        if usize::from(number) == kept.len() {
+            kept.push(atom);
+        }
+        joined.push(number);
+    }
     kept.push(characters);
-    kept.extend(tells_final.then_some(usize::from(alphabet.final_line_feed)));
+    if tells_final {
+        kept.push(usize::from(alphabet.final_line_feed));
+    }
     alphabet.join(&joined, kept.len());
     let moves = moves.iter().map(|row| kept.iter().map(|&atom| row[atom]).collect()).collect();
     (moves, joined)
 }
 
-/// For each state, whether some text makes it die without a match.
+/// Returns for each state whether some text makes it die without a match.
 fn may_fail(moves: &[Vec<Move>]) -> Vec<bool> {
-    let mut from: Vec<Vec<usize>> = vec![Vec::new(); moves.len()];
+    // For each state, those that come to it without a match.
+    let mut origins: Vec<Vec<usize>> = vec![Vec::new(); moves.len()];
     for (state, row) in moves.iter().enumerate() {
-        row.iter().filter(|to| !to.matched).for_each(|to| from[usize::from(to.next)].push(state));
+        for to in row {
+            if !to.matched {
+                origins[usize::from(to.next)].push(state);
+            }
+        }
     }
     let mut may_fail = vec![false; moves.len()];
-    let mut found = vec![usize::from(DEAD)];
-    while let Some(state) = found.pop() {
+    let mut pending = vec![usize::from(DEAD)];
+    while let Some(state) = pending.pop() {
         if !std::mem::replace(&mut may_fail[state], true) {
-            found.append(&mut from[state]);
+            pending.append(&mut origins[state]);
         }
     }
     may_fail
 }
 
 impl Net {
-    /// Build all states and their transitions (the subset construction).
+    /// Builds all states and their transitions (the subset construction).
     fn states(&self, atoms: usize) -> Option<Vec<Vec<Move>>> {
         if self.nodes.iter().any(|node| matches!(node, NetNode::Ahead { .. })) {
             return None;
@@ -302,7 +328,7 @@ impl Net {
             let at_start = moves.len() == usize::from(START);
             let mut row = Vec::with_capacity(atoms);
             for atom in 0..atoms {
-                let mut way = NetStep {
+                let mut step = NetStep {
                     net: self,
                     ends: &ends,
                     atom: 1 << atom,
@@ -313,13 +339,13 @@ impl Net {
                     seen: vec![false; self.nodes.len()],
                     visits: self.nodes.len() / 16,
                 };
-                let matched = list.iter().any(|&node| way.go(node)) && !at_start;
-                visits += way.visits;
+                let matched = list.iter().any(|&node| step.go(node)) && !at_start;
+                visits += step.visits;
                 if visits > MAX_VISITS {
                     return None;
                 }
                 let new = lists.len() as u16;
-                let next = *number.entry(way.next).or_insert_with_key(|list| {
+                let next = *number.entry(step.next).or_insert_with_key(|list| {
                     lists.push(list.clone());
                     new
                 });
@@ -350,7 +376,7 @@ struct NetStep<'a> {
 }
 
 impl NetStep<'_> {
-    /// Continue from a node; returns true at a match, which ends the list, unless it is empty and need not be the end.
+    /// Continues from a node; returns true at a match, which ends the list, unless it is empty and need not be the end.
     fn go(&mut self, node: usize) -> bool {
         self.visits += 1;
         #[cfg(test)]
@@ -375,10 +401,12 @@ impl NetStep<'_> {
     }
 }
 
-/// Minimize the automaton, unless that takes long: states with the same behaviour become one.
+/// Minimizes the automaton, unless that takes long: states with the same behaviour become one.
 fn smallest(moves: Vec<Vec<Move>>, width: usize) -> Vec<Vec<Move>> {
+    // All states begin in one class. Those of a class whose moves differ are divided, until nothing changes.
     let mut class: Vec<u16> = vec![0; moves.len()];
-    let (mut count, mut compared) = (1, 0);
+    let mut count = 1;
+    let mut compared = 0;
     loop {
         compared += moves.len() * width;
         #[cfg(test)]
@@ -389,23 +417,25 @@ fn smallest(moves: Vec<Vec<Move>>, width: usize) -> Vec<Vec<Move>> {
         let mut numbers: HashMap<(u16, Vec<Move>), u16> = HashMap::new();
         let mut refined = Vec::with_capacity(moves.len());
         for (state, row) in moves.iter().enumerate() {
-            let seen = row.iter().map(|to| Move { next: class[usize::from(to.next)], ..*to }).collect();
             // The dead state and the start keep their numbers: no other state is merged with either.
-            let own = if state == usize::from(START) { u16::MAX } else { class[state] };
+            let own_class = if state == usize::from(START) { u16::MAX } else { class[state] };
             let next = numbers.len() as u16;
-            refined.push(*numbers.entry((own, seen)).or_insert(next));
+            refined.push(*numbers.entry((own_class, by_class(row, &class))).or_insert(next));
         }
-        let found = numbers.len();
         class = refined;
-        if found == count {
+        if numbers.len() == count {
             break;
         }
-        count = found;
+        count = numbers.len();
     }
-    let mut rows = vec![vec![Move { matched: false, next: DEAD }; width]; count];
+    let mut rows = vec![Vec::new(); count];
     for (state, row) in moves.iter().enumerate() {
-        rows[usize::from(class[state])] =
-            row.iter().map(|to| Move { next: class[usize::from(to.next)], ..*to }).collect();
+        rows[usize::from(class[state])] = by_class(row, &class);
     }
     rows
+}
+
+/// Returns the moves to the classes of states.
+fn by_class(row: &[Move], class: &[u16]) -> Vec<Move> {
+    row.iter().map(|to| Move { next: class[usize::from(to.next)], ..*to }).collect()
 }

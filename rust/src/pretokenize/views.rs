@@ -1,10 +1,10 @@
 //! Finds matches with the text behind in view: no way is tried in vain.
 //!
 //! A *view* tells, for each node of the [net](Net) of a pattern, whether what follows a place can be matched from it.
-//! It depends on the next character and the view behind that; so views are found from the end of a text backwards, by one
-//! table lookup for each character, however far a look-ahead may go. Most characters tell the view before them whatever
-//! follows, and one need not begin further back than there. With the views, a match takes at each place the first way
-//! that will succeed.
+//! It depends on the next character and the view behind that; so views are found from the end of a text backwards, by
+//! one table lookup for each character, however far a look-ahead may go. Most characters tell the view before them
+//! whatever follows, and one need not begin further back than there. With the views, a match takes at each place the
+//! first way that will succeed.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use super::net::{Net, NetNode};
 const MAX_NODES: usize = 128;
 const MAX_VIEWS: usize = 255;
 
-/// The ways of nodes that have matched, and of those that cannot.
+/// The ways from nodes that have matched, and from those that cannot.
 const MATCHED: u8 = 0xFF;
 const FAILED: u8 = 0xFE;
 
@@ -27,6 +27,7 @@ const AT_END: u8 = 0;
 /// The view for each node.
 pub type View = Vec<bool>;
 
+/// The views before characters and the ways, as [`Views`] has them.
 type ViewTables = (Vec<[u8; MAX_VIEWS + 1]>, Vec<[u8; MAX_NODES]>);
 
 /// The views of a pattern.
@@ -42,7 +43,7 @@ pub struct Views {
 }
 
 impl Views {
-    /// The views of a pattern, if it can have few.
+    /// Finds the views of a pattern, if it has few.
     pub fn new(graph: &Graph) -> Option<Self> {
         let alphabet = Alphabet::new(&graph.sets).filter(|alphabet| alphabet.count <= MOST_ATOMS)?;
         let is_small = graph.nodes.len() <= MAX_NODES;
@@ -51,27 +52,31 @@ impl Views {
         }
         let net = Net::new(graph, &alphabet)?;
         let (before, ways) = net.tables(alphabet.end)?;
-        let certain = before.iter().map(|before| {
+        let mut certain = Vec::new();
+        for before in &before {
             let all = &before[..ways.len()];
-            all.iter().all(|view| *view == all[0]).then_some(all[0])
-        });
-        let (certain, entry) = (certain.collect(), net.entry as u8);
-        Some(Self { entry, certain, before, ways, alphabet })
+            let is_certain = all.iter().all(|view| *view == all[0]);
+            certain.push(is_certain.then_some(all[0]));
+        }
+        Some(Self { entry: net.entry as u8, certain, before, ways, alphabet })
     }
 
     /// Whether a match may begin at the first of two characters.
     pub fn may_begin(&self, at: u8, next: u8) -> bool {
-        let behind = 0..if next == self.alphabet.end { 1 } else { self.ways.len() };
-        behind.map(|behind| self.before.get(usize::from(next)).map_or(AT_END, |next| next[behind])).any(
-            |view| {
-                let view = self.before[usize::from(at)][usize::from(view)];
-                self.ways[usize::from(view)][usize::from(self.entry)] != FAILED
-            },
-        )
+        let before_at = &self.before[usize::from(at)];
+        let may_match = |view: u8| {
+            let view = before_at[usize::from(view)];
+            self.ways[usize::from(view)][usize::from(self.entry)] != FAILED
+        };
+        match self.before.get(usize::from(next)) {
+            // Whatever view is behind the second one.
+            Some(before_next) => before_next[..self.ways.len()].iter().any(|view| may_match(*view)),
+            None => may_match(AT_END),
+        }
     }
 
-    /// The match that begins at a place, in a piece of which so much is known, perhaps its end. No later call is about an
-    /// earlier piece.
+    /// Finds the match that begins at a place, in a piece that is known up to `end`; `has_end` says whether it ends
+    /// there. No later call is about an earlier piece.
     pub fn match_at<const N: usize>(
         &self,
         Viewed { known, until }: &mut Viewed<N>,
@@ -86,6 +91,7 @@ impl Views {
                 let certain = |at: usize| self.certain[atom(at)].map(|view| (at, view));
                 let last = (at..end).find_map(certain).or(has_end.then_some((end, AT_END)));
                 let Some((last, mut view)) = last else { return PartialMatch::GoesOn };
+                // From there back, each view tells the one before it.
                 known[last] = view;
                 for before in (at..last).rev() {
                     view = self.before[atom(before)][usize::from(view)];
@@ -106,7 +112,6 @@ impl Views {
 }
 
 impl Net {
-    /// The views before characters and the ways, as [`Views`] has them.
     fn tables(&self, end: u8) -> Option<ViewTables> {
         let nothing = vec![false; self.nodes.len()];
         let mut views = vec![self.view(end, &nothing)];
@@ -115,11 +120,10 @@ impl Net {
         let mut ways = Vec::new();
         while let Some(view) = views.get(ways.len()).cloned() {
             for (atom, before) in before.iter_mut().enumerate() {
-                let found = self.view(atom as u8, &view);
-                let new = views.len();
-                before[ways.len()] = *number.entry(found).or_insert_with_key(|found| {
-                    views.push(found.clone());
-                    new as u8
+                let new = views.len() as u8;
+                before[ways.len()] = *number.entry(self.view(atom as u8, &view)).or_insert_with_key(|view| {
+                    views.push(view.clone());
+                    new
                 });
                 if views.len() > MAX_VIEWS {
                     return None;
@@ -130,31 +134,31 @@ impl Net {
         Some((before, ways))
     }
 
-    /// The view before a character, given that behind it.
+    /// Returns the view before a character, from the view behind it.
     pub fn view(&self, atom: u8, behind: &View) -> View {
-        let mut known = vec![None; self.nodes.len()];
-        (0..known.len()).map(|node| self.matches(node, 1 << atom, behind, &mut known)).collect()
+        let mut memo = vec![None; self.nodes.len()];
+        (0..memo.len()).map(|node| self.matches(node, 1 << atom, behind, &mut memo)).collect()
     }
 
-    fn matches(&self, node: usize, atom: Atoms, behind: &View, known: &mut [Option<bool>]) -> bool {
-        if let Some(known) = known[node] {
-            return known;
+    fn matches(&self, node: usize, atom: Atoms, behind: &View, memo: &mut [Option<bool>]) -> bool {
+        if let Some(matches) = memo[node] {
+            return matches;
         }
-        let found = match &self.nodes[node] {
+        let matches = match &self.nodes[node] {
             NetNode::Match => true,
             NetNode::Take(atoms, next) => atoms & atom != 0 && behind[*next],
-            NetNode::Look(atoms, next) => atoms & atom != 0 && self.matches(*next, atom, behind, known),
-            NetNode::Split(ways) => ways.iter().any(|way| self.matches(*way, atom, behind, known)),
+            NetNode::Look(atoms, next) => atoms & atom != 0 && self.matches(*next, atom, behind, memo),
+            NetNode::Split(ways) => ways.iter().any(|way| self.matches(*way, atom, behind, memo)),
             NetNode::Ahead { part, negated, next } => {
-                self.matches(*part, atom, behind, known) != *negated
-                    && self.matches(*next, atom, behind, known)
+                let holds = self.matches(*part, atom, behind, memo) != *negated;
+                holds && self.matches(*next, atom, behind, memo)
             }
         };
-        known[node] = Some(found);
-        found
+        memo[node] = Some(matches);
+        matches
     }
 
-    /// The node behind the next character.
+    /// Returns the node behind the next character.
     fn way(&self, node: usize, view: &View) -> u8 {
         if view.get(node) != Some(&true) {
             return FAILED;
@@ -163,9 +167,11 @@ impl Net {
             NetNode::Match => MATCHED,
             NetNode::Take(_, next) => *next as u8,
             NetNode::Look(_, next) | NetNode::Ahead { next, .. } => self.way(*next, view),
-            NetNode::Split(ways) => {
-                ways.iter().find(|way| view[**way]).map_or(FAILED, |way| self.way(*way, view))
-            }
+            // The first that will succeed.
+            NetNode::Split(ways) => match ways.iter().find(|way| view[**way]) {
+                Some(way) => self.way(*way, view),
+                None => FAILED,
+            },
         }
     }
 }

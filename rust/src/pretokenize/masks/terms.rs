@@ -1,8 +1,8 @@
 //! Relations as terms.
 //!
-//! A relation of three atoms is written as a few terms, each three sets of atoms: for the character before, at and after a
-//! place. Eight terms share three small tables, one bit each, so that three lookups and an AND evaluate them for 64
-//! characters at once.
+//! A relation of three atoms is written as a few terms, each three sets of atoms: for the character before, at and
+//! after a place. Eight terms share three small tables, one bit each, so that three lookups and an AND evaluate them
+//! for 64 characters at once.
 
 use std::cmp::Reverse;
 
@@ -18,8 +18,8 @@ struct Term {
     behind: Set,
 }
 
-/// Up to eight terms, one bit each, and the relations that they are for. Three neighbouring atoms fulfil a term if the entries
-/// of all three have its bit.
+/// Up to eight terms, one bit each, and the relations that they are for. Three neighbouring atoms fulfil a term if the
+/// entries of all three have its bit.
 #[derive(Clone, Default)]
 pub struct Eight {
     /// For each atom, the terms that allow it before, at and after the place.
@@ -29,23 +29,28 @@ pub struct Eight {
     pub uses: Vec<(usize, u8)>,
 }
 
-/// The terms of all relations, eight by eight, so that those of one relation stand together as far as they can.
-/// What they tell is right among some atoms only.
+/// Returns the terms of all relations, eight by eight. Those of one relation are together as far as they can be. The
+/// terms are right among some atoms only.
 pub fn eights(relations: &[&Relation], atoms: u8, among: Set) -> Vec<Eight> {
     let mut parts: Vec<(usize, Vec<Term>)> = Vec::new();
     for (number, relation) in relations.iter().enumerate() {
-        let terms = terms(&relation.among(among), atoms);
-        parts.extend(terms.chunks(8).map(|part| (number, part.to_vec())));
+        for part in terms(&relation.among(among), atoms).chunks(8) {
+            parts.push((number, part.to_vec()));
+        }
     }
+    // The largest first: the small ones then fill what room there is.
     parts.sort_by_key(|(_, terms)| Reverse(terms.len()));
     let mut eights: Vec<Eight> = Vec::new();
     for (relation, terms) in &parts {
-        let place = eights.iter().position(|eight| eight.count + terms.len() <= 8);
-        let place = place.unwrap_or_else(|| {
-            eights.push(Eight::default());
-            eights.len() - 1
-        });
-        eights[place].add(*relation, terms);
+        let has_room = |eight: &&mut Eight| eight.count + terms.len() <= 8;
+        match eights.iter_mut().find(has_room) {
+            Some(eight) => eight.add(*relation, terms),
+            None => {
+                let mut eight = Eight::default();
+                eight.add(*relation, terms);
+                eights.push(eight);
+            }
+        }
     }
     eights
 }
@@ -65,9 +70,9 @@ impl Eight {
         self.uses.push((relation, bits));
     }
 
-    /// Find which terms are fulfilled at the places of some words, and return those that are fulfilled anywhere. The atom at
-    /// the first place is the second one; what is behind each place is given, as it may be the end of a piece. Only the first
-    /// `ATOMS` entries of the tables are used.
+    /// Finds which terms are fulfilled at the places of some words, and returns those that are fulfilled anywhere. The
+    /// atom at the first place is the second one; what is behind each place is given, as it may be the end of a piece.
+    /// Only the first `ATOMS` entries of the tables are used.
     #[inline(always)]
     pub fn fulfilled<const ATOMS: usize>(
         &self,
@@ -97,56 +102,84 @@ impl Eight {
     }
 }
 
-/// Terms that together cover a relation. A greedy cover: each new term starts from a triple that is not covered yet, is
-/// widened as far as the relation allows, and the widest of four candidates is taken.
+/// Covers a relation by terms, greedily: each new term starts from a triple that is not covered yet, is widened as far
+/// as the relation allows, and the widest of four candidates is taken.
 fn terms(relation: &Relation, atoms: u8) -> Vec<Term> {
-    let mut left: Vec<(u8, u8, Set)> = Vec::new();
+    // For each pair, the atoms behind it that no term covers yet.
+    let mut uncovered: Vec<(u8, u8, Set)> = Vec::new();
     for before in 0..atoms {
-        left.extend((0..atoms).map(|at| (before, at, relation.holds(before, at))));
+        for at in 0..atoms {
+            uncovered.push((before, at, relation.holds(before, at)));
+        }
     }
     let mut terms = Vec::new();
     loop {
-        left.retain(|(.., behind)| *behind != 0);
-        let Some(&(before, at, behind)) = left.first() else { return terms };
-        let covered = |term: &Term| -> u32 {
-            let within = |(before, at, _): &&(u8, u8, Set)| term.before >> before & term.at >> at & 1 != 0;
-            left.iter().filter(within).map(|(.., behind)| (behind & term.behind).count_ones()).sum()
+        uncovered.retain(|(.., behind)| *behind != 0);
+        let Some(&(before, at, behind)) = uncovered.first() else { return terms };
+        let newly_covered = |term: &Term| -> u32 {
+            let mut count = 0;
+            for &(before, at, behind) in &uncovered {
+                if term.has_pair(before, at) {
+                    count += (behind & term.behind).count_ones();
+                }
+            }
+            count
         };
-        let all = Set::MAX >> (MOST_ATOMS - usize::from(atoms));
-        let allowed = all & !relation.fails(before, at);
         let narrow = Term { before: 1 << before, at: 1 << at, behind };
-        let wide = Term { behind: allowed, ..narrow };
-        let ways = [(narrow, true), (narrow, false), (wide, true), (wide, false)];
-        let ways = ways.map(|(term, before_first)| term.widened(relation, atoms, before_first));
-        let Some(best) = ways.into_iter().max_by_key(covered) else { return terms };
-        for (before, at, behind) in &mut left {
-            if best.before >> *before & best.at >> *at & 1 != 0 {
-                *behind &= !best.behind;
+        let wide = Term { behind: first_atoms(atoms) & !relation.fails(before, at), ..narrow };
+        let candidates = [
+            narrow.widened(relation, atoms, [Side::Before, Side::At]),
+            narrow.widened(relation, atoms, [Side::At, Side::Before]),
+            wide.widened(relation, atoms, [Side::Before, Side::At]),
+            wide.widened(relation, atoms, [Side::At, Side::Before]),
+        ];
+        let Some(widest) = candidates.into_iter().max_by_key(newly_covered) else { return terms };
+        for (before, at, behind) in &mut uncovered {
+            if widest.has_pair(*before, *at) {
+                *behind &= !widest.behind;
             }
         }
-        terms.push(best);
+        terms.push(widest);
     }
 }
 
+/// Returns the set of so many atoms.
+fn first_atoms(atoms: u8) -> Set {
+    Set::MAX >> (MOST_ATOMS - usize::from(atoms))
+}
+
+/// A set of a term that is widened.
+#[derive(Clone, Copy)]
+enum Side {
+    Before,
+    At,
+}
+
 impl Term {
-    /// The term with as many further atoms before, at and after as the relation allows.
-    fn widened(mut self, relation: &Relation, atoms: u8, before_first: bool) -> Self {
+    fn has_pair(&self, before: u8, at: u8) -> bool {
+        self.before >> before & self.at >> at & 1 != 0
+    }
+
+    /// Returns the term with as many further atoms before, at (in this order) and after as the relation allows.
+    fn widened(mut self, relation: &Relation, atoms: u8, order: [Side; 2]) -> Self {
         let members = move |set: Set| (0..atoms).filter(move |atom| set >> atom & 1 != 0);
-        for before_now in [before_first, !before_first] {
+        for side in order {
             for atom in 0..atoms {
-                let fits = if before_now {
-                    members(self.at).all(|at| relation.fails(atom, at) & self.behind == 0)
-                } else {
-                    members(self.before).all(|before| relation.fails(before, atom) & self.behind == 0)
-                };
-                let widened = if before_now { &mut self.before } else { &mut self.at };
-                *widened |= Set::from(fits) << atom;
+                let fits = |before: u8, at: u8| relation.fails(before, at) & self.behind == 0;
+                match side {
+                    Side::Before if members(self.at).all(|at| fits(atom, at)) => self.before |= 1 << atom,
+                    Side::At if members(self.before).all(|before| fits(before, atom)) => self.at |= 1 << atom,
+                    _ => {}
+                }
             }
         }
-        let fails = members(self.before)
-            .flat_map(|before| members(self.at).map(move |at| relation.fails(before, at)))
-            .fold(0, |all, fails| all | fails);
-        self.behind |= Set::MAX >> (MOST_ATOMS - usize::from(atoms)) & !fails;
+        let mut fails = 0;
+        for before in members(self.before) {
+            for at in members(self.at) {
+                fails |= relation.fails(before, at);
+            }
+        }
+        self.behind |= first_atoms(atoms) & !fails;
         self
     }
 }
