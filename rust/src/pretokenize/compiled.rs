@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
 
-/// The automaton may look at so many bytes in vain, and at so many more for each byte that it passes. Then the machine takes its
-/// place, which does no work twice.
+/// The automaton may look at this many bytes in vain, and at this many more for each byte that it passes. Then the
+/// machine takes its place, which does no work twice.
 const MOST_IN_VAIN: usize = 1 << 12;
 const MOST_IN_VAIN_PER_BYTE: usize = 16;
 
@@ -37,20 +37,21 @@ pub struct Compiled {
     ahead: Option<Arc<Ahead>>,
     /// The masks of this pattern alone.
     pub masks: Option<Box<Joint>>,
-    /// What cuts windows together with other patterns: masks for the starts of pieces, or for the few places where a match may
-    /// begin, to be found by views.
+    /// What cuts windows together with other patterns: masks for the starts of pieces, or for the few places where a
+    /// match may begin, to be found by views.
     pub in_windows: Option<(Matcher, MaskRules)>,
 }
 
-/// Goes through one text and finds its pieces. It can only move forward, because what it remembers holds from its place on.
+/// Goes through one text and finds its pieces. It can only move forward, because what it remembers holds from its place
+/// on.
 pub struct Cursor<'a> {
     pattern: &'a Compiled,
     text: &'a str,
     place: usize,
-    /// Where the match ends that begins at the place; the outer `None` if that was not looked for.
+    /// Where the match ends that begins at the place, if there is one; the outer `None` if that was not looked for.
     match_here: Option<Option<usize>>,
     run: MachineRun,
-    /// How many bytes the automaton may be said to have looked at in vain.
+    /// How many bytes the automaton has looked at in vain, less those that it was allowed.
     in_vain: usize,
 }
 
@@ -62,7 +63,7 @@ pub struct Piece {
 }
 
 impl Compiled {
-    /// Compile a regular expression. The error says why it cannot be run.
+    /// Compiles a regular expression. The error says why it cannot be run.
     pub fn new(source: &str) -> Result<Self> {
         memory::ensure_spare()?;
         on_large_stack(|| Ok(Self::of(Machine::new(source)?)))
@@ -78,21 +79,21 @@ impl Compiled {
         let decides = of_masks.is_some_and(|automaton| LocalRules::decide_at_once(automaton));
         let rules = of_masks.and_then(|automaton| {
             let mut rules = LocalRules::new(automaton).filter(|rules| rules.pays)?;
-            rules.plain |= ahead.as_ref().map_or(0, |ahead| ahead.plain());
+            if let Some(ahead) = &ahead {
+                rules.plain |= ahead.plain();
+            }
             Some((automaton, MaskRules::new(&rules)?))
         });
-        let masks = rules
-            .as_ref()
-            .map(|(automaton, rules)| Box::new(Joint::of_one(automaton, rules, ahead.clone(), decides)));
+        let mut masks = None;
+        if let Some((automaton, rules)) = &rules {
+            masks = Some(Box::new(Joint::of_one(automaton, rules, ahead.clone(), decides)));
+        }
         let in_windows = match rules {
             Some((automaton, rules)) if decides && ahead.is_none() => {
                 let matcher = Matcher::Automaton(Arc::clone(automaton));
                 (!automaton.alphabet.tells_final_line_feed()).then_some((matcher, rules))
             }
-            _ => Views::new(&machine.graph).and_then(|views| {
-                let rules = MaskRules::new(&LocalRules::possible_matches(&views)?)?;
-                Some((Matcher::Views(Arc::new(views)), rules))
-            }),
+            _ => by_views(&machine),
         };
         Self { machine, automaton, ahead, masks, in_windows }
     }
@@ -110,7 +111,7 @@ impl Compiled {
         }
     }
 
-    /// What a cut at a place between two characters does.
+    /// Says what a cut at a place between two characters does.
     pub fn cut_effect(&self, text: &[u8], place: usize) -> CutEffect {
         if let Some(ahead) = &self.ahead {
             return ahead.cut_effect(text, place);
@@ -124,8 +125,15 @@ impl Compiled {
     }
 }
 
+/// Returns what finds matches in windows by views, if the pattern has few of them.
+fn by_views(machine: &Machine) -> Option<(Matcher, MaskRules)> {
+    let views = Views::new(&machine.graph)?;
+    let rules = MaskRules::new(&LocalRules::possible_matches(&views)?)?;
+    Some((Matcher::Views(Arc::new(views)), rules))
+}
+
 impl<'a> Cursor<'a> {
-    /// A cursor at the beginning of a text.
+    /// Returns a cursor at the beginning of a text.
     pub fn new(pattern: &'a Compiled, text: &'a str) -> Self {
         Self { pattern, text, place: 0, match_here: None, run: MachineRun::default(), in_vain: 0 }
     }
@@ -134,7 +142,7 @@ impl<'a> Cursor<'a> {
         self.place
     }
 
-    /// Move forward, without a look at the pieces between.
+    /// Moves forward, without a look at the pieces between.
     pub fn skip(&mut self, bytes: usize) {
         if bytes > 0 {
             self.place += bytes;
@@ -142,12 +150,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The piece that begins here; the cursor moves to its end. At the end of the text, it is empty.
+    /// Returns the piece that begins here, and moves to its end. At the end of the text, it is empty.
     pub fn next_piece(&mut self, pulse: &mut Pulse) -> Result<Piece> {
         if let Some(end) = self.match_end(pulse)? {
             self.skip(end - self.place);
             return Ok(Piece { end, is_match: true });
         }
+        // A gap: up to the next match.
         while let Some(character) = self.text[self.place..].chars().next() {
             self.skip(character.len_utf8());
             if self.place < self.text.len() && self.match_end(pulse)?.is_some() {
@@ -160,18 +169,19 @@ impl<'a> Cursor<'a> {
     /// Whether a match begins here.
     pub fn is_at_match(&mut self, pulse: &mut Pulse) -> Result<bool> {
         let automaton = self.pattern.automaton.as_ref();
-        let told = automaton.and_then(|automaton| automaton.begins(self.text.as_bytes(), self.place));
-        match told {
-            Some(begins) => Ok(begins),
-            None => Ok(self.match_end(pulse)?.is_some()),
+        if let Some(automaton) = automaton
+            && let Some(begins) = automaton.begins(self.text.as_bytes(), self.place)
+        {
+            return Ok(begins);
         }
+        Ok(self.match_end(pulse)?.is_some())
     }
 
-    /// The end of the match that begins here and is not empty, if there is one.
+    /// Returns the end of the match that begins here and is not empty, if there is one.
     #[inline]
     fn match_end(&mut self, pulse: &mut Pulse) -> Result<Option<usize>> {
-        if let Some(known) = self.match_here {
-            return Ok(known);
+        if let Some(end) = self.match_here {
+            return Ok(end);
         }
         let end = self.find_match_end(pulse)?;
         self.match_here = Some(end);

@@ -40,17 +40,17 @@ pub enum Expression {
     Start,
     /// Look-behind: `(?<=...)`, or `(?<!...)` if negated.
     Behind {
-        /// The part that must stand before, or must not.
+        /// The part that must precede the place, or must not.
         part: Box<Expression>,
         /// The number of characters of each of its matches.
         length: u32,
-        /// Whether the part must not stand before.
+        /// Whether the part must not precede it.
         negated: bool,
     },
 }
 
 impl Expression {
-    /// The number of characters that it matches, if every match has the same.
+    /// Returns the number of characters that it matches, if every match has the same.
     pub fn length(&self) -> Option<u32> {
         match self {
             Self::Set(_) => Some(1),
@@ -94,7 +94,7 @@ impl Expression {
         }
     }
 
-    /// The parts that it consists of.
+    /// Returns the parts that it consists of.
     pub fn parts(&self) -> &[Self] {
         match self {
             Self::Sequence(parts) | Self::Choice(parts) => parts,

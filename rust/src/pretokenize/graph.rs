@@ -28,7 +28,7 @@ pub enum Node {
     Take { set: usize, next: usize },
     /// Try each of these nodes, in the order of preference. Splits are numbered.
     Split { ways: Vec<usize>, number: usize },
-    /// Go on if the node `part` leads to a match, or if it does not, from so many characters before.
+    /// Go on if the node `part` leads to a match, or if it does not, from `back` characters before.
     Look { part: usize, back: u32, negated: bool, next: usize },
     /// Consume what the node `part` matches first, and try nothing else.
     Atomic { part: usize, next: usize },
@@ -48,7 +48,7 @@ pub struct Graph {
     pub splits: usize,
     /// How many characters before a place of a match there may be splits, in a look-behind.
     pub reach: u32,
-    /// How many characters the look-behinds go back in which a part is that is being added.
+    /// How many characters the look-behinds go back that are around the part that is being added.
     back: u32,
     /// Whether there is no match where the preferred one is empty.
     pub is_atomic: bool,
@@ -90,13 +90,14 @@ impl Graph {
         self.push(Node::Split { ways, number: self.splits - 1 })
     }
 
-    /// Add the nodes of a part that is followed by others, and return the first. A part is `last` if whatever follows it
-    /// always matches, so that no backtracking into it ever happens.
+    /// Adds the nodes of a part that is followed by others, and returns the first. A part is `last` if whatever follows
+    /// it always matches, so that no backtracking into it ever happens.
     fn add(&mut self, expression: &Expression, next: usize, last: bool) -> usize {
         match expression {
             Expression::Set(set) => self.take(set, next),
             Expression::Sequence(parts) => {
-                let (mut next, mut last) = (next, last);
+                let mut next = next;
+                let mut last = last;
                 for part in parts.iter().rev() {
                     next = self.add(part, next, last);
                     last &= part.always_matches();
@@ -129,12 +130,13 @@ impl Graph {
     }
 
     fn number(&mut self, set: &CharSet) -> usize {
-        if let Some(&known) = self.numbers.get(set) {
-            return known;
+        if let Some(&number) = self.numbers.get(set) {
+            return number;
         }
+        let number = self.sets.len();
         self.sets.push(set.clone());
-        self.numbers.insert(set.clone(), self.sets.len() - 1);
-        self.sets.len() - 1
+        self.numbers.insert(set.clone(), number);
+        number
     }
 
     fn add_look(&mut self, part: &Expression, back: u32, negated: bool, next: usize) -> usize {
@@ -148,7 +150,7 @@ impl Graph {
         self.push(Node::Look { part, back, negated, next })
     }
 
-    /// `(?>X)`, and possessively `X{least,most}+`.
+    /// Adds `(?>X)`, and possessively `X{least,most}+`.
     fn add_atomic(&mut self, part: &Expression, next: usize, last: bool) -> usize {
         match part {
             Expression::Set(_) | Expression::Atomic(_) => self.add(part, next, last),
@@ -163,7 +165,7 @@ impl Graph {
         }
     }
 
-    /// `X{least,most}+` of a set: either `most` characters, or fewer that are not followed by another one.
+    /// Adds `X{least,most}+` of a set: either `most` characters, or fewer that are not followed by another one.
     fn add_possessive(&mut self, part: &Expression, least: u32, most: Option<u32>, next: usize) -> usize {
         let another = self.add(part, PART_MATCHED, false);
         let ended = self.push(Node::Look { part: another, back: 0, negated: true, next });
@@ -178,7 +180,7 @@ impl Graph {
         }
     }
 
-    /// `X{least,most}`, and lazily `X{least,most}?`.
+    /// Adds `X{least,most}`, and lazily `X{least,most}?`.
     fn add_repeat(
         &mut self,
         part: &Expression,
@@ -188,7 +190,8 @@ impl Graph {
         next: usize,
     ) -> usize {
         let ways = |again: usize, next: usize| if lazy { vec![next, again] } else { vec![again, next] };
-        let (mut entry, mut copies) = (next, least);
+        let mut entry = next;
+        let mut copies = least;
         if let Some(most) = most {
             for _ in least..most {
                 let again = self.add(part, entry, false);

@@ -1,17 +1,18 @@
 //! The backtracking machine: it runs every pattern, one way after the other.
 //!
-//! It walks through the [graph](Graph) of the pattern. At a split it takes the first way, and puts a [`Frame`] on the stack
-//! that says how to go on when the result of this way is known. So a node is called, and returns where the match of its
-//! part ends, or that there is none:
+//! It walks through the [graph](Graph) of the pattern. At a split it takes the first way, and puts a [`Frame`] on the
+//! stack that says how to go on when the result of this way is known. So a node is called, and returns where the match
+//! of its part ends, or that there is none:
 //!
 //! ```text
 //!     a*b in "aac"     call split at 0 ── call take a ── call split at 1 ── call take a ── call split at 2
 //!                      take a fails, take b fails: split at 2 fails; take b fails: split at 1 fails; ...
 //! ```
 //!
-//! What a split returns depends on its place in the text alone. So it is remembered: no split is tried twice at a place, and
-//! the work is proportional to the text, times the number of splits. Only the split at which a match begins is an exception:
-//! there, an empty match counts as none. So the starts of matches must ascend, and a [`MachineRun`] refuses to go back.
+//! What a split returns depends on its place in the text alone. So it is remembered: no split is tried twice at a
+//! place, and the work is proportional to the text, times the number of splits. Only the split at which a match begins
+//! is an exception: there, an empty match counts as none. So the starts of matches must ascend, and a [`MachineRun`]
+//! refuses to go back.
 //!
 //! What is remembered, and the stack, have a budget of memory. If a match needs more, the error names the pattern.
 
@@ -28,15 +29,16 @@ const STEPS_PER_BEAT: usize = 1 << 12;
 /// Clearing this many results takes as long as a step.
 const RESULTS_PER_STEP: usize = 16;
 
-/// The memory that a match may take, in bytes. Without a limit, long repetitions could take any: `(?:a|b){1,30000}c` remembers
-/// up to 30,000 results for each place. Other patterns need 20 to 100 bytes for each byte of the longest pretoken.
+/// The memory that a match may take, in bytes. Without a limit, long repetitions could take any: `(?:a|b){1,30000}c`
+/// remembers up to 30,000 results for each place. Other patterns need 20 to 100 bytes for each byte of the longest
+/// pretoken.
 const MOST_MEMORY: usize = 1 << 30;
 
 /// A pattern, ready to be run.
 pub struct Machine {
     source: String,
     pub graph: Graph,
-    /// The characters of ASCII in each set.
+    /// The characters of ASCII in each set, one bit for each.
     ascii: Vec<u128>,
 }
 
@@ -46,7 +48,7 @@ pub struct MachineRun {
     /// Where the last match was looked for.
     start: usize,
     stack: Vec<Frame>,
-    known: Known,
+    memo: Memo,
     /// The number of steps since the last look at the clock.
     fresh: usize,
 }
@@ -76,13 +78,18 @@ impl Machine {
     pub fn new(source: &str) -> Result<Self> {
         let graph = Graph::new(&parse(source)?);
         let of_set = |set: &CharSet| {
-            (0..128_u8).filter(|&code| set.contains(code.into())).fold(0, |ascii, code| ascii | 1 << code)
+            let mut ascii = 0;
+            for code in 0..128_u8 {
+                ascii |= u128::from(set.contains(code.into())) << code;
+            }
+            ascii
         };
         let ascii = graph.sets.iter().map(of_set).collect();
         Ok(Self { source: source.to_owned(), graph, ascii })
     }
 
-    /// The end of the match that begins at a place and is not empty, if there is one. No later call is about an earlier place.
+    /// Returns the end of the match that begins at a place and is not empty, if there is one. No later call is about an
+    /// earlier place.
     pub fn match_end(
         &self,
         text: &str,
@@ -94,7 +101,7 @@ impl Machine {
         run.start = start;
         // A look-behind goes back from a place, and remembers results there.
         let first_needed = start.saturating_sub(char::MAX.len_utf8() * self.graph.reach as usize);
-        run.known.forget_before(first_needed, self.graph.splits);
+        run.memo.forget_before(first_needed, self.graph.splits);
         run.stack.clear();
         let mut step = Step::Call(Call { node: self.graph.entry, place: start });
         loop {
@@ -109,21 +116,19 @@ impl Machine {
                 Step::Call(Call { node: MATCHED, .. }) if self.graph.is_atomic => return Ok(None),
                 Step::Call(Call { node: MATCHED, .. }) => Step::Return(None),
                 Step::Call(call) => self.call(text, call, run)?,
-                Step::Return(found) => match run.stack.pop() {
-                    Some(frame) => self.go_on(frame, found, run)?,
+                Step::Return(end) => match run.stack.pop() {
+                    Some(frame) => self.go_on(frame, end, run)?,
                     None => return Ok(None),
                 },
             };
         }
     }
 
-    /// Call a node.
+    /// Calls a node.
     fn call(&self, text: &str, call: Call, run: &mut MachineRun) -> Result<Step> {
         let place = call.place;
-        let goes_on = |holds: bool, node| match holds {
-            true => Step::Call(Call { node, place }),
-            false => Step::Return(None),
-        };
+        let go_to = |node| Step::Call(Call { node, place });
+        let go_to_if = |holds, node| if holds { go_to(node) } else { Step::Return(None) };
         Ok(match &self.graph.nodes[call.node] {
             Node::Match => Step::Return(Some(place)),
             Node::Take { set, next } => match text[place..].chars().next() {
@@ -133,42 +138,43 @@ impl Machine {
                 _ => Step::Return(None),
             },
             Node::Split { ways, number, .. } => {
-                if let Some(known) = run.known.result(place, *number, self.graph.splits) {
-                    return Ok(Step::Return(known));
+                if let Some(end) = run.memo.result(place, *number, self.graph.splits) {
+                    return Ok(Step::Return(end));
                 }
                 self.put(call, 1, run)?;
-                goes_on(true, ways[0])
+                go_to(ways[0])
             }
             Node::Look { part, back, negated, next } => {
                 run.fresh += *back as usize;
-                let Some(begin) = back_by(text, place, *back) else { return Ok(goes_on(*negated, *next)) };
+                let Some(begin) = back_by(text, place, *back) else { return Ok(go_to_if(*negated, *next)) };
                 self.put(call, 0, run)?;
                 Step::Call(Call { node: *part, place: begin })
             }
             Node::Atomic { part, .. } => {
                 self.put(call, 0, run)?;
-                goes_on(true, *part)
+                go_to(*part)
             }
-            Node::Start { next } => goes_on(place == 0, *next),
+            Node::Start { next } => go_to_if(place == 0, *next),
             Node::End { before_line_feed, next } => {
-                goes_on(place == text.len() || *before_line_feed && &text[place..] == "\n", *next)
+                let is_end = place == text.len() || *before_line_feed && &text[place..] == "\n";
+                go_to_if(is_end, *next)
             }
         })
     }
 
-    /// Go on where something was called that returns now.
-    fn go_on(&self, frame: Frame, found: Option<usize>, run: &mut MachineRun) -> Result<Step> {
+    /// Goes on where something was called that returns now, with the end of a match.
+    fn go_on(&self, frame: Frame, end: Option<usize>, run: &mut MachineRun) -> Result<Step> {
         let Frame { node, tried, place } = frame;
-        Ok(match (&self.graph.nodes[node as usize], found) {
+        Ok(match (&self.graph.nodes[node as usize], end) {
             (Node::Split { ways, .. }, None) if (tried as usize) < ways.len() => {
                 run.stack.push(Frame { tried: tried + 1, ..frame });
                 Step::Call(Call { node: ways[tried as usize], place })
             }
-            (Node::Split { number, .. }, found) => {
-                self.remember(place, *number, found, run)?;
-                Step::Return(found)
+            (Node::Split { number, .. }, end) => {
+                self.remember(place, *number, end, run)?;
+                Step::Return(end)
             }
-            (Node::Look { negated, next, .. }, found) if found.is_some() != *negated => {
+            (Node::Look { negated, next, .. }, end) if end.is_some() != *negated => {
                 Step::Call(Call { node: *next, place })
             }
             (Node::Atomic { next, .. }, Some(end)) => Step::Call(Call { node: *next, place: end }),
@@ -176,7 +182,7 @@ impl Machine {
         })
     }
 
-    /// Put a call on the stack.
+    /// Puts a call on the stack.
     #[inline]
     fn put(&self, call: Call, tried: u32, run: &mut MachineRun) -> Result<()> {
         if run.stack.len() == run.stack.capacity() {
@@ -186,14 +192,14 @@ impl Machine {
         Ok(())
     }
 
-    /// Remember the result of a split at a place.
+    /// Remembers the result of a split at a place.
     #[inline]
     fn remember(&self, place: usize, split: usize, end: Option<usize>, run: &mut MachineRun) -> Result<()> {
-        let index = run.known.index(place, split, self.graph.splits);
-        if index >= run.known.results.len() {
+        let index = run.memo.index(place, split, self.graph.splits);
+        if index >= run.memo.results.len() {
             self.add_results_to(place, run)?;
         }
-        run.known.results[index] = match end {
+        run.memo.results[index] = match end {
             None => 1,
             // A match too long for a result is looked for again.
             Some(end) => u32::try_from(end - place + 2).unwrap_or(0),
@@ -211,25 +217,25 @@ impl Machine {
         memory::reserve(&mut run.stack, more)
     }
 
-    /// Add the results of all splits up to a place, none of which is known.
+    /// Adds the results of all splits up to a place, none of which is known.
     #[inline(never)]
     fn add_results_to(&self, place: usize, run: &mut MachineRun) -> Result<()> {
-        let length = run.known.index(place + 1, 0, self.graph.splits);
-        let more = length - run.known.results.len();
+        let length = run.memo.index(place + 1, 0, self.graph.splits);
+        let more = length - run.memo.results.len();
         run.fresh += more / RESULTS_PER_STEP;
-        if length > run.known.results.capacity() {
-            let more = more.max(run.known.results.len());
+        if length > run.memo.results.capacity() {
+            let more = more.max(run.memo.results.len());
             self.check_memory(more * size_of::<u32>(), run)?;
-            memory::reserve(&mut run.known.results, more)?;
+            memory::reserve(&mut run.memo.results, more)?;
         }
-        run.known.results.resize(length, 0);
+        run.memo.results.resize(length, 0);
         Ok(())
     }
 
-    /// Fail if there is no budget for so many bytes more.
+    /// Fails if there is no budget for this many bytes more.
     fn check_memory(&self, more: usize, run: &MachineRun) -> Result<()> {
         let frames = run.stack.capacity() * size_of::<Frame>();
-        let results = run.known.results.capacity() * size_of::<u32>();
+        let results = run.memo.results.capacity() * size_of::<u32>();
         if frames + results + more <= MOST_MEMORY {
             return Ok(());
         }
@@ -249,19 +255,19 @@ impl Machine {
 
 /// What splits have returned, from a place on.
 #[derive(Default)]
-struct Known {
+struct Memo {
     first: usize,
     /// For each place and split: 0 if it is not known, 1 that it failed, or 2 more than the length of its match.
     results: Vec<u32>,
 }
 
-impl Known {
+impl Memo {
     #[inline]
     fn index(&self, place: usize, split: usize, splits: usize) -> usize {
         (place - self.first) * splits + split
     }
 
-    /// The result of a split at a place, if it is known: where the match ends.
+    /// Returns the result of a split at a place, if it is known: where the match ends.
     #[inline]
     fn result(&self, place: usize, split: usize, splits: usize) -> Option<Option<usize>> {
         match *self.results.get(self.index(place, split, splits))? {
@@ -271,7 +277,7 @@ impl Known {
         }
     }
 
-    /// Forget everything before a place, if that makes much room.
+    /// Forgets everything before a place, if that makes much room.
     #[inline]
     fn forget_before(&mut self, place: usize, splits: usize) {
         let past = place.saturating_sub(self.first).saturating_mul(splits);
@@ -282,10 +288,13 @@ impl Known {
     }
 }
 
-/// The place so many characters before another, if there is one.
+/// Returns the place this many characters before another, if there is one.
 fn back_by(text: &str, place: usize, characters: u32) -> Option<usize> {
     match characters {
         0 => Some(place),
-        more => text[..place].char_indices().rev().nth(more as usize - 1).map(|(begin, _)| begin),
+        _ => {
+            let (begin, _) = text[..place].char_indices().rev().nth(characters as usize - 1)?;
+            Some(begin)
+        }
     }
 }

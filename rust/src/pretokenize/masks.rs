@@ -1,7 +1,7 @@
 //! Finds the starts of pieces with bit masks, hundreds of bytes at a time.
 //!
-//! A window is read as atoms. A mask has a bit for each of its characters. For each relation of three neighbours that the
-//! [local rules](super::local) use, a mask tells where it holds. With `'s| ?\p{L}+|\s`:
+//! A window is read as atoms. A mask has a bit for each of its characters. For each relation of three neighbours that
+//! the [local rules](super::local) use, a mask tells where it holds. With `'s| ?\p{L}+|\s`:
 //!
 //! ```text
 //!     text                                         i t ' s a b
@@ -14,9 +14,9 @@
 //!     round 4: nothing changes
 //! ```
 //!
-//! So labels are propagated from each character to the next, for all characters of a window at once, until nothing changes;
-//! two or three rounds are nearly always enough. Since the label of the first character is known, all labels are then
-//! correct. Most labels are rare, and most relations hold nowhere in most windows: both are then left out.
+//! So labels are propagated from each character to the next, for all characters of a window at once, until nothing
+//! changes; two or three rounds are nearly always enough. Since the label of the first character is known, all labels
+//! are then correct. Most labels are rare, and most relations hold nowhere in most windows: both are then left out.
 
 use super::alphabet::MOST_ATOMS;
 use super::local::{ALWAYS, Fact, Label, LocalRules, NO_BEGINNING, Set};
@@ -69,8 +69,8 @@ pub struct MaskRules {
     wide: Vec<Eight>,
     /// Whether there are at most 16 atoms.
     has_few_atoms: bool,
-    /// By fact: the relation without a condition; and those with one, each with the number of the mask that the character
-    /// before must be in.
+    /// By fact: the relation without a condition; and those with one, each with the number of the mask that the
+    /// character before must be in.
     always: [Option<usize>; Fact::COUNT],
     links: [Vec<(usize, usize)>; Fact::COUNT],
 }
@@ -123,7 +123,7 @@ impl MaskRules {
         relations.places(self.always[fact as usize])
     }
 
-    /// Find the places where each relation holds. What is behind each place is given: it may be the end of a piece.
+    /// Finds the places where each relation holds. What is behind each place is given: it may be the end of a piece.
     #[inline(always)]
     fn find_relations<const N: usize>(
         &self,
@@ -160,8 +160,8 @@ impl MaskRules {
         }
     }
 
-    /// Find the labels of all characters, some of which are given: that of the first, and where pieces begin. Returns which are
-    /// unsure, and where a state is open.
+    /// Finds the labels of all characters, some of which are given: that of the first, and where pieces begin. Returns
+    /// which are unsure, and where a state is open.
     #[inline(always)]
     fn label<const N: usize>(
         &self,
@@ -213,8 +213,8 @@ impl MaskRules {
         for (fact, places) in Fact::MARKED.into_iter().zip(&mut next) {
             labels.follow(vectors, &self.links[fact as usize], relations, places);
         }
-        // After an unsure place, rules may give a character two labels. A beginning takes precedence, because it is right if
-        // the automaton confirms it.
+        // After an unsure place, rules may give a character two labels. A beginning takes precedence, because it is
+        // right if the automaton confirms it.
         let [begins, first, second] = &mut next;
         for (special, stays) in [(first, Fact::StaysFirst), (second, Fact::StaysSecond)] {
             if *special == [0; N] {
@@ -236,7 +236,7 @@ impl MaskRules {
 struct Relations<const N: usize>([Bits<N>; MAX_RELATIONS]);
 
 impl<const N: usize> Relations<N> {
-    /// Find the places of all relations among words of atoms.
+    /// Finds the places of all relations among words of atoms.
     #[inline(always)]
     fn find<const ATOMS: usize>(
         &mut self,
@@ -279,7 +279,7 @@ struct Labels<const N: usize> {
 }
 
 impl<const N: usize> Labels<N> {
-    /// Make the masks for the character before.
+    /// Makes the masks for the character before.
     #[inline(always)]
     fn look_back(&mut self, vectors: impl Vectors) {
         let [begins, usual, first, second, no_beginning] = &mut self.before;
@@ -295,7 +295,7 @@ impl<const N: usize> Labels<N> {
         }
     }
 
-    /// Take other masks for labels; returns the characters whose labels change.
+    /// Takes other masks for labels; returns the characters whose labels change.
     #[inline(always)]
     fn change_to(&mut self, vectors: impl Vectors, at: &[Bits<N>; MARKED]) -> Bits<N> {
         let mut changed = [0; N];
@@ -309,7 +309,7 @@ impl<const N: usize> Labels<N> {
         changed
     }
 
-    /// Add the places where a link's relation holds behind a character that has the label which it asks for.
+    /// Adds the places where a link's relation holds behind a character that has the label which it asks for.
     #[inline(always)]
     fn follow(
         &self,

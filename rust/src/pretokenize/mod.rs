@@ -2,16 +2,17 @@
 //!
 //! A piece is a match of the pattern, or a gap: the text between two matches. Joined in order, pieces are the text.
 //!
-//! A pattern is [parsed](syntax) to an [expression], which becomes a [graph]. The [backtracking machine](machine) can run
-//! every graph. Most patterns have a faster way, too, and the fastest is taken:
+//! A pattern is [parsed](syntax) to an [expression], which becomes a [graph]. The [backtracking machine](machine) can
+//! run every graph. Most patterns have a faster way, too, and the fastest is taken:
 //!
 //! 1. [Masks](masks) find the starts of pieces for hundreds of bytes at a time, by rules about three neighbouring
-//!    characters. These [local] rules are derived from the automaton, which decides wherever they are unsure. Look-ahead of
-//!    any length becomes [a property of characters](ahead) first.
-//! 2. The [automaton] takes one step per character. It runs patterns that need no more than one character of look-ahead.
+//!    characters. These [local] rules are derived from the automaton, which decides wherever they are unsure.
+//!    Look-ahead of any length becomes [a property of characters](ahead) first.
+//! 2. The [automaton] takes one step per character. It runs patterns that need no more than one character of
+//!    look-ahead.
 //!
-//! The choice depends on the structure of a pattern, never on its spelling. In a [sequence] of patterns, each one cuts the
-//! pieces of the one before; masks cut by several at once, with [views] where a match may fail.
+//! The choice depends on the structure of a pattern, never on its spelling. In a [sequence] of patterns, each one cuts
+//! the pieces of the one before; masks cut by several at once, with [views] where a match may fail.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
@@ -63,7 +64,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compile a regular expression, or the steps of a sequence. The error says why a pattern cannot be run.
+    /// Compiles a regular expression, or the steps of a sequence. The error says why a pattern cannot be run.
     ///
     /// The last patterns are cached, so that repeated use of a pattern costs its compilation (a millisecond) only once.
     pub fn new(sources: &[String]) -> Result<Arc<Self>> {
@@ -105,7 +106,7 @@ impl Pattern {
         self.sequence.way()
     }
 
-    /// Prepare a text for cutting: some patterns insert spaces.
+    /// Prepares a text for cutting: some patterns insert spaces.
     #[inline(always)]
     pub fn prepare<'t>(&self, text: &'t str, pulse: &mut Pulse) -> Result<Prepared<'t>> {
         self.sequence.prepare(text, pulse)
@@ -116,13 +117,13 @@ impl Pattern {
         self.sequence.puts_spaces()
     }
 
-    /// Begin to cut a text.
+    /// Begins to cut a text.
     #[inline]
     pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Scanner<'a> {
         self.sequence.scan(text)
     }
 
-    /// Begin to ask which pieces of a text are matches.
+    /// Begins to ask which pieces of a text are matches.
     pub fn match_test<'a>(&'a self, text: &'a Prepared<'_>) -> MatchTest<'a> {
         self.sequence.match_test(text)
     }
@@ -145,7 +146,7 @@ impl Pattern {
     }
 }
 
-/// Call on a large stack: that of a thread created by Python may be too small for compilers of deep patterns.
+/// Calls on a large stack: that of a thread created by Python may be too small for compilers of deep patterns.
 fn on_large_stack<T: Send>(call: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     thread::scope(|scope| {
         let spawned = thread::Builder::new().stack_size(LARGE_STACK).spawn_scoped(scope, call);
@@ -178,7 +179,7 @@ impl Batch {
         self.len = 0;
     }
 
-    /// Keep only the first pieces.
+    /// Keeps only the first pieces.
     fn shorten(&mut self, len: usize) {
         self.len = len;
     }
@@ -188,7 +189,7 @@ impl Batch {
         self.len += 1;
     }
 
-    /// Add as many ends as there is room for; returns their number.
+    /// Adds as many ends as there is room for; returns their number.
     fn push_all(&mut self, ends: &[usize]) -> usize {
         let count = ends.len().min(self.room());
         self.ends[self.len..][..count].copy_from_slice(&ends[..count]);
@@ -196,7 +197,7 @@ impl Batch {
         count
     }
 
-    /// Add an end, and return it.
+    /// Adds an end, and returns it.
     fn push_to(&mut self, end: usize) -> usize {
         self.push(end);
         end
@@ -235,7 +236,7 @@ impl Pieces<'_> {
     }
 }
 
-/// Cut a text.
+/// Cuts a text.
 pub fn pretokenize<'t>(text: &'t str, pattern: &Pattern, pulse: &mut Pulse) -> Result<Pieces<'t>> {
     let text = pattern.prepare(text, pulse)?;
     let mut ends = Vec::new();

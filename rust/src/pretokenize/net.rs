@@ -31,7 +31,7 @@ pub struct Net {
 }
 
 impl Net {
-    /// The net of a graph, if it can have one.
+    /// Builds the net of a graph, if it can have one.
     pub fn new(graph: &Graph, alphabet: &Alphabet) -> Option<Self> {
         let nodes = Vec::with_capacity(graph.nodes.len());
         let mut net = Self { nodes, entry: graph.entry, is_atomic: graph.is_atomic };
@@ -42,11 +42,12 @@ impl Net {
                 Node::Take { set, next } => NetNode::Take(alphabet.members[*set], *next),
                 Node::Split { ways, .. } => NetNode::Split(ways.clone()),
                 Node::Look { part, back: 0, negated, next } => {
-                    let (part, negated, next) = (*part, *negated, *next);
-                    let (matching, failing) = net.decided(part, everything, &mut MOST_LOOKED_AT.clone());
-                    match matching | failing == everything {
-                        true => NetNode::Look(if negated { failing } else { matching }, next),
-                        false => NetNode::Ahead { part, negated, next },
+                    let mut budget = MOST_LOOKED_AT;
+                    let (matching, failing) = net.decided(*part, everything, &mut budget);
+                    if matching | failing == everything {
+                        NetNode::Look(if *negated { failing } else { matching }, *next)
+                    } else {
+                        NetNode::Ahead { part: *part, negated: *negated, next: *next }
                     }
                 }
                 Node::End { before_line_feed, next } => {
@@ -60,12 +61,12 @@ impl Net {
         Some(net)
     }
 
-    /// The next atoms with which a node certainly leads to a match, and those with which it does not.
-    fn decided(&self, node: usize, everything: Atoms, left: &mut usize) -> (Atoms, Atoms) {
-        if *left == 0 {
+    /// Returns the next atoms with which a node certainly leads to a match, and those with which it does not.
+    fn decided(&self, node: usize, everything: Atoms, budget: &mut usize) -> (Atoms, Atoms) {
+        if *budget == 0 {
             return (0, 0);
         }
-        *left -= 1;
+        *budget -= 1;
         match &self.nodes[node] {
             NetNode::Match => (everything, 0),
             NetNode::Take(atoms, next) => {
@@ -77,14 +78,20 @@ impl Net {
                 (if may_stop { *atoms } else { 0 }, everything & !atoms)
             }
             NetNode::Look(atoms, next) => {
-                let (matching, failing) = self.decided(*next, everything, left);
+                let (matching, failing) = self.decided(*next, everything, budget);
                 (matching & atoms, failing | everything & !atoms)
             }
             NetNode::Ahead { .. } => (0, 0),
-            NetNode::Split(ways) => ways.iter().fold((0, everything), |(matching, failing), way| {
-                let decided = self.decided(*way, everything, left);
-                (matching | decided.0, failing & decided.1)
-            }),
+            NetNode::Split(ways) => {
+                let mut matching = 0;
+                let mut failing = everything;
+                for way in ways {
+                    let (way_matching, way_failing) = self.decided(*way, everything, budget);
+                    matching |= way_matching;
+                    failing &= way_failing;
+                }
+                (matching, failing)
+            }
         }
     }
 }

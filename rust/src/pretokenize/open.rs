@@ -88,7 +88,7 @@ impl Pattern {
         self.covers_all_text()
     }
 
-    /// Read on to the end of a text whose pieces can be read on.
+    /// Reads on to the end of a text whose pieces can be read on.
     pub fn read_on(&self, piece: &mut OpenPiece, text: &str, pulse: &mut Pulse) -> Result<()> {
         match self.sequence.only().and_then(|pattern| pattern.automaton.as_deref()) {
             Some(automaton) if !piece.is_final => piece.read_on(automaton, text.as_bytes(), pulse),

@@ -1,9 +1,9 @@
-//! Patterns in a sequence: each cuts the pieces of the one before, and treats each piece as a whole text. Most sequences
-//! are of one pattern.
+//! Patterns in a sequence: each cuts the pieces of the one before, and treats each piece as a whole text. Most
+//! sequences are of one pattern.
 //!
-//! Two steps are not regular expressions. `(?space)` puts a space before every piece that does not begin with one. After
-//! `(?bytes)`, patterns match printable characters that stand for single bytes (as in byte-level tokenizers), so that
-//! they may cut within a character.
+//! Two steps are not regular expressions. `(?space)` puts a space before every piece that does not begin with one.
+//! After `(?bytes)`, patterns match printable characters that stand for single bytes (as in byte-level tokenizers), so
+//! that they may cut within a character.
 //!
 //! A [`Scanner`] cuts a piece of the text (without `(?space)`, all of it) by the first pattern, or at once by as many
 //! as masks cut together. The next steps cut many of these pieces at a time, again as many steps at once as masks cut
@@ -38,7 +38,7 @@ const EMPTY: &str =
 /// The maximum number of steps.
 const MAX_STEPS: usize = 64;
 
-/// So many pieces of the first patterns are cut at once by the next ones, whose last window is seldom full.
+/// This many pieces of the first patterns are cut at once by the next ones, whose last window is seldom full.
 const MANY_PIECES: usize = 4 * BATCH;
 
 /// Shorter pieces are cut by the automaton alone: a window of masks costs as much as a short text.
@@ -87,13 +87,14 @@ impl<'t> Prepared<'t> {
 }
 
 impl Sequence {
-    /// Compile a sequence.
+    /// Compiles a sequence.
     pub fn new(sources: &[String], pulse: &mut Pulse) -> Result<Self> {
         let count = sources.len();
         if !(1..=MAX_STEPS).contains(&count) {
             return Err(Error::Value(format!("a pattern has 1 to {MAX_STEPS} steps, not {count}")));
         }
-        let (mut steps, mut as_bytes) = (Vec::new(), false);
+        let mut steps = Vec::new();
+        let mut as_bytes = false;
         for source in sources {
             pulse.check()?;
             match &source[..] {
@@ -112,20 +113,21 @@ impl Sequence {
         let last_space = steps.iter().rposition(|step| matches!(step, Step::Space));
         let mut last = steps.split_off(last_space.map_or(0, |place| place + 1));
         let joint = Joint::new(&patterns(&last).collect::<Vec<_>>(), 2, false).map(Box::new);
+        // The steps that a scanner does not begin with: they cut pieces.
         let has_first = last.first().is_some_and(|step| step.pattern().is_some());
         let mut index = joint.as_ref().map_or(usize::from(has_first), |joint| joint.count());
         while index < last.len() {
-            let found = cutting_together(&last[index..]);
-            let count = found.as_ref().map_or(1, Joint::count);
+            let from_here = cutting_together(&last[index..]);
+            let count = from_here.as_ref().map_or(1, Joint::count);
             if let Step::Cut { together, .. } = &mut last[index] {
-                *together = found.map(Box::new);
+                *together = from_here.map(Box::new);
             }
             index += count;
         }
         Ok(Self { first: steps, last, joint, count })
     }
 
-    /// All that cuts by masks.
+    /// Returns all that cuts by masks.
     #[cfg(test)]
     pub fn joints(&mut self) -> impl Iterator<Item = &mut Joint> {
         let of_steps = self.last.iter_mut().flat_map(|step| match step {
@@ -135,7 +137,7 @@ impl Sequence {
         self.joint.as_deref_mut().into_iter().chain(of_steps.flatten())
     }
 
-    /// The only step, if it is an expression.
+    /// Returns the only step, if it is an expression.
     pub fn only(&self) -> Option<&Compiled> {
         match &self.last[..] {
             [step] if self.count == 1 => step.pattern(),
@@ -148,42 +150,54 @@ impl Sequence {
         !self.first.is_empty()
     }
 
-    /// The way of the slowest pattern; patterns that cut text together do so by masks.
+    /// Returns the way of the slowest pattern; patterns that cut text together do so by masks.
     pub fn way(&self) -> Way {
         let mut index = self.joint.as_ref().map_or(0, |joint| joint.count());
         let mut way = self.first.iter().map(Step::way).max().unwrap_or(Way::Masks);
         while let Some(step) = self.last.get(index) {
-            let together = step.together();
-            way = way.max(if together.is_some() { Way::Masks } else { step.way() });
-            index += together.map_or(1, Joint::count);
+            if let Some(joint) = step.together() {
+                index += joint.count();
+            } else {
+                way = way.max(step.way());
+                index += 1;
+            }
         }
         way
     }
 
     /// Whether a cut at a place, where a character begins, provably changes no piece.
     ///
-    /// One pattern whose pieces stay the same is enough: the patterns after it see each piece by itself. After a pattern
-    /// that may split a gap, the next one sees either the two parts, or a piece in which the same characters are adjacent,
-    /// so the question is the same for that pattern. A text that gets spaces is never cut: it would get one more.
+    /// One pattern whose pieces stay the same is enough: the patterns after it see each piece by itself. After a
+    /// pattern that may split a gap, the next one sees either the two parts, or a piece in which the same characters
+    /// are adjacent, so the question is the same for that pattern. A text that gets spaces is never cut: it would get
+    /// one more.
     pub fn keeps_pieces(&self, text: &[u8], place: usize) -> bool {
         if !self.first.is_empty() {
             return false;
         }
-        let mut effects = patterns(&self.last).map(|pattern| pattern.cut_effect(text, place));
-        effects.find(|effect| *effect != CutEffect::PartsGap) == Some(CutEffect::Nothing)
+        for pattern in patterns(&self.last) {
+            match pattern.cut_effect(text, place) {
+                CutEffect::PartsGap => {}
+                effect => return effect == CutEffect::Nothing,
+            }
+        }
+        false
     }
 
-    /// The first such place at or after `from`.
+    /// Returns the first such place at or after `from`.
     pub fn safe_cut(&self, text: &[u8], from: usize) -> Option<usize> {
         let mut places = (from..text.len()).filter(|&place| text[place] & 0xC0 != 0x80);
         places.find(|&place| self.keeps_pieces(text, place))
     }
 
-    /// Insert spaces.
+    /// Inserts spaces.
     #[inline(always)]
     pub fn prepare<'t>(&self, text: &'t str, pulse: &mut Pulse) -> Result<Prepared<'t>> {
         let plain = Prepared::plain(text);
-        if self.first.is_empty() || text.is_empty() { Ok(plain) } else { self.apply_first(plain, pulse) }
+        if self.first.is_empty() || text.is_empty() {
+            return Ok(plain);
+        }
+        self.apply_first(plain, pulse)
     }
 
     #[inline(never)]
@@ -198,27 +212,27 @@ impl Sequence {
         Ok(prepared)
     }
 
-    /// Begin to cut a prepared text.
+    /// Begins to cut a prepared text.
     #[inline]
     pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Scanner<'a> {
         let first = patterns(&self.last).next();
-        let others = &self.last[usize::from(first.is_some())..];
+        let next_steps = &self.last[usize::from(first.is_some())..];
         let masks = self.joint.as_deref().or_else(|| first.and_then(|first| first.masks.as_deref()));
-        Scanner::new(first, masks, others, &text.text, &text.ends)
+        Scanner::new(first, masks, next_steps, &text.text, &text.ends)
     }
 
-    /// Begin to ask which pieces of a prepared text are matches.
+    /// Begins to ask which pieces of a prepared text are matches.
     pub fn match_test<'a>(&'a self, text: &'a Prepared<'_>) -> MatchTest<'a> {
         MatchTest(self.only().map(|pattern| Cursor::new(pattern, &text.text)))
     }
 }
 
-/// The patterns that some steps begin with.
+/// Returns the patterns that some steps begin with.
 fn patterns(steps: &[Step]) -> impl Iterator<Item = &Compiled> {
     steps.iter().map_while(Step::pattern)
 }
 
-/// As many of the first steps as cut given pieces together, if any do.
+/// Returns as many of the first steps as cut pieces together, if any do.
 fn cutting_together(steps: &[Step]) -> Option<Joint> {
     let sees_bytes = |step: &Step| matches!(step, Step::Cut { as_bytes: true, .. });
     let as_bytes = sees_bytes(steps.first()?);
@@ -237,7 +251,7 @@ impl Step {
         }
     }
 
-    /// What cuts given pieces by this step and perhaps the next ones.
+    /// Returns what cuts pieces by this step and perhaps the next ones.
     fn together(&self) -> Option<&Joint> {
         match self {
             Self::Cut { together, .. } => together.as_deref(),
@@ -245,7 +259,7 @@ impl Step {
         }
     }
 
-    /// The pattern that it cuts text by.
+    /// Returns the pattern that it cuts text by.
     pub fn pattern(&self) -> Option<&Compiled> {
         match self {
             Self::Cut { pattern, as_bytes: false, .. } => Some(pattern),
@@ -270,7 +284,7 @@ fn put_spaces(prepared: &mut Prepared) -> Result<()> {
     Ok(())
 }
 
-/// Cut pieces, the first of which begins at `start`; returns the ends of the new ones.
+/// Cuts pieces, the first of which begins at `start`; returns the ends of the new ones.
 fn cut_each(
     text: &str,
     mut start: usize,
@@ -278,13 +292,17 @@ fn cut_each(
     step: &Step,
     pulse: &mut Pulse,
 ) -> Result<Vec<usize>> {
-    let (mut batch, mut printed, mut cut) = (Box::<Batch>::default(), String::new(), Vec::new());
     let Step::Cut { pattern, as_bytes, .. } = step else { return Ok(ends.to_vec()) };
+    let mut batch = Box::<Batch>::default();
+    let mut printed = String::new();
+    let mut cut = Vec::new();
     for &end in ends {
         let piece = if *as_bytes {
             printed.clear();
             memory::ensure(2 * (end - start))?;
-            printed.extend(text.as_bytes()[start..end].iter().map(|&byte| character_of(byte)));
+            for &byte in &text.as_bytes()[start..end] {
+                printed.push(character_of(byte));
+            }
             &printed
         } else {
             &text[start..end]
@@ -295,8 +313,9 @@ fn cut_each(
         while scanner.fill(&mut batch, pulse)? > 0 {
             memory::reserve(&mut cut, batch.ends().len())?;
             for &place in batch.ends() {
-                let new = &piece[position..place];
-                start += if *as_bytes { new.chars().count() } else { new.len() };
+                let new_piece = &piece[position..place];
+                // A printed character is one byte of the text.
+                start += if *as_bytes { new_piece.chars().count() } else { new_piece.len() };
                 position = place;
                 cut.push(start);
             }
@@ -308,68 +327,72 @@ fn cut_each(
 /// Cuts one prepared text, a batch at a time.
 pub struct Scanner<'a> {
     text: &'a str,
-    /// What cuts each piece: the first pattern, or as many at once as masks do, if there are any; and the steps behind the first.
+    /// What cuts each piece: the first pattern, or as many at once as masks do, if there are any; and the steps after
+    /// the first pattern.
     first: Option<&'a Compiled>,
     masks: Option<&'a Joint>,
-    others: &'a [Step],
+    next_steps: &'a [Step],
     /// The ends of the next pieces of the prepared text, and the present piece.
     pieces: Iter<'a, usize>,
     piece: Range<usize>,
     /// What cuts the present piece.
     scan: Option<JointScan<'a>>,
     cursor: Option<Box<Cursor<'a>>>,
-    /// The ends of finished pieces, the number of them that were returned, and the end of the last.
+    /// The ends of finished pieces, and the number of them that were returned.
     pending: Vec<usize>,
-    /// What is found by steps behind the first ones, and lists that are of no use now.
+    /// The pieces of the next steps while they are found, and lists that are of no use now.
     batch: Option<Box<Batch>>,
     spare: Vec<Vec<usize>>,
-    taken: usize,
+    returned: usize,
+    /// The ends of the last piece that is finished, and of the last one that was returned.
     cut_to: usize,
     position: usize,
 }
 
 impl<'a> Scanner<'a> {
-    /// Cut a text, or each of its pieces, if there are ends of any.
+    /// Begins to cut a text, or each of its pieces, if there are ends of any.
     #[inline]
     pub fn new(
         first: Option<&'a Compiled>,
         masks: Option<&'a Joint>,
-        others: &'a [Step],
+        next_steps: &'a [Step],
         text: &'a str,
         pieces: &'a [usize],
     ) -> Self {
-        let piece = 0..if pieces.is_empty() { text.len() } else { 0 };
+        // Before the first of several pieces, there is an empty one.
+        let end = if pieces.is_empty() { text.len() } else { 0 };
+        let piece = 0..end;
         Self {
             text,
             first,
             masks,
-            others,
+            next_steps,
             pieces: pieces.iter(),
-            scan: masks.map(|masks| masks.scan(&text[..piece.end], 0)),
+            scan: masks.map(|masks| masks.scan(&text[..end], 0)),
             piece,
             cursor: None,
             pending: Vec::new(),
             batch: None,
             spare: Vec::new(),
-            taken: 0,
+            returned: 0,
             cut_to: 0,
             position: 0,
         }
     }
 
-    /// Where the next piece begins.
+    /// Returns where the next piece begins.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// Replace the batch by the next pieces and return their number: 0 only at the end of the text.
+    /// Replaces the batch by the next pieces and returns their number: 0 only at the end of the text.
     #[inline]
     pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<usize> {
         batch.clear();
         while batch.room() >= USUAL_PIECES {
-            let pending = &self.pending[self.taken..];
+            let pending = &self.pending[self.returned..];
             if !pending.is_empty() {
-                self.taken += batch.push_all(pending);
+                self.returned += batch.push_all(pending);
             } else if self.cut_to < self.piece.end {
                 self.cut_more(batch, pulse)?;
             } else {
@@ -383,33 +406,37 @@ impl<'a> Scanner<'a> {
         Ok(batch.ends().len())
     }
 
-    /// Cut more of the present piece: by masks into the batch, if these are all steps; else the ends are then pending.
+    /// Cuts more of the present piece: by masks into the batch, if these are all steps; else the ends are then pending.
     fn cut_more(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<()> {
         self.pending.clear();
-        self.taken = 0;
-        let (before, mut help) = (batch.ends().len(), Some(self.cut_to));
+        self.returned = 0;
+        // The start of a piece that the first pattern must find, if there is one.
+        let mut long_piece = Some(self.cut_to);
         if let (Some(scan), Some(masks)) = (&mut self.scan, self.masks) {
-            let others = &self.others[masks.count() - 1..];
-            if others.is_empty() {
-                help = scan.fill(batch, pulse)?;
+            let next_steps = &self.next_steps[masks.count() - 1..];
+            if next_steps.is_empty() {
+                long_piece = scan.fill(batch, pulse)?;
                 self.cut_to = batch.ends().last().map_or(self.cut_to, |end| self.cut_to.max(*end));
             } else {
+                // The batch is only borrowed: its own pieces stay.
+                let before = batch.ends().len();
                 let mut ends = self.spare.pop().unwrap_or_default();
-                help = None;
-                while help.is_none() && ends.len() < MANY_PIECES && !scan.is_done() {
-                    help = scan.fill(batch, pulse)?;
+                long_piece = None;
+                while long_piece.is_none() && ends.len() < MANY_PIECES && !scan.is_done() {
+                    long_piece = scan.fill(batch, pulse)?;
                     memory::extend(&mut ends, &batch.ends()[before..])?;
                     batch.shorten(before);
                 }
-                self.cut_by(others, self.cut_to, ends, pulse)?;
+                self.cut_by(next_steps, self.cut_to, ends, pulse)?;
             }
         }
-        let Some(start) = help else { return Ok(()) };
+        let Some(start) = long_piece else { return Ok(()) };
         let Some(first) = self.first else {
-            return self.cut_by(self.others, self.cut_to, vec![self.piece.end], pulse);
+            return self.cut_by(self.next_steps, self.cut_to, vec![self.piece.end], pulse);
         };
-        // Where one piece is not told by a window, the next ones often are not, either.
-        let (text, base) = (&self.text[self.piece.clone()], self.piece.start);
+        // Where a window does not tell one piece, it often does not tell the next ones, either.
+        let text = &self.text[self.piece.clone()];
+        let base = self.piece.start;
         let cursor = self.cursor.get_or_insert_with(|| Box::new(Cursor::new(first, text)));
         cursor.skip(start - base - cursor.place());
         let enough = text.len().min(cursor.place() + WINDOW);
@@ -421,21 +448,22 @@ impl<'a> Scanner<'a> {
         if let Some(scan) = &mut self.scan {
             scan.go_on_at(base + cursor.place());
         }
-        self.cut_by(self.others, start, ends, pulse)
+        self.cut_by(self.next_steps, start, ends, pulse)
     }
 
-    /// Cut pieces, the first of which begins at a place, by other steps. The new pieces are pending, but for those up to where
-    /// the piece is cut already.
+    /// Cuts pieces, the first of which begins at a place, by the next steps. The new pieces are pending, but for those
+    /// up to where the piece is cut already.
     fn cut_by(
         &mut self,
-        mut others: &[Step],
+        mut next_steps: &[Step],
         start: usize,
         mut ends: Vec<usize>,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        while let Some(step) = others.first() {
-            let steps;
-            (steps, others) = others.split_at(step.together().map_or(1, Joint::count));
+        while let Some(step) = next_steps.first() {
+            let count = step.together().map_or(1, Joint::count);
+            let (steps, later) = next_steps.split_at(count);
+            next_steps = later;
             let mut cut = self.spare.pop().unwrap_or_default();
             match step.together() {
                 Some(joint) => self.cut_together(steps, joint, start, &ends, &mut cut, pulse)?,
@@ -444,14 +472,14 @@ impl<'a> Scanner<'a> {
             std::mem::swap(&mut ends, &mut cut);
             self.put_away(cut);
         }
-        let new = &ends[ends.partition_point(|end| *end <= self.cut_to)..];
-        memory::extend(&mut self.pending, new)?;
-        self.cut_to = new.last().copied().unwrap_or(self.cut_to);
+        let new_ends = &ends[ends.partition_point(|end| *end <= self.cut_to)..];
+        memory::extend(&mut self.pending, new_ends)?;
+        self.cut_to = new_ends.last().copied().unwrap_or(self.cut_to);
         self.put_away(ends);
         Ok(())
     }
 
-    /// Cut pieces, the first of which begins at `start`, by some steps at once; adds the ends of the new ones.
+    /// Cuts pieces, the first of which begins at `start`, by some steps at once; adds the ends of the new ones.
     fn cut_together(
         &mut self,
         steps: &[Step],
@@ -465,23 +493,24 @@ impl<'a> Scanner<'a> {
         let mut scan = joint.scan_pieces(self.text.as_bytes(), start, ends);
         while !scan.is_done() {
             batch.clear();
-            let help = scan.fill(batch, pulse)?;
+            let long_piece = scan.fill(batch, pulse)?;
             memory::extend(cut, batch.ends())?;
-            if let Some(start) = help {
+            if let Some(start) = long_piece {
+                // Up to the end of its piece, the steps cut one after the other.
                 let end = ends[ends.partition_point(|end| *end <= start)];
                 let mut by_step = vec![end];
                 for step in steps {
                     by_step = cut_each(self.text, start, &by_step, step, pulse)?;
                 }
-                let new = &by_step[by_step.partition_point(|end| *end <= scan.done())..];
-                memory::extend(cut, new)?;
+                let new_ends = &by_step[by_step.partition_point(|end| *end <= scan.done())..];
+                memory::extend(cut, new_ends)?;
                 scan.go_on_at(end);
             }
         }
         Ok(())
     }
 
-    /// Keep a list for later use, one of each of the two that are in use at once.
+    /// Keeps a list for later use: at most two, as two are in use at once.
     fn put_away(&mut self, mut list: Vec<usize>) {
         if self.spare.len() < 2 {
             list.clear();
@@ -490,8 +519,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Tells which pieces of a text are matches, and which are gaps between two. (The pieces of several steps are all taken for
-/// matches.)
+/// Tells which pieces of a text are matches, and which are gaps between two. (The pieces of several steps are all taken
+/// for matches.)
 pub struct MatchTest<'a>(Option<Cursor<'a>>);
 
 impl MatchTest<'_> {

@@ -10,12 +10,12 @@ pub struct CharSet {
 }
 
 impl CharSet {
-    /// The set of ranges, which may overlap and be in any order; a range whose ends are swapped is empty.
+    /// Returns the set of ranges, which may overlap and be in any order; a range whose ends are swapped is empty.
     pub fn new(ranges: impl IntoIterator<Item = (u32, u32)>) -> Self {
-        let mut given: Vec<(u32, u32)> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
-        given.sort(); // mostly a few ascending lists, one after the other
-        let mut ranges: Vec<(u32, u32)> = Vec::with_capacity(given.len());
-        for (first, last) in given {
+        let mut sorted: Vec<(u32, u32)> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
+        sorted.sort(); // Mostly a few ascending lists, one after the other.
+        let mut ranges: Vec<(u32, u32)> = Vec::with_capacity(sorted.len());
+        for (first, last) in sorted {
             match ranges.last_mut() {
                 Some(before) if first <= before.1.saturating_add(1) => before.1 = before.1.max(last),
                 _ => ranges.push((first, last)),
@@ -24,17 +24,17 @@ impl CharSet {
         Self { ranges }
     }
 
-    /// Every code point.
+    /// Returns the set of every code point.
     pub fn all() -> Self {
         Self { ranges: vec![(0, LAST)] }
     }
 
-    /// One character.
+    /// Returns the set of one character.
     pub fn of(character: char) -> Self {
         Self { ranges: vec![(character.into(), character.into())] }
     }
 
-    /// The ranges, both ends included.
+    /// Returns the ranges, both ends included.
     pub fn ranges(&self) -> &[(u32, u32)] {
         &self.ranges
     }
@@ -51,19 +51,19 @@ impl CharSet {
         past > 0 && self.ranges[past - 1].1 >= code_point
     }
 
-    /// The union.
+    /// Returns the union.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         Self::new(self.ranges.iter().chain(&other.ranges).copied())
     }
 
-    /// The intersection.
+    /// Returns the intersection.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         self.complement().union(&other.complement()).complement()
     }
 
-    /// The complement.
+    /// Returns the complement.
     #[must_use]
     pub fn complement(&self) -> Self {
         let mut ranges = Vec::with_capacity(self.ranges.len() + 1);
@@ -80,7 +80,7 @@ impl CharSet {
         Self { ranges }
     }
 
-    /// The difference: this set without the other.
+    /// Returns the difference: this set without the other.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         self.intersection(&other.complement())

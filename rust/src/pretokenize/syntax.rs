@@ -1,7 +1,7 @@
-//! Parses patterns: a pattern in, the tree of its [`Expression`] out.
+//! Parses a pattern to the tree of its [`Expression`].
 //!
-//! The dialect is that of Python's `regex` module (version 0), which the specification uses. A pattern of another library is
-//! [translated](foreign) to it first.
+//! The dialect is that of Python's `regex` module (version 0), which the specification uses. A pattern of another
+//! library is [translated](foreign) to it first.
 //!
 //! Every pattern either has the same meaning here, for every code point, or is refused. Limits on size make it safe to
 //! pass any string.
@@ -32,11 +32,12 @@ const MOST_STEPS: u64 = 100_000;
 /// The length of the part of a pattern that an error message shows.
 const SHOWN_CHARACTERS: usize = 80;
 
-/// Parse a pattern.
+/// Parses a pattern.
 pub fn parse(pattern: &str) -> Result<Expression> {
     check_length(pattern)?;
-    let (source, flags, known) = (Source::new(pattern, ""), Flags::default(), HashMap::new());
-    let mut parser = Parser { source, flags, depth: 0, ranges: 0, known };
+    let source = Source::new(pattern, "");
+    let mut parser =
+        Parser { source, flags: Flags::default(), depth: 0, ranges: 0, properties: HashMap::new() };
     let expression = parser.choice()?;
     if parser.source.peek().is_some() {
         let place = parser.source.place;
@@ -49,28 +50,28 @@ pub fn parse(pattern: &str) -> Result<Expression> {
 }
 
 fn check_length(source: &str) -> Result<()> {
-    match source.len() {
-        0..=MOST_BYTES => Ok(()),
-        length => {
-            Err(refusal(source, &format!("it has {length} bytes, more than the limit of {MOST_BYTES}")))
-        }
+    let length = source.len();
+    if length <= MOST_BYTES {
+        return Ok(());
     }
+    Err(refusal(source, &format!("it has {length} bytes, more than the limit of {MOST_BYTES}")))
 }
 
-/// The error for a pattern; a long pattern is shortened.
+/// Returns the error for a pattern; a long pattern is shortened.
 pub fn refusal(source: &str, reason: &str) -> Error {
     let beginning: String = source.chars().take(SHOWN_CHARACTERS).collect();
     let more = if beginning.len() < source.len() { "…" } else { "" };
     Error::Value(format!("pattern {beginning:?}{more} is not supported: {reason}"))
 }
 
-/// The number of sets after all repetitions are expanded.
+/// Returns the number of sets after all repetitions are expanded.
 fn steps(expression: &Expression) -> u64 {
     let parts = expression.parts().iter().fold(0, |sum: u64, part| sum.saturating_add(steps(part)));
     match expression {
         Expression::Sequence(_) | Expression::Choice(_) => parts.saturating_add(1),
         Expression::Repeat { least, most, .. } => {
-            parts.saturating_mul(u64::from(most.unwrap_or(*least)).max(1))
+            let copies = most.unwrap_or(*least).max(1);
+            parts.saturating_mul(copies.into())
         }
         _ => parts.max(1),
     }
@@ -91,7 +92,8 @@ struct Parser<'s> {
     depth: usize,
     /// The number of ranges of all sets so far.
     ranges: usize,
-    known: HashMap<Property, CharSet>,
+    /// The sets of properties that were looked up before.
+    properties: HashMap<Property, CharSet>,
 }
 
 /// Sequences, repetitions and groups.
@@ -129,7 +131,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parse the next part, which no repetition begins; `None` for flags.
+    /// Parses the next part, which no repetition begins; `None` for flags.
     fn part(&mut self) -> Result<Option<Expression>> {
         let place = self.source.place;
         Ok(Some(match self.source.next() {
@@ -156,18 +158,18 @@ impl Parser<'_> {
         }))
     }
 
-    /// Parse `?`, `*`, `+` or `{...}` after a part; `None` if it is something else, such as an ordinary brace.
+    /// Parses `?`, `*`, `+` or `{...}` after a part; `None` if it is something else, such as an ordinary brace.
     fn count(&mut self) -> Result<Option<(u32, Option<u32>)>> {
         let place = self.source.place;
-        let found = match self.source.next() {
+        let limits = match self.source.next() {
             Some('?') => return Ok(Some((0, Some(1)))),
             Some('*') => return Ok(Some((0, None))),
             Some('+') => return Ok(Some((1, None))),
             Some('{') => self.source.take_while(|sign| sign.is_ascii_digit() || sign == ','),
             _ => "",
         };
-        let (least, most) = found.split_once(',').unwrap_or((found, found));
-        if found.is_empty() || most.contains(',') || !self.source.take("}") {
+        let (least, most) = limits.split_once(',').unwrap_or((limits, limits));
+        if limits.is_empty() || most.contains(',') || !self.source.take("}") {
             self.source.place = place;
             return Ok(None);
         }
@@ -176,14 +178,15 @@ impl Parser<'_> {
             Ok(number) if u64::from(number) <= MOST_STEPS => Ok(Some(number)),
             _ => self.source.refuse(place, "it repeats too much"),
         };
-        let (least, most) = (number(least)?.unwrap_or(0), number(most)?);
+        let least = number(least)?.unwrap_or(0);
+        let most = number(most)?;
         if most.is_some_and(|most| most < least) {
             return self.source.refuse(place, "a repetition has to go from the smaller number to the larger");
         }
         Ok(Some((least, most)))
     }
 
-    /// Repeat a part. A following `?` or `+` makes the repetition lazy or possessive.
+    /// Repeats a part. A following `?` or `+` makes the repetition lazy or possessive.
     fn repeat(
         &mut self,
         place: usize,
@@ -197,19 +200,20 @@ impl Parser<'_> {
             return Ok(if least == 0 { Expression::Sequence(Vec::new()) } else { part });
         }
         if most != Some(1) && part.can_be_empty() {
-            return self.source.refuse(
-                place,
-                "a part that may match nothing is repeated, which engines do in different ways",
-            );
+            let reason = "a part that may match nothing is repeated, which engines do in different ways";
+            return self.source.refuse(place, reason);
         }
         if (least, most) == (1, Some(1)) {
             return Ok(part);
         }
         let repeated = Expression::Repeat { part: Box::new(part), least, most, lazy };
-        Ok(if possessive { Expression::Atomic(Box::new(repeated)) } else { repeated })
+        if possessive {
+            return Ok(Expression::Atomic(Box::new(repeated)));
+        }
+        Ok(repeated)
     }
 
-    /// Parse a group after its opening parenthesis; `None` for flags.
+    /// Parses a group after its opening parenthesis; `None` for flags.
     fn group(&mut self, place: usize) -> Result<Option<Expression>> {
         let opening = ["?=", "?!", "?>", "?<=", "?<!"].into_iter().find(|opening| self.source.take(opening));
         let Some(opening) = opening else {
@@ -229,21 +233,21 @@ impl Parser<'_> {
         }))
     }
 
-    /// A look-behind: one for each alternative, each of which has a fixed length.
+    /// Makes a look-behind: one for each alternative, each of which has a fixed length.
     fn look_behind(&self, place: usize, part: Expression, negated: bool) -> Result<Expression> {
         let alternatives = match part {
             Expression::Choice(parts) if parts.len() <= 64 => parts,
             part => vec![part],
         };
-        let looks = alternatives.into_iter().map(|part| match part.length() {
-            Some(length) => Ok(Expression::Behind { part: Box::new(part), length, negated }),
-            None => {
+        let mut looks = Vec::new();
+        for part in alternatives {
+            let Some(length) = part.length() else {
                 let reason =
                     "a look-behind has to match a fixed number of characters, or alternatives that do";
-                self.source.refuse(place, reason)
-            }
-        });
-        let mut looks = looks.collect::<Result<Vec<_>>>()?;
+                return self.source.refuse(place, reason);
+            };
+            looks.push(Expression::Behind { part: Box::new(part), length, negated });
+        }
         Ok(match (looks.len(), negated) {
             (1, _) => looks.remove(0),
             (_, true) => Expression::Sequence(looks),
@@ -251,11 +255,12 @@ impl Parser<'_> {
         })
     }
 
-    /// Parse `(?i)` or `(?i:...)` after the question mark.
+    /// Parses `(?i)` or `(?i:...)` after the question mark.
     fn flagged(&mut self, place: usize) -> Result<Option<Expression>> {
         let written = self.source.take_while(|sign| sign.is_ascii_alphanumeric() || sign == '-');
         let (on, off) = written.split_once('-').unwrap_or((written, ""));
-        if written.ends_with('-') || written.is_empty() && !self.source.rest().starts_with(':') {
+        let is_flagged = !written.is_empty() || self.source.rest().starts_with(':');
+        if written.ends_with('-') || !is_flagged {
             return self.source.refuse(place, "this kind of group is not supported, or a flag is missing");
         }
         let outer = self.flags;
@@ -270,9 +275,8 @@ impl Parser<'_> {
                         return self.source.refuse(place, reason);
                     }
                     _ => {
-                        return self
-                            .source
-                            .refuse(place, format!("the flag {letter} of (?{written} is not supported"));
+                        let reason = format!("the flag {letter} of (?{written} is not supported");
+                        return self.source.refuse(place, reason);
                     }
                 }
                 if value && off.contains(letter) {
@@ -289,13 +293,11 @@ impl Parser<'_> {
         Ok(Some(part))
     }
 
-    /// Parse the content of a group and its closing parenthesis.
+    /// Parses the content of a group and its closing parenthesis.
     fn enclosed(&mut self) -> Result<Expression> {
         if self.depth == MOST_NESTED {
-            return self.source.refuse(
-                self.source.place,
-                format!("groups nested deeper than {MOST_NESTED} are not supported"),
-            );
+            let reason = format!("groups nested deeper than {MOST_NESTED} are not supported");
+            return self.source.refuse(self.source.place, reason);
         }
         self.depth += 1;
         let flags = self.flags;
@@ -307,14 +309,14 @@ impl Parser<'_> {
     }
 
     fn expect(&mut self, expected: &str) -> Result<()> {
-        match self.source.take(expected) {
-            true => Ok(()),
-            false => self.source.refuse(self.source.place, format!("{expected} is missing")),
+        if self.source.take(expected) {
+            return Ok(());
         }
+        self.source.refuse(self.source.place, format!("{expected} is missing"))
     }
 }
 
-/// A sequence of parts. A look-ahead at the next part's only character becomes a smaller set.
+/// Joins parts to a sequence. A look-ahead at the next part's only character becomes a smaller set.
 fn in_sequence(parts: Vec<Expression>) -> Expression {
     let mut joined: Vec<Expression> = Vec::with_capacity(parts.len());
     for part in parts {
@@ -336,14 +338,17 @@ fn in_sequence(parts: Vec<Expression>) -> Expression {
     }
 }
 
-/// Alternatives. If all are sets, the result is a set.
+/// Joins alternatives. If all are sets, the result is a set.
 fn one_of(mut parts: Vec<Expression>) -> Expression {
     if parts.len() == 1 {
         return parts.remove(0);
     }
-    let sets = parts.iter().map(|part| if let Expression::Set(set) = part { Some(set) } else { None });
-    let Some(sets) = sets.collect::<Option<Vec<_>>>() else { return Expression::Choice(parts) };
-    Expression::Set(CharSet::new(sets.iter().flat_map(|set| set.ranges().iter().copied())))
+    let mut ranges = Vec::new();
+    for part in &parts {
+        let Expression::Set(set) = part else { return Expression::Choice(parts) };
+        ranges.extend(set.ranges());
+    }
+    Expression::Set(CharSet::new(ranges))
 }
 
 /// A look-behind at one character.

@@ -30,7 +30,7 @@ pub fn is_in(bits: &[u64], place: usize) -> bool {
     bits[place / 64] >> (place % 64) & 1 != 0
 }
 
-/// Clear the bits from a place on, up to another one.
+/// Clears the bits from a place on, up to another one.
 #[inline(always)]
 pub fn clear(bits: &mut [u64], from: usize, to: usize) {
     let before = |place: usize, word: usize| {
@@ -73,7 +73,7 @@ pub fn first_from(bits: &[u64], place: usize) -> Option<usize> {
     })
 }
 
-/// Set the bit of a place, if there is one.
+/// Sets the bit of a place, if there is one.
 pub fn mark(bits: &mut [u64], place: usize) {
     bits.get_mut(place / 64).into_iter().for_each(|word| *word |= 1 << (place % 64));
 }

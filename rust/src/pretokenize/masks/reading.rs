@@ -58,7 +58,7 @@ impl<const N: usize> Characters<N> {
 }
 
 impl Reader<'_> {
-    /// Read the characters of the window at `base`.
+    /// Reads the characters of the window at `base`.
     #[inline(always)]
     pub fn read<const N: usize>(self, vectors: impl Vectors, base: usize, this: &mut Characters<N>) {
         let alphabet = self.alphabet;
@@ -98,7 +98,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Read the bytes of the window at `base`, each as a character.
+    /// Reads the bytes of the window at `base`, each as a character.
     #[inline(always)]
     pub fn read_bytes<const N: usize>(
         self,
@@ -128,7 +128,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Add the characters that begin in a word of up to 64 bytes at `base` behind `count` others; returns their first bytes.
+    /// Adds the characters that begin in a word of up to 64 bytes at `base` behind `count` others; returns their first bytes.
     #[inline(always)]
     fn read_word<const N: usize>(
         self,
@@ -161,7 +161,7 @@ impl Reader<'_> {
         leads
     }
 
-    /// Look up the atoms of characters beyond ASCII and store them at their first bytes: all characters that share the
+    /// Looks up the atoms of characters beyond ASCII and stores them at their first bytes: all characters that share the
     /// first byte, or the first two, at once.
     #[inline(always)]
     fn wide_atoms(

@@ -1,4 +1,4 @@
-//! A pattern of another library in, the same in our dialect out.
+//! Translates a pattern of another library to our dialect.
 //!
 //! It stays as it is if it means the same there. If not, each part is written as our dialect spells it:
 //!
@@ -7,7 +7,8 @@
 //! (?:(?=[a-z])[^b])+|(?![\s\S])  in ours
 //! ```
 //!
-//! What is not written in another way is copied, and the parser of our dialect refuses what it does not know. Classes follow our Unicode version, whatever the version of the other library.
+//! What is not written in another way is copied, and the parser of our dialect refuses what it does not know. Classes
+//! follow our Unicode version, whatever the version of the other library.
 
 use std::fmt::Display;
 
@@ -45,15 +46,15 @@ const END: &str = r"(?![\s\S])";
 /// The start of a line in Oniguruma, for which no line begins at the end of the text.
 const LINE_START: &str = r"(?:\A|(?<=\n)(?=[\s\S]))";
 
-/// Translate a pattern to our dialect; a pattern without an equivalent is refused.
+/// Translates a pattern to our dialect; a pattern without an equivalent is refused.
 pub fn read(source: &str, dialect: Dialect) -> Result<String> {
     check_length(source)?;
     on_large_stack(|| translated(source, dialect))
 }
 
 /// Whether two patterns in our dialect differ in their spelling only.
-pub fn alike(one: &str, other: &str) -> Result<bool> {
-    on_large_stack(|| Ok(parse(one)? == parse(other)?))
+pub fn alike(first: &str, second: &str) -> Result<bool> {
+    on_large_stack(|| Ok(parse(first)? == parse(second)?))
 }
 
 fn translated(source: &str, dialect: Dialect) -> Result<String> {
@@ -73,19 +74,19 @@ fn translated(source: &str, dialect: Dialect) -> Result<String> {
         parse(&written).map_err(|reason| refusal(source, &format!("written in our syntax, {reason}")))?;
     let is_alike = parse(source).is_ok_and(|read| read == expression);
     let written = if is_alike { source.to_owned() } else { written };
-    match (expression.can_be_empty(), dialect) {
-        (false, _) => Ok(written),
+    if !expression.can_be_empty() {
+        return Ok(written);
+    }
+    match dialect {
         // What does not begin with a match of some length goes on up to the next match, of any length.
-        (true, Dialect::Oniguruma { cuts: true }) => {
-            Ok(format!("(?>{written})|(?s:.)(?:(?!{written})(?s:.))*+"))
-        }
-        (true, Dialect::Oniguruma { cuts: false }) => {
+        Dialect::Oniguruma { cuts: true } => Ok(format!("(?>{written})|(?s:.)(?:(?!{written})(?s:.))*+")),
+        Dialect::Oniguruma { cuts: false } => {
             Err(refusal(source, "it may match nothing, and Oniguruma would cut text at each such place"))
         }
-        (true, _) if matches!(expression, Expression::Atomic(_)) => Ok(written),
+        Dialect::Rust if matches!(expression, Expression::Atomic(_)) => Ok(written),
         // If the preferred match is empty, that engine goes on with the next character; ours looks for a non-empty
         // match.
-        (true, _) => Ok(format!("(?>{written})")),
+        Dialect::Rust => Ok(format!("(?>{written})")),
     }
 }
 
@@ -118,7 +119,8 @@ impl Translator<'_> {
     fn translate(mut self) -> Result<String> {
         loop {
             self.begin = self.source.place;
-            let (start, before) = (self.written.len(), self.letter.take());
+            let start = self.written.len();
+            let before = self.letter.take();
             let Some(sign) = self.source.next() else { return Ok(self.written) };
             match sign {
                 '(' => self.open()?,
@@ -149,11 +151,14 @@ impl Translator<'_> {
         self.groups.last().copied().unwrap_or_default()
     }
 
-    /// Open a group, or set flags.
+    /// Opens a group, or set flags.
     fn open(&mut self) -> Result<()> {
         let mut group = Group { start: self.written.len(), ..self.group() };
         let is_flag = |sign: char| sign.is_ascii_alphanumeric() || sign == '-';
-        let flags = if self.source.take("?") { self.source.take_while(is_flag) } else { "" };
+        let mut flags = "";
+        if self.source.take("?") {
+            flags = self.source.take_while(is_flag);
+        }
         let mut value = true;
         for letter in flags.chars() {
             match letter {
@@ -165,13 +170,17 @@ impl Translator<'_> {
             }
         }
         let opening = self.source.since(self.begin);
-        // In Oniguruma, `m` lets a dot match line feeds.
-        self.written += &if self.is_oniguruma { opening.replace('m', "s") } else { opening.to_owned() };
+        if self.is_oniguruma {
+            // There, `m` lets a dot match line feeds.
+            self.written += &opening.replace('m', "s");
+        } else {
+            self.written += opening;
+        }
         if flags.is_empty() || !self.source.take(")") {
             self.groups.push(group);
         } else if self.begin > 0 {
-            return self
-                .refuse("flags within a group or behind other parts are not supported; write (?i:...)");
+            let reason = "flags within a group or behind other parts are not supported; write (?i:...)";
+            return self.refuse(reason);
         } else {
             self.written.push(')');
             self.groups = vec![group];
@@ -179,12 +188,13 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// A count, or a brace that is an ordinary character. `before` is the last part if it is one letter.
+    /// Translates a count, or a brace that is an ordinary character. `before` is the last part if it is one letter.
     fn repeat(&mut self, before: Option<char>) -> Result<()> {
         if self.source.since(self.begin) == "{" {
             let digits = self.source.take_while(|sign| sign.is_ascii_digit() || sign == ',');
             if digits.is_empty() || !self.source.take("}") {
-                (self.last, self.source.place) = (self.written.len(), self.begin + 1);
+                self.last = self.written.len();
+                self.source.place = self.begin + 1;
                 self.written += r"\{";
                 return Ok(());
             }
@@ -209,36 +219,35 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Where case is ignored, Oniguruma compares texts of different lengths: `ss` with `ß`, `fi` with its ligature. Refuse two
-    /// letters that may begin such a text.
+    /// Where case is ignored, Oniguruma compares texts of different lengths: `ss` with `ß`, `fi` with its ligature.
+    /// Refuses two letters that may begin such a text.
     fn check_letters(&self, before: Option<char>, letter: char) -> Result<()> {
-        let joined = match before {
+        let may_begin = match before {
             Some('s') => "st".contains(letter),
             Some('f') => "sfil".contains(letter),
             _ => false,
         };
-        match joined && self.is_oniguruma && self.group().ignores_case {
-            true => self.refuse("ignoring case here would match text of another length"),
-            false => Ok(()),
+        if may_begin && self.is_oniguruma && self.group().ignores_case {
+            return self.refuse("ignoring case here would match text of another length");
         }
+        Ok(())
     }
 
-    /// Where case is ignored, refuse a set that engines extend in different ways: all but ASCII without `i`, which has Turkish
-    /// forms.
+    /// Where case is ignored, refuses a set that engines extend in different ways: all but ASCII without `i`, which has
+    /// Turkish forms.
     fn check_case(&self, written: &str) -> Result<()> {
         if !self.group().ignores_case || [r"\s", r"\S", r"\d", r"\D"].contains(&written) {
             return Ok(());
         }
         let Expression::Set(members) = parse(written)? else { return Ok(()) };
         let alike = CharSet::new([(0, 0x48), (0x4A, 0x68), (0x6A, 0x7F)]);
-        match [&members, &members.complement()].iter().any(|set| set.difference(&alike).is_empty()) {
-            true => Ok(()),
-            false => self
-                .refuse("case is ignored in i, which has other forms (write [iI]), or in a set beyond ASCII"),
+        if [&members, &members.complement()].iter().any(|set| set.difference(&alike).is_empty()) {
+            return Ok(());
         }
+        self.refuse("case is ignored in i, which has other forms (write [iI]), or in a set beyond ASCII")
     }
 
-    /// A part that begins with a sign, as it is written. `before` is the last part if it is one letter.
+    /// Returns a part that begins with a sign, as it is written. `before` is the last part if it is one letter.
     fn part(&mut self, sign: char, before: Option<char>) -> Result<String> {
         // No line feed is left behind these, so this is the end of the text in our dialect, too.
         let is_behind_spaces = self.written.ends_with(r"\s++") && !self.written.ends_with(r"\\s++");
@@ -261,9 +270,10 @@ impl Translator<'_> {
         Ok(written)
     }
 
-    /// Parse an escape outside a set, after its backslash.
+    /// Parses an escape outside a set, after its backslash.
     fn escape(&mut self) -> Result<String> {
-        let (word, is_oniguruma) = (format!("[{WORD_ALONE}]"), self.is_oniguruma);
+        let is_oniguruma = self.is_oniguruma;
+        let word = format!("[{WORD_ALONE}]");
         let border = format!("(?<!{word})(?={word})|(?<={word})(?!{word})");
         let written = match self.source.peek() {
             Some('z') => END.to_owned(),
@@ -282,7 +292,8 @@ impl Translator<'_> {
         Ok(written)
     }
 
-    /// Parse an escape after its backslash, in or outside of brackets: how it is written, and whether it is a character.
+    /// Parses an escape after its backslash, in or outside of brackets. Returns how it is written, and whether it is a
+    /// character.
     fn item_of(&mut self) -> Result<(String, bool)> {
         let place = self.source.place - 1;
         let letter = self.source.next().unwrap_or('y');
@@ -308,25 +319,27 @@ impl Translator<'_> {
         }
     }
 
-    /// Parse a property after the letter p.
+    /// Parses a property after the letter p.
     fn property(&mut self, place: usize) -> Result<String> {
         let has_braces = self.source.rest().starts_with('{');
-        let found = self.source.property().filter(|(_, name, value)| {
+        let property = self.source.property();
+        let written = self.source.since(place);
+        if let Some((_, name, value)) = property {
             let plain = name.replace([' ', '_', '-'], "").to_ascii_lowercase();
             let is_known = !ONLY_OURS.contains(&&*plain) && !plain.starts_with("posix");
-            is_known && (has_braces && value.is_none() || !self.is_oniguruma)
-        });
-        let written = self.source.since(place);
-        match found {
-            Some(_) => Ok(written.to_owned()),
-            None => self.refuse(format!("there is no property {written}")),
+            let is_allowed = has_braces && value.is_none() || !self.is_oniguruma;
+            if is_known && is_allowed {
+                return Ok(written.to_owned());
+            }
         }
+        self.refuse(format!("there is no property {written}"))
     }
 }
 
 /// Sets in brackets.
 impl Translator<'_> {
-    /// Parse a set after its opening bracket, with at most so many sets in one another. Operators may stand between sets.
+    /// Parses a set after its opening bracket, with at most this many sets in one another. There may be operators
+    /// between sets.
     fn bracketed(&mut self, most_nested: usize) -> Result<String> {
         if most_nested == 0 {
             return self.refuse(format!("sets nested deeper than {MOST_NESTED} are not supported"));
@@ -357,13 +370,16 @@ impl Translator<'_> {
         operators.iter().any(|operator| self.source.rest().starts_with(operator))
     }
 
-    /// Parse the items of a set up to its end, or to an operator.
+    /// Parses the items of a set up to its end, or to an operator.
     fn operand(&mut self, most_nested: usize) -> Result<String> {
-        let (mut items, mut parts) = (String::new(), Vec::new());
+        // What one set in brackets can have, and what needs sets of its own.
+        let mut items = String::new();
+        let mut parts = Vec::new();
         while !(self.source.rest().starts_with(']') || self.at_operator()) {
-            let item = self.item(items.is_empty() && parts.is_empty(), most_nested)?;
+            let is_first = items.is_empty() && parts.is_empty();
+            let item = self.item(is_first, most_nested)?;
             match item.strip_prefix('[').and_then(|set| set.strip_suffix(']')) {
-                Some(own) if !own.starts_with('^') => items += own,
+                Some(inner_items) if !inner_items.starts_with('^') => items += inner_items,
                 None if !item.starts_with("(?:") => items += &item,
                 _ => parts.push(item),
             }
@@ -371,10 +387,13 @@ impl Translator<'_> {
         if !items.is_empty() || parts.is_empty() {
             parts.insert(0, format!("[{items}]"));
         }
-        Ok(if parts.len() == 1 { parts.remove(0) } else { format!("(?:{})", parts.join("|")) })
+        if parts.len() == 1 {
+            return Ok(parts.remove(0));
+        }
+        Ok(format!("(?:{})", parts.join("|")))
     }
 
-    /// Parse one item of a set: a character, a range, a class or a set.
+    /// Parses one item of a set: a character, a range, a class or a set.
     fn item(&mut self, is_first: bool, most_nested: usize) -> Result<String> {
         let rest = self.source.rest();
         if rest.starts_with("[:") {
@@ -402,7 +421,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A character or a class, and whether it is a character.
+    /// Returns a character or a class, and whether it is a character.
     fn member(&mut self) -> Result<(String, bool)> {
         match self.source.next() {
             Some('\\') => self.item_of(),
@@ -413,17 +432,18 @@ impl Translator<'_> {
     }
 }
 
-/// All characters but those of a set.
+/// Returns all characters but those of a set.
 fn complement(set: &str) -> String {
+    if let Some(items) = set.strip_prefix("[^") {
+        return format!("[{items}");
+    }
     match set.strip_prefix('[') {
-        Some(items) => {
-            items.strip_prefix('^').map_or_else(|| format!("[^{items}"), |items| format!("[{items}"))
-        }
+        Some(items) => format!("[^{items}"),
         None => format!(r"(?:(?!{set})[\s\S])"),
     }
 }
 
-/// A character, in or outside of brackets.
+/// Spells a character, in or outside of brackets.
 fn escaped(character: char) -> String {
     match u32::from(character) {
         _ if character.is_ascii_alphanumeric() => character.to_string(),

@@ -1,4 +1,4 @@
-//! Sets in brackets, classes and escapes.
+//! Parses sets in brackets, classes and escapes.
 
 use super::{MOST_RANGES, Parser, SHOWN_CHARACTERS, ahead, behind};
 use crate::error::Result;
@@ -40,31 +40,36 @@ impl Parser<'_> {
         }
     }
 
-    /// Where case is ignored, the set extended by all characters that match a member.
+    /// Where case is ignored, extends the set by all characters that match a member.
     fn fold(&self, set: CharSet) -> CharSet {
         if !self.flags.ignore_case {
             return set;
         }
         let pairs = case_pairs();
-        let others = set.ranges().iter().flat_map(|&(first, last)| {
-            let start = pairs.partition_point(|(one, _)| *one < first);
-            let end = start + pairs[start..].partition_point(|(one, _)| *one <= last);
-            pairs[start..end].iter().map(|&(_, other)| (other, other))
-        });
-        CharSet::new(set.ranges().iter().copied().chain(others))
+        let mut ranges = set.ranges().to_vec();
+        for &(first, last) in set.ranges() {
+            let start = pairs.partition_point(|(member, _)| *member < first);
+            let end = start + pairs[start..].partition_point(|(member, _)| *member <= last);
+            for &(_, match_of_member) in &pairs[start..end] {
+                ranges.push((match_of_member, match_of_member));
+            }
+        }
+        CharSet::new(ranges)
     }
 
     fn members(&mut self, property: Property) -> CharSet {
-        self.known.entry(property).or_insert_with(|| CharSet::new(property.ranges())).clone()
+        self.properties.entry(property).or_insert_with(|| CharSet::new(property.ranges())).clone()
     }
 
-    /// The members of a class that stands alone: no others match them where case is ignored.
+    /// Returns the members of a class that is not in a set with others: where case is ignored, nothing else matches
+    /// them.
     fn class_alone(&mut self, property: Property, negated: bool) -> CharSet {
-        let members = self.members(if self.flags.ignore_case { property.ignoring_case() } else { property });
+        let property = if self.flags.ignore_case { property.ignoring_case() } else { property };
+        let members = self.members(property);
         if negated { members.complement() } else { members }
     }
 
-    /// Parse an escape outside a set, after its backslash at `place`.
+    /// Parses an escape outside a set, after its backslash at `place`.
     pub(super) fn escape(&mut self, place: usize) -> Result<Expression> {
         Ok(match self.source.next() {
             Some('A') => Expression::Start,
@@ -82,17 +87,17 @@ impl Parser<'_> {
         })
     }
 
-    /// The start or the end of a word.
+    /// Returns what matches at the start or the end of a word.
     fn word_border(&mut self) -> Result<Expression> {
         let word = Property::named("Word").map(|property| self.members(property)).unwrap_or_default();
         let word = self.fold(word);
         self.spend(word.ranges().len())?;
-        let border =
-            |starts| Expression::Sequence(vec![behind(word.clone(), starts), ahead(word.clone(), !starts)]);
-        Ok(Expression::Choice(vec![border(true), border(false)]))
+        let start = vec![behind(word.clone(), true), ahead(word.clone(), false)];
+        let end = vec![behind(word.clone(), false), ahead(word, true)];
+        Ok(Expression::Choice(vec![Expression::Sequence(start), Expression::Sequence(end)]))
     }
 
-    /// Parse an escape after its letter, in or outside of brackets.
+    /// Parses an escape after its letter, in or outside of brackets.
     fn item_of(&mut self, place: usize, letter: char) -> Result<Item> {
         let property = match letter {
             'd' | 'D' => Property::named("Digit"),
@@ -120,27 +125,27 @@ impl Parser<'_> {
         }))
     }
 
-    /// Parse `\p{...}` or `\pL` after the letter p.
+    /// Parses `\p{...}` or `\pL` after the letter p.
     fn property(&mut self, place: usize, negated: bool) -> Result<Item> {
-        let found = self.source.property().and_then(|(turned, name, value)| {
-            let (property, absent) = match value {
+        let class = self.source.property().and_then(|(is_negated, name, value)| {
+            let (property, is_absent) = match value {
                 Some(value) => Property::with_value(name, value)?,
                 None => (Property::named(name)?, false),
             };
-            Some(Item::Class(property, negated ^ turned ^ absent))
+            Some(Item::Class(property, negated ^ is_negated ^ is_absent))
         });
-        let refused = || {
-            let end = self.source.whole[place..].find('}').map_or(self.source.place, |at| place + at + 1);
-            let name: String = self.source.whole[place..end].chars().take(SHOWN_CHARACTERS).collect();
-            self.source.refuse(place, format!("there is no property {name}"))
-        };
-        found.map_or_else(refused, Ok)
+        if let Some(class) = class {
+            return Ok(class);
+        }
+        let end = self.source.whole[place..].find('}').map_or(self.source.place, |at| place + at + 1);
+        let name: String = self.source.whole[place..end].chars().take(SHOWN_CHARACTERS).collect();
+        self.source.refuse(place, format!("there is no property {name}"))
     }
 }
 
 /// Sets in brackets.
 impl Parser<'_> {
-    /// Parse a set after its opening bracket at `place`.
+    /// Parses a set after its opening bracket at `place`.
     pub(super) fn bracketed(&mut self, place: usize) -> Result<Expression> {
         let negated = self.source.take("^");
         let mut items = SetItems::default();
@@ -148,11 +153,11 @@ impl Parser<'_> {
             self.item(place, &mut items)?;
         }
         self.source.next();
-        let both = |&(property, negated): &(Property, bool)| items.classes.contains(&(property, !negated));
-        if negated && items.classes.iter().any(both) {
-            return self
-                .source
-                .refuse(place, "a set that excludes both a class and its complement is not supported");
+        let has_complement =
+            |&(property, negated): &(Property, bool)| items.classes.contains(&(property, !negated));
+        if negated && items.classes.iter().any(has_complement) {
+            let reason = "a set that excludes both a class and its complement is not supported";
+            return self.source.refuse(place, reason);
         }
         let members = match items.classes[..] {
             [(property, negated)] if items.count == 1 => self.class_alone(property, negated),
@@ -161,7 +166,7 @@ impl Parser<'_> {
         self.set(if negated { members.complement() } else { members })
     }
 
-    /// Read one item of a set: a character, a range or a class.
+    /// Reads one item of a set: a character, a range or a class.
     fn item(&mut self, opening: usize, items: &mut SetItems) -> Result<()> {
         self.refuse_operator()?;
         let first = self.member(opening)?;
@@ -176,6 +181,7 @@ impl Parser<'_> {
             Item::Character(_) => {
                 self.source.refuse(place, "a range has to go from the smaller character to the larger")
             }
+            // A hyphen before a class is a character.
             class => {
                 self.add_range(first, first, items)?;
                 self.add_range('-'.into(), '-'.into(), items)?;
@@ -184,7 +190,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Refuse characters in a set that are ordinary for the `regex` module, but begin a nested set or an operation for
+    /// Refuses characters in a set that are ordinary for the `regex` module, but begin a nested set or an operation for
     /// other engines.
     fn refuse_operator(&self) -> Result<()> {
         let rest = self.source.rest();
@@ -218,7 +224,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A character or a class.
+    /// Reads a character or a class.
     fn member(&mut self, opening: usize) -> Result<Item> {
         let place = self.source.place;
         match self.source.next() {

@@ -1,4 +1,4 @@
-//! The characters of a pattern, one after the other, and what all dialects spell alike.
+//! Reads the characters of a pattern, one after the other, and what all dialects spell alike.
 
 use std::fmt::Display;
 
@@ -38,19 +38,21 @@ impl<'s> Source<'s> {
         Some(sign)
     }
 
-    /// Consume a text if it comes next.
+    /// Consumes a text if it comes next.
     pub fn take(&mut self, expected: &str) -> bool {
-        let found = self.rest().starts_with(expected);
-        self.place += if found { expected.len() } else { 0 };
-        found
+        let is_next = self.rest().starts_with(expected);
+        if is_next {
+            self.place += expected.len();
+        }
+        is_next
     }
 
-    /// Consume characters while they satisfy a condition.
+    /// Consumes characters while they satisfy a condition.
     pub fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'s str {
         let rest = self.rest();
-        let taken = &rest[..rest.find(|sign| !belongs(sign)).unwrap_or(rest.len())];
-        self.place += taken.len();
-        taken
+        let end = rest.find(|sign| !belongs(sign)).unwrap_or(rest.len());
+        self.place += end;
+        &rest[..end]
     }
 
     pub fn refuse<T>(&self, place: usize, reason: impl Display) -> Result<T> {
@@ -58,34 +60,41 @@ impl<'s> Source<'s> {
         Err(refusal(self.whole, &format!("{}{reason} (at character {character})", self.reader)))
     }
 
-    /// Parse a code point of so many hexadecimal digits, or of any number in braces.
+    /// Parses a code point of this many hexadecimal digits, or of any number in braces.
     pub fn hexadecimal(&mut self, place: usize, digits: usize, may_have_braces: bool) -> Result<u32> {
         let is_braced = may_have_braces && self.take("{");
-        let written = match is_braced {
-            true => self.take_while(|sign| sign.is_ascii_hexdigit()),
-            false => self.rest().get(..digits).unwrap_or(""),
-        };
-        let is_whole =
-            if is_braced { self.take("}") } else { written.bytes().all(|digit| digit.is_ascii_hexdigit()) };
-        let code_point = u32::from_str_radix(written, 16).ok().filter(|code| is_whole && *code <= LAST);
-        let Some(code_point) = code_point else {
-            return self.refuse(place, format!("{digits} hexadecimal digits of a code point are missing"));
-        };
-        self.place += if is_braced { 0 } else { digits };
-        Ok(code_point)
+        let written;
+        let is_whole;
+        if is_braced {
+            written = self.take_while(|sign| sign.is_ascii_hexdigit());
+            is_whole = self.take("}");
+        } else {
+            written = self.rest().get(..digits).unwrap_or("");
+            is_whole = written.bytes().all(|digit| digit.is_ascii_hexdigit());
+        }
+        match u32::from_str_radix(written, 16) {
+            Ok(code_point) if is_whole && code_point <= LAST => {
+                self.place += if is_braced { 0 } else { digits };
+                Ok(code_point)
+            }
+            _ => self.refuse(place, format!("{digits} hexadecimal digits of a code point are missing")),
+        }
     }
 
-    /// Parse `{...}` of a property, or its only letter, after the letter p: whether it is turned round, its name and its value.
+    /// Parses `{...}` of a property, or its only letter, after the letter p. Returns whether it is negated, its name
+    /// and its value.
     pub fn property(&mut self) -> Option<(bool, &'s str, Option<&'s str>)> {
         if !self.take("{") {
             let letter = self.rest().get(..1).filter(|letter| "CLMNPSZ".contains(letter))?;
             self.place += 1;
             return Some((false, letter, None));
         }
-        let turned = self.take("^");
+        let is_negated = self.take("^");
         let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || " &_-.:=/".contains(sign));
-        let (name, value) =
-            name.split_once([':', '=']).map_or((name, None), |(name, value)| (name, Some(value)));
-        self.take("}").then_some((turned, name, value))
+        let (name, value) = match name.split_once([':', '=']) {
+            Some((name, value)) => (name, Some(value)),
+            None => (name, None),
+        };
+        self.take("}").then_some((is_negated, name, value))
     }
 }
