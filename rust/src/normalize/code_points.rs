@@ -1,7 +1,12 @@
 //! A set of characters, which finds its members in a text and passes over all others as fast as it can.
 //!
-//! Three looks, from the fastest to the slowest: at many bytes, whether they are ASCII without a member; at each byte,
-//! whether a member begins with it; at each character. If members begin with few bytes, these are searched instead.
+//! There are three checks, from the fastest to the slowest:
+//!
+//! 1. of many bytes, whether they are ASCII without a member;
+//! 2. of each byte, whether a member begins with it;
+//! 3. of each character.
+//!
+//! If members begin with at most three different bytes, these are searched instead.
 
 use memchr::memchr3_iter;
 
@@ -50,13 +55,16 @@ impl CodePoints {
         self.bits[code / BLOCK] >> (code % BLOCK) & 1 != 0
     }
 
-    /// The place of the first member in a text, from a character on; the end if there is none.
+    /// Returns the place of the first member in a text, from a character on; the end if there is none.
     pub fn find(&self, text: &str, from: usize) -> usize {
         if let Some([a, b, c]) = self.few {
-            let mut found = memchr3_iter(a, b, c, &text.as_bytes()[from..]).map(|place| from + place);
-            let is_member =
-                |&place: &usize| text[place..].chars().next().is_some_and(|one| self.contains(one));
-            return found.find(is_member).unwrap_or(text.len());
+            for offset in memchr3_iter(a, b, c, &text.as_bytes()[from..]) {
+                let place = from + offset;
+                if text[place..].chars().next().is_some_and(|first| self.contains(first)) {
+                    return place;
+                }
+            }
+            return text.len();
         }
         let mut place = from;
         loop {

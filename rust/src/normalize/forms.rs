@@ -1,4 +1,5 @@
-//! The normal forms NFC, NFD, NFKC and NFKD, by the tables of Unicode 9: characters that were added later stay as they are.
+//! The normal forms NFC, NFD, NFKC and NFKD, by the tables of Unicode 9: characters that were added later stay as they
+//! are.
 //!
 //! Only a stretch around characters that may change is written anew: from the character before, up to the next one that
 //! stays and does not compose with what is before it.
@@ -49,6 +50,7 @@ impl Form {
 
     /// Whether a text may be cut before a character: it is neither moved, nor composed with what is before it.
     pub fn starts(self, character: char) -> bool {
+        // The first character that it decomposes to.
         let mut first = None;
         let part = |part| {
             first.get_or_insert(part);
@@ -63,15 +65,15 @@ impl Form {
         canonical_combining_class(first) == 0 && !may_compose
     }
 
-    /// The characters that may not start, or that may change though what follows starts.
+    /// Returns the characters that may not start, or that may change though what follows starts.
     pub fn changes(self) -> &'static CodePoints {
         static CHANGES: [OnceBox<CodePoints>; 4] = [const { OnceBox::new() }; 4];
         CHANGES[self as usize].get_or_init(|| {
             // No ideograph of the large blocks changes.
             let candidates =
                 ('\u{a0}'..='\u{33ff}').chain('\u{a000}'..='\u{16fff}').chain('\u{1b000}'..='\u{1ffff}');
-            let changing = candidates.chain('\u{2f800}'..='\u{2ffff}').filter(|&one| self.may_change(one));
-            Box::new(changing.collect())
+            let candidates = candidates.chain('\u{2f800}'..='\u{2ffff}');
+            Box::new(candidates.filter(|&candidate| self.may_change(candidate)).collect())
         })
     }
 
@@ -86,7 +88,7 @@ impl Form {
         is_normal != IsNormalized::Yes || canonical_combining_class(character) != 0
     }
 
-    /// Write the normal form of a text.
+    /// Writes the normal form of a text.
     pub fn apply<const ALIGNS: bool>(
         self,
         text: &str,
@@ -96,16 +98,20 @@ impl Form {
         let changes = self.changes();
         loop {
             let from = out.done;
-            let found = changes.find(text, from);
-            pulse.beat(found - from)?;
-            if found == text.len() {
+            let place = changes.find(text, from);
+            pulse.beat(place - from)?;
+            if place == text.len() {
                 return Ok(());
             }
-            let start =
-                text[from..found].char_indices().next_back().map_or(from, |(before, _)| from + before);
-            let mut behind = text[found..].char_indices().skip(1);
-            let end = behind.find(|&(_, character)| !changes.contains(character));
-            let end = end.map_or(text.len(), |(behind, _)| found + behind);
+            // The character before, if there is one.
+            let before = text[from..place].char_indices().next_back();
+            let start = before.map_or(from, |(offset, _)| from + offset);
+            // Up to the next one that stays.
+            let mut later = text[place..].char_indices().skip(1);
+            let end = match later.find(|&(_, character)| !changes.contains(character)) {
+                Some((offset, _)) => place + offset,
+                None => text.len(),
+            };
             out.keep_to(start)?;
             self.write(&text[start..end], out, pulse)?;
             out.done = end;
@@ -130,8 +136,9 @@ impl Form {
             Self::Nfkc => Box::new(characters.nfkc()),
             Self::Nfkd => Box::new(characters.nfkd()),
         };
-        // A character comes with how many more are written than taken: one of several that a character becomes with 1, one that
-        // several become with less than 0. It has the place of the first one that was taken for it, or of the last before.
+        // A character comes with how many more are written than taken: one of several that a character becomes with 1,
+        // one that several become with less than 0. It has the place of the first one that was taken for it, or of the
+        // last before.
         for (character, more) in written {
             let taken = 1_usize.saturating_add_signed(-more);
             out.take(taken.min(1));

@@ -1,7 +1,7 @@
-//! Text in, normalized text out, with the place of each character: the steps that a vocabulary asks for, one after the other.
+//! Normalizes text by the steps that a vocabulary asks for, one after the other, and keeps the place of each character.
 //!
-//! Most text is normal already, or nearly so. Each step finds the characters that it may change, and copies all others; if
-//! none changes, the text is passed on as it is.
+//! Most text is normal already, or nearly so. Each step finds the characters that it may change, and copies all others;
+//! if none changes, the text is passed on as it is.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ use step::NormalizerStep;
 pub enum Beginning {
     /// Where the whole text does: what is put before it only once is put there.
     Text,
-    /// Behind a token.
+    /// After a token.
     Segment,
     /// In the middle of a segment: nothing is put before it.
     Within,
@@ -39,7 +39,7 @@ pub struct Normalizer {
 impl Normalizer {
     /// The normalizer of steps, each a name and its arguments.
     pub fn new(steps: &[Vec<String>]) -> Result<Self> {
-        let steps = steps.iter().map(|step| NormalizerStep::new(step)).collect::<Result<Vec<_>>>()?;
+        let steps: Vec<_> = steps.iter().map(|step| NormalizerStep::new(step)).collect::<Result<_>>()?;
         Ok(Self { can_cut: can_cut(&steps), steps })
     }
 
@@ -53,12 +53,15 @@ impl Normalizer {
         self.steps.iter().any(NormalizerStep::prepends)
     }
 
-    /// Normalize a text; it is borrowed if nothing changes.
+    /// Normalizes a text; it is borrowed if nothing changes.
     pub fn normalize<'t>(&self, text: &'t str, at: Beginning, pulse: &mut Pulse) -> Result<Cow<'t, str>> {
-        Ok(self.written::<false>(text, at, pulse)?.map_or(Cow::Borrowed(text), |out| Cow::Owned(out.text)))
+        match self.written::<false>(text, at, pulse)? {
+            Some(written) => Ok(Cow::Owned(written.text)),
+            None => Ok(Cow::Borrowed(text)),
+        }
     }
 
-    /// What a text becomes, if anything changes; with the place of each character if it `ALIGNS`.
+    /// Returns what a text becomes, if anything changes; with the place of each character if it `ALIGNS`.
     pub fn written<const ALIGNS: bool>(
         &self,
         text: &str,
@@ -67,27 +70,27 @@ impl Normalizer {
     ) -> Result<Option<Written>> {
         let mut last: Option<Written> = None;
         for step in &self.steps {
-            let given = last.as_ref().map_or(text, |earlier| &earlier.text);
-            if given.is_empty() {
+            let input = last.as_ref().map_or(text, |earlier| &earlier.text);
+            if input.is_empty() {
                 break;
             }
-            pulse.beat(given.len())?;
-            if let Some(mut written) = step.apply::<ALIGNS>(given, at, pulse)? {
-                last.iter().try_for_each(|earlier| written.follow(earlier))?;
+            pulse.beat(input.len())?;
+            if let Some(mut written) = step.apply::<ALIGNS>(input, at, pulse)? {
+                if let Some(earlier) = &last {
+                    written.follow(earlier)?;
+                }
                 last = Some(written);
             }
         }
         Ok(last)
     }
 
-    /// Whether a text may be cut before this character, whatever stands before it and follows: both parts are normalized
-    /// on their own, the second one as [`Beginning::Within`].
+    /// Whether a text may be cut before this character, whatever stands before it and follows: both parts are
+    /// normalized on their own, the second one as [`Beginning::Within`].
     pub fn starts(&self, character: char) -> bool {
-        let deciding = self.steps.iter().position(NormalizerStep::decides);
-        let (before, from) = self.steps.split_at(deciding.unwrap_or(self.steps.len()));
-        let starts =
-            |step: &NormalizerStep| before.iter().all(|step| step.keeps(character)) && step.starts(character);
-        self.can_cut && from.first().is_none_or(starts)
+        let Some(deciding) = self.steps.iter().position(NormalizerStep::decides) else { return self.can_cut };
+        let keeps = |step: &NormalizerStep| step.keeps(character);
+        self.can_cut && self.steps[..deciding].iter().all(keeps) && self.steps[deciding].starts(character)
     }
 
     /// Whether a character starts, and becomes itself when what follows starts.
@@ -96,14 +99,17 @@ impl Normalizer {
     }
 }
 
-/// Whether a text may be cut before some characters: where one step allows it, if all others look at each character by itself.
-/// (A text is put only before what is not empty, so what may drop characters must have seen the whole text.)
+/// Whether a text may be cut before some characters: where one step allows it, if all others look at each character by
+/// itself. (A text is put only before what is not empty, so what may drop characters must have seen the whole text.)
 fn can_cut(steps: &[NormalizerStep]) -> bool {
-    let (mut deciding, mut drops) = (0, false);
-    steps.iter().all(|step| {
+    let mut deciding = 0;
+    let mut drops = false;
+    for step in steps {
         deciding += usize::from(step.decides());
-        let fits = deciding <= 1 && step.is_local() && !(step.prepends() && drops);
+        if deciding > 1 || !step.is_local() || step.prepends() && drops {
+            return false;
+        }
         drops |= step.may_drop();
-        fits
-    })
+    }
+    true
 }

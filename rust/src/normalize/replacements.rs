@@ -1,4 +1,4 @@
-//! Replaces texts by others: at each place the longest of those that stand there. The result is not searched again.
+//! Replaces texts by others: at each place the longest one that begins there. The result is not searched again.
 
 use std::iter::zip;
 
@@ -11,7 +11,7 @@ use crate::watch::Pulse;
 pub struct Replacements {
     /// In the order of the replaced texts.
     pairs: Vec<(String, String)>,
-    /// The characters that the replaced texts begin with, and those that stand behind.
+    /// The first characters of the replaced texts, and their later ones.
     begins: CodePoints,
     within: CodePoints,
     /// Whether the new text stands for the last character that it replaces; if not, for all of them.
@@ -24,8 +24,9 @@ impl Replacements {
         if pairs.first().is_some_and(|(old, _)| old.is_empty()) {
             return Err(Error::Value("normalization: a map cannot replace an empty text".to_owned()));
         }
-        let begins = pairs.iter().flat_map(|(old, _)| old.chars().take(1)).collect();
-        let within = pairs.iter().flat_map(|(old, _)| old.chars().skip(1)).collect();
+        let old_texts = || pairs.iter().map(|(old, _)| old);
+        let begins = old_texts().flat_map(|old| old.chars().take(1)).collect();
+        let within = old_texts().flat_map(|old| old.chars().skip(1)).collect();
         Ok(Self { pairs, begins, within, for_last })
     }
 
@@ -36,12 +37,13 @@ impl Replacements {
 
     /// Whether a character starts, and stays if what follows starts.
     pub fn keeps(&self, character: char) -> bool {
-        let is_replaced =
-            self.begins.contains(character) && self.longest(character.encode_utf8(&mut [0; 4])).is_some();
-        self.starts(character) && !is_replaced
+        if !self.starts(character) {
+            return false;
+        }
+        !self.begins.contains(character) || self.longest(character.encode_utf8(&mut [0; 4])).is_none()
     }
 
-    /// Whether each character is replaced, or not, whatever stands beside it.
+    /// Whether each character is replaced, or not, regardless of its neighbours.
     pub fn are_of_characters(&self) -> bool {
         self.pairs.iter().all(|(old, _)| old.chars().nth(1).is_none())
     }
@@ -70,20 +72,22 @@ impl Replacements {
             out.keep_to(place)?;
             place += old.len();
             out.take_to(place);
-            out.put(new, if self.for_last { 1 } else { old.chars().count() })?;
+            let replaced = if self.for_last { 1 } else { old.chars().count() };
+            out.put(new, replaced)?;
         }
     }
 
-    /// The longest text that a text begins with, and what replaces it.
+    /// Returns the longest of the replaced texts that a text begins with, and what replaces it.
     ///
-    /// It is the last one in order that is not behind the text; or if the text begins only with a part of that one, the same for
-    /// that part: what is between them in the order begins with that part, too, and with something else behind it.
+    /// It is the last one in order that does not follow the text; or if the text begins only with a part of that one,
+    /// the same for that part: what is between them in the order begins with that part, too, and with something else
+    /// after it.
     fn longest(&self, text: &str) -> Option<&(String, String)> {
         let mut text = text.as_bytes();
         loop {
             let behind = self.pairs.partition_point(|(old, _)| old.as_bytes() <= text);
             let pair = &self.pairs[behind.checked_sub(1)?];
-            let common = zip(pair.0.bytes(), text).take_while(|(one, other)| one == *other).count();
+            let common = zip(pair.0.bytes(), text).take_while(|(old, byte)| old == *byte).count();
             if common == pair.0.len() {
                 return Some(pair);
             }

@@ -164,7 +164,8 @@ impl NormalizerStep {
 
 fn make_small<const ALIGNS: bool>(text: &str, out: &mut Output<'_, ALIGNS>, pulse: &mut Pulse) -> Result<()> {
     loop {
-        let (kept, capital) = (out.text.len(), capitals().find(text, out.done));
+        let kept = out.text.len();
+        let capital = capitals().find(text, out.done);
         pulse.beat(capital - out.done)?;
         out.keep_to(capital)?;
         out.text[kept..].make_ascii_lowercase();

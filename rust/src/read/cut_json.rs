@@ -1,7 +1,8 @@
-//! Cuts the long lists out of the JSON of a tokenizer: they are most of the file, and as Python's objects most of the time.
+//! Cuts the long lists out of the JSON of a tokenizer: they are most of the file, and as Python's objects most of the
+//! time.
 //!
-//! `{"model": {"vocab": {"a": 0, "b": 1}, "merges": ["a b"]}}` becomes `{"model": {"vocab": null, "merges": null}}`, the ids of
-//! `a` and `b`, and the pair `a` and `b`.
+//! `{"model": {"vocab": {"a": 0, "b": 1}, "merges": ["a b"]}}` becomes `{"model": {"vocab": null, "merges": null}}`,
+//! the ids of `a` and `b`, and the pair `a` and `b`.
 
 use super::json_lines::{DEPTH, Line};
 use crate::text_pairs::{BETWEEN, WITHIN};
@@ -40,7 +41,7 @@ pub struct CutJson {
     pub lists: Vec<(&'static str, LongList)>,
 }
 
-/// Cut the long lists out of an object. `None` if anything is unusual, which is left to Python.
+/// Cuts the long lists out of an object. `None` if anything is unusual, which is left to Python.
 pub fn cut_json(json: &[u8]) -> Option<CutJson> {
     let mut line = Line::new(json)?;
     let mut cutter = Cutter { whole: line.rest, copied: 0, cut: CutJson::default() };
@@ -57,7 +58,7 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
-    /// Read the object of the file, or, `inside` it, that of the model.
+    /// Reads the object of the file, or, `inside` it, that of the model.
     fn object(&mut self, line: &mut Line<'_>, inside: &str) -> Option<()> {
         line.items(*b"{}", |line| {
             let mut key = Vec::new();
@@ -83,7 +84,9 @@ impl Cutter<'_> {
 }
 
 fn ids(line: &mut Line<'_>) -> Option<LongList> {
-    let (mut texts, mut ends, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+    let mut texts = Vec::new();
+    let mut ends = Vec::new();
+    let mut ids = Vec::new();
     line.items(*b"{}", |line| {
         line.string_onto(&mut texts)?;
         ends.push(texts.len());
@@ -93,7 +96,8 @@ fn ids(line: &mut Line<'_>) -> Option<LongList> {
     })?;
     let mut sorted = ids.clone();
     sorted.sort_unstable();
-    sorted.is_sorted_by(|one, other| one < other).then_some(LongList::Ids(texts, ends, ids))
+    let are_distinct = sorted.is_sorted_by(|id, next| id < next);
+    are_distinct.then_some(LongList::Ids(texts, ends, ids))
 }
 
 fn numbers(line: &mut Line<'_>) -> Option<LongList> {
@@ -128,7 +132,9 @@ fn number_pairs(line: &mut Line<'_>) -> Option<LongList> {
 }
 
 fn tokens(line: &mut Line<'_>) -> Option<LongList> {
-    let (mut key, mut joined, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    let mut key = Vec::new();
+    let mut joined = Vec::new();
+    let mut places = Vec::new();
     line.items(*b"{}", |line| {
         key.clear();
         line.string_onto(&mut key)?;
@@ -168,7 +174,11 @@ fn push_pair(line: &mut Line<'_>, pairs: &mut Vec<u8>) -> Option<()> {
     let start = pairs.len();
     if line.next()? == b'"' {
         line.string_onto(pairs)?;
-        pairs[start..].iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = WITHIN);
+        for byte in &mut pairs[start..] {
+            if *byte == b' ' {
+                *byte = WITHIN;
+            }
+        }
         return Some(());
     }
     line.items(*b"[]", |line| {
@@ -176,10 +186,15 @@ fn push_pair(line: &mut Line<'_>, pairs: &mut Vec<u8>) -> Option<()> {
         pairs.push(WITHIN);
         Some(())
     })?;
-    (pairs.len() > start).then(|| pairs.truncate(pairs.len() - 1))
+    // A list without texts is no pair; of others, the last byte follows the last text.
+    if pairs.len() == start {
+        return None;
+    }
+    pairs.pop();
+    Some(())
 }
 
-/// The id that stands here.
+/// Reads the id that is next.
 fn number(line: &mut Line<'_>) -> Option<u32> {
     line.next();
     let length = line.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -188,7 +203,7 @@ fn number(line: &mut Line<'_>) -> Option<u32> {
     canonical(digits)
 }
 
-/// The id that digits spell in the one way that JSON has for it.
+/// Returns the id that digits spell in the one way that JSON has for it.
 fn canonical(digits: &[u8]) -> Option<u32> {
     let are_digits = digits.iter().all(u8::is_ascii_digit);
     if !are_digits || (digits.len() > 1 && digits[0] == b'0') {

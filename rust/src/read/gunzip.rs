@@ -21,36 +21,42 @@ impl Default for Gunzip {
 }
 
 impl Gunzip {
-    /// Unpack a block until `unpacked` is full; how much of it that took. Zeros between members are padding, as in
-    /// `gzip -d` and Python.
+    /// Unpacks a block until `unpacked` is full, and returns how much of the block that took. Zeros between members are
+    /// padding, as in `gzip -d` and Python.
     pub fn take_block(&mut self, block: &[u8], unpacked: &mut Vec<u8>) -> Result<usize> {
         let mut rest = block;
         while unpacked.len() < unpacked.capacity() {
             if self.between {
-                rest = &rest[rest.iter().take_while(|&&byte| byte == 0).count()..];
+                let padding = rest.iter().take_while(|&&byte| byte == 0).count();
+                rest = &rest[padding..];
                 if rest.is_empty() {
                     break;
                 }
                 self.stream.reset(true);
             }
-            let (before, length) = (self.stream.total_in(), unpacked.len());
+            let read_before = self.stream.total_in();
+            let length_before = unpacked.len();
             let status = self
                 .stream
                 .decompress_vec(rest, unpacked, FlushDecompress::None)
                 .map_err(|error| Error::Value(error.message().unwrap_or("no gzip").to_owned()))?;
-            let taken = (self.stream.total_in() - before) as usize;
-            rest = &rest[taken..];
+            let read = (self.stream.total_in() - read_before) as usize;
+            rest = &rest[read..];
             self.between = matches!(status, Status::StreamEnd);
-            if taken == 0 && unpacked.len() == length && !self.between {
+            let has_stopped = read == 0 && unpacked.len() == length_before;
+            if has_stopped && !self.between {
                 break;
             }
         }
         Ok(block.len() - rest.len())
     }
 
-    /// Fail if a member is incomplete.
+    /// Fails if a member is incomplete.
     pub fn check_end(&self) -> Result<()> {
-        if self.between { Ok(()) } else { Err(Error::Value("it ends too early".into())) }
+        if self.between {
+            return Ok(());
+        }
+        Err(Error::Value("it ends too early".into()))
     }
 }
 

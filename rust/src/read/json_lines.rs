@@ -1,9 +1,9 @@
-//! Lines of JSON in, the texts of one of their fields out.
+//! Reads the texts of one field of lines of JSON.
 //!
-//! The specification is Python's `json.loads(line)[field]`. This reader takes only lines for which that result is certain.
-//! It leaves all others to Python, including the error message: lines that are not UTF-8 or not JSON, that lack the field,
-//! whose field is not a string or contains a lone surrogate, and lines with very long numbers or deep nesting, for which
-//! Python has limits of its own.
+//! The specification is Python's `json.loads(line)[field]`. This reader takes only lines for which that result is
+//! certain. It leaves all others to Python, including the error message: lines that are not UTF-8 or not JSON, that
+//! lack the field, whose field is not a string or contains a lone surrogate, and lines with very long numbers or deep
+//! nesting, for which Python has limits of its own.
 
 use memchr::{memchr, memchr2};
 
@@ -26,8 +26,8 @@ pub struct LinesRead<'a> {
 }
 
 impl GatheredTexts {
-    /// Take the texts of a field, which is UTF-8 (other bytes match none), from whole lines, up to a line that is left to Python.
-    /// Lines of only white space have no text.
+    /// Takes the texts of a field, which is UTF-8 (other bytes match none), from whole lines, up to a line that is left
+    /// to Python. Lines of only white space have no text.
     pub fn take_lines<'a>(&mut self, block: &'a [u8]) -> Result<LinesRead<'a>> {
         let mut passed = LinesRead::default();
         // A text, like a key before it, is never longer than its JSON.
@@ -39,8 +39,9 @@ impl GatheredTexts {
             passed.bytes += length + 1;
             passed.lines += 1;
             match Line::new(line).and_then(|line| line.text(&self.by, &mut self.bytes)) {
-                Some(true) => self.append(b"")?,
-                Some(false) => {}
+                // The text is there already: this ends it.
+                Some(Content::Text) => self.append(b"")?,
+                Some(Content::WhiteSpace) => {}
                 None => {
                     self.drop_rest();
                     passed.left = Some(line);
@@ -51,32 +52,41 @@ impl GatheredTexts {
     }
 }
 
+/// The content of a line that is not left to Python.
+enum Content {
+    Text,
+    WhiteSpace,
+}
+
 /// The rest of a line, or of a whole file. Methods return `None` where it must be left to Python.
 pub(super) struct Line<'a> {
     pub(super) rest: &'a [u8],
-    /// Whether there are control characters, which may stand between values but not in strings.
+    /// Whether there are control characters, which may be between values but not in strings.
     has_controls: bool,
 }
 
 impl<'a> Line<'a> {
     pub(super) fn new(line: &'a [u8]) -> Option<Self> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let has_controls = line.iter().fold(false, |found, &byte| found | (byte < b' '));
-        simdutf8::basic::from_utf8(line).ok().map(|_| Self { rest: line, has_controls })
+        // Without a branch, so that it takes many bytes at a time.
+        let has_controls = line.iter().fold(false, |any, &byte| any | (byte < b' '));
+        simdutf8::basic::from_utf8(line).ok()?;
+        Some(Self { rest: line, has_controls })
     }
 
-    /// Append the string of the field to `text`; if an object has the field several times, the last one counts. False if
-    /// there is no object.
-    fn text(mut self, field: &[u8], text: &mut Vec<u8>) -> Option<bool> {
+    /// Appends the string of the field to `text`; if an object has the field several times, the last one counts.
+    fn text(mut self, field: &[u8], text: &mut Vec<u8>) -> Option<Content> {
         if self.next().is_none() {
-            return Some(false);
+            return Some(Content::WhiteSpace);
         }
-        let (mut is_text, start) = (false, text.len());
+        let mut is_text = false;
+        let start = text.len();
         self.items(*b"{}", |line| {
-            let before = text.len();
+            // The key is read behind the text, and removed again.
+            let key = text.len();
             line.string_onto(text)?;
-            let is_field = text[before..] == *field;
-            text.truncate(before);
+            let is_field = text[key..] == *field;
+            text.truncate(key);
             line.byte(b':')?;
             if !is_field {
                 return line.value(DEPTH);
@@ -85,10 +95,10 @@ impl<'a> Line<'a> {
             is_text = line.next() == Some(b'"');
             if is_text { line.string_onto(text) } else { line.value(DEPTH) }
         })?;
-        (is_text && self.next().is_none()).then_some(true)
+        (is_text && self.next().is_none()).then_some(Content::Text)
     }
 
-    /// The next byte that is not white space.
+    /// Returns the next byte that is not white space, and skips what is before it.
     pub(super) fn next(&mut self) -> Option<u8> {
         while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = self.rest {
             self.rest = rest;
@@ -96,12 +106,12 @@ impl<'a> Line<'a> {
         self.rest.first().copied()
     }
 
-    /// Skip a byte, and white space before it.
+    /// Skips a byte, and white space before it.
     pub(super) fn byte(&mut self, byte: u8) -> Option<()> {
         (self.next()? == byte).then(|| self.rest = &self.rest[1..])
     }
 
-    /// Skip a list or an object: its items with commas between them, and the brackets around all.
+    /// Skips a list or an object: its items with commas between them, and the brackets around all.
     pub(super) fn items(
         &mut self,
         [open, close]: [u8; 2],
@@ -163,7 +173,7 @@ impl<'a> Line<'a> {
         (1..=DIGITS).contains(&length).then_some(())
     }
 
-    /// Append what a string says; one with a lone surrogate is not text.
+    /// Appends what a string says; one with a lone surrogate is not text.
     #[inline(always)]
     pub(super) fn string_onto(&mut self, text: &mut Vec<u8>) -> Option<()> {
         self.next();
@@ -173,12 +183,12 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// Skip a string, whatever it says.
+    /// Skips a string, whatever it says.
     fn skip_string(&mut self) -> Option<()> {
         self.string(|_| Some(()))
     }
 
-    /// Skip a string, and pass what it says to `say`, piece by piece; a lone surrogate is no piece, but `None`.
+    /// Skips a string, and passes what it says to `say`, piece by piece; a lone surrogate is no piece, but `None`.
     fn string(&mut self, mut say: impl FnMut(Option<&[u8]>) -> Option<()>) -> Option<()> {
         self.word("\"")?;
         loop {
@@ -191,12 +201,16 @@ impl<'a> Line<'a> {
             if special[0] == b'"' {
                 return Some(());
             }
-            let (escaped, mut bytes) = (self.escaped()?, [0; 4]);
-            say(char::from_u32(escaped).map(|said| said.encode_utf8(&mut bytes).as_bytes()))?;
+            let code_point = self.escaped()?;
+            let mut utf8 = [0; 4];
+            match char::from_u32(code_point) {
+                Some(character) => say(Some(character.encode_utf8(&mut utf8).as_bytes()))?,
+                None => say(None)?,
+            }
         }
     }
 
-    /// The code point of an escape, after its backslash; it may be a lone surrogate.
+    /// Reads the code point of an escape, after its backslash; it may be a lone surrogate.
     fn escaped(&mut self) -> Option<u32> {
         let (&letter, rest) = self.rest.split_first()?;
         self.rest = rest;
@@ -212,7 +226,7 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// Four hexadecimal digits, or two groups of four for a surrogate pair.
+    /// Reads four hexadecimal digits, or two groups of four for a surrogate pair.
     fn code_point(&mut self) -> Option<u32> {
         let first = self.hexadecimal()?;
         let [b'\\', b'u', rest @ ..] = self.rest else { return Some(first) };
@@ -220,6 +234,7 @@ impl<'a> Line<'a> {
             return Some(first);
         }
         let second = Self { rest, ..*self }.hexadecimal()?;
+        // Not a pair: the second escape is read by itself.
         if !(0xdc00..0xe000).contains(&second) {
             return Some(first);
         }
@@ -230,7 +245,11 @@ impl<'a> Line<'a> {
     fn hexadecimal(&mut self) -> Option<u32> {
         let (digits, rest) = self.rest.split_first_chunk::<4>()?;
         self.rest = rest;
-        digits.iter().try_fold(0, |number, &digit| Some(16 * number + char::from(digit).to_digit(16)?))
+        let mut number = 0;
+        for &digit in digits {
+            number = 16 * number + char::from(digit).to_digit(16)?;
+        }
+        Some(number)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Readers of file formats: text with separators ([`split`]), lines of JSON ([`json_lines`]), and gzip
-//! ([`gunzip`]). Python opens the files and passes blocks. Input that a reader here does not fully understand is left to the
-//! readers in Python.
+//! ([`gunzip`]). Python opens the files and passes blocks. Input that a reader here does not fully understand is left
+//! to the readers in Python.
 
 use std::mem;
 use std::ops::Range;
@@ -35,13 +35,13 @@ impl GatheredTexts {
         Self { by, bytes: Vec::new(), places: Vec::new(), start: 0 }
     }
 
-    /// Make room for `more` bytes.
+    /// Makes room for `more` bytes.
     fn make_room(&mut self, more: usize) -> Result<()> {
         let more = if self.bytes.is_empty() { more.max(ROOM) } else { more };
         memory::reserve(&mut self.bytes, more)
     }
 
-    /// Add a text.
+    /// Adds a text.
     pub fn append(&mut self, text: &[u8]) -> Result<()> {
         memory::extend(&mut self.bytes, text)?;
         memory::push(&mut self.places, self.start..self.bytes.len())?;
@@ -49,19 +49,19 @@ impl GatheredTexts {
         Ok(())
     }
 
-    /// The incomplete text.
+    /// Returns the incomplete text.
     pub fn rest(&self) -> &[u8] {
         &self.bytes[self.start..]
     }
 
-    /// Leave it out.
+    /// Leaves the incomplete text out.
     pub fn drop_rest(&mut self) {
         self.bytes.truncate(self.start);
     }
 
-    /// Give away the complete texts; what is behind them goes on in another vector.
-    pub fn take(&mut self, other: Vec<u8>) -> Result<JoinedTexts> {
-        let bytes = mem::replace(&mut self.bytes, other);
+    /// Gives away the complete texts; the incomplete one goes on in another vector, which is empty.
+    pub fn take(&mut self, empty: Vec<u8>) -> Result<JoinedTexts> {
+        let bytes = mem::replace(&mut self.bytes, empty);
         let rest = &bytes[mem::take(&mut self.start)..];
         self.make_room(rest.len())?;
         self.bytes.extend_from_slice(rest);

@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::memory;
 
 impl GatheredTexts {
-    /// Put a block behind the others, and find the texts that end in it. Nothing ends a text if the separator is empty.
+    /// Appends a block to the others, and finds the texts that end in it. Nothing ends a text if the separator is
+    /// empty.
     pub fn take_block(&mut self, block: &[u8]) -> Result<()> {
         let before = self.bytes.len();
         self.make_room(block.len())?;
@@ -18,8 +19,8 @@ impl GatheredTexts {
         }
         // A separator may extend from one block into the next.
         let from = self.start.max((before + 1).saturating_sub(width));
-        for found in memmem::find_iter(&self.bytes[from..], &self.by) {
-            let end = from + found;
+        for offset in memmem::find_iter(&self.bytes[from..], &self.by) {
+            let end = from + offset;
             memory::push(&mut self.places, self.start..end)?;
             self.start = end + width;
         }
