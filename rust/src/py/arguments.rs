@@ -28,11 +28,11 @@ macro_rules! words {
         impl<'py> FromPyObject<'_, 'py> for $type {
             type Error = PyErr;
 
-            fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-                $(if given.is(intern!(given.py(), $word)) {
+            fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+                $(if value.is(intern!(value.py(), $word)) {
                     return Ok($value);
                 })+
-                one_of(given, $argument, [$(($word, $value)),+])
+                one_of(value, $argument, [$(($word, $value)),+])
             }
         }
     )+};
@@ -53,19 +53,21 @@ words! {
 }
 
 fn one_of<T: Copy, const N: usize>(
-    given: Borrowed<'_, '_, PyAny>,
+    value: Borrowed<'_, '_, PyAny>,
     argument: &str,
-    known: [(&str, T); N],
+    choices: [(&str, T); N],
 ) -> PyResult<T> {
-    let names = known.map(|(name, _)| name);
-    let (others, last) = names.split_at(N - 1);
-    let expected = format!("{argument}: must be {} or {}", others.join(", "), last.concat());
-    if given.cast::<PyString>().is_err() {
-        return Err(PyTypeError::new_err(format!("{expected}, not {}", given.repr()?)));
+    let names = choices.map(|(name, _)| name);
+    let (first, last) = names.split_at(N - 1);
+    let expected = format!("{argument}: must be {} or {}", first.join(", "), last.concat());
+    if value.cast::<PyString>().is_err() {
+        return Err(PyTypeError::new_err(format!("{expected}, not {}", value.repr()?)));
     }
-    let word: &str = given.extract()?;
-    let found = known.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
-    found.ok_or_else(|| PyValueError::new_err(format!("{expected}, not {word:?}")))
+    let word: &str = value.extract()?;
+    match choices.iter().find(|(name, _)| *name == word) {
+        Some((_, meaning)) => Ok(*meaning),
+        None => Err(PyValueError::new_err(format!("{expected}, not {word:?}"))),
+    }
 }
 
 /// `num_threads`: none means one thread per core, and any positive number is accepted.
@@ -75,15 +77,15 @@ pub struct Threads(pub Option<usize>);
 impl<'py> FromPyObject<'_, 'py> for Threads {
     type Error = PyErr;
 
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if given.is_none() {
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if value.is_none() {
             return Ok(Self(None));
         }
-        if !is_integer(&given)? {
-            let given = given.repr()?;
-            return Err(PyTypeError::new_err(format!("num_threads must be an integer, not {given}")));
+        if !is_integer(&value)? {
+            let shown = value.repr()?;
+            return Err(PyTypeError::new_err(format!("num_threads must be an integer, not {shown}")));
         }
-        let number = given.call_method0(intern!(given.py(), "__index__"))?;
+        let number = value.call_method0(intern!(value.py(), "__index__"))?;
         if number.lt(1)? {
             return Err(PyValueError::new_err(format!("num_threads must be at least 1, not {number}")));
         }
@@ -91,9 +93,12 @@ impl<'py> FromPyObject<'_, 'py> for Threads {
     }
 }
 
-/// The name of the type of a value.
+/// Returns the name of the type of a value.
 pub fn kind_of(value: &Bound<'_, PyAny>) -> String {
-    value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
+    match value.get_type().name() {
+        Ok(name) => name.to_string(),
+        Err(_) => "something else".to_owned(),
+    }
 }
 
 /// Whether a value is an integer of any type (it has `__index__`); a bool is not.
@@ -101,27 +106,28 @@ pub fn is_integer(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(!value.is_instance_of::<PyBool>() && value.hasattr(intern!(value.py(), "__index__"))?)
 }
 
-/// A number of characters or ids.
+/// Returns a number of characters or ids.
 pub fn natural(name: &str, number: i64) -> PyResult<usize> {
     usize::try_from(number)
         .map_err(|_| PyValueError::new_err(format!("{name} must be at least 0, not {number}")))
 }
 
-/// The UTF-8 of a `str`, or `bytes` as they are; `what` is the name in the error for anything else.
-pub fn bytes_of<'a>(text: &'a Bound<'_, PyAny>, what: impl FnOnce() -> String) -> PyResult<&'a [u8]> {
+/// Returns the UTF-8 of a `str`, or `bytes` as they are; `name` is for the error for anything else.
+pub fn bytes_of<'a>(text: &'a Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<&'a [u8]> {
     if let Ok(text) = text.cast::<PyString>() {
         return Ok(text.to_str()?.as_bytes());
     }
     match text.cast::<PyBytes>() {
         Ok(bytes) => Ok(bytes.as_bytes()),
         Err(_) => {
-            Err(PyTypeError::new_err(format!("{} must be str or bytes, not {}", what(), kind_of(text))))
+            let message = format!("{} must be str or bytes, not {}", name(), kind_of(text));
+            Err(PyTypeError::new_err(message))
         }
     }
 }
 
-/// The text that bytes are; `what` is the name in the error if they are not UTF-8.
-pub fn checked(bytes: &[u8], what: impl FnOnce() -> String) -> Result<&str> {
+/// Returns the text that bytes are; `name` is for the error if they are not UTF-8.
+pub fn checked(bytes: &[u8], name: impl FnOnce() -> String) -> Result<&str> {
     simdutf8::compat::from_utf8(bytes)
-        .map_err(|bad| Error::NotUtf8 { input: what(), offset: bad.valid_up_to() as u64 })
+        .map_err(|bad| Error::NotUtf8 { input: name(), offset: bad.valid_up_to() as u64 })
 }

@@ -1,9 +1,9 @@
 //! Calls to Python that may not return.
 //!
-//! If the interpreter ends while a call runs in another thread, Python before 3.14 ends that thread by unwinding its stack.
-//! PyO3's own calls are not made for that: the process would be aborted. Nor may a thread take the GIL once the interpreter has
-//! ended, while the process still does. Here, such a thread waits for the end of the process instead, as it does under
-//! later versions.
+//! If the interpreter ends while a call runs in another thread, Python before 3.14 ends that thread by unwinding its
+//! stack. PyO3's own calls are not made for that: the process would be aborted. Nor may a thread take the GIL once the
+//! interpreter has ended, while the process still does. Here, such a thread waits for the end of the process instead,
+//! as it does under later versions.
 
 use std::hint::black_box;
 use std::mem;
@@ -18,7 +18,7 @@ use pyo3::types::PyTuple;
 type PlainCall = unsafe extern "C" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
 type Call = unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
 
-/// Do work with the GIL, in a thread that had it and has perhaps released it.
+/// Does work with the GIL, in a thread that had it and has perhaps released it.
 #[expect(clippy::disallowed_methods)]
 pub fn attach<R>(work: impl FnOnce(Python<'_>) -> R) -> R {
     // SAFETY: both may be called at any moment. While the interpreter ends, the thread that ends it still has a state.
@@ -28,7 +28,7 @@ pub fn attach<R>(work: impl FnOnce(Python<'_>) -> R) -> R {
     Python::attach(work)
 }
 
-/// Call a function.
+/// Calls a function.
 pub fn call<'py>(
     function: &Bound<'py, PyAny>,
     arguments: &Bound<'py, PyTuple>,
@@ -43,7 +43,7 @@ pub fn call<'py>(
     unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
 }
 
-/// The next value of an iterator, of which this is the method `__next__`.
+/// Returns the next value of an iterator, of which this is the method `__next__`.
 pub fn next<'py>(method: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     match call(method, &PyTuple::empty(method.py())) {
         Err(error) if error.is_instance_of::<PyStopIteration>(method.py()) => Ok(None),
@@ -51,8 +51,8 @@ pub fn next<'py>(method: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
     }
 }
 
-/// Make a call of the interpreter, and nothing else: if it is unwound, this thread stops. (Errors are fetched afterwards, as
-/// PyO3 panics if one is its `PanicException`.)
+/// Makes a call of the interpreter, and nothing else: if it is unwound, this thread stops. (Errors are fetched
+/// afterwards, as PyO3 panics if one is its `PanicException`.)
 fn returning<R>(call: impl FnOnce() -> R) -> R {
     let unwound = Unwound;
     let result = call();
@@ -69,7 +69,7 @@ impl Drop for Unwound {
     }
 }
 
-/// Wait until the process has ended.
+/// Waits until the process has ended.
 fn wait_for_the_end() -> ! {
     loop {
         std::thread::park();

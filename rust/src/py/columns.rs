@@ -1,6 +1,7 @@
 //! The Python class `TextColumn`: texts in memory that something else keeps.
 //!
-//! The memory is that of a column of Arrow, which `bpetite._internal.columns` takes over, or a buffer of a file's texts.
+//! The memory is that of a column of Arrow, which `bpetite._internal.columns` takes over, or a buffer of a file's
+//! texts.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -65,12 +66,13 @@ impl TextColumn {
     #[new]
     #[pyo3(signature = (column, *, nulls=None))]
     fn new(column: &Bound<'_, PyAny>, nulls: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        Self::read(column, nulls)?.ok_or_else(|| {
-            PyTypeError::new_err(format!(
-                "column must be a column of Arrow (with __arrow_c_stream__ or __arrow_c_array__), not {}",
-                kind_of(column)
-            ))
-        })
+        if let Some(column) = Self::read(column, nulls)? {
+            return Ok(column);
+        }
+        let kind = kind_of(column);
+        Err(PyTypeError::new_err(format!(
+            "column must be a column of Arrow (with __arrow_c_stream__ or __arrow_c_array__), not {kind}"
+        )))
     }
 
     fn __len__(&self) -> usize {
@@ -85,7 +87,8 @@ impl TextColumn {
 
     /// Whether all texts are UTF-8.
     fn are_text(&self, py: Python<'_>) -> bool {
-        py.detach(|| (0..self.places.len()).all(|row| simdutf8::basic::from_utf8(self.bytes(row)).is_ok()))
+        let is_text = |row| simdutf8::basic::from_utf8(self.bytes(row)).is_ok();
+        py.detach(|| (0..self.count()).all(is_text))
     }
 
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -95,20 +98,21 @@ impl TextColumn {
         }
         let index: isize = index.extract()?;
         let from_front = if index < 0 { index + self.count() as isize } else { index };
-        let row = usize::try_from(from_front).ok().filter(|&row| row < self.count());
-        let row = row.ok_or_else(|| PyIndexError::new_err("the index is beyond the last text"))?;
-        Ok(PyBytes::new(py, self.bytes(row)).into_any())
+        match usize::try_from(from_front) {
+            Ok(row) if row < self.count() => Ok(PyBytes::new(py, self.bytes(row)).into_any()),
+            _ => Err(PyIndexError::new_err("the index is beyond the last text")),
+        }
     }
 }
 
 impl TextColumn {
-    /// Texts in memory that `kept` keeps.
+    /// Makes a column of texts in memory that `kept` keeps.
     pub fn of<'a>(texts: impl ExactSizeIterator<Item = &'a [u8]>, kept: Kept) -> Result<Self> {
         let places = memory::gathered(texts.map(TextPlace::of))?;
         Ok(Self { places, left_out: Vec::new(), kept })
     }
 
-    /// Texts that are `str` or `bytes`.
+    /// Makes a column of texts that are `str` or `bytes`.
     pub fn held(texts: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
         let mut places = Vec::new();
         memory::reserve(&mut places, texts.len())?;
@@ -120,25 +124,29 @@ impl TextColumn {
         Ok(Self { places, left_out: Vec::new(), kept: Arc::new(kept) })
     }
 
-    /// The column that an object is or holds, if it is one.
+    /// Returns the column that an object is or holds, if it is one.
     pub fn within<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Self>>> {
         let py = object.py();
         if let Ok(column) = object.cast::<Self>() {
             return Ok(Some(column.clone()));
         }
-        let is_one = object.hasattr(intern!(py, "__arrow_c_stream__"))?
+        let is_arrow = object.hasattr(intern!(py, "__arrow_c_stream__"))?
             || object.hasattr(intern!(py, "__arrow_c_array__"))?;
-        let read = if is_one { Self::read(object, None)? } else { None };
-        read.map(|column| Bound::new(py, column)).transpose()
+        if is_arrow && let Some(column) = Self::read(object, None)? {
+            return Ok(Some(Bound::new(py, column)?));
+        }
+        Ok(None)
     }
 
     fn read(object: &Bound<'_, PyAny>, nulls: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
         let reader = object.py().import("bpetite._internal.columns")?.getattr("buffers_in")?;
         let read = reader.call1((object, nulls))?.extract::<Option<Buffers>>()?;
         let Some((parts, left_out)) = read else { return Ok(None) };
-        let (mut places, mut kept) = (Vec::new(), Vec::new());
+        let mut places = Vec::new();
+        let mut kept = Vec::new();
         for (offsets, content) in parts {
-            let (offsets, bytes) = (offsets.as_slice()?, content.as_slice()?);
+            let offsets = offsets.as_slice()?;
+            let bytes = content.as_slice()?;
             memory::reserve(&mut places, offsets.len())?;
             for bounds in offsets.windows(2) {
                 let text = bytes.get(bounds[0] as usize..bounds[1] as usize);
@@ -155,7 +163,8 @@ impl TextColumn {
         if chosen.step != 1 {
             return Err(PyValueError::new_err("texts: a slice must have step 1"));
         }
-        let rows = chosen.start as usize..chosen.start as usize + chosen.slicelength;
+        let start = chosen.start as usize;
+        let rows = start..start + chosen.slicelength;
         Ok(Self::of(rows.map(|row| self.bytes(row)), self.kept.clone())?)
     }
 
@@ -169,16 +178,21 @@ impl TextColumn {
         unsafe { std::slice::from_raw_parts(start, length) }
     }
 
-    /// A text, checked to be UTF-8; the error names its row.
+    /// Returns a text, checked to be UTF-8; the error names its row.
     pub fn text(&self, place: usize) -> Result<&str> {
         checked(self.bytes(place), || {
-            let before = |&(before, row): &(usize, &usize)| *row <= place + before;
-            format!("row {}", place + self.left_out.iter().enumerate().take_while(before).count())
+            // The rows that were left out count, too.
+            let mut row = place;
+            for left_out in &self.left_out {
+                row += usize::from(*left_out <= row);
+            }
+            format!("row {row}")
         })
     }
 }
 
-/// The joined bytes of lists of ids and the end of each, behind a zero; `ends` has the ends of the lists in the same way.
+/// Returns the joined bytes of lists of ids and the end of each, after a zero; `ends` has the ends of the lists in the
+/// same way.
 pub fn decoded_lists(
     tokens: &TokenBytes,
     ids: &[u32],
@@ -186,7 +200,8 @@ pub fn decoded_lists(
     drops: Drops,
     pulse: &mut Pulse,
 ) -> Result<(Vec<u8>, Vec<u64>)> {
-    let (mut content, mut text_ends) = (Vec::new(), Vec::new());
+    let mut content = Vec::new();
+    let mut text_ends = Vec::new();
     memory::reserve(&mut text_ends, ends.len())?;
     text_ends.push(0);
     for (row, bounds) in ends.windows(2).enumerate() {

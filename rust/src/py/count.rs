@@ -110,7 +110,8 @@ impl PyCountTable {
         counts: PyReadonlyArray1<'_, u64>,
     ) -> PyResult<()> {
         let contiguous = |_| PyValueError::new_err("ends and counts must be contiguous arrays");
-        let (ends, counts) = (ends.as_slice().map_err(contiguous)?, counts.as_slice().map_err(contiguous)?);
+        let ends = ends.as_slice().map_err(contiguous)?;
+        let counts = counts.as_slice().map_err(contiguous)?;
         Ok(py.detach(|| self.table.add_counts(pretokens, ends, counts))?)
     }
 
@@ -180,7 +181,7 @@ impl PyCountTable {
     }
 }
 
-/// Pass rows to a Python function.
+/// Passes rows to a Python function.
 fn pass_rows(visitor: &Py<PyAny>, rows: CountRows) -> Result<()> {
     memory::ensure(rows.pretokens.len())?;
     calls::attach(|py| {
@@ -228,9 +229,11 @@ struct Batching {
 }
 
 impl Batching {
-    /// Collect documents until they are large or many enough, the time is over, or none is left.
+    /// Collects documents until they are large or many enough, the time is over, or none is left.
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<NumberedTexts>> {
-        let (mut collected, mut size, began) = (Vec::new(), 0, Instant::now());
+        let mut collected = Vec::new();
+        let mut size = 0;
+        let began = Instant::now();
         let next = self.next.bind(py);
         while self.column.is_none() && size < BATCH_BYTES && collected.len() < BATCH_DOCUMENTS {
             let Some(document) = calls::next(next)? else { break };
@@ -246,9 +249,11 @@ impl Batching {
             }
         }
         if collected.is_empty() {
+            // The column comes after the documents before it.
             return Ok(self.column.take().map(|column| self.batch(column)));
         }
-        Ok(Some(self.batch(Py::new(py, TextColumn::held(collected)?)?)))
+        let texts = Py::new(py, TextColumn::held(collected)?)?;
+        Ok(Some(self.batch(texts)))
     }
 
     fn batch(&mut self, texts: Py<TextColumn>) -> NumberedTexts {

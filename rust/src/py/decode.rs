@@ -34,7 +34,7 @@ pub enum Drops {
     OfFirst,
 }
 
-/// Append the bytes of ids to what is in a vector, without such spaces.
+/// Appends the bytes of ids to what is in a vector, without such spaces.
 pub fn append(
     tokens: &TokenBytes,
     ids: &[u32],
@@ -67,14 +67,14 @@ pub fn append(
     Ok(())
 }
 
-/// The bytes of all ids.
+/// Returns the bytes of all ids.
 pub fn joined(py: Python<'_>, tokens: &TokenBytes, ids: Vec<u32>, drops: Drops) -> PyResult<Vec<u8>> {
     let mut bytes = Vec::new();
     watched(py, ids.len(), |pulse| append(tokens, &ids, drops, &mut bytes, pulse))?;
     Ok(bytes)
 }
 
-/// The bytes of each row of ids, on up to so many threads.
+/// Returns the bytes of each row of ids, on up to this many threads.
 pub fn decoded_rows(
     tokens: &TokenBytes,
     rows: &[Vec<u32>],
@@ -85,10 +85,10 @@ pub fn decoded_rows(
     let ids: usize = rows.iter().map(Vec::len).sum();
     let threads = thread_count(threads, ids / IDS_FOR_THREAD);
     let in_job = rows.len().div_ceil(JOBS_FOR_THREAD * threads).max(1);
-    let decode = |some: &[Vec<u32>], pulse: &mut Pulse| {
+    let decode = |rows: &[Vec<u32>], pulse: &mut Pulse| {
         let mut decoded = Vec::new();
-        memory::reserve(&mut decoded, some.len())?;
-        for ids in some {
+        memory::reserve(&mut decoded, rows.len())?;
+        for ids in rows {
             let mut bytes = Vec::new();
             append(tokens, ids, drops, &mut bytes, pulse)?;
             decoded.push(bytes);
@@ -99,7 +99,7 @@ pub fn decoded_rows(
     memory::gathered(jobs.into_iter().flatten())
 }
 
-/// Run work on so many ids, or bytes, if it is long without the GIL and with checks for Ctrl-C.
+/// Does work on this many ids, or bytes, if it is long without the GIL and with checks for Ctrl-C.
 pub fn watched<T: Send>(
     py: Python<'_>,
     amount: usize,
@@ -111,7 +111,7 @@ pub fn watched<T: Send>(
     Ok(py.detach(|| work(&mut Pulse::of(&mut PyWatch::default())))?)
 }
 
-/// Decode UTF-8 with one of Python's error handlers.
+/// Decodes UTF-8 with one of Python's error handlers.
 pub fn utf8<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
     let handler = std::ffi::CString::new(errors).map_err(|_| {
         PyValueError::new_err("errors: the name of an error handler must not contain null characters")

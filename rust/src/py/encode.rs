@@ -30,8 +30,8 @@ use crate::encode::{
 use crate::memory::{self, reuse};
 use crate::watch::{Pulse, Unwatched, Watch};
 
-/// Shorter texts are encoded without releasing the GIL. What they call is inlined: each function that passes a result on
-/// copies it, and waits for it to be written.
+/// Shorter texts are encoded without releasing the GIL. What they call is inlined: each function that passes a result
+/// on copies it, and waits for it to be written.
 pub const SHORT: usize = 1 << 14;
 
 /// The memory of a token besides its bytes while the tables are built, and of a count in Python.
@@ -88,13 +88,15 @@ impl PyEncoder {
         };
         memory::ensure(2 * tokens.len() + ids.len() / 4 * BYTES_PER_TOKEN)?;
         let (ids, tokens) = tokens_of(ids, tokens, ends)?;
+        let tokens_with_ids: Vec<_> = ids.iter().copied().zip(tokens).collect();
+        let added_with_ids: Vec<_> = added_tokens.iter().map(|(text, id, _)| (&**text, *id)).collect();
         let definition = Definition {
             pattern: &pattern.0,
-            tokens: &ids.iter().copied().zip(tokens).collect::<Vec<_>>(),
+            tokens: &tokens_with_ids,
             decode_only: &decode_only,
             merges: merge_rows(merges)?,
             equal_ranks: &equal_ranks,
-            added_tokens: &added_tokens.iter().map(|(text, id, _)| (&**text, *id)).collect::<Vec<_>>(),
+            added_tokens: &added_with_ids,
             whole_pretoken_first,
             provisional: &provisional,
             unknown,
@@ -134,7 +136,8 @@ impl PyEncoder {
         special: Special,
         num_threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (py, text) = (text.py(), text.to_str()?);
+        let py = text.py();
+        let text = text.to_str()?;
         self.with_ids(py, text, special.into(), num_threads, |ids| self.integers.list(py, ids))
     }
 
@@ -187,7 +190,8 @@ impl PyEncoder {
         progress: Option<Py<PyAny>>,
         prepend: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Arrays<'py>> {
-        let (py, watch) = (texts.py(), &mut PyWatch::of(progress.as_ref()));
+        let py = texts.py();
+        let watch = &mut PyWatch::of(progress.as_ref());
         let around = self.around(prepend, append)?;
         match dtype {
             Width::Bits16 => arrays(py, self.of_many::<u16>(texts, special, num_threads, &around, watch)?),
@@ -196,7 +200,8 @@ impl PyEncoder {
     }
 
     fn encode_parts<'py>(&self, parts: &Bound<'py, PyAny>) -> PyResult<IdsAndParts<'py>> {
-        let (py, joined) = (parts.py(), JoinedParts::new(parts, "")?);
+        let py = parts.py();
+        let joined = JoinedParts::new(parts, "")?;
         self.with_ids(py, &joined.text, Choice::of(&joined.parts), Threads(None), |ids| {
             self.with_parts(py, &joined, ids)
         })
@@ -208,16 +213,21 @@ impl PyEncoder {
         batch: &Bound<'py, PyAny>,
         num_threads: Threads,
     ) -> PyResult<Vec<IdsAndParts<'py>>> {
-        let (py, mut joined) = (batch.py(), Vec::new());
+        let py = batch.py();
+        let mut joined = Vec::new();
         for parts in items(batch, "batch must be several lists of parts")? {
             let parts = JoinedParts::new(&parts?, &format!("text {}: ", joined.len()))?;
             memory::push(&mut joined, parts)?;
         }
-        let texts: Vec<&str> = memory::gathered(joined.iter().map(|joined| &*joined.text))?;
-        let choices: Vec<Choice> = memory::gathered(joined.iter().map(|joined| Choice::of(&joined.parts)))?;
+        let texts = memory::gathered(joined.iter().map(|joined| &*joined.text))?;
+        let choices = memory::gathered(joined.iter().map(|joined| Choice::of(&joined.parts)))?;
         let encoded = self.of_texts(py, &texts, &choices, num_threads)?;
         memory::ensure(2 * self.integers.bytes_of_lists(encoded.offsets.len(), encoded.ids.len()))?;
-        joined.iter().zip(each(&encoded)).map(|(joined, ids)| self.with_parts(py, joined, ids)).collect()
+        let mut lists = Vec::new();
+        for (joined, ids) in joined.iter().zip(each(&encoded)) {
+            lists.push(self.with_parts(py, joined, ids)?);
+        }
+        Ok(lists)
     }
 
     #[pyo3(signature = (text, special=Special::Parse, unit=Unit::Characters))]
@@ -227,7 +237,8 @@ impl PyEncoder {
         special: Special,
         unit: Unit,
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
-        let (py, text) = (text.py(), text.to_str()?);
+        let py = text.py();
+        let text = text.to_str()?;
         self.with_ids(py, text, special.into(), Threads(None), |ids| {
             let work = |pulse: &mut Pulse| self.encoder.offsets(text, ids, special.into(), unit, pulse);
             let spans = watched(py, text.len(), work)?;
@@ -243,13 +254,16 @@ impl PyEncoder {
         special: Special,
         trim: Trim,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (py, ids, text) = (text.py(), ids_from(ids)?, text.to_str()?);
+        let py = text.py();
+        let ids = ids_from(ids)?;
+        let text = text.to_str()?;
         let work = |pulse: &mut Pulse| self.encoder.places(text, &ids, special.into(), trim, pulse);
         pairs(py, &self.integers, watched(py, text.len(), work)?)
     }
 
     fn pretokens<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
-        let (py, text) = (text.py(), text.to_str()?);
+        let py = text.py();
+        let text = text.to_str()?;
         let pretokens = watched(py, text.len(), |pulse| self.encoder.pretokens(text, pulse))?;
         memory::ensure(text.len() + pretokens.len() * BYTES_PER_PIECE)?;
         PyList::new(py, pretokens.iter().map(|pretoken| PyBytes::new(py, pretoken)))
@@ -257,11 +271,13 @@ impl PyEncoder {
 
     #[pyo3(signature = (text, special=Special::Parse, num_threads=Threads(None)))]
     fn count(&self, text: OneText<'_, '_>, special: Special, num_threads: Threads) -> PyResult<usize> {
-        let (py, text) = (text.py(), text.to_str()?);
+        let py = text.py();
+        let text = text.to_str()?;
         if text.len() < SHORT {
             return self.with_ids(py, text, special.into(), num_threads, |ids| Ok(ids.len()));
         }
-        Ok(self.of_texts::<()>(py, &[text], &[special.into()], num_threads)?.ids.len())
+        let encoded = self.of_texts::<()>(py, &[text], &[special.into()], num_threads)?;
+        Ok(encoded.ids.len())
     }
 
     #[pyo3(signature = (texts, special=Special::Parse, num_threads=Threads(None)))]
@@ -271,8 +287,8 @@ impl PyEncoder {
         special: Special,
         num_threads: Threads,
     ) -> PyResult<Vec<usize>> {
-        let encoded =
-            self.of_many::<()>(texts, special, num_threads, &Around::default(), &mut PyWatch::default())?;
+        let watch = &mut PyWatch::default();
+        let encoded = self.of_many::<()>(texts, special, num_threads, &Around::default(), watch)?;
         memory::ensure(encoded.offsets.len() * BYTES_PER_COUNT)?;
         Ok(each(&encoded).map(<[()]>::len).collect())
     }
@@ -289,7 +305,9 @@ impl PyEncoder {
 
     #[pyo3(signature = (ids, errors="strict"))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
-        utf8(ids.py(), &joined(ids.py(), self.encoder.tokens(), ids_from(ids)?, self.drops)?, errors)
+        let py = ids.py();
+        let bytes = joined(py, self.encoder.tokens(), ids_from(ids)?, self.drops)?;
+        utf8(py, &bytes, errors)
     }
 
     #[pyo3(signature = (batch, errors="strict", num_threads=Threads(None)))]
@@ -317,9 +335,10 @@ impl PyEncoder {
     }
 
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = joined(ids.py(), self.encoder.tokens(), ids_from(ids)?, self.drops)?;
+        let py = ids.py();
+        let bytes = joined(py, self.encoder.tokens(), ids_from(ids)?, self.drops)?;
         memory::ensure(bytes.len())?;
-        Ok(PyBytes::new(ids.py(), &bytes))
+        Ok(PyBytes::new(py, &bytes))
     }
 
     fn decode_lists<'py>(
@@ -328,21 +347,24 @@ impl PyEncoder {
         ids: PyReadonlyArray1<'_, u32>,
         ends: PyReadonlyArray1<'_, u64>,
     ) -> PyResult<Arrays<'py>> {
-        let (ids, ends, tokens) = (ids.as_slice()?, ends.as_slice()?, self.encoder.tokens());
+        let ids = ids.as_slice()?;
+        let ends = ends.as_slice()?;
+        let tokens = self.encoder.tokens();
         let work = |pulse: &mut Pulse| decoded_lists(tokens, ids, ends, self.drops, pulse);
         let (content, text_ends) = watched(py, usize::MAX, work)?;
         Ok((content.into_pyarray(py).into_any(), text_ends.into_pyarray(py)))
     }
 
     fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let token = self.encoder.tokens().get(id_from(id)?);
-        let token = token.ok_or_else(|| PyKeyError::new_err(id.clone().unbind()))?;
-        Ok(PyBytes::new(id.py(), token))
+        match self.encoder.tokens().get(id_from(id)?) {
+            Some(token) => Ok(PyBytes::new(id.py(), token)),
+            None => Err(PyKeyError::new_err(id.clone().unbind())),
+        }
     }
 }
 
 impl PyEncoder {
-    /// Decode rows of ids, and append their texts to a list.
+    /// Decodes rows of ids, and appends their texts to a list.
     fn append_texts(
         &self,
         texts: &Bound<'_, PyList>,
@@ -364,7 +386,7 @@ impl PyEncoder {
         Self { integers: Arc::clone(&self.integers), encoder: Arc::new(encoder), drops: self.drops }
     }
 
-    /// Encode a text, and call with its ids.
+    /// Encodes a text, and calls with its ids.
     #[inline(always)]
     pub fn with_ids<R>(
         &self,
@@ -398,9 +420,11 @@ impl PyEncoder {
         choice: Choice,
         threads: Threads,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, text) = (text.py(), text.to_str()?);
+        let py = text.py();
+        let text = text.to_str()?;
         if text.len() >= SHORT {
-            return Ok(arrays(py, self.of_texts::<T>(py, &[text], &[choice], threads)?)?.0);
+            let (array, _offsets) = arrays(py, self.of_texts::<T>(py, &[text], &[choice], threads)?)?;
+            return Ok(array);
         }
         self.encoder.model.check_fits::<T>()?;
         // A new array of a few ids is faster than one that is given a vector, for which it needs another object.
@@ -419,7 +443,7 @@ impl PyEncoder {
         Ok(py.detach(|| self.encoder.encode_all(texts, choices, threads.0, watch))?)
     }
 
-    /// Encode texts, and put the same ids around those of each.
+    /// Encodes texts, and puts the same ids around those of each.
     pub fn of_many<T: Id>(
         &self,
         texts: &Bound<'_, PyAny>,
@@ -428,8 +452,8 @@ impl PyEncoder {
         around: &Around,
         watch: &mut dyn Watch,
     ) -> PyResult<Encoded<T>> {
-        let mut encoded =
-            self.encoder.encode_all(&Texts::new(texts)?, &[special.into()], threads.0, watch)?;
+        let source = &Texts::new(texts)?;
+        let mut encoded = self.encoder.encode_all(source, &[special.into()], threads.0, watch)?;
         if around.len() > 0 {
             let texts_encoded = encoded.offsets.len() - 1;
             memory::reserve(&mut encoded.ids, around.len().saturating_mul(texts_encoded))?;
@@ -438,7 +462,7 @@ impl PyEncoder {
         Ok(encoded)
     }
 
-    /// The ids that are put around those of each text, which must be known.
+    /// Checks the ids that are put around those of each text.
     fn around(
         &self,
         prepend: Option<&Bound<'_, PyAny>>,
@@ -449,7 +473,7 @@ impl PyEncoder {
         Ok(Around { before: before.unwrap_or_default(), after: after.unwrap_or_default() })
     }
 
-    /// One id, or a list of them.
+    /// Returns one id, or a list of them, that tokens have.
     fn known_ids(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         let Ok(list) = ids.cast::<PyList>() else {
             return Ok(vec![self.known_id(ids)?]);
@@ -459,11 +483,13 @@ impl PyEncoder {
 
     fn known_id(&self, id: &Bound<'_, PyAny>) -> PyResult<u32> {
         let number = id_from(id)?;
-        let known = self.encoder.tokens().get(number).map(|_| number);
-        known.ok_or_else(|| PyKeyError::new_err(id.clone().unbind()))
+        match self.encoder.tokens().get(number) {
+            Some(_) => Ok(number),
+            None => Err(PyKeyError::new_err(id.clone().unbind())),
+        }
     }
 
-    /// Lists of ids and of the part of each.
+    /// Returns lists of ids and of the part of each.
     fn with_parts<'py>(
         &self,
         py: Python<'py>,
@@ -477,9 +503,13 @@ impl PyEncoder {
     }
 }
 
-/// The ids of each text.
+/// Returns the ids of each text.
 pub fn each<T: Id>(encoded: &Encoded<T>) -> impl Iterator<Item = &[T]> {
-    encoded.offsets.windows(2).map(|bounds| &encoded.ids[bounds[0] as usize..bounds[1] as usize])
+    encoded.offsets.windows(2).map(|bounds| {
+        let start = bounds[0] as usize;
+        let end = bounds[1] as usize;
+        &encoded.ids[start..end]
+    })
 }
 
 fn arrays<T: Id + numpy::Element>(py: Python<'_>, encoded: Encoded<T>) -> PyResult<Arrays<'_>> {
@@ -492,7 +522,8 @@ fn arrays<T: Id + numpy::Element>(py: Python<'_>, encoded: Encoded<T>) -> PyResu
     let view = unsafe { ArrayView1::from_shape_ptr(memory.0.len(), memory.0.as_mut_ptr().cast_const()) };
     let owner = Bound::new(py, KeptMemory(Box::new(memory)))?.into_any();
     // SAFETY: from now on, only the array reads and writes the ids; their owner only drops them.
-    Ok((unsafe { PyArray1::borrow_from_array(&view, owner) }.into_any(), offsets))
+    let array = unsafe { PyArray1::borrow_from_array(&view, owner) };
+    Ok((array.into_any(), offsets))
 }
 
 /// The owner of an array's ids.
@@ -521,13 +552,14 @@ impl Around {
     }
 }
 
-/// Put ids around those of each text, from the last text to the first, so that ids are moved once.
+/// Puts ids around those of each text, from the last text to the first, so that ids are moved once.
 fn put_around_each<T: Id>(encoded: &mut Encoded<T>, around: &Around) {
     let Encoded { ids, offsets } = encoded;
     let texts = offsets.len() - 1;
     ids.resize(ids.len() + texts * around.len(), T::from_id(0));
     for text in (0..texts).rev() {
-        let (start, end) = (offsets[text] as usize, offsets[text + 1] as usize);
+        let start = offsets[text] as usize;
+        let end = offsets[text + 1] as usize;
         let new_start = start + text * around.len();
         let moved = new_start + around.before.len();
         let moved_end = moved + (end - start);
@@ -542,7 +574,7 @@ fn put_around_each<T: Id>(encoded: &mut Encoded<T>, around: &Around) {
     }
 }
 
-/// Added tokens with their flags, and whether they are found in normalized text.
+/// Returns added tokens with their flags, and whether they are found in normalized text.
 fn flagged(tokens: &[Flagged]) -> Vec<(AddedToken, bool)> {
     let of_token = |(text, id, flags): &Flagged| {
         let has = |name: &str| flags.iter().any(|flag| **flag == *name);

@@ -27,7 +27,8 @@ impl PyGunzip {
     }
 
     fn take_block(&mut self, block: PyBackedBytes) {
-        (self.block, self.taken) = (Some(block), 0);
+        self.block = Some(block);
+        self.taken = 0;
     }
 
     fn read<'py>(&mut self, py: Python<'py>, size: usize) -> PyResult<Option<Bound<'py, PyBytes>>> {

@@ -49,7 +49,7 @@ pub struct FramedEncoder {
     spell: Py<PyAny>,
 }
 
-/// How texts are encoded, and what stands around them.
+/// How texts are encoded, and what is around them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Frame {
@@ -79,13 +79,38 @@ struct Token {
     text: Py<PyString>,
 }
 
-/// How many of a text's own tokens are kept, with how many of them the next part begins, and whether the last ones are kept.
-type Truncation = (usize, usize, bool);
+/// How texts are cut.
+#[derive(Clone, Copy, FromPyObject)]
+struct Truncation {
+    /// How many of a text's own tokens are kept.
+    #[pyo3(item(0))]
+    room: usize,
+    /// With how many of them the next part begins.
+    #[pyo3(item(1))]
+    stride: usize,
+    /// Whether the last ones are kept.
+    #[pyo3(item(2))]
+    keeps_last: bool,
+}
 
-/// With which token encodings are filled up, whether at their beginning, to which length (by default, that of the longest
-/// one), and to a multiple of which number.
+/// How encodings are filled up.
 #[derive(FromPyObject)]
-struct Padding(Token, bool, Option<usize>, Option<usize>);
+struct Padding {
+    #[pyo3(item(0))]
+    token: Token,
+    /// Whether at the beginning.
+    #[pyo3(item(1))]
+    is_left: bool,
+    /// To which length; by default, the length of the longest one.
+    #[pyo3(item(2))]
+    length: Option<usize>,
+    /// To a multiple of which number.
+    #[pyo3(item(3))]
+    multiple: Option<usize>,
+}
+
+/// What a method gives to Python.
+type AnyResult<'py> = PyResult<Bound<'py, PyAny>>;
 
 #[pymethods]
 impl FramedEncoder {
@@ -96,13 +121,11 @@ impl FramedEncoder {
 
     fn encode(slf: &Bound<'_, Self>, text: OneText<'_, '_>) -> PyResult<FramedEncoding> {
         let framed = slf.get();
-        let mut encoding = framed.encoder.get().with_ids(
-            slf.py(),
-            text.to_str()?,
-            framed.frame.special.into(),
-            Threads(None),
-            |own| FramedEncoding::new(slf, &text, own),
-        )?;
+        let encoder = framed.encoder.get();
+        let choice = framed.frame.special.into();
+        let mut encoding = encoder.with_ids(slf.py(), text.to_str()?, choice, Threads(None), |own_ids| {
+            FramedEncoding::new(slf, &text, own_ids)
+        })?;
         if framed.frame.padding.is_some() {
             encoding.filled = framed.frame.filled(encoding.length(), 1)?;
         }
@@ -115,25 +138,24 @@ impl FramedEncoder {
         texts: &Bound<'py, PySequence>,
         num_threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (framed, watch) = (slf.get(), &mut PyWatch::default());
+        let framed = slf.get();
+        let watch = &mut PyWatch::default();
         // The encodings refer to these texts, which nobody else can change.
         let texts = texts.to_tuple()?;
-        let encoded = framed.encoder.get().of_many::<u32>(
-            &texts,
-            framed.frame.special,
-            num_threads,
-            &Around::default(),
-            watch,
-        )?;
+        let encoder = framed.encoder.get();
+        let nothing = &Around::default();
+        let encoded = encoder.of_many::<u32>(&texts, framed.frame.special, num_threads, nothing, watch)?;
         memory::ensure(texts.len() * BYTES_PER_ENCODING + size_of_val(&encoded.ids[..]))?;
         let mut encodings = Vec::new();
-        for (text, own) in texts.iter().zip(each(&encoded)) {
-            encodings.push(FramedEncoding::new(slf, &text.cast_into::<PyString>()?, own)?);
+        for (text, own_ids) in texts.iter().zip(each(&encoded)) {
+            encodings.push(FramedEncoding::new(slf, &text.cast_into::<PyString>()?, own_ids)?);
         }
         if framed.frame.padding.is_some() {
             let longest = encodings.iter().map(FramedEncoding::length).max().unwrap_or(0);
             let filled = framed.frame.filled(longest, encodings.len())?;
-            encodings.iter_mut().for_each(|encoding| encoding.filled = filled);
+            for encoding in &mut encodings {
+                encoding.filled = filled;
+            }
         }
         PyList::new(slf.py(), encodings)
     }
@@ -145,11 +167,13 @@ impl FramedEncoder {
 }
 
 impl Frame {
-    /// The tokens of a part of a text: the first part is kept, the others overflow. None if there is no such part.
+    /// Returns the tokens of a part of a text: the first part is kept, the others overflow. None if there is no such
+    /// part.
     fn part(&self, count: usize, number: usize) -> Option<Range<usize>> {
-        let Some((room, stride, keeps_last)) = self.truncation.filter(|&(room, ..)| count > room) else {
+        let Some(truncation) = self.truncation.filter(|truncation| count > truncation.room) else {
             return (number == 0).then_some(0..count);
         };
+        let Truncation { room, stride, keeps_last } = truncation;
         let part = match (room, number) {
             (0, 0) => 0..0,
             (0, 1) => 0..count,
@@ -163,18 +187,23 @@ impl Frame {
                 start..count.min(start + room)
             }
         };
-        Some(if keeps_last { count - part.end..count - part.start } else { part })
+        if keeps_last {
+            // The same from the end.
+            return Some(count - part.end..count - part.start);
+        }
+        Some(part)
     }
 
     fn pads_left(&self) -> bool {
-        self.padding.as_ref().is_some_and(|padding| padding.1)
+        self.padding.as_ref().is_some_and(|padding| padding.is_left)
     }
 
-    /// The length to which each of some encodings is filled up if the longest one has this length.
+    /// Returns the length to which each of some encodings is filled up if the longest one has this length.
     fn filled(&self, longest: usize, encodings: usize) -> Result<usize> {
-        let Some(Padding(_, _, length, multiple)) = self.padding else { return Ok(longest) };
-        let multiple = multiple.unwrap_or(1).max(1);
-        let filled = length.unwrap_or(longest).checked_next_multiple_of(multiple).unwrap_or(usize::MAX);
+        let Some(padding) = &self.padding else { return Ok(longest) };
+        let length = padding.length.unwrap_or(longest);
+        let multiple = padding.multiple.unwrap_or(1).max(1);
+        let filled = length.checked_next_multiple_of(multiple).unwrap_or(usize::MAX);
         // Whoever pads wants the ids of all of them.
         memory::ensure(filled.saturating_mul(encodings).saturating_mul(size_of::<u32>()))?;
         Ok(filled)
@@ -183,7 +212,7 @@ impl Frame {
 
 /// A text with its ids, which the parts that truncation makes of it share.
 struct EncodedText {
-    of: Py<FramedEncoder>,
+    encoder: Py<FramedEncoder>,
     text: Py<PyString>,
     ids: Box<[u32]>,
     /// The places of all tokens, once they were asked for.
@@ -193,7 +222,7 @@ struct EncodedText {
 /// The encoding of one text, in the interface of `tokenizers.Encoding`.
 #[pyclass(module = "bpetite._engine", frozen)]
 pub struct FramedEncoding {
-    of: Arc<EncodedText>,
+    source: Arc<EncodedText>,
     /// Which part of the text it is: 0 for the tokens that are kept, more for overflow.
     part: usize,
     /// Which of the text's ids are in this part.
@@ -207,33 +236,33 @@ pub struct FramedEncoding {
 #[pymethods]
 impl FramedEncoding {
     #[getter]
-    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn ids<'py>(&self, py: Python<'py>) -> AnyResult<'py> {
         if let Some(real) = self.real.get(py) {
             return real.bind(py).getattr(intern!(py, "ids"));
         }
-        let own = self.of.ids[self.kept.clone()].iter().copied();
-        self.list(py, self.row(|token| token.id, own, |token| token.id)?)
+        let own_ids = self.source.ids[self.kept.clone()].iter().copied();
+        self.list(py, self.row(|token| token.id, own_ids, |token| token.id)?)
     }
 
     #[getter]
-    fn type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn type_ids<'py>(&self, py: Python<'py>) -> AnyResult<'py> {
         // The tokens of overflow have no type.
-        let own = if self.part == 0 { self.frame().type_id } else { 0 };
-        self.numbers(py, intern!(py, "type_ids"), |token| token.type_id, own, |token| token.type_id)
+        let own_type = if self.part == 0 { self.frame().type_id } else { 0 };
+        self.numbers(py, intern!(py, "type_ids"), |token| token.type_id, own_type, |token| token.type_id)
     }
 
     #[getter]
-    fn attention_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn attention_mask<'py>(&self, py: Python<'py>) -> AnyResult<'py> {
         self.numbers(py, intern!(py, "attention_mask"), |_| 1, 1, |_| 0)
     }
 
     #[getter]
-    fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn special_tokens_mask<'py>(&self, py: Python<'py>) -> AnyResult<'py> {
         self.numbers(py, intern!(py, "special_tokens_mask"), |_| 1, 0, |_| 1)
     }
 
     #[getter]
-    fn sequence_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn sequence_ids<'py>(&self, py: Python<'py>) -> AnyResult<'py> {
         if let Some(real) = self.real.get(py) {
             return real.bind(py).getattr(intern!(py, "sequence_ids"));
         }
@@ -244,7 +273,7 @@ impl FramedEncoding {
     }
 
     #[getter]
-    fn n_sequences<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn n_sequences<'py>(&self, py: Python<'py>) -> AnyResult<'py> {
         match self.real.get(py) {
             Some(real) => real.bind(py).getattr(intern!(py, "n_sequences")),
             None => Ok(1_usize.into_pyobject(py)?.into_any()),
@@ -252,14 +281,13 @@ impl FramedEncoding {
     }
 
     #[getter]
-    fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn tokens<'py>(&self, py: Python<'py>) -> AnyResult<'py> {
         let real = |py| self.real(py)?.getattr(intern!(py, "tokens"));
         if self.real.get(py).is_some() || self.frame().trim.is_none() {
             return real(py);
         }
-        let of = self.of.of.get();
-        let own = of.encoder.get().integers.list(py, &self.of.ids[self.kept.clone()])?;
-        let spelled = of.spell.bind(py).call1((own,))?;
+        let own_ids = self.encoder().integers.list(py, &self.source.ids[self.kept.clone()])?;
+        let spelled = self.source.encoder.get().spell.bind(py).call1((own_ids,))?;
         let Ok(spelled) = spelled.cast_into::<PyList>() else { return real(py) };
         let text = |token: &Token| token.text.bind(py).clone().into_any();
         let row = self.row(text, spelled.iter(), text)?;
@@ -267,79 +295,83 @@ impl FramedEncoding {
     }
 
     #[getter]
-    fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn offsets<'py>(&self, py: Python<'py>) -> AnyResult<'py> {
         if let Some(real) = self.real.get(py) {
             return real.bind(py).getattr(intern!(py, "offsets"));
         }
-        let places = &self.of.places(py)?[self.kept.clone()];
-        let row = self.row(|_| (0, 0), places.iter().copied(), |_| (0, 0))?;
-        Ok(pairs(py, &self.of.of.get().encoder.get().integers, row)?.into_any())
+        let places = &self.source.places(py)?[self.kept.clone()];
+        let nowhere = |_: &Token| (0, 0);
+        let row = self.row(nowhere, places.iter().copied(), nowhere)?;
+        Ok(pairs(py, &self.encoder().integers, row)?.into_any())
     }
 
     /// What truncation cut off, in parts as long as the first one.
     #[getter]
-    fn overflowing<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn overflowing<'py>(&self, py: Python<'py>) -> AnyResult<'py> {
         if let Some(real) = self.real.get(py) {
             return real.bind(py).getattr(intern!(py, "overflowing"));
         }
         let parts = PyList::empty(py);
         if self.part == 0 {
             for part in 1.. {
-                let Some(kept) = self.frame().part(self.of.ids.len(), part) else { break };
-                let (of, filled) = (Arc::clone(&self.of), self.filled);
-                parts.append(Self { of, part, kept, filled, real: PyOnceLock::new() })?;
+                let Some(kept) = self.frame().part(self.source.ids.len(), part) else { break };
+                let source = Arc::clone(&self.source);
+                let filled = self.filled;
+                parts.append(Self { source, part, kept, filled, real: PyOnceLock::new() })?;
             }
         }
         Ok(parts.into_any())
     }
 
     #[pyo3(signature = (char_pos, sequence_index=0))]
-    fn char_to_token<'py>(
-        &self,
-        py: Python<'py>,
-        char_pos: usize,
-        sequence_index: usize,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn char_to_token<'py>(&self, py: Python<'py>, char_pos: usize, sequence_index: usize) -> AnyResult<'py> {
         if let Some(real) = self.real.get(py) {
             return real.bind(py).call_method1(intern!(py, "char_to_token"), (char_pos, sequence_index));
         }
-        let places = &self.of.places(py)?[self.kept.clone()];
+        let places = &self.source.places(py)?[self.kept.clone()];
         let token = places.iter().position(|&(start, end)| start <= char_pos && char_pos < end);
-        Ok(token.map(|place| self.own_start() + place).into_pyobject(py)?.into_any())
+        let token = token.map(|place| self.own_start() + place);
+        Ok(token.into_pyobject(py)?.into_any())
     }
 
-    fn token_to_chars<'py>(&self, py: Python<'py>, token_index: usize) -> PyResult<Bound<'py, PyAny>> {
+    fn token_to_chars<'py>(&self, py: Python<'py>, token_index: usize) -> AnyResult<'py> {
         if let Some(real) = self.real.get(py) {
             return real.bind(py).call_method1(intern!(py, "token_to_chars"), (token_index,));
         }
-        let place = token_index.checked_sub(self.own_start()).filter(|&place| place < self.kept.len());
-        let chars = match place {
-            Some(place) => Some(self.of.places(py)?[self.kept.start + place]),
-            None => (!self.frame().is_apart && token_index < self.length()).then_some((0, 0)),
+        let chars = match token_index.checked_sub(self.own_start()) {
+            Some(place) if place < self.kept.len() => Some(self.source.places(py)?[self.kept.start + place]),
+            _ if self.frame().is_apart || token_index >= self.length() => None,
+            _ => Some((0, 0)),
         };
         Ok(chars.into_pyobject(py)?.into_any())
     }
 
-    fn token_to_sequence<'py>(&self, py: Python<'py>, token_index: usize) -> PyResult<Bound<'py, PyAny>> {
+    fn token_to_sequence<'py>(&self, py: Python<'py>, token_index: usize) -> AnyResult<'py> {
         if let Some(real) = self.real.get(py) {
             return real.bind(py).call_method1(intern!(py, "token_to_sequence"), (token_index,));
         }
-        let own = self.own_start()..self.own_start() + self.kept.len();
-        // In tokenizers, a text that is not apart has the place behind it, too.
-        let is_own =
-            if self.frame().is_apart { own.contains(&token_index) } else { token_index <= self.length() };
+        let start = self.own_start();
+        let is_own = if self.frame().is_apart {
+            (start..start + self.kept.len()).contains(&token_index)
+        } else {
+            // In tokenizers, such a text has the place after its end, too.
+            token_index <= self.length()
+        };
         Ok(is_own.then_some(0).into_pyobject(py)?.into_any())
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.real.get(py).map_or(Ok(self.length()), |real| real.bind(py).len())
+        match self.real.get(py) {
+            Some(real) => real.bind(py).len(),
+            None => Ok(self.length()),
+        }
     }
 
     /// The real encoding, which takes the place of this one from now on.
     #[getter(real)]
     fn real<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
         let make = || {
-            let whole = self.of.of.get().make.bind(py).call1((&self.of.text, self.filled))?;
+            let whole = self.source.encoder.get().make.bind(py).call1((&self.source.text, self.filled))?;
             if self.part == 0 {
                 return Ok(whole.unbind());
             }
@@ -356,13 +388,13 @@ impl FramedEncoding {
         py: Python<'py>,
         length: usize,
         options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> AnyResult<'py> {
         memory::ensure(length.saturating_mul(BYTES_PER_REAL_TOKEN))?;
         self.real(py)?.call_method(intern!(py, "pad"), (length,), options)
     }
 
     /// Whatever only the real encoding has.
-    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> AnyResult<'py> {
         self.real(py)?.getattr(name)
     }
 
@@ -372,17 +404,20 @@ impl FramedEncoding {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
         let pickle = py.import("pickle")?;
-        Ok((pickle.getattr("loads")?, (pickle.call_method1("dumps", (self.real(py)?,))?,)))
+        let pickled = pickle.call_method1("dumps", (self.real(py)?,))?;
+        Ok((pickle.getattr("loads")?, (pickled,)))
     }
 }
 
 impl EncodedText {
-    /// Where the tokens of the text stand.
+    /// Returns where the tokens of the text are.
     fn places(&self, py: Python<'_>) -> PyResult<&[(usize, usize)]> {
-        let (of, text) = (self.of.get(), self.text.to_str(py)?);
-        let find = || match of.frame.trim {
+        let FramedEncoder { encoder, frame, .. } = self.encoder.get();
+        let encoder = &encoder.get().encoder;
+        let text = self.text.to_str(py)?;
+        let find = || match frame.trim {
             Some(trim) => watched(py, text.len(), |pulse| {
-                of.encoder.get().encoder.places(text, &self.ids, of.frame.special.into(), trim, pulse)
+                encoder.places(text, &self.ids, frame.special.into(), trim, pulse)
             }),
             None => Ok(memory::filled((0, 0), self.ids.len())?),
         };
@@ -391,82 +426,101 @@ impl EncodedText {
 }
 
 impl FramedEncoding {
-    fn new(of: &Bound<'_, FramedEncoder>, text: &Bound<'_, PyString>, own: &[u32]) -> PyResult<Self> {
-        let frame = &of.get().frame;
-        if frame.refused.is_some_and(|id| own.contains(&id)) {
+    fn new(
+        encoder: &Bound<'_, FramedEncoder>,
+        text: &Bound<'_, PyString>,
+        own_ids: &[u32],
+    ) -> PyResult<Self> {
+        let frame = &encoder.get().frame;
+        if frame.refused.is_some_and(|id| own_ids.contains(&id)) {
             return Err(PyValueError::new_err("a token stands for unknown bytes"));
         }
-        memory::ensure(size_of_val(own))?;
-        let kept = frame.part(own.len(), 0).unwrap_or_default();
-        let (of, text) = (of.clone().unbind(), text.clone().unbind());
-        let of = Arc::new(EncodedText { of, text, ids: own.into(), places: PyOnceLock::new() });
-        Ok(Self { of, part: 0, kept, filled: 0, real: PyOnceLock::new() })
+        memory::ensure(size_of_val(own_ids))?;
+        let kept = frame.part(own_ids.len(), 0).unwrap_or_default();
+        let source = EncodedText {
+            encoder: encoder.clone().unbind(),
+            text: text.clone().unbind(),
+            ids: own_ids.into(),
+            places: PyOnceLock::new(),
+        };
+        Ok(Self { source: Arc::new(source), part: 0, kept, filled: 0, real: PyOnceLock::new() })
+    }
+
+    fn encoder(&self) -> &PyEncoder {
+        self.source.encoder.get().encoder.get()
     }
 
     fn frame(&self) -> &Frame {
-        &self.of.of.get().frame
+        &self.source.encoder.get().frame
     }
 
-    /// The number of tokens of the text, and of those around it.
+    /// Returns the number of tokens of the text, and of those around it.
     fn framed(&self) -> usize {
         self.frame().before.len() + self.kept.len() + self.frame().after.len()
     }
 
-    /// The number of tokens that fill it up.
+    /// Returns the number of tokens that fill it up.
     fn pads(&self) -> usize {
         self.filled.saturating_sub(self.framed())
     }
 
-    /// The number of all tokens.
+    /// Returns the number of all tokens.
     fn length(&self) -> usize {
         self.filled.max(self.framed())
     }
 
-    /// Where the first token of the text is.
+    /// Returns where the first token of the text is.
     fn own_start(&self) -> usize {
         let pads_before = if self.frame().pads_left() { self.pads() } else { 0 };
         pads_before + self.frame().before.len()
     }
 
-    /// Something about each token: about those around the text, its own, and those that fill it up.
+    /// Returns a value for each token, by `around` for those around the text, by `fill` for those that fill it up.
     fn row<T: Clone>(
         &self,
         around: impl Fn(&Token) -> T,
-        own: impl Iterator<Item = T>,
+        of_text: impl Iterator<Item = T>,
         fill: impl Fn(&Token) -> T,
     ) -> Result<Vec<T>> {
         let frame = self.frame();
         let mut row = Vec::new();
         memory::reserve(&mut row, self.length())?;
-        let fills = || frame.padding.iter().flat_map(|padding| repeat_n(fill(&padding.0), self.pads()));
+        let add_fill = |row: &mut Vec<T>| {
+            if let Some(padding) = &frame.padding {
+                row.extend(repeat_n(fill(&padding.token), self.pads()));
+            }
+        };
         if frame.pads_left() {
-            row.extend(fills());
+            add_fill(&mut row);
         }
         row.extend(frame.before.iter().map(&around));
-        row.extend(own);
+        row.extend(of_text);
         row.extend(frame.after.iter().map(&around));
         if !frame.pads_left() {
-            row.extend(fills());
+            add_fill(&mut row);
         }
         Ok(row)
     }
 
-    /// A number for each token, the same for all of the text; or what the real encoding has under this name.
+    /// Returns a number for each token, the same for all of the text; or what the real encoding has under this name.
     fn numbers<'py>(
         &self,
         py: Python<'py>,
         name: &Bound<'py, PyString>,
         around: fn(&Token) -> u32,
-        own: u32,
+        of_text: u32,
         fill: fn(&Token) -> u32,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> AnyResult<'py> {
         match self.real.get(py) {
             Some(real) => real.bind(py).getattr(name),
-            None => self.list(py, self.row(around, repeat_n(own, self.kept.len()), fill)?),
+            None => {
+                let of_text = repeat_n(of_text, self.kept.len());
+                self.list(py, self.row(around, of_text, fill)?)
+            }
         }
     }
 
-    fn list<'py>(&self, py: Python<'py>, row: Vec<u32>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.of.of.get().encoder.get().integers.list(py, &row)?.into_any())
+    fn list<'py>(&self, py: Python<'py>, row: Vec<u32>) -> AnyResult<'py> {
+        Ok(self.encoder().integers.list(py, &row)?.into_any())
     }
 }

@@ -17,8 +17,8 @@ const MOST: usize = 16 << 20;
 #[pyclass(name = "FileTexts", module = "bpetite._engine")]
 pub struct PyFileTexts {
     texts: GatheredTexts,
-    /// The buffers of texts that Python has or had. One that it has dropped is used again, while it is in the processor's
-    /// cache: with a new one for each batch, counting takes 1.1 times as long.
+    /// The buffers of texts that Python has or had. One that it has dropped is used again, while it is in the
+    /// processor's cache: with a new one for each batch, counting takes 1.1 times as long.
     buffers: Vec<Arc<Vec<u8>>>,
 }
 
@@ -44,8 +44,8 @@ impl PyFileTexts {
     ) -> PyResult<PassedTuple<'py>> {
         let lines = block.get(start..).unwrap_or_default();
         let passed = py.detach(|| self.texts.take_lines(lines))?;
-        let left = passed.left.map(|line| PyBytes::new(py, line));
-        Ok((start + passed.bytes, passed.lines, left))
+        let for_python = passed.for_python.map(|line| PyBytes::new(py, line));
+        Ok((start + passed.bytes, passed.lines, for_python))
     }
 
     fn append(&mut self, text: &str) -> PyResult<()> {
@@ -64,10 +64,10 @@ impl PyFileTexts {
     /// Return the texts that are complete.
     fn take(&mut self) -> PyResult<TextColumn> {
         let dropped = self.buffers.iter_mut().position(|buffer| Arc::get_mut(buffer).is_some());
-        let buffer = dropped.and_then(|place| Arc::into_inner(self.buffers.swap_remove(place)));
-        let mut other = buffer.filter(|bytes| bytes.capacity() <= MOST).unwrap_or_default();
-        other.clear();
-        let (bytes, places) = self.texts.take(other)?;
+        let reused = dropped.and_then(|place| Arc::into_inner(self.buffers.swap_remove(place)));
+        let mut empty = reused.filter(|bytes| bytes.capacity() <= MOST).unwrap_or_default();
+        empty.clear();
+        let (bytes, places) = self.texts.take(empty)?;
         let buffer = Arc::new(bytes);
         self.buffers.push(Arc::clone(&buffer));
         Ok(TextColumn::of(places.into_iter().map(|place| &buffer[place]), Arc::clone(&buffer) as _)?)

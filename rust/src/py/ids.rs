@@ -38,12 +38,13 @@ impl Integers {
         PyList::new(py, ids.iter().map(|&id| self.get(py, id)))
     }
 
-    /// The memory of lists that hold so many ids in all, besides integers that will be shared.
+    /// Returns the memory of lists that hold this many ids in all, besides integers that will be shared.
     pub fn bytes_of_lists(&self, lists: usize, ids: usize) -> usize {
-        lists * BYTES_PER_LIST + ids * if self.0.is_empty() { BYTES_PER_ID } else { BYTES_PER_REFERENCE }
+        let bytes_per_id = if self.0.is_empty() { BYTES_PER_ID } else { BYTES_PER_REFERENCE };
+        lists * BYTES_PER_LIST + ids * bytes_per_id
     }
 
-    /// The integer of any number.
+    /// Returns the integer of any number.
     #[inline]
     fn of<'py>(&self, py: Python<'py>, number: usize) -> Bound<'py, PyInt> {
         match u32::try_from(number) {
@@ -61,26 +62,26 @@ impl Integers {
     }
 }
 
-/// A new reference to an object.
+/// Returns a new reference to an object.
 #[cfg(Py_GIL_DISABLED)]
 fn new_reference<'py, T>(shared: &Bound<'py, T>) -> Bound<'py, T> {
     shared.clone()
 }
 
-/// A new reference to an object, without a function call: it saves a third of the time per id.
+/// Returns a new reference to an object, without a function call: it saves a third of the time per id.
 #[cfg(not(Py_GIL_DISABLED))]
 #[inline(always)]
 fn new_reference<'py, T>(shared: &Bound<'py, T>) -> Bound<'py, T> {
     let object = shared.as_ptr();
-    // SAFETY: the GIL is held. C extensions compiled for the stable ABI of Python 3.11 increment this field directly, so
-    // every later Python must support it.
+    // SAFETY: the GIL is held. C extensions compiled for the stable ABI of Python 3.11 increment this field directly,
+    // so every later Python must support it.
     unsafe {
         (*object).ob_refcnt += 1;
         Bound::from_owned_ptr(shared.py(), object).cast_into_unchecked()
     }
 }
 
-/// A list of new integers.
+/// Returns a list of new integers.
 pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
     memory::ensure(ids.len() * BYTES_PER_ID)?;
     PyList::new(py, ids)
@@ -97,7 +98,7 @@ const SHARED_LENGTHS: usize = 1 << 4;
 type SharedPairs = PyOnceLock<Box<[PyOnceLock<Py<PyTuple>>]>>;
 const STARTS_TOGETHER: usize = 1 << 7;
 
-/// A list of pairs of numbers.
+/// Returns a list of pairs of numbers.
 pub fn pairs<'py>(
     py: Python<'py>,
     integers: &Integers,
@@ -107,21 +108,22 @@ pub fn pairs<'py>(
     let count = pairs.size_hint().0;
     memory::ensure(count * BYTES_PER_PAIR)?;
     let shared = SHARED_PAIRS.get_or_init(py, || locks(SHARED_STARTS / STARTS_TOGETHER));
-    let tuples = pairs.map(|(start, end)| {
+    let tuple = |start: usize, end: usize| {
         let new = || PyTuple::new(py, [integers.of(py, start), integers.of(py, end)]);
         let length = end.wrapping_sub(start);
         if start >= SHARED_STARTS || length >= SHARED_LENGTHS {
             return new();
         }
-        let (together, start) = (start / STARTS_TOGETHER, start % STARTS_TOGETHER);
+        let together = start / STARTS_TOGETHER;
+        let start = start % STARTS_TOGETHER;
         let pairs = shared[together].get_or_init(py, || locks(STARTS_TOGETHER * SHARED_LENGTHS));
         let pair = pairs[start * SHARED_LENGTHS + length].get_or_try_init(py, || new().map(Bound::unbind))?;
         Ok(new_reference(pair.bind(py)))
-    });
+    };
     let mut list = Vec::new();
     memory::reserve(&mut list, count)?;
-    for tuple in tuples {
-        list.push(tuple?);
+    for (start, end) in pairs {
+        list.push(tuple(start, end)?);
     }
     PyList::new(py, list)
 }
@@ -130,7 +132,7 @@ fn locks<T>(count: usize) -> Box<[PyOnceLock<T>]> {
     std::iter::repeat_with(PyOnceLock::new).take(count).collect()
 }
 
-/// The ids of a list, an array of integers, or any iterable of integers.
+/// Returns the ids of a list, an array of integers, or any iterable of integers.
 ///
 /// An integer that cannot be an id (negative, or beyond 32 bits) is a `KeyError`, like an unknown id.
 pub fn ids_from(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
@@ -158,7 +160,7 @@ pub fn ids_from(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     Ok(copied)
 }
 
-/// One id. `bool` is refused although Python counts it among the integers.
+/// Returns one id. `bool` is refused although Python counts it among the integers.
 pub fn id_from(id: &Bound<'_, PyAny>) -> PyResult<u32> {
     if id.is_instance_of::<PyBool>() {
         return Err(PyTypeError::new_err(format!("ids must be integers, not {id}")));
@@ -172,8 +174,9 @@ pub fn id_from(id: &Bound<'_, PyAny>) -> PyResult<u32> {
 }
 
 fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
-    if array.ndim() != 1 {
-        return Err(PyTypeError::new_err(format!("ids: the array has {} dimensions, not one", array.ndim())));
+    let dimensions = array.ndim();
+    if dimensions != 1 {
+        return Err(PyTypeError::new_err(format!("ids: the array has {dimensions} dimensions, not one")));
     }
     if let Ok(array) = array.cast::<PyArray1<u32>>()
         && let Ok(readonly) = array.try_readonly()

@@ -34,18 +34,22 @@ pub fn train_symbol_merges<'py>(
     max_merges: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let rules = Rules { tie_break, shared_tokens, max_tokens: None, max_merges, max_token_length: None };
-    let words = words.iter().map(|word| numbers::<u32>("words", word)).collect::<PyResult<Vec<_>>>()?;
+    let words: Vec<&[u32]> = words.iter().map(|word| numbers("words", word)).collect::<PyResult<_>>()?;
     if words.len() != counts.len() {
         let message = format!("counts: {} counts for {} words", counts.len(), words.len());
         return Err(PyValueError::new_err(message));
     }
-    if let Some(symbol) = words.iter().copied().flatten().find(|symbol| **symbol as usize >= symbols.len()) {
-        let message = format!("words: {symbol} is not the number of one of the {} symbols", symbols.len());
-        return Err(PyValueError::new_err(message));
+    for symbol in words.iter().copied().flatten() {
+        if *symbol as usize >= symbols.len() {
+            let count = symbols.len();
+            let message = format!("words: {symbol} is not the number of one of the {count} symbols");
+            return Err(PyValueError::new_err(message));
+        }
     }
     let words = SymbolWords { words: &words, counts: &counts };
     let merges = py.detach(|| {
-        let (mut watch, tuning) = (PyWatch::default(), Tuning::with_threads(1));
+        let mut watch = PyWatch::default();
+        let tuning = Tuning::with_threads(1);
         let symbols = symbols.iter().map(|symbol| &symbol[..]);
         Training::new(symbols, vec![words], &rules, tuning, &mut watch)?.train(&mut watch)
     })?;
@@ -79,14 +83,16 @@ pub fn train_merges<'py>(
     let prior = prior_merges.map_or(Ok(&[][..]), merge_rows)?;
     let symbol_of = &symbols_of_bytes(base)?;
     let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
+    let mut released = None;
     // Counts that another thread is using are kept; giving them up would only save memory.
-    let given =
-        (!keep_counts).then(|| counts.try_borrow_mut().map(|mut counts| take(&mut counts.table.shards)));
+    if !keep_counts && let Ok(mut counts) = counts.try_borrow_mut() {
+        released = Some(take(&mut counts.table.shards));
+    }
     let training = {
         let table = &counts.try_borrow()?.table;
-        let shards: Vec<HeldShard> = match given {
-            Some(Ok(shards)) => shards.into_iter().map(|shard| Box::new(shard) as HeldShard).collect(),
-            _ => table.shards.iter().map(|shard| Box::new(shard) as HeldShard).collect(),
+        let shards: Vec<HeldShard> = match released {
+            Some(shards) => shards.into_iter().map(|shard| Box::new(shard) as HeldShard).collect(),
+            None => table.shards.iter().map(|shard| Box::new(shard) as HeldShard).collect(),
         };
         py.detach(|| {
             let distinct: Result<usize> = shards.iter().map(|shard| (**shard).borrow().distinct()).sum();
@@ -96,7 +102,8 @@ pub fn train_merges<'py>(
                 return Training::new(base.chunks(1), words.collect(), &rules, tuning, &mut watch);
             }
             let symbols = symbols_after(base, prior)?;
-            let tokens = &TokenBytes::new((0..).zip(&symbols).map(|(symbol, bytes)| (symbol, &bytes[..])))?;
+            let numbered = (0..).zip(&symbols).map(|(symbol, bytes)| (symbol, &bytes[..]));
+            let tokens = &TokenBytes::new(numbered)?;
             let mut base = Box::new([0; 256]);
             base.copy_from_slice(symbol_of);
             let merges = &Merges::new(base, prior, &ranks(prior.len(), &[])?, tokens)?;
@@ -121,9 +128,12 @@ struct Pretokens<'a> {
 
 impl Pretokens<'_> {
     fn frequent(&self, visitor: &mut Visit<'_, u8>) -> Result<()> {
-        let mut visit =
-            |pretoken: &[u8], count| if count >= self.min_count { visitor(pretoken, count) } else { Ok(()) };
-        (*self.shard).borrow().visit(&mut visit)
+        (*self.shard).borrow().visit(&mut |pretoken, count| {
+            if count < self.min_count {
+                return Ok(());
+            }
+            visitor(pretoken, count)
+        })
     }
 }
 
@@ -157,7 +167,8 @@ impl Words for MergedPretokens<'_> {
     }
 
     fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
-        let (mut scratch, mut ids) = (Scratch::new()?, Vec::new());
+        let mut scratch = Scratch::new()?;
+        let mut ids = Vec::new();
         let mut merger = Merger { merges: self.merges, tokens: self.tokens, scratch: &mut scratch, pulse };
         self.pretokens.frequent(&mut |pretoken, count| {
             ids.clear();
@@ -168,17 +179,17 @@ impl Words for MergedPretokens<'_> {
     }
 }
 
-/// What a merge takes in tables, besides the bytes of its symbol.
+/// The memory of a merge in tables, besides the bytes of its symbol.
 const BYTES_PER_MERGE: usize = 256;
 
-/// The bytes of the base symbols, and then of those that merges make.
+/// Returns the bytes of the base symbols, and then of the results of merges.
 fn symbols_after(base: &[u8], merges: &[MergeRow]) -> Result<Vec<Vec<u8>>> {
     memory::ensure(merges.len() * BYTES_PER_MERGE)?;
     let mut symbols: Vec<Vec<u8>> = base.iter().map(|&byte| vec![byte]).collect();
-    for &[left, right, made] in merges {
-        if made as usize == symbols.len() {
-            let parts = [left, right].map(|part| symbols.get(part as usize).map_or(&[][..], |part| part));
-            symbols.push(parts.concat());
+    for &[left, right, result] in merges {
+        if result as usize == symbols.len() {
+            let bytes_of = |symbol: u32| symbols.get(symbol as usize).map_or(&[][..], |bytes| bytes);
+            symbols.push([bytes_of(left), bytes_of(right)].concat());
         }
     }
     Ok(symbols)

@@ -33,7 +33,8 @@ mod texts;
 mod vocabulary;
 mod workspace;
 
-/// The hot loops of bpetite. They are not tested without the GIL, so the module asks a free-threaded Python to enable it.
+/// The hot loops of bpetite. They are not tested without the GIL, so the module asks a free-threaded Python to enable
+/// it.
 #[allow(clippy::large_stack_frames)] // It runs once.
 #[pymodule(gil_used = true)]
 mod _engine {

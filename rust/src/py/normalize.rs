@@ -32,8 +32,9 @@ impl PyNormalizer {
         text: OneText<'_, 'py>,
         at: Beginning,
     ) -> PyResult<Bound<'py, PyString>> {
-        let (given, watch) = (text.to_str()?, &mut PyWatch::default());
-        Ok(match py.detach(|| self.0.normalize(given, at, &mut Pulse::of(watch)))? {
+        let original = text.to_str()?;
+        let watch = &mut PyWatch::default();
+        Ok(match py.detach(|| self.0.normalize(original, at, &mut Pulse::of(watch)))? {
             Cow::Borrowed(_) => (*text).clone(),
             Cow::Owned(normalized) => {
                 memory::ensure(4 * normalized.len())?;
@@ -50,14 +51,15 @@ impl PyNormalizer {
         text: OneText<'_, '_>,
         at: Beginning,
     ) -> PyResult<(String, Vec<(usize, usize)>)> {
-        let (given, watch) = (text.to_str()?, &mut PyWatch::default());
+        let original = text.to_str()?;
+        let watch = &mut PyWatch::default();
         let aligned = py.detach(|| -> Result<_> {
-            let written = self.0.written::<true>(given, at, &mut Pulse::of(watch))?;
+            let written = self.0.written::<true>(original, at, &mut Pulse::of(watch))?;
             let (text, alignment) = match written {
                 Some(written) => (written.text, written.alignment),
                 None => {
                     let mut copy = String::new();
-                    memory::append(&mut copy, given)?;
+                    memory::append(&mut copy, original)?;
                     (copy, Alignment::default())
                 }
             };

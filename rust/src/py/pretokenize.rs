@@ -19,7 +19,8 @@ pub const BYTES_PER_PIECE: usize = 72;
 pub struct Steps(pub Vec<String>);
 
 impl Steps {
-    /// Compile them, with checks for Ctrl-C. (Whatever is created from the same steps afterwards finds the pattern in the cache.)
+    /// Compiles them, with checks for Ctrl-C. (Whatever is created from the same steps afterwards finds the pattern in
+    /// the cache.)
     pub fn compiled(&self, py: Python<'_>) -> Result<Arc<scan::Pattern>> {
         py.detach(|| scan::Pattern::watched(&self.0, &mut Pulse::of(&mut PyWatch::default())))
     }
@@ -28,9 +29,11 @@ impl Steps {
 impl FromPyObject<'_, '_> for Steps {
     type Error = PyErr;
 
-    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let is_one = given.is_instance_of::<PyString>();
-        Ok(Self(if is_one { vec![given.extract()?] } else { given.extract()? }))
+    fn extract(steps: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if steps.is_instance_of::<PyString>() {
+            return Ok(Self(vec![steps.extract()?]));
+        }
+        Ok(Self(steps.extract()?))
     }
 }
 
@@ -41,7 +44,8 @@ pub fn pretokenize<'py>(
     text: OneText<'_, 'py>,
     pattern: Steps,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-    let (text, watch) = (text.to_str()?, &mut PyWatch::default());
+    let text = text.to_str()?;
+    let watch = &mut PyWatch::default();
     let cut = || {
         let pulse = &mut Pulse::of(watch);
         let pattern = scan::Pattern::watched(&pattern.0, pulse)?;
@@ -59,7 +63,8 @@ pub enum Syntax {
     Read(scan::Dialect),
 }
 
-/// Translate a pattern to our syntax, with the meaning that it has in `tiktoken` ("rust") or `tokenizers` ("oniguruma").
+/// Translate a pattern to our syntax, with the meaning that it has in `tiktoken` ("rust") or `tokenizers`
+/// ("oniguruma").
 #[pyfunction]
 pub fn read_pattern(py: Python<'_>, pattern: &str, syntax: Syntax) -> PyResult<String> {
     Ok(match syntax {
@@ -83,8 +88,8 @@ pub fn covers_all_text(py: Python<'_>, pattern: &str) -> PyResult<bool> {
     Ok(Steps(vec![pattern.to_owned()]).compiled(py)?.covers_all_text())
 }
 
-/// The first place after the start of a UTF-8 text where a cut provably changes no pretoken; `None` without such a proof.
-/// The proof holds for every text in which the same characters are adjacent.
+/// The first place after the start of a UTF-8 text where a cut provably changes no pretoken; `None` without such a
+/// proof. The proof holds for every text in which the same characters are adjacent.
 #[pyfunction]
 pub fn safe_cut(text: &Bound<'_, PyBytes>, pattern: Steps) -> PyResult<Option<usize>> {
     let py = text.py();

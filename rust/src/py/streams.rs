@@ -21,12 +21,15 @@ pub struct PyEncodeStream(pub encode::EncodeStream);
 #[pymethods]
 impl PyEncodeStream {
     fn feed<'py>(&mut self, piece: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
-        let (py, text) = (piece.py(), piece.to_str()?);
-        list(py, &working(py, usize::MAX, |workspace, pulse| self.0.feed(text, workspace, pulse))?)
+        let py = piece.py();
+        let text = piece.to_str()?;
+        let ids = working(py, usize::MAX, |workspace, pulse| self.0.feed(text, workspace, pulse))?;
+        list(py, &ids)
     }
 
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        list(py, &working(py, usize::MAX, |workspace, pulse| self.0.finish(workspace, pulse))?)
+        let ids = working(py, usize::MAX, |workspace, pulse| self.0.finish(workspace, pulse))?;
+        list(py, &ids)
     }
 }
 
@@ -38,7 +41,8 @@ pub struct GrowingEncoding(pub encode::Growing);
 impl GrowingEncoding {
     #[pyo3(signature = (text, special=None))]
     fn append(&mut self, text: OneText<'_, '_>, special: Option<Special>) -> PyResult<usize> {
-        let (py, piece) = (text.py(), text.to_str()?);
+        let py = text.py();
+        let piece = text.to_str()?;
         let bytes = piece.len() + self.0.open();
         working(py, bytes, |workspace, pulse| self.0.append(piece, special, workspace, pulse))
     }
@@ -47,21 +51,20 @@ impl GrowingEncoding {
     fn truncate(&mut self, py: Python<'_>, length: Option<i64>, ids: Option<i64>) -> PyResult<usize> {
         let text = self.0.text();
         let place = match (length, ids) {
-            (Some(length), None) => {
-                text.char_indices().map(|(place, _)| place).nth(natural("length", length)?)
-            }
+            (Some(length), None) => match text.char_indices().nth(natural("length", length)?) {
+                Some((place, _)) => place,
+                None => text.len(),
+            },
             (None, Some(ids)) => {
                 let ids = natural("ids", ids)?;
-                Some(watched(py, text.len(), |pulse| self.0.end_of(ids, pulse))?)
+                watched(py, text.len(), |pulse| self.0.end_of(ids, pulse))?
             }
             _ => return Err(PyTypeError::new_err("truncate: takes either a length or ids")),
         };
-        match place {
-            Some(place) if place < text.len() => {
-                working(py, place, |workspace, pulse| self.0.truncate(place, workspace, pulse))
-            }
-            _ => Ok(self.0.ids().len()),
+        if place >= text.len() {
+            return Ok(self.0.ids().len());
         }
+        working(py, place, |workspace, pulse| self.0.truncate(place, workspace, pulse))
     }
 
     fn copy(&self) -> PyResult<Self> {
@@ -82,12 +85,14 @@ impl GrowingEncoding {
     }
 
     fn ids_from<'py>(&self, py: Python<'py>, start: i64) -> PyResult<Bound<'py, PyList>> {
-        list(py, self.0.ids().get(natural("start", start)?..).unwrap_or_default())
+        let start = natural("start", start)?;
+        list(py, self.0.ids().get(start..).unwrap_or_default())
     }
 
     #[getter]
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        list(py, &watched(py, self.0.text().len(), |pulse| self.0.numbers_of_parts(pulse))?)
+        let numbers = watched(py, self.0.text().len(), |pulse| self.0.numbers_of_parts(pulse))?;
+        list(py, &numbers)
     }
 
     #[getter]
@@ -110,7 +115,7 @@ impl GrowingEncoding {
     }
 }
 
-/// Do work on so many bytes of text with a workspace of this thread.
+/// Does work on this many bytes of text with a workspace of this thread.
 fn working<T: Send>(
     py: Python<'_>,
     bytes: usize,

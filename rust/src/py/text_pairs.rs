@@ -83,7 +83,8 @@ pub fn read_pieces<'py>(
     let texts = texts_of(ids)?;
     let texts = texts.iter().map(|(id, text)| (*id, &**text));
     let read = pieces::read_pieces(texts, &byte_ids, first_free, has_marks)?;
-    Ok((token_arrays(py, &read.tokens)?, bytes_of(py, read.characters.as_flattened())?, read.unread))
+    let tokens = token_arrays(py, &read.tokens)?;
+    Ok((tokens, bytes_of(py, read.characters.as_flattened())?, read.unread))
 }
 
 /// Tokens with their ids.
@@ -116,8 +117,9 @@ pub fn listed_merges<'py>(
     cut_out: Vec<PyBackedStr>,
 ) -> PyResult<Listed<'py>> {
     let texts = texts_of(ids)?;
-    let tokens = texts.iter().map(|(_, text)| text).chain(&cut_out).map(|text| text.as_bytes());
-    let tokens: Vec<&[u8]> = tokens.collect();
+    // What is cut out comes last: its numbers are beyond the tokens with ids.
+    let all_texts = texts.iter().map(|(_, text)| text).chain(&cut_out);
+    let tokens: Vec<&[u8]> = all_texts.map(|text| text.as_bytes()).collect();
     let use_of = |token: u32| match texts.get(token as usize) {
         None => TokenUse::CutOut,
         Some((id, _)) if only_decoded.contains(id) => TokenUse::OnlyDecoded,
@@ -150,8 +152,10 @@ pub fn merges_that_happen<'py>(
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
     let merges = merge_rows(merges)?;
     memory::ensure(3 * merges.len() * BYTES_PER_MERGE)?;
-    let kept =
-        py.detach(|| text_pairs::merges_that_happen(ids, &tokens, merges.to_vec(), &mut PyWatch::default()))?;
+    let kept = py.detach(|| {
+        let watch = &mut PyWatch::default();
+        text_pairs::merges_that_happen(ids, &tokens, merges.to_vec(), watch)
+    })?;
     let kept = kept.ok_or_else(|| PyValueError::new_err("merges: one names a token that does not exist"))?;
     bytes_of(py, kept.as_flattened())
 }

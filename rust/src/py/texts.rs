@@ -37,15 +37,16 @@ impl<'py> Deref for OneText<'_, 'py> {
 }
 
 #[cold]
-fn not_a_text(given: Borrowed<'_, '_, PyAny>) -> PyErr {
-    let kind = kind_of(&given);
-    PyTypeError::new_err(if given.is_instance_of::<PyBytes>() {
+fn not_a_text(value: Borrowed<'_, '_, PyAny>) -> PyErr {
+    let kind = kind_of(&value);
+    let message = if value.is_instance_of::<PyBytes>() {
         "text must be a str, not bytes: give text.decode(\"utf-8\")".to_owned()
-    } else if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+    } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         format!("text must be one str, not a {kind}: encode_batch and count_batch take several texts")
     } else {
         format!("text must be a str, not {kind}")
-    })
+    };
+    PyTypeError::new_err(message)
 }
 
 /// Whether bytes are UTF-8, without a `str`, which may be four times as large.
@@ -54,7 +55,7 @@ pub fn is_utf8(py: Python<'_>, content: PyBackedBytes) -> bool {
     py.detach(|| simdutf8::basic::from_utf8(&content).is_ok())
 }
 
-/// The text that several parts are together, each given as a pair of a text and what is done with special tokens in it.
+/// The text of several parts, each a pair of a text and what is done with special tokens in it.
 #[derive(Default)]
 pub struct JoinedParts {
     pub text: String,
@@ -62,14 +63,15 @@ pub struct JoinedParts {
 }
 
 impl JoinedParts {
-    /// From an iterable of pairs; an error begins with `place`.
-    pub fn new(given: &Bound<'_, PyAny>, place: &str) -> PyResult<Self> {
+    /// Joins an iterable of pairs; an error begins with `place`.
+    pub fn new(parts: &Bound<'_, PyAny>, place: &str) -> PyResult<Self> {
         let mut joined = Self::default();
-        for pair in items(given, &format!("{place}parts must be several pairs of a text and special"))? {
-            let (pair, number) = (pair?, joined.parts.len());
-            let wrong = |what, given: &Bound<'_, PyAny>| {
-                let kind = kind_of(given);
-                PyTypeError::new_err(format!("{place}part {number} must be {what}, not {kind}"))
+        for pair in items(parts, &format!("{place}parts must be several pairs of a text and special"))? {
+            let pair = pair?;
+            let number = joined.parts.len();
+            let wrong = |expected, value: &Bound<'_, PyAny>| {
+                let kind = kind_of(value);
+                PyTypeError::new_err(format!("{place}part {number} must be {expected}, not {kind}"))
             };
             let tuple = pair.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
             let tuple = tuple.ok_or_else(|| wrong("a pair of a text and special", &pair))?;
@@ -90,7 +92,7 @@ pub enum Texts<'py> {
 }
 
 impl<'py> Texts<'py> {
-    /// From a column or an iterable of texts.
+    /// Takes a column or an iterable of texts.
     pub fn new(texts: &Bound<'py, PyAny>) -> PyResult<Self> {
         let mut each = Vec::new();
         memory::reserve(&mut each, texts.cast_exact::<PyList>().map_or(0, |list| list.len()))?;
@@ -142,9 +144,10 @@ impl<'t> TextSource<'t> for &'t Texts<'_> {
         match self {
             Texts::Each(_, texts) => match texts[number].cast::<PyString>() {
                 Ok(text) => text.to_str().map_err(raised),
-                Err(_) => checked(bytes_of(&texts[number], String::new).map_err(raised)?, || {
-                    format!("text {number}")
-                }),
+                Err(_) => {
+                    let bytes = bytes_of(&texts[number], String::new).map_err(raised)?;
+                    checked(bytes, || format!("text {number}"))
+                }
             },
             Texts::Column(texts) => texts.get().text(number),
         }

@@ -1,5 +1,5 @@
-//! The Python functions that read, check and write the tokens and merges of vocabularies. Arrays of numbers are passed as
-//! their bytes, so that NumPy need not be imported for them.
+//! The Python functions that read, check and write the tokens and merges of vocabularies. Arrays of numbers are passed
+//! as their bytes, so that NumPy need not be imported for them.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,15 +11,19 @@ use crate::memory::cells::Plain;
 use crate::vocabulary::{self, TokenList};
 use crate::{base64, memory, recover};
 
-/// The numbers whose bytes these are, where they are: new memory takes longer than reading them.
+/// Returns the numbers whose bytes these are, where they are: new memory takes longer than reading them.
 pub fn numbers<'a, T: Plain + Copy>(name: &str, bytes: &'a [u8]) -> PyResult<&'a [T]> {
     // The content of `bytes` begins where any number may begin.
-    viewed(bytes).ok_or_else(|| {
-        PyValueError::new_err(format!("{name}: the number of bytes is not a multiple of {}", size_of::<T>()))
-    })
+    let Some(numbers) = viewed(bytes) else {
+        let size = size_of::<T>();
+        return Err(PyValueError::new_err(format!(
+            "{name}: the number of bytes is not a multiple of {size}"
+        )));
+    };
+    Ok(numbers)
 }
 
-/// Merges, in rows of three numbers.
+/// Returns merges, in rows of three numbers.
 pub fn merge_rows(bytes: &[u8]) -> PyResult<&[[u32; 3]]> {
     match numbers::<u32>("merges", bytes)?.as_chunks() {
         (rows, []) => Ok(rows),
@@ -27,7 +31,7 @@ pub fn merge_rows(bytes: &[u8]) -> PyResult<&[[u32; 3]]> {
     }
 }
 
-/// The bytes of numbers.
+/// Returns the bytes of numbers.
 pub fn bytes_of<'py, T: Plain + Copy>(py: Python<'py>, numbers: &[T]) -> PyResult<Bound<'py, PyBytes>> {
     memory::ensure(size_of_val(numbers))?;
     Ok(PyBytes::new(py, viewed(numbers).unwrap_or_default()))
@@ -42,32 +46,37 @@ fn viewed<T: Plain + Copy, U: Plain + Copy>(values: &[T]) -> Option<&[U]> {
     }
 }
 
-/// The memory of a token in the tables and the result, and of a byte of the longest token while it is merged or written.
+/// The memory of a token in the tables and the result, and of a byte of the longest token while it is merged or
+/// written.
 const BYTES_PER_TOKEN: usize = 256;
 const BYTES_PER_BYTE: usize = 64;
 
-/// Tokens with their ids, of concatenated bytes and the end of each.
+/// Returns tokens with their ids, from concatenated bytes and the end of each.
 pub fn tokens_of<'a>(ids: &'a [u8], joined: &'a [u8], ends: &[u8]) -> PyResult<(&'a [u32], Vec<&'a [u8]>)> {
-    let (ids, tokens) = (numbers::<u32>("ids", ids)?, cut(joined, numbers("ends", ends)?)?);
+    let ids = numbers::<u32>("ids", ids)?;
+    let tokens = cut(joined, numbers("ends", ends)?)?;
     if ids.len() != tokens.len() {
         return Err(PyValueError::new_err(format!("ids: {} for {} tokens", ids.len(), tokens.len())));
     }
     Ok((ids, tokens))
 }
 
-/// Split concatenated tokens; it is also checked that there is memory for what is done with them.
+/// Splits concatenated tokens, and checks that there is memory for what is done with them.
 fn cut<'a>(joined: &'a [u8], ends: &[u64]) -> PyResult<Vec<&'a [u8]>> {
-    let longest = ends.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max();
-    memory::ensure(ends.len() * BYTES_PER_TOKEN + longest.unwrap_or(0) as usize * BYTES_PER_BYTE)?;
+    let longest = ends.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max().unwrap_or(0) as usize;
+    memory::ensure(ends.len() * BYTES_PER_TOKEN + longest * BYTES_PER_BYTE)?;
+    let wrong = || PyValueError::new_err("ends: they must ascend to the end of the joined tokens");
+    let mut tokens = Vec::with_capacity(ends.len());
     let mut start = 0;
-    let mut token_to = |&end: &u64| {
-        let token = joined.get(start..usize::try_from(end).ok()?);
-        start = end as usize;
-        token
-    };
-    let tokens: Option<Vec<_>> = ends.iter().map(&mut token_to).collect();
-    let tokens = tokens.filter(|_| start == joined.len());
-    tokens.ok_or_else(|| PyValueError::new_err("ends: they must ascend to the end of the joined tokens"))
+    for &end in ends {
+        let end = usize::try_from(end).map_err(|_| wrong())?;
+        tokens.push(joined.get(start..end).ok_or_else(wrong)?);
+        start = end;
+    }
+    if start != joined.len() {
+        return Err(wrong());
+    }
+    Ok(tokens)
 }
 
 /// The ids of tokens, their concatenated bytes, and the end of each.
@@ -75,10 +84,12 @@ pub type TokenArrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py
 
 pub fn token_arrays<'py>(py: Python<'py>, tokens: &TokenList) -> PyResult<TokenArrays<'py>> {
     memory::ensure(tokens.joined.len())?;
-    Ok((bytes_of(py, &tokens.ids)?, PyBytes::new(py, &tokens.joined), bytes_of(py, &tokens.ends)?))
+    let ids = bytes_of(py, &tokens.ids)?;
+    let joined = PyBytes::new(py, &tokens.joined);
+    Ok((ids, joined, bytes_of(py, &tokens.ends)?))
 }
 
-/// All tokens if those given are not all, whether merges are in order, and the id of each byte.
+/// All tokens if merges add some, whether merges are in order, and the id of each byte.
 type CompleteTokens<'py> = (Option<TokenArrays<'py>>, bool, Vec<(u8, u32)>);
 
 /// Completes and checks the tokens of a vocabulary; see [`vocabulary`].
@@ -93,9 +104,9 @@ pub fn complete_tokens<'py>(
 ) -> PyResult<CompleteTokens<'py>> {
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
     let merges = merge_rows(merges)?;
-    let found = py.detach(|| vocabulary::complete_tokens(ids, &tokens, merges, irregular))?;
-    let all = found.all.map(|all| token_arrays(py, &all)).transpose()?;
-    Ok((all, found.in_order, found.id_of_byte))
+    let complete = py.detach(|| vocabulary::complete_tokens(ids, &tokens, merges, irregular))?;
+    let all = complete.all.map(|all| token_arrays(py, &all)).transpose()?;
+    Ok((all, complete.in_order, complete.id_of_byte))
 }
 
 /// Finds the two parents of every token; tokens are in the order of rank, and some may have equal ones.
@@ -169,10 +180,10 @@ pub fn tokens_json<'py>(
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
     let merges = merge_rows(merges)?;
     let json = py.detach(|| {
-        let mut made = memory::gathered(merges.iter().map(|&[_, _, id]| id))?;
-        made.sort_unstable();
+        let mut results = memory::gathered(merges.iter().map(|&[_, _, result]| result))?;
+        results.sort_unstable();
         let all = ids.iter().copied().zip(tokens);
-        let kept = memory::gathered(all.filter(|(id, _)| made.binary_search(id).is_err()))?;
+        let kept = memory::gathered(all.filter(|(id, _)| results.binary_search(id).is_err()))?;
         long_lists::tokens(&kept, form)
     })?;
     Ok(PyBytes::new(py, &json))

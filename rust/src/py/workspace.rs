@@ -13,7 +13,7 @@ thread_local! {
 /// A workspace that has grown beyond this (for a pretoken of a megabyte, say) is dropped, like ids of this size.
 const LARGE_WORKSPACE: usize = 1 << 20;
 
-/// Call with this thread's workspace, and an empty vector for ids.
+/// Calls with this thread's workspace, and an empty vector for ids.
 #[inline(always)]
 pub fn with_workspace<R, E: From<Error>>(
     call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> std::result::Result<R, E>,

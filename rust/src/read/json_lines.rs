@@ -22,7 +22,7 @@ pub struct LinesRead<'a> {
     pub bytes: usize,
     pub lines: usize,
     /// The last of these lines, if it is left to Python.
-    pub left: Option<&'a [u8]>,
+    pub for_python: Option<&'a [u8]>,
 }
 
 impl GatheredTexts {
@@ -32,7 +32,7 @@ impl GatheredTexts {
         let mut passed = LinesRead::default();
         // A text, like a key before it, is never longer than its JSON.
         self.make_room(block.len())?;
-        while passed.left.is_none()
+        while passed.for_python.is_none()
             && let Some(length) = memchr(b'\n', &block[passed.bytes..])
         {
             let line = &block[passed.bytes..][..length];
@@ -44,7 +44,7 @@ impl GatheredTexts {
                 Some(Content::WhiteSpace) => {}
                 None => {
                     self.drop_rest();
-                    passed.left = Some(line);
+                    passed.for_python = Some(line);
                 }
             }
         }
@@ -263,7 +263,7 @@ mod tests {
         let (mut left, mut block) = (Vec::new(), lines.as_bytes());
         while !block.is_empty() {
             let passed = texts.take_lines(block).unwrap();
-            left.extend(passed.left.map(|line| String::from_utf8(line.to_vec()).unwrap()));
+            left.extend(passed.for_python.map(|line| String::from_utf8(line.to_vec()).unwrap()));
             block = &block[passed.bytes..];
         }
         let (bytes, places) = texts.take(Vec::new()).unwrap();
@@ -275,7 +275,7 @@ mod tests {
     fn an_incomplete_line_is_not_read() {
         let mut texts = GatheredTexts::new(b"text".to_vec());
         let passed = texts.take_lines(b"{\"text\": \"a\"}\n{\"text\": \"b\"}").unwrap();
-        assert_eq!(passed, LinesRead { bytes: 14, lines: 1, left: None });
+        assert_eq!(passed, LinesRead { bytes: 14, lines: 1, for_python: None });
         assert_eq!(texts.bytes, b"a");
     }
 
