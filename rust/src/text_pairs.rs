@@ -163,7 +163,8 @@ pub fn merges_that_happen(
         }
     }
     let mut happens = vec![false; merges.len()];
-    for &[_, _, rank] in last_merges(&Pairs::new(tokens, &rows), &results, watch)?.iter().flatten() {
+    let last_merges = last_merges(&Pairs::new(tokens, &rows), &results, watch)?;
+    for [_, _, rank] in last_merges.into_iter().flatten() {
         happens[rank as usize] = true;
     }
     let mut kept = Vec::new();

@@ -5,7 +5,7 @@
 //! stays and does not compose with what is before it.
 //!
 //! ```text
-//! given:    a b c e ◌́ d       `◌́` may change, `d` stays
+//! original: a b c e ◌́ d       `◌́` may change, `d` stays
 //! written:  a b c é   d       the stretch is `e ◌́`, the rest is copied
 //! ```
 

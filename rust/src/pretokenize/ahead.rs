@@ -219,7 +219,8 @@ impl Net {
         while let Some(behind) = views.get(done).cloned() {
             for (atom, before) in before.iter_mut().enumerate() {
                 let new = views.len() as u8;
-                before.push(*number.entry(view(atom as u8, &behind)).or_insert_with_key(|view| {
+                let view_before = view(atom as u8, &behind);
+                before.push(*number.entry(view_before).or_insert_with_key(|view| {
                     views.push(view.clone());
                     new
                 }));

@@ -109,26 +109,26 @@ impl Alphabet {
         })
     }
 
-    /// Finds the coarsest alphabet whose atoms tell those of some others, and for each of the others its atoms by the
-    /// common ones; `None` if it would have more than `most`. The sets are those that the others were made for.
-    pub fn joint(sets: &[CharSet], others: &[&Self], most: usize) -> Option<(Self, Vec<Vec<u8>>)> {
-        let mut alphabet = Self::new(sets)?;
-        // The atoms that all others have at the characters of each common atom.
-        let mut of_others: Vec<Vec<u8>> = Vec::new();
+    /// Finds the coarsest alphabet whose atoms tell the atoms of all these alphabets, and for each of them its atoms by
+    /// the common ones; `None` if it would have more than `most`. The sets are those that the alphabets were made for.
+    pub fn joint(sets: &[CharSet], alphabets: &[&Self], most: usize) -> Option<(Self, Vec<Vec<u8>>)> {
+        let mut common = Self::new(sets)?;
+        // The atoms in all alphabets that characters have together.
+        let mut together: Vec<Vec<u8>> = Vec::new();
         let mut joined = Vec::new();
-        for &first in &alphabet.first {
-            let atoms = others.iter().map(|other| other.of(first)).collect();
-            joined.push(place_in(&mut of_others, atoms) as u8);
+        for &first in &common.first {
+            let atoms = alphabets.iter().map(|alphabet| alphabet.of(first)).collect();
+            joined.push(place_in(&mut together, atoms) as u8);
         }
-        of_others.push(others.iter().map(|other| other.end).collect());
-        let count = of_others.len();
+        together.push(alphabets.iter().map(|alphabet| alphabet.end).collect());
+        let count = together.len();
         if count > most {
             return None;
         }
-        alphabet.join(&joined, count);
-        let by_common = |other: usize| of_others.iter().map(|atoms| atoms[other]).collect();
-        let others_by_common = (0..others.len()).map(by_common).collect();
-        Some((alphabet, others_by_common))
+        common.join(&joined, count);
+        let by_common = |index: usize| together.iter().map(|atoms| atoms[index]).collect();
+        let atoms_by_common = (0..alphabets.len()).map(by_common).collect();
+        Some((common, atoms_by_common))
     }
 
     /// Joins atoms: `joined` says which atom each one becomes, and `count` how many there are then, including the atom

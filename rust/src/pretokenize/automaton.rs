@@ -280,8 +280,8 @@ fn join_alike(
         kept.push(usize::from(alphabet.final_line_feed));
     }
     alphabet.join(&joined, kept.len());
-    let moves = moves.iter().map(|row| kept.iter().map(|&atom| row[atom]).collect()).collect();
-    (moves, joined)
+    let kept_moves = |row: &Vec<Move>| kept.iter().map(|&atom| row[atom]).collect();
+    (moves.iter().map(kept_moves).collect(), joined)
 }
 
 /// Returns for each state whether some text makes it die without a match.

@@ -32,7 +32,7 @@ mod terms;
 
 pub use joint::{Joint, JointScan, Matcher, Windows};
 
-/// How many words of 64 places stand in the largest window.
+/// The number of words of 64 places in the largest window.
 const WORDS: usize = 8;
 pub const WINDOW: usize = 64 * WORDS;
 
@@ -160,7 +160,7 @@ impl MaskRules {
         }
     }
 
-    /// Finds the labels of all characters, some of which are given: that of the first, and where pieces begin. Returns
+    /// Finds the labels of all characters, some of which are fixed: that of the first, and where pieces begin. Returns
     /// which are unsure, and where a state is open.
     #[inline(always)]
     fn label<const N: usize>(
@@ -168,11 +168,11 @@ impl MaskRules {
         vectors: impl Vectors,
         relations: &Relations<N>,
         labels: &mut Labels<N>,
-        given: &[Bits<N>; MARKED],
+        fixed: &[Bits<N>; MARKED],
     ) -> [Bits<N>; 2] {
         let mut always = Fact::MARKED.map(|fact| *self.always(relations, fact));
-        for (places, given) in always.iter_mut().zip(given) {
-            vectors.join(places, given, given);
+        for (places, fixed) in always.iter_mut().zip(fixed) {
+            vectors.join(places, fixed, fixed);
         }
         labels.at = always;
         labels.look_back(vectors);
@@ -196,11 +196,11 @@ impl MaskRules {
                 vectors.join(&mut unsure, contradicted, &vectors.up(&open));
             }
         }
-        vectors.take_away(&mut unsure, &given[0]);
+        vectors.take_away(&mut unsure, &fixed[0]);
         [unsure, open]
     }
 
-    /// The masks of labels, given the labels of the characters before.
+    /// Returns the masks of labels, by the labels of the characters before.
     #[inline(always)]
     fn next_labels<const N: usize>(
         &self,
@@ -299,8 +299,8 @@ impl<const N: usize> Labels<N> {
     #[inline(always)]
     fn change_to(&mut self, vectors: impl Vectors, at: &[Bits<N>; MARKED]) -> Bits<N> {
         let mut changed = [0; N];
-        for (one, other) in self.at.iter().zip(at) {
-            vectors.join_changes(&mut changed, one, other);
+        for (before, after) in self.at.iter().zip(at) {
+            vectors.join_changes(&mut changed, before, after);
         }
         if changed != [0; N] {
             self.at = *at;

@@ -112,7 +112,10 @@ impl Sequence {
         }
         let last_space = steps.iter().rposition(|step| matches!(step, Step::Space));
         let mut last = steps.split_off(last_space.map_or(0, |place| place + 1));
-        let joint = Joint::new(&patterns(&last).collect::<Vec<_>>(), 2, false).map(Box::new);
+        // One pattern alone has masks of its own.
+        let least = 2;
+        let last_patterns: Vec<_> = patterns(&last).collect();
+        let joint = Joint::new(&last_patterns, least, false).map(Box::new);
         // The steps that a scanner does not begin with: they cut pieces.
         let has_first = last.first().is_some_and(|step| step.pattern().is_some());
         let mut index = joint.as_ref().map_or(usize::from(has_first), |joint| joint.count());
@@ -186,8 +189,13 @@ impl Sequence {
 
     /// Returns the first such place at or after `from`.
     pub fn safe_cut(&self, text: &[u8], from: usize) -> Option<usize> {
-        let mut places = (from..text.len()).filter(|&place| text[place] & 0xC0 != 0x80);
-        places.find(|&place| self.keeps_pieces(text, place))
+        for place in from..text.len() {
+            let begins_character = text[place] & 0xC0 != 0x80;
+            if begins_character && self.keeps_pieces(text, place) {
+                return Some(place);
+            }
+        }
+        None
     }
 
     /// Inserts spaces.
@@ -236,11 +244,14 @@ fn patterns(steps: &[Step]) -> impl Iterator<Item = &Compiled> {
 fn cutting_together(steps: &[Step]) -> Option<Joint> {
     let sees_bytes = |step: &Step| matches!(step, Step::Cut { as_bytes: true, .. });
     let as_bytes = sees_bytes(steps.first()?);
-    let patterns = steps.iter().map_while(|step| match step {
-        Step::Cut { pattern, .. } if sees_bytes(step) == as_bytes => Some(&**pattern),
-        _ => None,
-    });
-    Joint::new(&patterns.collect::<Vec<_>>(), 1, as_bytes)
+    let mut patterns = Vec::new();
+    for step in steps {
+        match step {
+            Step::Cut { pattern, .. } if sees_bytes(step) == as_bytes => patterns.push(&**pattern),
+            _ => break,
+        }
+    }
+    Joint::new(&patterns, 1, as_bytes)
 }
 
 impl Step {
@@ -416,7 +427,9 @@ impl<'a> Scanner<'a> {
             let next_steps = &self.next_steps[masks.count() - 1..];
             if next_steps.is_empty() {
                 long_piece = scan.fill(batch, pulse)?;
-                self.cut_to = batch.ends().last().map_or(self.cut_to, |end| self.cut_to.max(*end));
+                if let Some(end) = batch.ends().last() {
+                    self.cut_to = self.cut_to.max(*end);
+                }
             } else {
                 // The batch is only borrowed: its own pieces stay.
                 let before = batch.ends().len();

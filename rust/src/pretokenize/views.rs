@@ -121,7 +121,8 @@ impl Net {
         while let Some(view) = views.get(ways.len()).cloned() {
             for (atom, before) in before.iter_mut().enumerate() {
                 let new = views.len() as u8;
-                before[ways.len()] = *number.entry(self.view(atom as u8, &view)).or_insert_with_key(|view| {
+                let view_before = self.view(atom as u8, &view);
+                before[ways.len()] = *number.entry(view_before).or_insert_with_key(|view| {
                     views.push(view.clone());
                     new
                 });

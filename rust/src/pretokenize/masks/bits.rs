@@ -1,4 +1,4 @@
-//! Bits of a window: a bit for each place.
+//! Sets of places in a window: a bit for each place.
 
 use crate::vectors::Vectors;
 
@@ -75,7 +75,9 @@ pub fn first_from(bits: &[u64], place: usize) -> Option<usize> {
 
 /// Sets the bit of a place, if there is one.
 pub fn mark(bits: &mut [u64], place: usize) {
-    bits.get_mut(place / 64).into_iter().for_each(|word| *word |= 1 << (place % 64));
+    if let Some(word) = bits.get_mut(place / 64) {
+        *word |= 1 << (place % 64);
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,9 @@ pub struct ByteAtoms([[u8; 128]; 2]);
 impl ByteAtoms {
     pub fn new(alphabet: &Alphabet) -> Self {
         let atom = |byte: usize| alphabet.of(character_of(byte as u8) as usize);
-        Self([0, 128].map(|first| std::array::from_fn(|byte| atom(first + byte))))
+        let low_atoms = std::array::from_fn(atom);
+        let high_atoms = std::array::from_fn(|byte| atom(128 + byte));
+        Self([low_atoms, high_atoms])
     }
 }
 
@@ -116,19 +118,20 @@ impl Reader<'_> {
             bytes[..word.len()].copy_from_slice(word);
             let loaded = vectors.load(&bytes);
             let high = vectors.non_zero(vectors.and(loaded, vectors.splat(0x80)));
-            let mut found = vectors.look_up(low_atoms, loaded);
+            let mut looked_up = vectors.look_up(low_atoms, loaded);
             if high != 0 {
                 let of_high = vectors.look_up(high_atoms, vectors.and(loaded, vectors.splat(0x7F)));
-                found = vectors.choose(high, of_high, found);
+                looked_up = vectors.choose(high, of_high, looked_up);
             }
-            vectors.store(found, atoms);
+            vectors.store(looked_up, atoms);
         }
         if this.ends {
             this.atoms[1 + this.count..].fill(self.alphabet.end);
         }
     }
 
-    /// Adds the characters that begin in a word of up to 64 bytes at `base` behind `count` others; returns their first bytes.
+    /// Adds the characters that begin in a word of up to 64 bytes at `base` behind `count` others; returns their first
+    /// bytes.
     #[inline(always)]
     fn read_word<const N: usize>(
         self,
@@ -161,8 +164,8 @@ impl Reader<'_> {
         leads
     }
 
-    /// Looks up the atoms of characters beyond ASCII and stores them at their first bytes: all characters that share the
-    /// first byte, or the first two, at once.
+    /// Looks up the atoms of characters beyond ASCII and stores them at their first bytes: all characters that share
+    /// the first byte, or the first two, at once.
     #[inline(always)]
     fn wide_atoms(
         self,
@@ -214,7 +217,7 @@ impl Reader<'_> {
     }
 }
 
-/// At some places, store the table's entry for the last six bits of the index; returns the places whose entry has its
+/// At some places, stores the table's entry for the last six bits of the index; returns the places whose entry has its
 /// highest bit set.
 #[inline(always)]
 fn look_up_at(
@@ -222,9 +225,9 @@ fn look_up_at(
     table: &[u8; 64],
     index: &[u8; 64],
     places: u64,
-    found: &mut [u8; 64],
+    atoms: &mut [u8; 64],
 ) -> u64 {
     let entries = vectors.look_up(table, vectors.and(vectors.load(index), vectors.splat(63)));
-    vectors.store(vectors.choose(places, entries, vectors.load(found)), found);
+    vectors.store(vectors.choose(places, entries, vectors.load(atoms)), atoms);
     vectors.non_zero(vectors.and(entries, vectors.splat(0x80))) & places
 }
