@@ -19,7 +19,7 @@
 
 use std::sync::Arc;
 
-use super::stages::{Places, Stretch};
+use super::stages::{SectionPlaces, Stretch};
 use super::tail::Tail;
 use super::{Choice, ChoicePart, Encoder, Special, Unit, Workspace, character_start};
 use crate::error::Result;
@@ -355,7 +355,7 @@ impl Growing {
         let cuts = stages.cuts_behind_tokens(&stretch, choice);
         let ids_before = self.last_settled().ids;
         let mut settled = None;
-        stages.sections(stretch, choice, Places::Unneeded, pulse, &mut |section, pulse| {
+        stages.sections(stretch, choice, SectionPlaces::Unneeded, pulse, &mut |section, pulse| {
             let Some(id) = section.id else {
                 return encoder.encode_ordinary(section.text, ids, workspace, pulse);
             };

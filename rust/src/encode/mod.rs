@@ -34,7 +34,7 @@ pub use parallel::{Encoded, is_for_one_thread};
 pub use parts::TextSource;
 pub use places::{Span, Trim, Unit};
 pub use stages::Stages;
-use stages::{Places, Section, Stretch};
+use stages::{Section, SectionPlaces, Stretch};
 
 /// The id of a byte without a token.
 const NO_ID: u32 = u32::MAX;
@@ -135,10 +135,11 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        self.stages.sections(stretch, choice, Places::Unneeded, pulse, &mut |section, pulse| match section.id
-        {
-            None => self.encode_ordinary(section.text, ids, workspace, pulse),
-            Some(id) => push(ids, T::from_id(id)),
+        self.stages.sections(stretch, choice, SectionPlaces::Unneeded, pulse, &mut |section, pulse| {
+            match section.id {
+                None => self.encode_ordinary(section.text, ids, workspace, pulse),
+                Some(id) => push(ids, T::from_id(id)),
+            }
         })
     }
 }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::slice::Iter;
 
 use super::{
-    Choice, ChoicePart, Encoder, Model, NO_ID, Places, Section, Special, Stretch, Unknown, Workspace,
+    Choice, ChoicePart, Encoder, Model, NO_ID, Section, SectionPlaces, Special, Stretch, Unknown, Workspace,
 };
 use crate::error::{Error, Result};
 use crate::memory;
@@ -99,7 +99,7 @@ impl Encoder {
         memory::reserve(&mut all, ids.len())?;
         let mut finder = SpanFinder::new(&self.model, ids)?;
         let stretch = Stretch::whole(text);
-        self.stages.sections(stretch, choice, Places::Needed, pulse, &mut |section, pulse| {
+        self.stages.sections(stretch, choice, SectionPlaces::Needed, pulse, &mut |section, pulse| {
             finder.find(&section, pulse)?;
             let offset = section.source_start + section.before.len();
             all.extend(finder.spans.iter().map(|&(start, end)| (offset + start, offset + end)));
@@ -141,7 +141,7 @@ impl Encoder {
         let mut bytes = 0;
         let mut characters = 0;
         let stretch = Stretch::whole(text);
-        self.stages.sections(stretch, choice, Places::Needed, pulse, &mut |section, pulse| {
+        self.stages.sections(stretch, choice, SectionPlaces::Needed, pulse, &mut |section, pulse| {
             let (prepared, section_ids) = finder.find(&section, pulse)?;
             if section.source_start != source_start {
                 source_start = section.source_start;
@@ -204,7 +204,7 @@ impl Encoder {
             pieces.iter().try_for_each(|piece| memory::push(&mut pretokens, piece.into()))
         };
         let choice = Special::Parse.into();
-        self.stages.sections(Stretch::whole(text), choice, Places::Unneeded, pulse, visit)?;
+        self.stages.sections(Stretch::whole(text), choice, SectionPlaces::Unneeded, pulse, visit)?;
         Ok(pretokens)
     }
 }

@@ -82,14 +82,14 @@ pub struct Section<'t> {
     pub before: &'t str,
     /// Where the text that was normalized begins in the whole text, in bytes.
     pub source_start: usize,
-    /// Where the characters of the normalized text were before, if they were moved. It is only known if `Places` are
+    /// Where the characters of the normalized text were before, if they were moved. It is only known if `SectionPlaces` are
     /// needed.
     pub alignment: Option<&'t Alignment>,
 }
 
 /// Whether it must be known where in the text each section is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Places {
+pub enum SectionPlaces {
     Needed,
     Unneeded,
 }
@@ -221,7 +221,7 @@ impl Stages {
         &self,
         stretch: Stretch,
         choice: Choice,
-        places: Places,
+        places: SectionPlaces,
         pulse: &mut Pulse,
         visit: &mut impl FnMut(Section, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
@@ -254,7 +254,7 @@ impl Stages {
         &self,
         stretch: Stretch,
         choice: Choice,
-        places: Places,
+        places: SectionPlaces,
         pulse: &mut Pulse,
         visit: &mut impl FnMut(Section, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
@@ -262,7 +262,7 @@ impl Stages {
         let source_start = range.start;
         let source = &text[range];
         let mut choice = choice.behind(source_start);
-        let needs_places = places == Places::Needed || !self.later.is_empty() && choice.needs_places();
+        let needs_places = places == SectionPlaces::Needed || !self.later.is_empty() && choice.needs_places();
         let written = if needs_places {
             self.normalizer.written::<true>(source, at, pulse)?
         } else {

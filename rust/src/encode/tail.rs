@@ -31,7 +31,7 @@ use std::mem;
 
 use super::growing::Settled;
 use super::ordinary::Misses;
-use super::stages::{Places, Stretch};
+use super::stages::{SectionPlaces, Stretch};
 use super::{Choice, Encoder};
 use crate::error::Result;
 use crate::memory;
@@ -117,7 +117,7 @@ impl Tail {
         let mut sections = 0;
         let mut for_model = None;
         let stretch = Stretch { text, range: settled.place..text.len(), at: settled.at };
-        stages.sections(stretch, choice, Places::Unneeded, pulse, &mut |section, _| {
+        stages.sections(stretch, choice, SectionPlaces::Unneeded, pulse, &mut |section, _| {
             sections += 1;
             if section.id.is_none() && section.text.ends_with(kept) {
                 let mut copy = String::new();

@@ -50,12 +50,12 @@ pub const ADDED: u32 = 2;
 
 /// Where the next position of a list is written, and the one before it.
 #[derive(Clone, Copy)]
-pub struct Cursor {
+pub struct ListCursor {
     pub place: u32,
     before: u32,
 }
 
-impl Cursor {
+impl ListCursor {
     /// Returns a cursor for the first position of a list, at this place.
     pub fn at(place: u32) -> Self {
         Self { place, before: NOWHERE }
@@ -194,12 +194,12 @@ impl Lists {
 
     /// Adds a list of these positions. Returns its number.
     pub fn append(&mut self, positions: impl Iterator<Item = u32> + Clone) -> Result<u32> {
-        let mut end = Cursor::at(0);
+        let mut end = ListCursor::at(0);
         for at in positions.clone() {
             end.skip(at);
         }
         let (list, start) = self.add(end.place)?;
-        let mut cursor = Cursor::at(start);
+        let mut cursor = ListCursor::at(start);
         let units = self.shared();
         for at in positions {
             cursor.write(at, units);

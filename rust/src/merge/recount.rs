@@ -13,7 +13,7 @@
 //! ```
 
 use super::Rules;
-use super::lists::{Cursor, Lists};
+use super::lists::{ListCursor, Lists};
 use super::pairs::{Followed, PairTable, add, codes_of, key_of};
 use super::slots::{Group, PairAt, SlotWidth, Slots};
 use super::tokens::{Code, Tokens};
@@ -99,7 +99,7 @@ impl Recount {
 #[derive(Clone, Copy)]
 struct Counter {
     count: u64,
-    list_end: Cursor,
+    list_end: ListCursor,
 }
 
 fn directly<S: SlotWidth>(
@@ -115,7 +115,7 @@ fn directly<S: SlotWidth>(
     let threads = plan.tuning.threads;
     let sections = slots.sections(threads);
     let counted = workers::each(threads, sections.clone(), pulse, |section, pulse| {
-        let mut counters = memory::filled(Counter { count: 0, list_end: Cursor::at(0) }, codes * codes)?;
+        let mut counters = memory::filled(Counter { count: 0, list_end: ListCursor::at(0) }, codes * codes)?;
         let mut occurrences = 0;
         slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
             let counter = &mut counters[index_of(pair.key)];
@@ -153,7 +153,7 @@ fn directly<S: SlotWidth>(
         let length = counted.iter().map(|counters| counters[index_of(key)].list_end.place).sum();
         let (list, mut start) = recount.lists.add(length)?;
         for (counters, cursors) in counted.iter().zip(&mut cursors) {
-            cursors[index_of(key)] = Some(Cursor::at(start));
+            cursors[index_of(key)] = Some(ListCursor::at(start));
             start += counters[index_of(key)].list_end.place;
         }
         recount.followed.add(Followed { key, count, list }, threshold)?;
