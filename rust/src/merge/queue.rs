@@ -96,12 +96,23 @@ impl PairQueue {
     }
 
     /// Adds a pair.
+    #[inline]
     pub fn push(&mut self, tokens: &Tokens, pair: &Followed) {
         let bucket = self.bucket_of(pair.count);
-        let comes_after = |last: &Followed| self.order(tokens, pair, last).is_lt();
-        if bucket < self.floor || self.sorted.first().is_none_or(comes_after) {
+        if bucket < self.floor {
             self.buckets[bucket].push(pair.key);
-            self.floor = self.floor.max(bucket);
+        } else {
+            self.push_to_best(tokens, pair, bucket);
+        }
+    }
+
+    /// Adds a pair to the current bucket, or to one that is better.
+    #[inline(never)]
+    fn push_to_best(&mut self, tokens: &Tokens, pair: &Followed, bucket: usize) {
+        let comes_after = |last: &Followed| self.order(tokens, pair, last).is_lt();
+        if self.sorted.first().is_none_or(comes_after) {
+            self.buckets[bucket].push(pair.key);
+            self.floor = bucket;
         } else {
             let place = self.sorted.partition_point(|other| self.order(tokens, other, pair).is_lt());
             self.sorted.insert(place, *pair);
@@ -110,15 +121,26 @@ impl PairQueue {
 
     /// Removes and returns the best pair. Pairs of the current bucket whose count has fallen are moved to their bucket,
     /// or dropped if their count is below `threshold`.
+    #[inline]
     pub fn pop(&mut self, tokens: &Tokens, pairs: &mut PairTable, threshold: u64) -> Option<Followed> {
-        while self.sorted.is_empty() {
-            if self.buckets[self.floor].is_empty() {
-                self.floor = self.floor.checked_sub(1)?;
-            } else {
-                self.sort_some(tokens, pairs, threshold);
-            }
+        if self.sorted.is_empty() {
+            self.sort_next(tokens, pairs, threshold);
         }
         self.sorted.pop()
+    }
+
+    /// Sorts pairs of the next bucket that has any of this count; none if no bucket has.
+    #[inline(never)]
+    fn sort_next(&mut self, tokens: &Tokens, pairs: &mut PairTable, threshold: u64) {
+        while self.sorted.is_empty() {
+            if !self.buckets[self.floor].is_empty() {
+                self.sort_some(tokens, pairs, threshold);
+            } else if self.floor > 0 {
+                self.floor -= 1;
+            } else {
+                return;
+            }
+        }
     }
 
     /// Returns the pair `places` places after the best one, if it is sorted already. A better pair may still be pushed.

@@ -285,6 +285,7 @@ impl Trainer<'_> {
     }
 
     /// Prefetches the neighbouring pairs of a merge, which are looked up next.
+    #[inline(always)]
     fn prefetch_neighbours(&mut self, task: Task) {
         for side in SIDES {
             let neighbours = self.replaced.side(side);
@@ -356,13 +357,24 @@ impl Trainer<'_> {
 
     /// Adds to the count of a pair with the token of a merge, which `is_new` or shared. Returns the number of the
     /// pair's list, if it has one.
+    #[inline(always)]
+    fn raise(&mut self, key: u64, weight: u64, is_new: bool) -> Result<Option<u32>> {
+        // Most pairs with a new token are too rare: this is decided here, without a call.
+        if is_new && weight < self.threshold {
+            return Ok(None);
+        }
+        self.follow(key, weight, is_new)
+    }
+
+    /// The same for a pair that is not known to be rare.
     ///
     /// A pair with a new token appears with all its occurrences at once, so its count is exact. A pair with a shared
     /// token may have other occurrences that were too rare to be followed: unless all pairs are, its count is an upper
     /// bound.
-    fn raise(&mut self, key: u64, weight: u64, is_new: bool) -> Result<Option<u32>> {
+    #[inline(never)]
+    fn follow(&mut self, key: u64, weight: u64, is_new: bool) -> Result<Option<u32>> {
         let (left, right) = codes_of(key);
-        if (is_new && weight < self.threshold) || !self.rules.allow(&self.tokens, left, right) {
+        if !self.rules.allow(&self.tokens, left, right) {
             return Ok(None);
         }
         let is_exact = is_new || self.threshold == 1;
