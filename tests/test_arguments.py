@@ -231,6 +231,43 @@ def test_ids_are_any_iterable_of_integers(tokenizer: Any) -> None:
         assert stream.push(given) + stream.finish() == text
 
 
+class Shortening(Index):
+    """An integer that takes the last items of a list when it is read."""
+
+    def __init__(self, number: int, ids: list[object], kept: int) -> None:
+        super().__init__(number)
+        self._ids, self._kept = ids, kept
+
+    def __index__(self) -> int:
+        del self._ids[self._kept :]
+        return super().__index__()
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2, 3, 4])
+def test_a_list_may_change_while_its_ids_are_read(tokenizer: Any, kept: int) -> None:
+    ids: list[object] = [32, 97]
+    ids += [Shortening(98, ids, kept), 32, 97]
+    read = [32, 97, 98, 32, 97][: max(3, kept)]
+    assert tokenizer.decode(ids) == tokenizer.decode(read)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (-1, KeyError),
+        (2**32, KeyError),
+        (2**70, KeyError),
+        (True, TypeError),
+        (1.0, TypeError),
+        ("a", TypeError),
+    ],
+)
+def test_a_wrong_id_is_refused_wherever_it_is_in_a_list(tokenizer: Any, wrong: Any, error: Any) -> None:
+    for ids in ([wrong], [32, wrong], [wrong, 32], [Index(32), wrong, 97]):
+        with pytest.raises(error):
+            tokenizer.decode(ids)
+
+
 @pytest.mark.parametrize("kind", [int, np.int64, np.uint16, Index])
 def test_a_stream_takes_one_id_of_any_integer_type(tokenizer: Any, kind: Callable[[int], Any]) -> None:
     stream = tokenizer.decode_stream()
