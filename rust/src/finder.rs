@@ -97,6 +97,14 @@ impl Finder {
         None
     }
 
+    /// Whether nowhere in a text are two bytes the first two of a string. A quick question, which most short texts
+    /// answer with yes.
+    #[inline]
+    pub fn begins_nowhere(&self, text: &[u8]) -> bool {
+        let begins = &self.begins;
+        begins.0.is_empty() || self.instructions.run(NextStarts { begins, text, from: 0 }).bits == 0
+    }
+
     /// Returns the first place within a range where the first two bytes are the same as a string's.
     fn next_start(&self, text: &[u8], range: Range<usize>, search: &mut Search) -> Option<usize> {
         let starts = &mut search.starts;
@@ -481,6 +489,24 @@ mod tests {
             }
         }
         assert!(found(&[], &text, 0..3000).is_empty());
+    }
+
+    #[test]
+    fn a_string_begins_nowhere_only_where_none_is_found() {
+        let strings: [&[u8]; 4] = [b"<|end|>", b"<|user|>", b"!", b"\n\n"];
+        let finder = Finder::new(strings.into_iter());
+        let none = Finder::new(std::iter::empty());
+        for length in 0..200 {
+            let plain = vec![b'a'; length];
+            assert!(finder.begins_nowhere(&plain) && none.begins_nowhere(&plain));
+            for place in 0..length {
+                let mut text = plain.clone();
+                text[place] = b'!';
+                assert!(!finder.begins_nowhere(&text) && none.begins_nowhere(&text), "{length} {place}");
+            }
+        }
+        assert!(finder.begins_nowhere(b"a < b | c > d \n"));
+        assert!(!finder.begins_nowhere(b"<|en"), "it may say less than a search");
     }
 
     #[test]

@@ -131,6 +131,12 @@ impl AddedTokens {
         TokenCuts { tokens: self, text, open, unsure_from, touched: Touched::default() }
     }
 
+    /// Whether it shows at once that the text of no token is in a text.
+    #[inline]
+    pub fn are_surely_not_in(&self, text: &str) -> bool {
+        self.finder.begins_nowhere(text.as_bytes())
+    }
+
     /// Whether the text of any token is in a text.
     pub fn any_is_in(&self, text: &str) -> bool {
         let mut search = Search::default();

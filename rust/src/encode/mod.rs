@@ -135,6 +135,9 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
+        if let Some(section) = self.stages.only_section(&stretch) {
+            return self.encode_ordinary(section, ids, workspace, pulse);
+        }
         self.stages.sections(stretch, choice, SectionPlaces::Unneeded, pulse, &mut |section, pulse| {
             match section.id {
                 None => self.encode_ordinary(section.text, ids, workspace, pulse),

@@ -122,7 +122,7 @@ impl Encoder {
             texts.aside(|| team.finish(pulse))
         })?;
         row.finish()?;
-        ids.shrink_to_fit();
+        reuse::shrink(&mut ids);
         let offsets = offsets.into_iter().map(AtomicU64::into_inner).collect();
         Ok(Encoded { ids, offsets })
     }

@@ -163,6 +163,9 @@ impl CutsBehindTokens {
 /// The most bytes that are searched at a time for a place to cut a text.
 const MOST_SEEN: usize = 1 << 16;
 
+/// A longer text is not searched for added tokens twice.
+const SHORT_SECTION: usize = 1 << 12;
+
 /// How many characters the last one that starts may have behind it.
 const MARKS: usize = 32;
 
@@ -211,8 +214,22 @@ impl Stages {
     }
 
     /// Whether the search of the later tokens sees every text unchanged.
+    #[inline]
     pub fn is_plain(&self) -> bool {
         self.first.is_empty() && self.normalizer.is_identity() && !self.space_first
+    }
+
+    /// Returns the whole text, if it is short and a single section that is not changed. Most short texts are so, and the
+    /// walk through the stages would take as long as a few pretokens.
+    #[inline(always)]
+    pub fn only_section<'t>(&self, stretch: &Stretch<'t>) -> Option<&'t str> {
+        let Stretch { text, range, .. } = stretch;
+        let is_short = (1..=SHORT_SECTION).contains(&range.len());
+        if !is_short || !self.is_plain() {
+            return None;
+        }
+        let section = &text[range.clone()];
+        self.later.are_surely_not_in(section).then_some(section)
     }
 
     /// Visits the sections of a stretch of a text in order.

@@ -5,13 +5,15 @@
 //! small ones. The allocator itself keeps less than 32 MB. The system may take the pages back whenever it needs memory.
 
 use std::any::Any;
-#[cfg(any(test, feature = "python"))]
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
 
 /// The sizes in bytes that are kept.
-#[cfg(any(test, feature = "python"))]
 const KEPT: RangeInclusive<usize> = 32 << 20..=64 << 20;
+
+/// The ids for which kept memory has more room than its array needed. The last texts ask for room for as many ids as they
+/// have bytes; without that room, memory that was kept for the same texts would be allocated again, as it must grow.
+const SPARE: usize = 1 << 14;
 
 static LAST: Last = Last(Mutex::new(Vec::new()));
 
@@ -24,8 +26,13 @@ pub fn for_ids<T: 'static>(bytes: usize) -> Vec<T> {
     LAST.take(bytes)
 }
 
+/// Gives back the memory that an array of these ids does not need.
+pub fn shrink<T: 'static>(ids: &mut Vec<T>) {
+    let spare = if is_kept(ids) { SPARE } else { 0 };
+    ids.shrink_to(ids.len() + spare);
+}
+
 /// Whether an array of these ids is worth keeping. Only Linux can take kept memory back.
-#[cfg(any(test, feature = "python"))]
 pub fn is_kept<T: 'static>(ids: &[T]) -> bool {
     let is_of_last_kind = (&Vec::<T>::new() as &dyn Any).is::<Vec<u32>>();
     cfg!(target_os = "linux") && is_of_last_kind && KEPT.contains(&size_of_val(ids))
@@ -89,6 +96,14 @@ mod tests {
         assert_eq!(last.take::<u32>(8 * large).capacity(), 0, "it is handed out once");
         last.keep(vec![1_u32; 4 * large]);
         assert_eq!(last.take::<u32>(4 * large).capacity(), 0, "too large a one is not kept");
+        let mut ids = vec![1_u32; large];
+        ids.reserve_exact(2 * large);
+        shrink(&mut ids);
+        assert_eq!(ids.capacity(), large + SPARE, "the same texts fit once more");
+        let mut few = Vec::with_capacity(100);
+        few.extend([1_u32; 5]);
+        shrink(&mut few);
+        assert_eq!(few.capacity(), 5);
         assert!(is_kept(&vec![1_u32; large]) && !is_kept(&[1_u32; 5]) && !is_kept(&vec![1_u64; large]));
     }
 }

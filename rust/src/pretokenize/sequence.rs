@@ -418,32 +418,55 @@ impl<'a> Scanner<'a> {
     }
 
     /// Cuts more of the present piece: by masks into the batch, if these are all steps; else the ends are then pending.
+    #[inline]
     fn cut_more(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<()> {
-        self.pending.clear();
-        self.returned = 0;
-        // The start of a piece that the first pattern must find, if there is one.
-        let mut long_piece = Some(self.cut_to);
-        if let (Some(scan), Some(masks)) = (&mut self.scan, self.masks) {
-            let next_steps = &self.next_steps[masks.count() - 1..];
-            if next_steps.is_empty() {
-                long_piece = scan.fill(batch, pulse)?;
-                if let Some(end) = batch.ends().last() {
-                    self.cut_to = self.cut_to.max(*end);
-                }
-            } else {
-                // The batch is only borrowed: its own pieces stay.
-                let before = batch.ends().len();
-                let mut ends = self.spare.pop().unwrap_or_default();
-                long_piece = None;
-                while long_piece.is_none() && ends.len() < MANY_PIECES && !scan.is_done() {
-                    long_piece = scan.fill(batch, pulse)?;
-                    memory::extend(&mut ends, &batch.ends()[before..])?;
-                    batch.shorten(before);
-                }
-                self.cut_by(next_steps, self.cut_to, ends, pulse)?;
-            }
+        let (Some(scan), Some(masks)) = (&mut self.scan, self.masks) else {
+            return self.cut_long_piece(self.cut_to, pulse);
+        };
+        if self.next_steps.len() >= masks.count() {
+            return self.cut_by_all_steps(batch, pulse);
         }
-        let Some(start) = long_piece else { return Ok(()) };
+        let long_piece = scan.fill(batch, pulse)?;
+        if let Some(end) = batch.ends().last() {
+            self.cut_to = self.cut_to.max(*end);
+        }
+        match long_piece {
+            Some(start) => self.cut_long_piece(start, pulse),
+            None => Ok(()),
+        }
+    }
+
+    /// Cuts many pieces by masks, and these by the next steps.
+    #[inline(never)]
+    fn cut_by_all_steps(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<()> {
+        self.forget_returned();
+        let (Some(scan), Some(masks)) = (&mut self.scan, self.masks) else { return Ok(()) };
+        // The batch is only borrowed: its own pieces stay.
+        let before = batch.ends().len();
+        let mut ends = self.spare.pop().unwrap_or_default();
+        let mut long_piece = None;
+        while long_piece.is_none() && ends.len() < MANY_PIECES && !scan.is_done() {
+            long_piece = scan.fill(batch, pulse)?;
+            memory::extend(&mut ends, &batch.ends()[before..])?;
+            batch.shorten(before);
+        }
+        let next_steps = &self.next_steps[masks.count() - 1..];
+        self.cut_by(next_steps, self.cut_to, ends, pulse)?;
+        match long_piece {
+            Some(start) => self.cut_more_by_first(start, pulse),
+            None => Ok(()),
+        }
+    }
+
+    /// Cuts by the first pattern, if there is one, from the start of a piece that it must find.
+    #[inline(never)]
+    fn cut_long_piece(&mut self, start: usize, pulse: &mut Pulse) -> Result<()> {
+        self.forget_returned();
+        self.cut_more_by_first(start, pulse)
+    }
+
+    /// The same; adds to what is pending.
+    fn cut_more_by_first(&mut self, start: usize, pulse: &mut Pulse) -> Result<()> {
         let Some(first) = self.first else {
             return self.cut_by(self.next_steps, self.cut_to, vec![self.piece.end], pulse);
         };
@@ -462,6 +485,12 @@ impl<'a> Scanner<'a> {
             scan.go_on_at(base + cursor.place());
         }
         self.cut_by(self.next_steps, start, ends, pulse)
+    }
+
+    /// Drops the ends that were returned.
+    fn forget_returned(&mut self) {
+        self.pending.clear();
+        self.returned = 0;
     }
 
     /// Cuts pieces, the first of which begins at a place, by the next steps. The new pieces are pending, but for those

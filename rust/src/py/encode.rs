@@ -149,9 +149,15 @@ impl PyEncoder {
         dtype: Width,
         num_threads: Threads,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let py = text.py();
         match dtype {
-            Width::Bits16 => self.array::<u16>(text, special.into(), num_threads),
-            Width::Bits32 => self.array::<u32>(text, special.into(), num_threads),
+            Width::Bits16 => self.array(text, special.into(), num_threads, |ids| {
+                let narrow: Vec<u16> = ids.iter().map(|&id| Id::from_id(id)).collect();
+                PyArray1::from_slice(py, &narrow)
+            }),
+            Width::Bits32 => {
+                self.array(text, special.into(), num_threads, |ids| PyArray1::from_slice(py, ids))
+            }
         }
     }
 
@@ -414,11 +420,14 @@ impl PyEncoder {
         })
     }
 
+    /// Encodes a text to an array. `copied` makes that of a short text: to give a new array a vector would take longer,
+    /// because it needs another object, which owns the vector.
     fn array<'py, T: Id + numpy::Element>(
         &self,
         text: OneText<'_, 'py>,
         choice: Choice,
         threads: Threads,
+        copied: impl FnOnce(&[u32]) -> Bound<'py, PyArray1<T>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = text.py();
         let text = text.to_str()?;
@@ -427,9 +436,7 @@ impl PyEncoder {
             return Ok(array);
         }
         self.encoder.model.check_fits::<T>()?;
-        // A new array of a few ids is faster than one that is given a vector, for which it needs another object.
-        let array = |ids: &[u32]| PyArray1::from_iter(py, ids.iter().map(|&id| T::from_id(id)));
-        self.with_ids(py, text, choice, threads, |ids| Ok(array(ids).into_any()))
+        self.with_ids(py, text, choice, threads, |ids| Ok(copied(ids).into_any()))
     }
 
     fn of_texts<T: Id>(
