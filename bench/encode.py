@@ -1,11 +1,12 @@
-"""Models and texts → `docs/benchmarks.json`, and the section on encoding in `docs/benchmarks.md`.
+"""Models and texts → `bench/encoding.jsonl`, and the section on encoding in `docs/benchmarks.md`.
 
     python -m bench.encode MODELS TEXTS [--only NAME ...] [--threads N] [--megabytes N] [--large] [--rounds N]
     python -m bench.encode                # write the section again from what was measured
 
 MODELS holds tokenizer files, in folders of any depth, perhaps packed by xz; TEXTS holds .txt files, as
 `python -m bench.texts` makes them, or others, perhaps packed, too. Each model with each text is what
-`bpetite bench MODEL TEXT` measures. What is measured again replaces the old figures; the rest stays.
+`bpetite bench MODEL TEXT` measures, and a line of the file. What is measured again replaces the old figures;
+the rest stays.
 With --large, the fast libraries are timed with all of a text.
 """
 
@@ -26,6 +27,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
+from bench.results import Measured, read_results, write_results
 from bench.section import PROJECT, machine, raise_priority, table, title, touch_memory, write_section
 from bench.texts import TABLE
 from bpetite import Tokenizer
@@ -45,8 +47,6 @@ FAST = ("bpetite", "gigatoken", "fastokens", "snaptokens")
 """The libraries that are timed with large texts, beside the pre-release of tokenizers."""
 SMALL = 8
 LARGE = 500
-Measured = dict[str, Any]
-"""A model with a text: a `Benchmark` as JSON, with `model`, `text`, `machine` and `conditions`."""
 
 
 def measure(models: Path, texts: Path, options: argparse.Namespace) -> Iterator[Measured]:
@@ -325,14 +325,12 @@ def main(arguments: Sequence[str], project: Path = PROJECT) -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--large", action="store_true", help=f"up to {2 * LARGE} MB of each text")
     options = parser.parse_args(arguments)
-    results = project / "docs" / "benchmarks.json"
-    measured = {_key(one): one for one in json.loads(results.read_text("utf-8"))}
+    measured = {_key(result): result for result in read_results(project)}
     if options.texts:
         for one in measure(options.models, options.texts, options):
             print(f"{one['model']}, {one['text']}, by {one['machine']}", file=sys.stderr)
             measured[_key(one)] = one
-            ordered = [measured[key] for key in sorted(measured)]
-            results.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
+            write_results(project, [measured[key] for key in sorted(measured)])
     write_section("Encoding", section([measured[key] for key in sorted(measured)]), project)
 
 

@@ -5,7 +5,6 @@ Also describes the machine. `python -m bench.section` writes the table and the c
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 import platform
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.chart import THEMES, Bar, chart
+from bench.results import Measured, read_results
 from bpetite._internal.memory import available_memory
 
 PROJECT = Path(__file__).parent.parent
@@ -81,10 +81,11 @@ def write_charts(project: Path) -> None:
         (project / "docs" / f"speed-{name}.svg").write_text(chart(heading, bars, colors), "utf-8")
 
 
-def _measured(project: Path) -> list[dict[str, Any]]:
+def _measured(project: Path) -> list[Measured]:
     """Return the measurements of one thread that the README shows."""
-    everything = json.loads((project / "docs" / "benchmarks.json").read_bytes())
-    return [one for one in everything if (one["model"], one["text"], one["threads"]) == (*SHOWN, 1)]
+    shown = (*SHOWN, 1)
+    results = read_results(project)
+    return [result for result in results if (result["model"], result["text"], result["threads"]) == shown]
 
 
 def summary(project: Path) -> str:

@@ -1,6 +1,5 @@
 """What the benchmarks write: a page of their own, and its main tables in the README."""
 
-import json
 import lzma
 import os
 import re
@@ -24,6 +23,7 @@ from bench import (  # noqa: E402  # a folder that is not installed
     others,
 )
 from bench.chart import THEMES  # noqa: E402  # a folder that is not installed
+from bench.results import read_results, write_results  # noqa: E402  # a folder that is not installed
 from bench.section import table, write_section, write_summary  # noqa: E402  # a folder that is not installed
 from bench.section import title as title_of  # noqa: E402
 from bench.train import measure  # noqa: E402
@@ -41,9 +41,10 @@ CHARTS = [f"docs/speed-{theme}.svg" for theme in THEMES]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of the two pages."""
+    """A copy of the two pages, and of what they are made from."""
     (tmp_path / "docs").mkdir()
-    for page in ("README.md", "docs/benchmarks.md", "docs/benchmarks.json", *CHARTS):
+    (tmp_path / "bench").mkdir()
+    for page in ("README.md", "docs/benchmarks.md", "bench/encoding.jsonl", *CHARTS):
         shutil.copy(PROJECT / page, tmp_path / page)
     return tmp_path
 
@@ -69,6 +70,14 @@ def test_the_readme_holds_what_the_page_holds_now(project: Path) -> None:
     before = [page.read_bytes() for page in pages]
     write_summary(project)
     assert [page.read_bytes() for page in pages] == before
+
+
+def test_the_figures_are_written_as_they_are_read(project: Path) -> None:
+    path = project / "bench" / "encoding.jsonl"
+    before = path.read_bytes()
+    write_results(project, read_results(project))
+    assert path.read_bytes() == before
+    assert before.count(b"\n") < 100
 
 
 @pytest.mark.parametrize("chart", CHARTS)
@@ -132,10 +141,9 @@ def test_models_are_timed_with_texts_and_the_page_is_written(
     Tokenizer.train("the cat sat on the mat", 260).to_huggingface(tmp_path / "tokenizer.json")
     packed = lzma.compress((tmp_path / "tokenizer.json").read_bytes())
     (tmp_path / "models" / "llama3" / "tokenizer.json.xz").write_bytes(packed)
-    results = project / "docs" / "benchmarks.json"
-    results.write_text("[]")
+    write_results(project, [])
     encode.main([str(tmp_path / "models"), str(tmp_path / "texts")], project)
-    [one] = json.loads(results.read_text("utf-8"))
+    [one] = read_results(project)
     assert (one["model"], one["text"], one["own_library"]) == ("llama3", "english", "tokenizers")
     assert {row["library"] for row in one["rows"] if row["first"] and not row["reason"]} == set(named)
     page = (project / "docs" / "benchmarks.md").read_text("utf-8")
