@@ -9,11 +9,12 @@ BUILT := $(VENV)/.built
 TESTED := $(VENV)/.test-ready
 PRERELEASE := $(VENV)/prerelease/.ready
 TRANSFORMERS_4 := $(VENV)/transformers4/.ready
+MKDOCS := $(VENV)/mkdocs
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo dev quick test test-slow check lint test-rust test-python test-models browser fmt bench texts bench-train bench-encode bench-patterns bench-corpus bench-dropin
-.PHONY: portable ports emulated docs fuzz soak sanitize valgrind audit clean
+.PHONY: portable ports emulated docs site fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
 
@@ -152,6 +153,26 @@ bench-corpus: $(BUILT) $(NAMED) ## Compare whole corpora with work in memory (CO
 docs: $(BUILT) ## Write docs/api.md from the docstrings
 	$(BIN)/python tools/make_api_page.py
 
+# The demo page is a report on MODEL, or on what `make demo` trains, with the same text and the documentation. The page names
+# its inputs, so that the link to the library keeps this machine's folders out of it.
+site: $(BUILT) $(MKDOCS)/.ready ## Build docs/ as pages with a search, to open as files: site/index.html (MODEL=tokenizer file for the demo)
+	@mkdir -p build
+	@ln -sfn "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')" build/python
+	$(if $(MODEL),,$(BIN)/bpetite train --quiet --input 'build/python/*.py' --vocab-size 4096 --dialect tiktoken \
+		--output build/demo.json --force >build/training.json)
+	$(BIN)/bpetite report --quiet $(or $(MODEL),build/demo.json) --input 'build/python/*.py' 'docs/*.md' \
+		--output build/demo.html --force
+	@# Not quiet: --strict counts the warnings that are printed.
+	NO_MKDOCS_2_WARNING=1 $(MKDOCS)/$(notdir $(BIN))/mkdocs build --strict
+	@echo "Open site/index.html"
+
+# A group of dependencies needs a newer pip than the one that comes with older Pythons.
+$(MKDOCS)/.ready: $(VENV)/.created pyproject.toml
+	$(PYTHON) -m venv $(MKDOCS)
+	$(MKDOCS)/$(notdir $(BIN))/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(MKDOCS)/$(notdir $(BIN))/python -m pip install --quiet --disable-pip-version-check --group docs
+	@touch $@
+
 fuzz: $(TESTED) ## Try random inputs against the specification and the peers (SECONDS=60, SEED=number, ONLY=encoding)
 	@$(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
@@ -177,7 +198,7 @@ valgrind: ## The engine's tests under Valgrind, which also finds what is read be
 		$(CARGO) test --quiet --locked --lib -- --test-threads=1 --skip random_corpora --skip quadratic
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) rust/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) rust/target dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests bench fuzz -name __pycache__ -type d -exec rm -rf {} +
 	find src -name '_engine*.so' -delete
 

@@ -158,6 +158,13 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
             assert module.with_suffix(".py").exists() or (module / "__main__.py").exists(), line
 
 
+def test_the_site_has_each_page_once_in_its_navigation() -> None:
+    navigation = (PROJECT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    docs = PROJECT / "docs"
+    pages = [page.relative_to(docs).as_posix() for page in docs.rglob("*.md")]
+    assert sorted(re.findall(r": (\S+\.md)$", navigation, flags=re.MULTILINE)) == sorted(pages)
+
+
 FIGURES = [
     # page, words around the figure, file, the line of the code, and how its value is written
     (
