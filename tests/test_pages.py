@@ -224,7 +224,7 @@ def test_sizes_on_pages_are_those_of_the_code() -> None:
     from bpetite.reading.options import Reading
 
     security = (PROJECT / "SECURITY.md").read_text("utf-8")
-    syntax = (PROJECT / "rust/src/pretokenize/syntax.rs").read_text("utf-8")
+    syntax = (PROJECT / "rust/src/pretokenize/syntax/mod.rs").read_text("utf-8")
     vocabulary = (PROJECT / "rust/src/vocabulary.rs").read_text("utf-8")
     assert "8,192 bytes" in security
     assert "const MOST_BYTES: usize = 1 << 13;" in syntax

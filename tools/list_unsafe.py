@@ -22,7 +22,7 @@ TESTS = {
     "prefetch.rs": "`cargo test merge`, `tests/test_trainer.py`",
     "workers.rs": "`cargo test workers`, `tests/test_foreign_code.py`",
     "pretokenize/": "`cargo test pretokenize`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
-    "vectors": "`cargo test vectors`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
+    "vectors/": "`cargo test vectors`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
     "memory/": "`cargo test memory`, `tests/test_memory.py`, `tests/test_engine_encode.py`",
     "tokens.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
     "decode.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
