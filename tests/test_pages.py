@@ -225,7 +225,7 @@ def test_sizes_on_pages_are_those_of_the_code() -> None:
 
     security = (PROJECT / "SECURITY.md").read_text("utf-8")
     syntax = (PROJECT / "rust/src/pretokenize/syntax/mod.rs").read_text("utf-8")
-    vocabulary = (PROJECT / "rust/src/vocabulary.rs").read_text("utf-8")
+    vocabulary = (PROJECT / "rust/src/vocabulary/check.rs").read_text("utf-8")
     assert "8,192 bytes" in security
     assert "const MOST_BYTES: usize = 1 << 13;" in syntax
     assert "2²⁸ bytes together" in security

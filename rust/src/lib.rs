@@ -8,26 +8,19 @@
 #[cfg(target_endian = "big")]
 compile_error!("bpetite is made for little-endian processors");
 
-pub mod base64;
 pub mod count;
 pub mod decode;
 pub mod encode;
 pub mod error;
 mod finder;
 pub mod key;
-pub mod long_lists;
 mod memory;
 pub mod merge;
 pub mod normalize;
-pub mod pieces;
 mod portable;
 mod prefetch;
 pub mod pretokenize;
-pub mod printable;
 pub mod read;
-pub mod recover;
-pub mod text_pairs;
-mod token_numbers;
 pub mod tokens;
 pub mod unicode;
 mod vectors;

@@ -16,9 +16,9 @@ use super::merges::Merges;
 use super::whole::{WholeTokens, is_first};
 use super::{Id, NO_ID};
 use crate::error::{Error, Result};
+use crate::key::hasher::Keyed;
 use crate::memory::{boxed_array, ensure, gathered, push};
 use crate::pretokenize::Pattern;
-use crate::token_numbers::Keyed;
 use crate::tokens::TokenBytes;
 
 /// Everything that decides the ids of a text.

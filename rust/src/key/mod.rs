@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use once_cell::race::OnceBox;
 
 pub mod block;
+pub mod hasher;
 pub mod instructions;
 pub mod table;
 

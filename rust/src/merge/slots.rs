@@ -26,10 +26,10 @@ use super::Words;
 use super::pairs::key_of;
 use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
 use crate::error::Result;
+use crate::key::hasher::Keyed;
 use crate::memory;
 use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
-use crate::token_numbers::Keyed;
 use crate::watch::Pulse;
 use crate::workers;
 

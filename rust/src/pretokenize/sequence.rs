@@ -25,7 +25,7 @@ use super::masks::{Joint, JointScan, USUAL_PIECES, WINDOW};
 use super::{BATCH, Batch};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::printable::character_of;
+use crate::unicode::bytes::character_of;
 use crate::watch::Pulse;
 
 const SPACE: &str = "(?space)";

@@ -11,7 +11,7 @@ use super::masks::{Joint, MaskRules};
 use super::sequence::{Scanner, Sequence};
 use super::{Batch, Pattern, Pieces, Way, pretokenize};
 use crate::error::Error;
-use crate::printable::character_of;
+use crate::unicode::bytes::character_of;
 use crate::vectors::Instructions;
 use crate::watch::Pulse;
 

@@ -10,9 +10,10 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 
 use super::PyWatch;
 use super::vocabulary::{TokenArrays, bytes_of, merge_rows, token_arrays, tokens_of};
-use crate::read::cut_json::LongList;
-use crate::text_pairs::{PairList, TokenUse};
-use crate::{memory, pieces, printable, text_pairs};
+use crate::memory;
+use crate::vocabulary::cut_json::LongList;
+use crate::vocabulary::text_pairs::{PairList, TokenUse};
+use crate::vocabulary::{pieces, printed, text_pairs};
 
 /// The memory of a pair in the result, of a merge in the table, and of a token while it is read.
 const BYTES_PER_PAIR: usize = 64;
@@ -22,7 +23,7 @@ const BYTES_PER_TEXT: usize = 128;
 /// The memory of the lists, for each byte of the JSON: a token of no bytes has 7 there, and 44 in two lists that grow.
 const FOR_EACH_BYTE: usize = 10;
 
-/// Cuts the long lists out of the JSON of a tokenizer; see [`crate::read::cut_json`]. Numbers are returned as the bytes
+/// Cuts the long lists out of the JSON of a tokenizer; see [`crate::vocabulary::cut_json`]. Numbers are returned as the bytes
 /// of an array, pairs of numbers as a tuple of these alone, and tokens as a tuple of ids, bytes and ends.
 #[pyfunction]
 pub fn cut_json<'py>(
@@ -30,7 +31,7 @@ pub fn cut_json<'py>(
     json: &[u8],
 ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyDict>)>> {
     memory::ensure(FOR_EACH_BYTE * json.len())?;
-    let Some(cut) = py.detach(|| crate::read::cut_json::cut_json(json)) else { return Ok(None) };
+    let Some(cut) = py.detach(|| crate::vocabulary::cut_json::cut_json(json)) else { return Ok(None) };
     let lists = PyDict::new(py);
     for (place, list) in cut.lists {
         match list {
@@ -57,7 +58,7 @@ pub fn cut_json<'py>(
     Ok(Some((PyBytes::new(py, &cut.rest), lists)))
 }
 
-/// Reads tokens in printable form; see [`printable`].
+/// Reads tokens in printable form; see [`printed`].
 #[pyfunction]
 pub fn read_printed<'py>(
     py: Python<'py>,
@@ -65,7 +66,7 @@ pub fn read_printed<'py>(
 ) -> PyResult<(TokenArrays<'py>, Vec<u32>)> {
     let mut texts = texts_of(ids)?;
     texts.sort_by_key(|&(id, _)| id);
-    let (tokens, unread) = printable::read_printed(texts.iter().map(|(id, text)| (*id, &**text)));
+    let (tokens, unread) = printed::read_printed(texts.iter().map(|(id, text)| (*id, &**text)));
     Ok((token_arrays(py, &tokens)?, unread))
 }
 

@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::PyWatch;
-use crate::long_lists::{self, TokenForm};
+use crate::memory;
 use crate::memory::cells::Plain;
-use crate::vocabulary::{self, TokenList};
-use crate::{base64, memory, recover};
+use crate::vocabulary::write_json::{self, TokenForm};
+use crate::vocabulary::{TokenList, check, rank_files, recover};
 
 /// Returns the numbers whose bytes these are, where they are: new memory takes longer than reading them.
 pub fn numbers<'a, T: Plain + Copy>(name: &str, bytes: &'a [u8]) -> PyResult<&'a [T]> {
@@ -104,7 +104,7 @@ pub fn complete_tokens<'py>(
 ) -> PyResult<CompleteTokens<'py>> {
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
     let merges = merge_rows(merges)?;
-    let complete = py.detach(|| vocabulary::complete_tokens(ids, &tokens, merges, irregular))?;
+    let complete = py.detach(|| check::complete_tokens(ids, &tokens, merges, irregular))?;
     let all = complete.all.map(|all| token_arrays(py, &all)).transpose()?;
     Ok((all, complete.in_order, complete.id_of_byte))
 }
@@ -137,15 +137,15 @@ pub fn base64_lines<'py>(
     largest: u32,
 ) -> PyResult<(TokenArrays<'py>, Vec<u32>)> {
     memory::ensure(content.len() * FOR_EACH_BYTE)?;
-    let (tokens, empty) = py.detach(|| base64::numbered_lines(content, largest))?;
+    let (tokens, empty) = py.detach(|| rank_files::numbered_lines(content, largest))?;
     Ok((token_arrays(py, &tokens)?, empty))
 }
 
-/// Writes numbers as a list in JSON; see [`long_lists`].
+/// Writes numbers as a list in JSON; see [`write_json`].
 #[pyfunction]
 pub fn numbers_json<'py>(py: Python<'py>, numbers: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let numbers = self::numbers("numbers", numbers)?;
-    let json = py.detach(|| long_lists::numbers(numbers))?;
+    let json = py.detach(|| write_json::numbers(numbers))?;
     Ok(PyBytes::new(py, &json))
 }
 
@@ -156,7 +156,7 @@ pub fn pairs_json<'py>(py: Python<'py>, numbers: &[u8]) -> PyResult<Bound<'py, P
     if !rest.is_empty() {
         return Err(PyValueError::new_err("numbers: an odd one has no partner"));
     }
-    let json = py.detach(|| long_lists::pairs(pairs))?;
+    let json = py.detach(|| write_json::pairs(pairs))?;
     Ok(PyBytes::new(py, &json))
 }
 
@@ -184,7 +184,7 @@ pub fn tokens_json<'py>(
         results.sort_unstable();
         let all = ids.iter().copied().zip(tokens);
         let kept = memory::gathered(all.filter(|(id, _)| results.binary_search(id).is_err()))?;
-        long_lists::tokens(&kept, form)
+        write_json::tokens(&kept, form)
     })?;
     Ok(PyBytes::new(py, &json))
 }

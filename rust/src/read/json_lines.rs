@@ -11,7 +11,7 @@ use super::GatheredTexts;
 use crate::error::Result;
 
 /// The maximum depth of nested objects and lists.
-pub(super) const DEPTH: u32 = 64;
+pub(crate) const DEPTH: u32 = 64;
 
 /// The maximum number of digits in a row: Python's own limit can be set as low as 640.
 const DIGITS: usize = 600;
@@ -59,14 +59,14 @@ enum Content {
 }
 
 /// The rest of a line, or of a whole file. Methods return `None` where it must be left to Python.
-pub(super) struct Line<'a> {
-    pub(super) rest: &'a [u8],
+pub(crate) struct Line<'a> {
+    pub(crate) rest: &'a [u8],
     /// Whether there are control characters, which may be between values but not in strings.
     has_controls: bool,
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn new(line: &'a [u8]) -> Option<Self> {
+    pub(crate) fn new(line: &'a [u8]) -> Option<Self> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         // Without a branch, so that it takes many bytes at a time.
         let has_controls = line.iter().fold(false, |any, &byte| any | (byte < b' '));
@@ -99,7 +99,7 @@ impl<'a> Line<'a> {
     }
 
     /// Returns the next byte that is not white space, and skips what is before it.
-    pub(super) fn next(&mut self) -> Option<u8> {
+    pub(crate) fn next(&mut self) -> Option<u8> {
         while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = self.rest {
             self.rest = rest;
         }
@@ -107,12 +107,12 @@ impl<'a> Line<'a> {
     }
 
     /// Skips a byte, and white space before it.
-    pub(super) fn byte(&mut self, byte: u8) -> Option<()> {
+    pub(crate) fn byte(&mut self, byte: u8) -> Option<()> {
         (self.next()? == byte).then(|| self.rest = &self.rest[1..])
     }
 
     /// Skips a list or an object: its items with commas between them, and the brackets around all.
-    pub(super) fn items(
+    pub(crate) fn items(
         &mut self,
         [open, close]: [u8; 2],
         mut item: impl FnMut(&mut Self) -> Option<()>,
@@ -128,7 +128,7 @@ impl<'a> Line<'a> {
         self.byte(close)
     }
 
-    pub(super) fn value(&mut self, depth: u32) -> Option<()> {
+    pub(crate) fn value(&mut self, depth: u32) -> Option<()> {
         let deeper = depth.checked_sub(1)?;
         match self.next()? {
             b'"' => self.skip_string(),
@@ -175,7 +175,7 @@ impl<'a> Line<'a> {
 
     /// Appends what a string says; one with a lone surrogate is not text.
     #[inline(always)]
-    pub(super) fn string_onto(&mut self, text: &mut Vec<u8>) -> Option<()> {
+    pub(crate) fn string_onto(&mut self, text: &mut Vec<u8>) -> Option<()> {
         self.next();
         self.string(|piece| {
             text.extend_from_slice(piece?);

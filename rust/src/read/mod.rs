@@ -8,7 +8,6 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::memory;
 
-pub mod cut_json;
 pub mod gunzip;
 pub mod json_lines;
 pub mod split;

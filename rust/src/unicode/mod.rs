@@ -1,5 +1,6 @@
-//! Unicode data: properties and case pairs, in the one version that all scanners use.
+//! Unicode data: properties and case pairs, in the one version that all scanners use; and the characters of bytes.
 
+pub mod bytes;
 mod cases;
 mod categories;
 pub mod lookup;

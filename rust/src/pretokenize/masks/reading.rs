@@ -3,7 +3,7 @@
 use super::ATOMS_OF_WINDOW;
 use super::bits::{Bits, places_in};
 use crate::pretokenize::alphabet::Alphabet;
-use crate::printable::character_of;
+use crate::unicode::bytes::character_of;
 use crate::vectors::Vectors;
 
 /// The atoms of the characters that bytes are printed as, of those below 128 and of the others.

@@ -12,9 +12,9 @@
 
 use std::collections::HashMap;
 
+use super::TokenList;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::vocabulary::TokenList;
 
 /// How a space is spelled in a piece, if spaces are spelled by marks.
 const MARK: char = '\u{2581}';

@@ -12,9 +12,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::TokenList;
 use crate::error::{Error, Result};
+use crate::key::hasher::Keyed;
 use crate::memory;
-use crate::token_numbers::Keyed;
 
 /// The result of the check.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,28 +26,6 @@ pub struct CompleteTokens {
     pub in_order: bool,
     /// The id of each single byte that has one.
     pub id_of_byte: Vec<(u8, u32)>,
-}
-
-/// Tokens in the order of their ids.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct TokenList {
-    pub ids: Vec<u32>,
-    /// The bytes of all tokens, joined, and the end of each.
-    pub joined: Vec<u8>,
-    pub ends: Vec<u64>,
-}
-
-impl TokenList {
-    pub fn push(&mut self, id: u32, token: &[u8]) {
-        self.joined.extend_from_slice(token);
-        self.end(id);
-    }
-
-    /// Ends a token, whose bytes are joined already.
-    pub fn end(&mut self, id: u32) {
-        self.ids.push(id);
-        self.ends.push(self.joined.len() as u64);
-    }
 }
 
 /// The largest size of the tokens that merges add: a few merges can double a token without end.

@@ -1,5 +1,5 @@
 //! Writes the long lists of an artifact as JSON, without a Python object for each number;
-//! [`cut_json`](crate::read::cut_json) reads them.
+//! [`cut_json`](super::cut_json) reads them.
 
 use crate::error::Result;
 use crate::memory;

@@ -4,10 +4,10 @@
 //! `{"model": {"vocab": {"a": 0, "b": 1}, "merges": ["a b"]}}` becomes `{"model": {"vocab": null, "merges": null}}`,
 //! the ids of `a` and `b`, and the pair `a` and `b`.
 
-use super::json_lines::{DEPTH, Line};
-use crate::text_pairs::{BETWEEN, WITHIN};
-use crate::token_numbers::NO_TOKEN;
-use crate::vocabulary::TokenList;
+use super::TokenList;
+use super::spellings::NO_TOKEN;
+use super::text_pairs::{BETWEEN, WITHIN};
+use crate::read::json_lines::{DEPTH, Line};
 
 type ReadList = fn(&mut Line<'_>) -> Option<LongList>;
 

@@ -1,7 +1,8 @@
 //! Reads tokens in the printable form of GPT-2's and Hugging Face's files, which have one character for each byte:
 //! `Ġthe` is ` the`.
 
-use crate::vocabulary::TokenList;
+use super::TokenList;
+use crate::unicode::bytes::character_of;
 
 /// Reads tokens with their ids. Those that are empty or have a character of no byte are left out; their ids are
 /// returned, too.
@@ -26,18 +27,6 @@ pub fn read_printed<'a>(tokens: impl Iterator<Item = (u32, &'a str)>) -> (TokenL
         }
     }
     (read, unread)
-}
-
-/// Returns the character that byte-level tokenizers use for a byte: itself if it is printable in Latin-1, otherwise one
-/// from U+0100 on.
-pub fn character_of(byte: u8) -> char {
-    let code = match byte {
-        0..=0x20 => 0x100 + u32::from(byte),
-        0x7F..=0xA0 => 0x121 + u32::from(byte - 0x7F),
-        0xAD => 0x143,
-        _ => u32::from(byte),
-    };
-    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 #[cfg(test)]

@@ -8,17 +8,18 @@
 //!
 //! Files of other libraries list merges as pairs of texts. Some list every way to divide a token in two. At most one of
 //! the merges that result in a token ever applies: wherever the token appears in a text, the merges inside it are those
-//! of its bytes alone (see [`crate::recover`]), and the last of these results in the token.
+//! of its bytes alone (see [`super::recover`]), and the last of these results in the token.
 
 use std::collections::{HashMap, HashSet};
 
 use memchr::memchr;
 
+use super::check::{Places, first_repeated, parents_come_first};
+use super::recover::{Rule, last_merges};
+use super::spellings::{NO_TOKEN, Spellings};
 use crate::error::Result;
+use crate::key::hasher::Keyed;
 use crate::memory;
-use crate::recover::{Rule, last_merges};
-use crate::token_numbers::{Keyed, NO_TOKEN, Spellings};
-use crate::vocabulary::{Places, first_repeated, parents_come_first};
 use crate::watch::{Pulse, Watch};
 
 /// The number of a text that is no token.

@@ -17,10 +17,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::check::shown;
+use super::spellings::{NO_TOKEN, Spellings};
 use crate::encode::ranks;
 use crate::error::{Error, Result};
-use crate::token_numbers::{NO_TOKEN, Spellings};
-use crate::vocabulary::shown;
 use crate::watch::{Pulse, Watch};
 use crate::workers::{each, thread_count};
 

@@ -7,11 +7,12 @@
 
 use std::ops::Range;
 
-use ::base64::Engine;
-use ::base64::engine::general_purpose::STANDARD;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
+use super::TokenList;
+use super::check::shown;
 use crate::error::{Error, Result};
-use crate::vocabulary::{TokenList, shown};
 
 /// A line that was read.
 struct Line {
