@@ -21,7 +21,7 @@ use std::slice::Iter;
 
 use super::automaton::CutEffect;
 use super::compiled::{Compiled, Cursor, Way};
-use super::masks::{Joint, JointScan, USUAL_PIECES, WINDOW};
+use super::masks::{Joint, JointScan, Seen, USUAL_PIECES, WINDOW};
 use super::{BATCH, Batch};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -57,10 +57,10 @@ pub struct Sequence {
 }
 
 pub enum Step {
-    /// Cut by a pattern, which may match printable characters for bytes.
+    /// Cut by a pattern.
     Cut {
         pattern: Box<Compiled>,
-        as_bytes: bool,
+        seen: Seen,
         /// This pattern and as many of the next ones as cut the pieces of the step before together.
         together: Option<Box<Joint>>,
     },
@@ -94,19 +94,19 @@ impl Sequence {
             return Err(Error::Value(format!("a pattern has 1 to {MAX_STEPS} steps, not {count}")));
         }
         let mut steps = Vec::new();
-        let mut as_bytes = false;
+        let mut seen = Seen::Characters;
         for source in sources {
             pulse.check()?;
             match &source[..] {
-                SPACE | BYTES if as_bytes => {
+                SPACE | BYTES if seen == Seen::Bytes => {
                     return Err(Error::Value("pattern: only expressions may follow (?bytes)".to_owned()));
                 }
-                BYTES => as_bytes = true,
+                BYTES => seen = Seen::Bytes,
                 SPACE => steps.push(Step::Space),
                 "" => return Err(Error::Value(EMPTY.to_owned())),
                 _ => {
                     let pattern = Box::new(Compiled::new(source)?);
-                    steps.push(Step::Cut { pattern, as_bytes, together: None });
+                    steps.push(Step::Cut { pattern, seen, together: None });
                 }
             }
         }
@@ -115,7 +115,7 @@ impl Sequence {
         // One pattern alone has masks of its own.
         let least = 2;
         let last_patterns: Vec<_> = patterns(&last).collect();
-        let joint = Joint::new(&last_patterns, least, false).map(Box::new);
+        let joint = Joint::new(&last_patterns, least, Seen::Characters).map(Box::new);
         // The steps that a scanner does not begin with: they cut pieces.
         let has_first = last.first().is_some_and(|step| step.pattern().is_some());
         let mut index = joint.as_ref().map_or(usize::from(has_first), |joint| joint.count());
@@ -242,16 +242,15 @@ fn patterns(steps: &[Step]) -> impl Iterator<Item = &Compiled> {
 
 /// Returns as many of the first steps as cut pieces together, if any do.
 fn cutting_together(steps: &[Step]) -> Option<Joint> {
-    let sees_bytes = |step: &Step| matches!(step, Step::Cut { as_bytes: true, .. });
-    let as_bytes = sees_bytes(steps.first()?);
+    let Step::Cut { seen: seen_by_first, .. } = steps.first()? else { return None };
     let mut patterns = Vec::new();
     for step in steps {
         match step {
-            Step::Cut { pattern, .. } if sees_bytes(step) == as_bytes => patterns.push(&**pattern),
+            Step::Cut { pattern, seen, .. } if seen == seen_by_first => patterns.push(&**pattern),
             _ => break,
         }
     }
-    Joint::new(&patterns, 1, as_bytes)
+    Joint::new(&patterns, 1, *seen_by_first)
 }
 
 impl Step {
@@ -273,7 +272,7 @@ impl Step {
     /// Returns the pattern that it cuts text by.
     pub fn pattern(&self) -> Option<&Compiled> {
         match self {
-            Self::Cut { pattern, as_bytes: false, .. } => Some(pattern),
+            Self::Cut { pattern, seen: Seen::Characters, .. } => Some(pattern),
             _ => None,
         }
     }
@@ -303,20 +302,21 @@ fn cut_each(
     step: &Step,
     pulse: &mut Pulse,
 ) -> Result<Vec<usize>> {
-    let Step::Cut { pattern, as_bytes, .. } = step else { return Ok(ends.to_vec()) };
+    let Step::Cut { pattern, seen, .. } = step else { return Ok(ends.to_vec()) };
     let mut batch = Box::<Batch>::default();
     let mut printed = String::new();
     let mut cut = Vec::new();
     for &end in ends {
-        let piece = if *as_bytes {
-            printed.clear();
-            memory::ensure(2 * (end - start))?;
-            for &byte in &text.as_bytes()[start..end] {
-                printed.push(character_of(byte));
+        let piece = match seen {
+            Seen::Characters => &text[start..end],
+            Seen::Bytes => {
+                printed.clear();
+                memory::ensure(2 * (end - start))?;
+                for &byte in &text.as_bytes()[start..end] {
+                    printed.push(character_of(byte));
+                }
+                &printed
             }
-            &printed
-        } else {
-            &text[start..end]
         };
         let masks = pattern.masks.as_deref().filter(|_| piece.len() >= MIN_MASKED);
         let mut scanner = Scanner::new(Some(pattern), masks, &[], piece, &[]);
@@ -326,7 +326,10 @@ fn cut_each(
             for &place in batch.ends() {
                 let new_piece = &piece[position..place];
                 // A printed character is one byte of the text.
-                start += if *as_bytes { new_piece.chars().count() } else { new_piece.len() };
+                start += match seen {
+                    Seen::Characters => new_piece.len(),
+                    Seen::Bytes => new_piece.chars().count(),
+                };
                 position = place;
                 cut.push(start);
             }

@@ -87,6 +87,14 @@ pub enum Matcher {
     Views(Arc<Views>),
 }
 
+/// What patterns see of a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    Characters,
+    /// Each byte, as the character that it is printed as.
+    Bytes,
+}
+
 impl Joint {
     /// A pattern alone.
     pub fn of_one(
@@ -108,16 +116,15 @@ impl Joint {
         }
     }
 
-    /// Takes as many of the first patterns as can be cut together, if there are at least `least`. They see characters, or
-    /// bytes as they are printed.
-    pub fn new(patterns: &[&Compiled], least: usize, as_bytes: bool) -> Option<Self> {
+    /// Takes as many of the first patterns as can be cut together, if there are at least `least`.
+    pub fn new(patterns: &[&Compiled], least: usize, seen: Seen) -> Option<Self> {
         let in_windows = patterns.iter().take(MOST).map_while(|pattern| pattern.in_windows.as_ref());
         let most = in_windows.count();
-        (least..=most).rev().find_map(|count| Self::of_all(&patterns[..count], as_bytes))
+        (least..=most).rev().find_map(|count| Self::of_all(&patterns[..count], seen))
     }
 
     /// All of these patterns, which are run in windows, if their atoms are not too many together.
-    fn of_all(patterns: &[&Compiled], as_bytes: bool) -> Option<Self> {
+    fn of_all(patterns: &[&Compiled], seen: Seen) -> Option<Self> {
         let in_windows: Vec<&(Matcher, MaskRules)> =
             patterns.iter().filter_map(|pattern| pattern.in_windows.as_ref()).collect();
         let sets = patterns.iter().flat_map(|pattern| &pattern.machine.graph.sets);
@@ -129,7 +136,7 @@ impl Joint {
         let steps = in_windows.into_iter().zip(atoms_of_patterns);
         let steps = steps.map(|((matcher, rules), atoms)| {
             let mut step = JointStep::new(matcher.clone(), rules, atoms, &alphabet);
-            if as_bytes {
+            if seen == Seen::Bytes {
                 // The bytes of ASCII are not all printed in ASCII.
                 step.rules.plain.clone_from(&step.rules.wide);
             }
@@ -138,7 +145,7 @@ impl Joint {
         let steps = steps.collect();
         Some(Self {
             instructions: Instructions::this(),
-            bytes: as_bytes.then(|| Box::new(ByteAtoms::new(&alphabet))),
+            bytes: (seen == Seen::Bytes).then(|| Box::new(ByteAtoms::new(&alphabet))),
             alphabet,
             ahead: None,
             steps,

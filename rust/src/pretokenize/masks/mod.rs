@@ -30,7 +30,7 @@ mod joint;
 mod reading;
 mod terms;
 
-pub use joint::{Joint, JointScan, Matcher, Windows};
+pub use joint::{Joint, JointScan, Matcher, Seen, Windows};
 
 /// The number of words of 64 places in the largest window.
 const WORDS: usize = 8;
