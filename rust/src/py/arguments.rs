@@ -6,8 +6,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyString};
 
-use super::decode::Drops;
-use super::pretokenize::Syntax;
 use crate::encode::{Special, Trim, Unit};
 use crate::error::{Error, Result};
 use crate::merge::TieBreak;
@@ -19,6 +17,23 @@ use crate::pretokenize::Dialect;
 pub enum Width {
     Bits16,
     Bits32,
+}
+
+/// Which spaces a text omits at its beginning.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Drops {
+    Nothing,
+    /// One, if it begins with one.
+    One,
+    /// All those of the first token.
+    OfFirst,
+}
+
+/// How a pattern is spelled.
+#[derive(Clone, Copy)]
+pub enum Syntax {
+    Ours,
+    Read(Dialect),
 }
 
 /// Makes types the values of arguments that are one of a few words. The usual words are known by their place, without
@@ -130,4 +145,26 @@ pub fn bytes_of<'a>(text: &'a Bound<'_, PyAny>, name: impl FnOnce() -> String) -
 pub fn checked(bytes: &[u8], name: impl FnOnce() -> String) -> Result<&str> {
     simdutf8::compat::from_utf8(bytes)
         .map_err(|bad| Error::NotUtf8 { input: name(), offset: bad.valid_up_to() as u64 })
+}
+
+/// How many items are taken between two checks for signals.
+const ITEMS_PER_CHECK: usize = 1 << 12;
+
+/// The items of an iterable; `expected` begins the error for what is none. Signals are checked: an iterable that is
+/// endless and written in C, such as `itertools.repeat`, runs no code that would do so.
+pub fn items<'py>(
+    iterable: &Bound<'py, PyAny>,
+    expected: &str,
+) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
+    let py = iterable.py();
+    let iterator = iterable.try_iter().map_err(|error| match iterable.hasattr(intern!(py, "__iter__")) {
+        Ok(false) => PyTypeError::new_err(format!("{expected}, not {}", kind_of(iterable))),
+        _ => error,
+    })?;
+    Ok(iterator.enumerate().map(move |(number, item)| {
+        if number % ITEMS_PER_CHECK == ITEMS_PER_CHECK - 1 {
+            py.check_signals()?;
+        }
+        item
+    }))
 }

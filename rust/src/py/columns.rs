@@ -12,9 +12,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice};
 
-use super::arguments::{bytes_of, checked, kind_of};
-use super::decode::{Drops, append};
-use super::raised;
+use super::arguments::{Drops, bytes_of, checked, kind_of};
+use super::decode::append;
+use super::watch::raised;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::tokens::TokenBytes;

@@ -10,9 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use super::arguments::{Threads, bytes_of};
+use super::calls;
 use super::columns::TextColumn;
 use super::pretokenize::Steps;
-use super::{PyWatch, calls, raised};
+use super::watch::{PyWatch, raised};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
 use crate::memory;

@@ -7,7 +7,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::PyWatch;
+use super::arguments::Drops;
+use super::watch::PyWatch;
 use crate::decode::decode_onto;
 use crate::error::Result;
 use crate::memory;
@@ -23,16 +24,6 @@ const IDS_FOR_THREAD: usize = 1 << 16;
 
 /// The number of jobs for each thread: rows may be of very different lengths.
 const JOBS_FOR_THREAD: usize = 8;
-
-/// Which spaces a text omits at its beginning.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Drops {
-    Nothing,
-    /// One, if it begins with one.
-    One,
-    /// All those of the first token.
-    OfFirst,
-}
 
 /// Appends the bytes of ids to what is in a vector, without such spaces.
 pub fn append(

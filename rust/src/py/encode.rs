@@ -14,16 +14,16 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::arguments::{Threads, Width};
+use super::arguments::{Drops, Threads, Width, items};
 use super::columns::decoded_lists;
-use super::decode::{Drops, decoded_rows, joined, utf8, watched};
+use super::decode::{decoded_rows, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
 use super::pretokenize::{BYTES_PER_PIECE, Steps};
 use super::streams::{GrowingEncoding, PyEncodeStream};
 use super::texts::{JoinedParts, OneText, Texts};
 use super::vocabulary::{merge_rows, tokens_of};
+use super::watch::PyWatch;
 use super::workspace::with_workspace;
-use super::{PyWatch, items};
 use crate::encode::{
     self, AddedToken, Choice, Definition, Encoded, Id, Special, Stages, Trim, Unit, Unknown,
 };

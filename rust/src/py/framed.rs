@@ -22,12 +22,12 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PySequence, PyString};
 
-use super::PyWatch;
 use super::arguments::Threads;
 use super::decode::watched;
 use super::encode::{Around, PyEncoder, each};
 use super::ids::pairs;
 use super::texts::OneText;
+use super::watch::PyWatch;
 use crate::encode::{Special, Trim};
 use crate::error::Result;
 use crate::memory;

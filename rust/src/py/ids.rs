@@ -7,8 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyInt, PyList, PyString, PyTuple};
 use pyo3::{ffi, intern};
 
-use super::arguments::{is_integer, kind_of};
-use super::items;
+use super::arguments::{is_integer, items, kind_of};
 use crate::memory;
 
 /// For vocabularies with larger ids than this, no integer objects are shared.

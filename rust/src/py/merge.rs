@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use super::PyWatch;
 use super::arguments::Threads;
 use super::count::PyCountTable;
 use super::vocabulary::{bytes_of, merge_rows, numbers};
+use super::watch::PyWatch;
 use crate::count::Shard;
 use crate::encode::{Merger, Merges, Scratch, ranks};
 use crate::error::Result;

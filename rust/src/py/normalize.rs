@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::PyWatch;
 use super::ids::BYTES_PER_PAIR;
 use super::texts::OneText;
+use super::watch::PyWatch;
 use crate::error::Result;
 use crate::memory;
 use crate::normalize::{Alignment, Beginning, Normalizer};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use super::PyWatch;
+use super::arguments::Syntax;
 use super::texts::OneText;
+use super::watch::PyWatch;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pretokenize as scan;
@@ -54,13 +55,6 @@ pub fn pretokenize<'py>(
     let pieces = py.detach(cut)?;
     memory::ensure(text.len() + pieces.iter().len() * BYTES_PER_PIECE)?;
     Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
-}
-
-/// How a pattern is spelled.
-#[derive(Clone, Copy)]
-pub enum Syntax {
-    Ours,
-    Read(scan::Dialect),
 }
 
 /// Translate a pattern to our syntax, with the meaning that it has in `tiktoken` ("rust") or `tokenizers`

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use super::PyWatch;
 use super::vocabulary::{TokenArrays, bytes_of, merge_rows, token_arrays, tokens_of};
+use super::watch::PyWatch;
 use crate::memory;
 use crate::vocabulary::cut_json::LongList;
 use crate::vocabulary::text_pairs::{PairList, TokenUse};

@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use super::arguments::{bytes_of, checked, kind_of};
+use super::arguments::{bytes_of, checked, items, kind_of};
 use super::columns::TextColumn;
-use super::{items, raised};
+use super::watch::raised;
 use crate::encode::{ChoicePart, Special, TextSource};
 use crate::error::Result;
 use crate::memory;

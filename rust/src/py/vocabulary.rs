@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::PyWatch;
+use super::watch::PyWatch;
 use crate::memory;
 use crate::memory::cells::Plain;
 use crate::vocabulary::write_json::{self, TokenForm};
