@@ -1,9 +1,12 @@
 """The shape of the project: imports point one way, and the engine names PyO3 in one folder only."""
 
 import ast
+import graphlib
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from bpetite import _constants, _engine, patterns
 
 PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "src" / "bpetite"
+ENGINE = PROJECT / "rust" / "src"
 
 LAYERS = [
     {"__main__"},
@@ -82,7 +86,30 @@ def imports() -> list[tuple[str, str]]:
                     whole = node.module == "bpetite"
                     imported = f"{node.module}.{alias.name}" if whole else node.module
                     found.append((part(module), part(imported)))
-    return found
+    of_package = [module for module in engine_imports() if module in modules()]
+    return found + [("_engine", part(module)) for module in of_package]
+
+
+def engine_imports() -> list[str]:
+    """The Python modules that the engine imports by name."""
+    return re.findall(r'\bimport\((?:py, )?"([\w.]+)"', rust_code(ENGINE / "py"))
+
+
+def rust_code(path: Path) -> str:
+    """The lines of a module of the engine, which may be a folder, without comments."""
+    files = sorted(path.rglob("*.rs")) if path.is_dir() else [path]
+    lines = "\n".join(file.read_text("utf-8") for file in files).splitlines()
+    return "\n".join(line.partition("//")[0] for line in lines)
+
+
+def rust_imports(folder: Path, parent: str) -> dict[str, set[str]]:
+    """The modules of a folder of the engine, each with those that it names after `parent::`."""
+    paths = {path.stem: path for path in folder.iterdir() if path.stem not in {"lib", "mod"}}
+    imported = {}
+    for module, path in paths.items():
+        uses = re.findall(rf"\b{parent}::(\w+|\{{[^}}]*\}})", rust_code(path))
+        imported[module] = set(re.findall(r"\w+", " ".join(uses))) & (paths.keys() - {module})
+    return imported
 
 
 def layer(name: str) -> int:
@@ -99,6 +126,20 @@ def test_imports_point_one_way() -> None:
     assert backwards == []
 
 
+def test_the_engine_imports_modules_that_are_there() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
+    dependencies = {re.split(r"\W", name)[0] for name in project["dependencies"]}
+    assert len(engine_imports()) == rust_code(ENGINE / "py").count("import(")
+    for module in engine_imports():
+        package = module.split(".")[0]
+        assert module in modules() or package in dependencies | sys.stdlib_module_names, module
+
+
+@pytest.mark.parametrize(("folder", "parent"), [(ENGINE, "crate"), (ENGINE / "py", "super")])
+def test_imports_of_the_engine_have_no_circles(folder: Path, parent: str) -> None:
+    graphlib.TopologicalSorter(rust_imports(folder, parent)).prepare()
+
+
 def test_the_product_never_runs_on_the_specification() -> None:
     assert [(a, b) for a, b in imports() if b in SPECIFICATION and a not in SPECIFICATION] == []
 
@@ -113,13 +154,13 @@ def test_only_the_stages_call_the_engine() -> None:
 
 
 def test_only_the_bindings_name_pyo3() -> None:
-    for path in (PROJECT / "rust" / "src").rglob("*.rs"):
-        if "py" not in path.relative_to(PROJECT / "rust" / "src").parts[0]:
+    for path in ENGINE.rglob("*.rs"):
+        if "py" not in path.relative_to(ENGINE).parts[0]:
             assert not re.search(r"\bpyo3\b|\bnumpy\b", path.read_text("utf-8")), path
 
 
 def test_one_function_asks_for_the_number_of_cores() -> None:
-    sources = [*(PROJECT / "rust" / "src").rglob("*.rs"), *(PROJECT / "src").rglob("*.py")]
+    sources = [*ENGINE.rglob("*.rs"), *(PROJECT / "src").rglob("*.py")]
     asks = re.compile(r"available_parallelism\(|cpu_count\(|sched_getaffinity\(")
     found = [(path.name, len(asks.findall(path.read_text("utf-8")))) for path in sources]
     pins = ("process.py", 1)  # a benchmark of one thread keeps it on one processor
@@ -128,7 +169,7 @@ def test_one_function_asks_for_the_number_of_cores() -> None:
 
 def test_the_engine_asks_for_variables_of_the_environment_in_one_place() -> None:
     """A thread that reads the environment while another one changes `os.environ` may crash the process."""
-    sources = (PROJECT / "rust" / "src").rglob("*.rs")
+    sources = ENGINE.rglob("*.rs")
     assert [path.name for path in sources if "env::var" in path.read_text("utf-8")] == ["portable.rs"]
 
 
