@@ -56,7 +56,7 @@ def test_a_model_and_a_text_are_timed_and_the_table_has_a_row_for_each_library(m
         assert row["prompts"].keys() == {"80", "400"}
     out = bpetite("bench", *given, "--rounds", "2").stdout.decode().splitlines()
     assert out[0] == "text  0.0 MB in 1 document, 3,950 bytes on average; 1 thread"
-    assert out[2] == "ids   those of tokenizers"
+    assert out[2] == "ids   as from tokenizers"
     assert {line.split()[0] for line in out[-3:]} == {"bpetite", "tiktoken", "tokenizers"}
     assert all(len(line) < 80 for line in out)
 

@@ -418,7 +418,7 @@ def test_documents_that_run_together_in_the_shards_are_warned_of(folder: Path) -
         assert ran.returncode == 0
         return ran.stderr.decode()
 
-    warning = "no token stands between documents in the shards; --append-special '<|endoftext|>' ends each"
+    warning = "no token separates documents in the shards; --append-special '<|endoftext|>' ends each"
     assert warning in told("tok.json")
     assert warning not in told("tok.json", "--append-special", "<|endoftext|>")
     assert told("tok.json", "--quiet") == ""

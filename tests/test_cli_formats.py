@@ -452,7 +452,7 @@ def test_a_file_is_checked_with_its_own_library(
     (tmp_path / "more.txt").write_text("the lowest of the low")
     for inputs in ((), (tmp_path / "more.txt",)):
         facts = json.loads(bpetite("check", tmp_path / "tokenizer.json", *inputs).stdout)
-        assert facts["verdict"] == f"the ids are those of tokenizers {tokenizers.__version__}"
+        assert facts["verdict"] == f"same ids as tokenizers {tokenizers.__version__}"
     facts = json.loads(bpetite("check", folder / "tok.json").stdout)
     assert (facts["compared_with"], facts["verdict"][:5]) == (None, "read;")
     other = "bpetite.formats.shared.peers.peer_of"
@@ -487,7 +487,7 @@ def test_two_files_are_checked_whatever_their_header_and_the_files_beside_them_s
     settings = {"tokenizer_class": "GPT2Tokenizer", **beside}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
     facts = json.loads(bpetite("check", tmp_path).stdout)
-    assert facts["verdict"] == f"the ids are those of tokenizers {tokenizers.__version__}"
+    assert facts["verdict"] == f"same ids as tokenizers {tokenizers.__version__}"
     assert converted(tmp_path, tmp_path / "tok.json", "--check")["checked_with"] == ["tokenizers"]
 
 
@@ -513,7 +513,7 @@ def test_a_verdict_is_about_the_ids_of_texts_whatever_else_the_file_does_to_them
     path = tmp_path / "tokenizer.json"
     theirs.save(str(path))
     facts = json.loads(bpetite("check", path).stdout)
-    assert facts["verdict"] == f"the ids are those of tokenizers {tokenizers.__version__}"
+    assert facts["verdict"] == f"same ids as tokenizers {tokenizers.__version__}"
     checked = converted(path, tmp_path / "copy.json", "--to", "huggingface", "--check")
     assert checked["checked_with"] == ["tokenizers", "tokenizers"]
     document = json.loads(path.read_bytes())

@@ -175,7 +175,7 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "several columns": (
         lambda: polars.DataFrame({"a": ["x"], "b": ["y"]}),
         TypeError,
-        "a table is no column of texts: choose one of its columns (a, b)",
+        "a table is not a column of texts: choose one of its columns (a, b)",
     ),
     "fixed size": (
         lambda: pyarrow.array([b"ab"], pyarrow.binary(2)),

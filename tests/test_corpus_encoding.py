@@ -358,7 +358,7 @@ def test_a_folder_is_written_anew_only_if_runs_have_written_all_of_it(
         corpus.encode(tokenizer, lines, out, resume=True, overwrite=True)
     before = contents(out)
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match=r"notes.txt is no file of an encoded corpus; nothing was"):
+    with pytest.raises(FileExistsError, match=r"notes.txt is not a file of an encoded corpus; nothing was"):
         corpus.encode(tokenizer, lines, out, overwrite=True)
     (out / "notes.txt").unlink()
     assert contents(out) == before
@@ -814,7 +814,7 @@ def test_interrupted_it_says_so_and_goes_on_later(large: tuple[list[str], Path],
     arguments, whole = large
     done = ended(tmp_path / "out", signal.SIGINT, 30, 0, "encode-corpus", *arguments)
     assert done.returncode == 130
-    assert b"interrupted; the same command with --resume goes on\n" in done.stderr
+    assert b"interrupted; the same command with --resume continues\n" in done.stderr
     assert b"Traceback" not in done.stderr
     assert list(tmp_path.glob("out/shard-*.npy"))
     assert not list((tmp_path / "out").glob(".shard-*"))

@@ -111,7 +111,7 @@ def test_an_unknown_id_or_token_is_a_sentence_that_says_what_there_is() -> None:
             call(gaps, 301)
     says_of: dict[str | bytes, str] = {
         "<|endoftext|>": "b'<|endoftext|>' is a special token: its id, 257, is in special_tokens",
-        b"abab": "b'abab' is no token of this vocabulary: only the bytes of one token have an id",
+        b"abab": "b'abab' is not a token of this vocabulary: only the bytes of one token have an id",
     }
     for token, says in says_of.items():
         with pytest.raises(KeyError) as raised:

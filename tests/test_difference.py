@@ -242,7 +242,7 @@ def test_the_command_explains(tmp_path: Path) -> None:
         more = ("--dialect", "cs336", "--quiet", *more)
         return subprocess.run([*command, *more], cwd=tmp_path, capture_output=True, text=True, check=False)
 
-    assert explain("merges.json").stdout == f"all {len(pairs)} merges are those of the dialect cs336\n"
+    assert explain("merges.json").stdout == f"all {len(pairs)} merges match the dialect cs336\n"
     assert explain("merges.json", "--json").stdout == "null\n"
     told = json.loads(explain("merges.txt", "--json").stdout)
     assert (told["rank"], told["yours"], told["expected"]) == (3, ["l", "o"], list(pairs[3]))

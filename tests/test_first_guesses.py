@@ -127,7 +127,7 @@ def test_a_token_is_inspected_by_its_text(model: Path) -> None:
     assert 'token 101  "e"\n1 byte: 65\nno merge makes it\npart of 1 longer token: "he"\n' in lines
     refused = bpetite("inspect", str(model), "--token", "dog")
     assert (refused.returncode, refused.stdout) == (1, b"")
-    assert b"'dog' is no token of 263; it is encoded as 100 111 103" in refused.stderr
+    assert b"'dog' is not one of the 263 tokens; it is encoded as 100 111 103" in refused.stderr
 
 
 def test_what_is_long_is_cut_for_people_and_whole_as_json(tmp_path: Path) -> None:

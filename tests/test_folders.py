@@ -319,12 +319,12 @@ def test_files_that_contradict_a_tokenizer_are_refused_or_told(tmp_path: Path) -
     (tmp_path / "tokenizer.model").write_bytes(trained("llama"))
     config = tmp_path / "tokenizer_config.json"
     config.write_text(json.dumps({"added_tokens_decoder": {"5": token("<x>")}}))
-    with pytest.raises(ValueError, match="the files beside it say that 5 is '<x>', but it is piece"):
+    with pytest.raises(ValueError, match="the files next to it say that 5 is '<x>', but it is piece"):
         Tokenizer.load(tmp_path)
     (tmp_path / "tokenizer.model").unlink()
     size = two_files(tmp_path, ["<s>"])
     config.write_text(json.dumps({"added_tokens_decoder": {"7": token("<s>")}}))
-    with pytest.raises(ValueError, match="'<s>' has id 0, but the files beside it say 7"):
+    with pytest.raises(ValueError, match="'<s>' has id 0, but the files next to it say 7"):
         Tokenizer.load(tmp_path)
     Tokenizer.train("ab ab", 258).to_huggingface(tmp_path / "tokenizer.json", overwrite=True)
     config.write_text(json.dumps({"added_tokens_decoder": {str(size): token("<new>")}}))

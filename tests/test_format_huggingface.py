@@ -306,7 +306,7 @@ def test_characters_without_an_unknown_token_are_refused_for_what_is_missing(unk
     document = json.loads(base_file())
     document["model"] |= {"vocab": {"a": 0, "\u2581": 1}, "merges": [], "unk_token": unknown}
     document["pre_tokenizer"] = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}
-    says = "is not given" if unknown is None else "is '<unk>', which is no token"
+    says = "is not given" if unknown is None else "is '<unk>', which is not a token"
     with pytest.raises(
         ValueError, match=f"model.unk_token {says}: a character without a token would have no id"
     ):

@@ -540,7 +540,7 @@ def test_a_pipe_has_the_limit_of_a_file(
             loaded(content, load)
         with pytest.raises(ValueError, match=f"it has {len(content)} bytes, but the file of a tokenizer"):
             load(tmp_path / "tok.json")
-    with pytest.raises(ValueError, match="a pipe has no places: give a file"):
+    with pytest.raises(ValueError, match="which a pipe does not have: pass a file"):
         loaded(b"GGUF" + bytes(2000))
 
 
@@ -560,7 +560,7 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (CLIP_MERGES, "a CLIP vocabulary"),
         (b'bpetite counts\n{"boundaries":[]}', "it is a file of counts; train a tokenizer on it"),
         (pickle.dumps({"merges": []}), "a pickle, as nanochat and rustbpe use it, is not read"),
-        (b'{"a": 0, "b": 1}', r"it holds ids, but no merges, and merges\.txt is not beside it"),
+        (b'{"a": 0, "b": 1}', r"it holds ids, but no merges, and merges\.txt is not next to it"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "the pointer of Git LFS"),
         (b"\n<!doctype html><html><head>", "a web page"),
         (b'{"model": {"type": "Unigram", "vocab": []}}', "'Unigram'"),
@@ -593,7 +593,7 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b"{}", "nothing else says .*: it has no keys; a model"),
         (
             "\u0120 t\nh e\n\u0120t he\n".encode(),
-            "it holds merges, but no ids, and vocab.json is not beside it",
+            "it holds merges, but no ids, and vocab.json is not next to it",
         ),
         (b"minbpe v1\n\n", "line 3 must be the number of special tokens"),
         (b"minbpe v1\n\n2\n<a> 256\n", "line 5 must be a special token and its id"),
@@ -666,7 +666,7 @@ def test_one_of_two_files_is_refused_with_the_name_of_the_other(
     (tmp_path / lacking).unlink()
     with pytest.raises(FileNotFoundError, match=f"none of .*{vocab} and {merges}, .* is in this folder"):
         Tokenizer.load(tmp_path)
-    with pytest.raises(ValueError, match=f"{lacking} is not beside it"):
+    with pytest.raises(ValueError, match=f"{lacking} is not next to it"):
         Tokenizer.load(tmp_path / there)
 
 

@@ -170,5 +170,5 @@ def test_inputs_that_are_gone_are_refused_by_name(source: str, tmp_path: Path) -
     assert subprocess.run(verify, capture_output=True, check=False).returncode == 0
     refused = subprocess.run([*verify, "--inputs"], capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "it is no file that is here, and stdin, URLs and documents" in refused.stderr
+    assert "it is not a file on this machine, and stdin, URLs and documents" in refused.stderr
     assert "without --inputs, the shards are checked alone" in refused.stderr

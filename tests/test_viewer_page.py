@@ -457,7 +457,7 @@ def test_the_training_view_explains_how_somebodys_merges_differ(page: Page, view
     lines = [" ".join(part.replace(" ", "Ġ") for part in pair) for pair in theirs]
     for form in (json.dumps(theirs), repr(theirs), "\n".join(["#version: 0.2", *lines])):
         page.locator("#my-merges").fill(form)
-        assert explained() == "All 4 merges are those of the dialect cs336."
+        assert explained() == "All 4 merges match the dialect cs336."
         page.locator("#difference").evaluate("told => told.textContent = ''")
 
     expected = explain_difference(corpus, wrong, special_tokens=["<|endoftext|>"])

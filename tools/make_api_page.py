@@ -23,10 +23,10 @@ PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 HEAD = """\
 # Reference
 
-Every public name of the package, made from its docstrings by `make docs`. The examples run in the tests. The
-command line explains itself: `bpetite --help`, `bpetite COMMAND --help`.
+Every public name of the package, generated from its docstrings by `make docs`. The examples run in the tests.
+For the command line, see `bpetite --help` and `bpetite COMMAND --help`.
 
-These errors are the same everywhere; what else a function raises, its entry says.
+These errors are the same everywhere; the entry of a function lists any others.
 
 | error | when |
 |---|---|
@@ -37,8 +37,8 @@ These errors are the same everywhere; what else a function raises, its entry say
 | `KeyError` | an id is unknown, or a key of an artifact is missing |
 | `UnicodeEncodeError`, `UnicodeDecodeError` | a text has a lone surrogate; the bytes of ids are not UTF-8 |
 | `OverflowError` | a count or a size does not fit 64 bits |
-| `MemoryError` | there is too little memory, or a limit leaves too little |
-| `ImportError` | a package is needed that is not installed; the message names it |
+| `MemoryError` | there is not enough memory, or a limit does not leave enough |
+| `ImportError` | a required package is not installed; the message names it |
 """
 
 PLACES: list[tuple[str, str, Any]] = [

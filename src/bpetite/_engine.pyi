@@ -636,17 +636,16 @@ class GrowingEncoding:
         """Append to the text, and return how many of the earlier ids are unchanged; all others are new.
 
         With `special`, it is a part of its own, as in `encode_parts`: no special token is found across its
-        ends. Without it, the text goes on, with the choice that was given for all of it.
-
-        The cost depends on the length of what is appended, not on that of the text: a word or two before it
-        are encoded again. docs/encoding.md says with which patterns and normalization it may be more.
+        ends. Without it, the text continues, with the choice made for all of it. The cost depends on the
+        length of the appended text, not of the whole text: a word or two before it are encoded again.
+        docs/encoding.md says with which patterns and normalization it may be more.
         """
 
     def truncate(self, length: int | None = None, *, ids: int | None = None) -> int:
         """Keep the first `length` characters of the text, or the text of its first `ids` ids.
 
-        Returns how many ids are unchanged. The ids are always those of the text that is left, so the last
-        ones may be others than before. A character of which the first `ids` ids have only a part is not kept.
+        Returns how many ids are unchanged. The ids are always the ids of the remaining text, so the last ones
+        may differ from before. A character that is only partly in the first `ids` ids is not kept.
         """
 
     @property
@@ -658,7 +657,7 @@ class GrowingEncoding:
 
     @property
     def parts(self) -> list[int]:
-        """Of each id, the number of the part in which it begins."""
+        """The number of the part in which each id begins."""
 
     @property
     def text(self) -> str:
@@ -666,10 +665,10 @@ class GrowingEncoding:
 
     @property
     def settled(self) -> int:
-        """How many ids, from the first on, no later text can change."""
+        """The number of ids, from the first on, that no later text can change."""
 
     def copy(self) -> GrowingEncoding:
-        """Return a copy, which grows by itself. So do those of `copy.copy` and `copy.deepcopy`."""
+        """Return an independent copy, as do `copy.copy` and `copy.deepcopy`."""
 
     def __copy__(self) -> GrowingEncoding: ...
     def __deepcopy__(self, memo: object, /) -> GrowingEncoding: ...

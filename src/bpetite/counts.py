@@ -123,9 +123,9 @@ class Counts:
 
     @property
     def cut(self) -> Cut | None:
-        """What finds places where a document may be cut while it is read.
+        """Finds places where a document may be cut while it is read.
 
-        None if there are none: where a normalized text may be cut is only known once it is normalized.
+        None if there are none: where a normalized text may be cut is known only after normalization.
 
         >>> Counts().cut is None, Counts(normalization="NFC").cut is None
         (False, True)
@@ -149,8 +149,8 @@ class Counts:
         """Count the texts in files, folders, globs and URLs.
 
         Paths work as on the command line: text, JSON lines or Parquet, plain or compressed. A path may end in
-        a weight: `wiki/*.jsonl.zst:2` counts twice. Further keywords say how documents are read: `separator`,
-        `text_field`, `text_column`, `invalid`, `input_format`, `hold_out`, `split` and
+        a weight: `wiki/*.jsonl.zst:2` counts twice. Other keywords control how documents are read:
+        `separator`, `text_field`, `text_column`, `invalid`, `input_format`, `hold_out`, `split` and
         `max_document`; `bpetite.corpus.Reading` explains them.
 
         `normalization`, such as `NFC`, is applied to each document before it is cut; as only a whole document
@@ -222,7 +222,7 @@ class Counts:
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
     ) -> Counts:
-        """Count documents from any iterable of `str` or UTF-8 `bytes`, or from a column of Arrow.
+        """Count documents from any iterable of `str` or UTF-8 `bytes`, or from an Arrow column.
 
         >>> Counts.from_iterator(["ab ab", b"ab"]).total
         3
@@ -255,7 +255,7 @@ class Counts:
 
     @staticmethod
     def merge(parts: Iterable[Counts], *, memory_limit: int | str | None = None) -> Counts:
-        """Return the sum of counts that were made with the same rules.
+        """Return the sum of counts that use the same rules.
 
         >>> monday, tuesday = Counts.from_iterator(["ab ab"]), Counts.from_iterator(["ab"])
         >>> Counts.merge([monday, tuesday]) == Counts.from_iterator(["ab ab", "ab"])

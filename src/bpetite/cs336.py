@@ -139,7 +139,7 @@ class Tokenizer:
         return self._tokenizer.encode(text)
 
     def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
-        """Yield the ids of the joined text in constant memory, however it was divided.
+        """Yield the ids of the joined text in constant memory, regardless of how it was divided.
 
         >>> tokenizer = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], ["<|endoftext|>"])
         >>> list(tokenizer.encode_iterable(["a<|endof", "text|>"]))

@@ -143,7 +143,7 @@ class Dialect(Record):
         return BASE_VOCAB_SIZE + (0 if self.special_ids == "last" else special_count)
 
     def special_token_ids(self, special_tokens: Sequence[str], mergeable_vocab_size: int) -> dict[str, int]:
-        """Return the id of every special token, given how many base and merged tokens there are.
+        """Return the id of every special token after this number of base and merged tokens.
 
         >>> Dialect.named("bpetite").special_token_ids(["<|endoftext|>"], 258)
         {'<|endoftext|>': 258}

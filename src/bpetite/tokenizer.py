@@ -121,8 +121,8 @@ class Tokenizer:
     ) -> Tokenizer:
         """Train on one text; in the default dialect, `vocab_size` counts the 256 bytes and the merges.
 
-        The special token comes on top: `vocab_size=10_000` gives 10,001 tokens, 10,000 and `<|endoftext|>`;
-        `total_size` counts all. Keywords are those of `train_from_iterator`.
+        The special token is added to this number: `vocab_size=10_000` gives 10,001 tokens, including
+        `<|endoftext|>`; `total_size` counts all tokens. Accepts the keywords of `train_from_iterator`.
 
         >>> Tokenizer.train("low lower", 258).encode("low")
         [257]
@@ -142,8 +142,8 @@ class Tokenizer:
     ) -> Tokenizer:
         """Train on texts in files, folders, globs and URLs; `Counts.from_files` explains paths.
 
-        Keywords are those of `train_from_iterator`, and those of `Counts.from_files` that say how documents
-        are read.
+        Accepts the keywords of `train_from_iterator`, and the keywords of `Counts.from_files` for reading
+        documents.
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -158,13 +158,13 @@ class Tokenizer:
     def train_from_iterator(
         cls, documents: Texts, vocab_size: int | None = None, **options: Unpack[TrainingOptions]
     ) -> Tokenizer:
-        """Train on documents from any iterable of `str` or UTF-8 `bytes`, or from a column of Arrow.
+        """Train on documents from any iterable of `str` or UTF-8 `bytes`, or from an Arrow column.
 
         Keywords are `dialect` (by default "bpetite"; for a new model, "tiktoken" is recommended: it keeps
         documents apart, and its ids are ranks), `pattern` ("gpt2"), `special_tokens`, `min_count` (1),
-        `max_token_length`, `normalization` (such as "NFC": done to each text before it is cut, in training
-        and in encoding), `total_size` (in place of `vocab_size`: all tokens count), `num_threads`,
-        `memory_limit` and `progress`; the default of all others is None.
+        `max_token_length`, `normalization` (such as "NFC": applied to each text before it is cut, in training
+        and in encoding), `total_size` (instead of `vocab_size`: counts all tokens), `num_threads`,
+        `memory_limit` and `progress`; the other defaults are None.
 
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
@@ -177,8 +177,8 @@ class Tokenizer:
     ) -> Tokenizer:
         """Train on counts; their pattern becomes the tokenizer's.
 
-        Keywords are those of `train_from_iterator`, without `pattern`; dialect and special tokens are those
-        of counting unless others are given. If merging is expected to need more than `memory_limit`, in
+        Accepts the keywords of `train_from_iterator`, except `pattern`. By default, dialect and special
+        tokens are the ones used for counting. If merging is expected to need more than `memory_limit`, in
         addition to the counts, a `MemoryError` is raised at once; a larger `min_count` needs less.
 
         >>> from bpetite import Counts
@@ -248,8 +248,9 @@ class Tokenizer:
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (`fit` shortens a text to a number of tokens).
 
-        It equals a training to this `vocab_size`: the first merges are kept. So are the template, truncation
-        and padding of a `tokenizer.json`; `assumptions` says what of them could not be kept.
+        The result equals a training with this `vocab_size`: the first merges are kept, and so are the
+        template, truncation and padding of a `tokenizer.json`. `assumptions` lists anything that could not be
+        kept.
 
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
@@ -268,7 +269,7 @@ class Tokenizer:
     ) -> Tokenizer:
         """Learn up to `add` further tokens on new text; existing ids keep their meaning.
 
-        Texts are counted by the rules of this vocabulary, such as its normalization; counts must be by the
+        Texts are counted with the rules of this vocabulary, such as its normalization; counts must use the
         same rules.
 
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
@@ -298,19 +299,19 @@ class Tokenizer:
             return self._changed(extended)
 
     def add_tokens(self, tokens: Iterable[str], *, special: bool = False) -> Tokenizer:
-        """Return a tokenizer with further tokens, which are found in texts as they stand.
+        """Return a tokenizer with additional tokens, which are matched literally in texts.
 
-        Their ids follow the largest one in use; a text that is a token already keeps its id. Those that are
-        `special` are treated as `special=` of `encode` says; others are found in every text. With the
-        `tokenizer.json` of a model such as Llama 2, those that are not special are found in normalized text,
-        as tokenizers does.
+        Their ids follow the largest id in use; a text that is already a token keeps its id. The `special=` of
+        `encode` decides how special tokens are treated; other tokens are found in every text. With the
+        `tokenizer.json` of a model such as Llama 2, tokens that are not special are found in normalized text,
+        as in tokenizers.
 
         >>> tok = Tokenizer.train("ab ab ab", 258).add_tokens(["<|user|>"], special=True)
         >>> tok.encode("<|user|>ab"), len(tok)
         ([259, 256], 260)
         """
         if isinstance(tokens, str):
-            raise TypeError("tokens must be several str, not one: give [token]")
+            raise TypeError("tokens must be several str, not one: pass [token]")
         check_type("special", special, bool, "a bool")
         texts = list(several("tokens", "str", tokens))
         for text in texts:
@@ -375,10 +376,10 @@ class Tokenizer:
         `"parse"`, a user who writes `<|endoftext|>` ends the text. Added tokens of other libraries' files
         that are not special, such as runs of spaces, are found in every text.
 
-        `add_special_tokens=True` puts the tokens around the ids that the model's own library puts there
-        (`template`), such as `<s>`. By default they are left out, and the first call says so with a warning
-        if there are any; `False` leaves them out silently. `prepend` and `append` are tokens to put before
-        and after all of these: special tokens by name, any token by id, one or several.
+        `add_special_tokens=True` adds the tokens that the model's own library puts around the ids
+        (`template`), such as `<s>`. By default they are omitted, and the first call issues a warning if there
+        are any; `False` omits them silently. `prepend` and `append` are tokens to add before and after all of
+        these: special tokens by name, any token by id, one or several.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode("ab<|endoftext|>", special="text", append="<|endoftext|>")
@@ -460,15 +461,15 @@ class Tokenizer:
         return self._encoder.encode_batch(texts, special, num_threads, before, after)
 
     def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> EncodedParts:
-        """Encode the joined text of parts, each with what is done with special tokens in it, as in `encode`.
+        """Encode the joined text of parts, each with its own choice of `special`, as in `encode`.
 
-        For prompts of which users wrote some parts: their special tokens are not found (`"text"`) or refused
-        (`"error"`), and none is found across a seam, whatever stands on both sides of it. All else is as in
-        the whole text: merges, pretokens, normalization and added tokens that are not special cross seams.
+        For prompts with parts written by users: special tokens in these parts are ordinary text (`"text"`) or
+        refused (`"error"`), and no special token is ever found across a seam. Everything else works as in the
+        whole text: merges, pretokens, normalization and added tokens that are not special cross seams.
 
-        The result is a named tuple: the `ids`, and of each id the number of the part in which its first
-        character stands (`parts`), for the loss masks of training. White space that a token takes belongs to
-        it, and a character that the normalization puts in stands where the one stands that it was put for.
+        The result is a named tuple: the `ids`, and for each id the number of the part that contains its first
+        character (`parts`), for loss masks in training. White space that a token takes belongs to the token,
+        and a character that normalization inserts belongs to the part of the character it was inserted for.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode_parts([("<|endoftext|>a", "parse"), ("b ab", "text"), ("<|endoftext|>", "parse")])
@@ -529,8 +530,8 @@ class Tokenizer:
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts to one array of ids; text `i` has the ids from `offsets[i]` to `offsets[i + 1]`.
 
-        A text may also be given as UTF-8 `bytes`. `prepend`, `append` and `add_special_tokens` put tokens
-        around each text, as in `encode`, such as `<|endoftext|>`.
+        A text may also be UTF-8 `bytes`. `prepend`, `append` and `add_special_tokens` put tokens around each
+        text, as in `encode`, such as `<|endoftext|>`.
 
         >>> ids, offsets = Tokenizer.train("ab ab ab", 258).encode_batch_to_numpy(["ab ab", "", "ab"])
         >>> ids.tolist(), offsets.tolist()
@@ -554,10 +555,10 @@ class Tokenizer:
     ) -> Any:
         """Encode a column of strings to a column of lists of ids, without a Python object for each row.
 
-        The column may be of any library that speaks Arrow, in one piece or in several, and the result is
-        taken by any of them: `pyarrow.array(result)`, `polars.Series(result)`, ... A row without a text is an
-        error that names it, stays without a value (`nulls="keep"`), or is an empty text (`"empty"`).
-        `prepend`, `append` and `add_special_tokens` put tokens around each text, as in `encode`.
+        The column may come from any library that supports Arrow, in one chunk or several, and each of them
+        accepts the result: `pyarrow.array(result)`, `polars.Series(result)`, ... A row without a text raises
+        an error that names it, stays null (`nulls="keep"`), or is an empty text (`"empty"`). `prepend`,
+        `append` and `add_special_tokens` put tokens around each text, as in `encode`.
 
         >>> import pyarrow
         >>> column = Tokenizer.train("ab ab ab", 258).encode_column(pyarrow.array(["ab ab", "", "ab"]))
@@ -568,7 +569,7 @@ class Tokenizer:
         return columns.encoded(self._made_encoder(), column, special, dtype, num_threads, around, nulls)
 
     def encode_iterable(self, iterable: Iterable[str], *, special: Special = "parse") -> Iterator[int]:
-        """Yield the ids of the joined text in constant memory, however it was divided.
+        """Yield the ids of the joined text in constant memory, regardless of how it was divided.
 
         >>> list(Tokenizer.train("ab ab ab", 258).encode_iterable(["a", "b a", "b"]))
         [256, 257]
@@ -577,12 +578,12 @@ class Tokenizer:
         return _streamed(stream, several("iterable", "str", iterable))
 
     def growing(self, text: str = "", *, special: Special = "parse") -> GrowingEncoding:
-        """Return a text that can be appended to, with its ids, which always equal those of the whole text.
+        """Return a text that can be appended to, with its ids, which always equal the ids of the whole text.
 
         For prompts that grow turn by turn: the cost of appending does not depend on the text before. `append`
-        returns how many of the earlier ids are unchanged, `settled` tells how many ids no later text can
-        change, and `truncate` goes back to a number of characters or ids. What is appended with a `special`
-        of its own is a part of its own, as in `encode_parts`; `parts` has the number of the part of each id.
+        returns how many of the earlier ids are unchanged, `settled` is the number of ids that no later text
+        can change, and `truncate` goes back to a number of characters or ids. Text appended with its own
+        `special` is a separate part, as in `encode_parts`; `parts` has the part number of each id.
 
         >>> prompt = Tokenizer.train("ab ab ab", 258).growing("ab a")
         >>> prompt.ids
@@ -641,7 +642,7 @@ class Tokenizer:
         num_threads: int | None = None,
         add_special_tokens: bool | None = None,
     ) -> list[int]:
-        """Return the number of ids of each text, by the arguments of `count`.
+        """Return the number of ids of each text, with the arguments of `count`.
 
         >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab ab", "", "abc"])
         [2, 0, 2]
@@ -672,8 +673,8 @@ class Tokenizer:
     ) -> list[dict[str, int | float]]:
         """Return how well smaller vocabularies, cut from this one, would compress a text.
 
-        There is a row for each of the `sizes`, which are those that training and `truncate` take; without
-        them, there are up to 200 rows, from the fewest tokens to all. The text is encoded once. The command
+        There is a row for each of the `sizes`, which mean the same as in training and `truncate`; by default,
+        there are up to 200 rows, from the fewest tokens to all. The text is encoded once. The command
         `report` does the same with files.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -698,13 +699,13 @@ class Tokenizer:
         special: Special = "parse",
         add_special_tokens: bool | None = None,
     ) -> str:
-        """Shorten a text to at most `max_tokens` tokens; `side` is the side where the rest is cut off.
+        """Shorten a text to at most `max_tokens` tokens; `side` is the side where it is cut off.
 
         The result is the longest beginning (with `side="left"`, the longest end) that has at most this many
         tokens when it is encoded alone. It never ends within a character or a special token. Only as much of
         the text is encoded as fits. (In a range of over 1,024 characters without a safe place to cut, such as
         a very long word, only lengths near the limit are tried.) With `add_special_tokens=True`, the tokens
-        of the `template` are among the `max_tokens`.
+        of the `template` count towards `max_tokens`.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.fit("ab ab abc", 3), tok.fit("ab ab abc", 2, side="left")
@@ -727,13 +728,13 @@ class Tokenizer:
         special: Special = "parse",
         add_special_tokens: bool | None = None,
     ) -> Iterator[Chunk]:
-        """Divide a text into chunks of at most `size` tokens each, when they are encoded alone.
+        """Split a text into chunks of at most `size` tokens each, when they are encoded alone.
 
         A chunk is a named tuple of its text, its ids, and its start and end in the text (in characters). It
         is as long as fits, and ends between two pretokens if possible (and always between two characters).
-        `overlap` is the number of tokens that a chunk may share with the one before it. Without overlap, the
-        texts of all chunks together are the text. With `add_special_tokens=True`, the ids of each chunk have
-        the tokens of the `template` around them, and these are among the `size`.
+        `overlap` is the number of tokens that a chunk may share with the previous one. Without overlap, the
+        texts of all chunks together are the whole text. With `add_special_tokens=True`, the ids of each chunk
+        include the tokens of the `template`, which count towards `size`.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> [(chunk.text, chunk.ids, chunk.start) for chunk in tok.chunks("ab ab abc", 2)]
@@ -786,7 +787,7 @@ class Tokenizer:
     def decode(self, ids: Ids, *, skip_special: bool = False, errors: str = "strict") -> str:
         """Decode ids. An unknown id raises `KeyError`; bytes that are not UTF-8 raise `UnicodeDecodeError`.
 
-        With `skip_special`, special tokens are left out; ordinary added tokens are not.
+        `skip_special` omits special tokens, but not ordinary added tokens.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.decode([256, 257]), tok.decode([256, 0xC3], errors="replace")
@@ -857,10 +858,9 @@ class Tokenizer:
     ) -> DecodeStream:
         """Return a stream that decodes ids as they arrive; an incomplete character waits for the next ids.
 
-        A model may write bytes that are no text: each stands as U+FFFD, unless `errors` says otherwise.
-
-        Where the ids go on from those of a prompt, give these, too: their text is not repeated, but they
-        decide what becomes of a first space, and of a character that they begin.
+        A model may write bytes that are not text: each becomes U+FFFD, unless `errors` says otherwise. If the
+        ids continue a prompt, pass the ids of the prompt, too: their text is not repeated, but they decide
+        how a first space, and a character that they begin, are decoded.
 
         >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream()
         >>> stream.push(256), stream.push(0xC3), stream.push([0xA9]), stream.finish()
@@ -920,9 +920,9 @@ class Tokenizer:
     def get_vocab(self) -> dict[str, int]:
         """Return the id of each token, special ones included, as Hugging Face's libraries spell tokens.
 
-        That is one printable character for each byte, such as `Ġthe` for " the", or what the
-        `tokenizer.json` says that was read. Tokens of SentencePiece are spelled as it does it, such as `▁the`
-        and `<0x0A>`. `vocabulary.tokens` has the bytes.
+        That is one printable character for each byte, such as `Ġthe` for " the", or the spelling in the
+        `tokenizer.json` that was read. SentencePiece's tokens keep its spelling, such as `▁the` and `<0x0A>`.
+        `vocabulary.tokens` has the bytes.
 
         >>> vocab = Tokenizer.train("ab ab ab", 258).get_vocab()
         >>> vocab["Ġab"], vocab["<|endoftext|>"], len(vocab)
@@ -973,7 +973,7 @@ class Tokenizer:
         return sorted(token_id for token_id, token in tokens if token.startswith(begin))
 
     def is_canonical(self, ids: Ids) -> bool:
-        """Whether these ids are those that their text is encoded to; a model may write others.
+        """Whether encoding the text of these ids returns the same ids; a model may write others.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.is_canonical([256, 257]), tok.is_canonical([97, 98])
@@ -1042,7 +1042,7 @@ class Tokenizer:
 
     @property
     def pattern(self) -> Pattern:
-        """The regular expression whose matches are pretokens; or several, each for pieces of the one before.
+        """The regular expression whose matches are pretokens; or several, each for the previous one's pieces.
 
         >>> Tokenizer.train("ab ab ab", 258).pattern[:19]
         "'(?:[sdmt]|ll|ve|re"
@@ -1122,10 +1122,10 @@ class Tokenizer:
 
     @property
     def memory(self) -> int:
-        """The bytes that the cache of this tokenizer takes at most (`with_memory` chooses them).
+        """The maximum size of this tokenizer's cache in bytes (`with_memory` sets it).
 
-        By default that is 1/32 of the memory of the machine, or of the container that this process is in,
-        but at least 32 MiB and at most 1 GiB; 128 MiB where the system does not say (macOS, Windows).
+        By default that is 1/32 of the memory of the machine, or of the container of this process, but at
+        least 32 MiB and at most 1 GiB; 128 MiB where the system does not say (macOS, Windows).
 
         >>> (32 << 20) <= Tokenizer.train("ab", 257).memory <= (1 << 30)
         True
@@ -1133,12 +1133,12 @@ class Tokenizer:
         return self._encoder.memory
 
     def with_memory(self, memory: int | str) -> Tokenizer:
-        """Return the same tokenizer with a cache of its own, of this size at most, such as `"512MiB"`.
+        """Return the same tokenizer with its own cache of at most this size, such as `"512MiB"`.
 
-        The cache holds the ids of earlier pretokens: more of it makes hundreds of megabytes of many languages
-        faster, and less of it, from 1 MiB on, saves memory, such as where many processes share a machine.
-        No id depends on it. It takes memory as it is used; while one that is full is replaced, there are
-        two of them.
+        The cache holds the ids of earlier pretokens: a larger one is faster for hundreds of megabytes of many
+        languages, and a smaller one (at least 1 MiB) saves memory, for example where many processes share a
+        machine. The ids do not depend on it. The cache takes memory as it is used; while a full cache is
+        replaced, there are two.
 
         >>> small = Tokenizer.train("ab ab", 258).with_memory("4 MiB")
         >>> small.memory, small.encode("ab ab")
@@ -1182,14 +1182,14 @@ class Tokenizer:
         Files: `tokenizer.json`, a model's folder, tiktoken's files of ranks, `vocab.json` and `merges.txt`,
         `encoder.json` and `vocab.bpe`, `tekken.json`, GGUF, SentencePiece's `.model` of type BPE with byte
         fallback. Objects: a `tiktoken.Encoding`, a `tokenizers.Tokenizer`, a tokenizer of transformers. If a
-        file lacks the pattern or the special tokens, give them here (special tokens as a dict with ids, or a
+        file lacks the pattern or the special tokens, pass them here (special tokens as a dict with ids, or a
         list). `assumptions` lists what was assumed.
 
-        A name that is no path, such as `Qwen/Qwen2.5-7B` or `cl100k_base`, is looked up in the caches of the
-        Hugging Face Hub and of tiktoken. Nothing is downloaded: the error says which command does it.
+        A name that is not a path, such as `Qwen/Qwen2.5-7B` or `cl100k_base`, is looked up in the caches of
+        the Hugging Face Hub and of tiktoken. Nothing is downloaded: the error names the command that does.
 
         A few vocabularies lack tokens for some bytes, mostly control characters. A text with such a byte is
-        refused; with `missing="drop"` the byte is left out, as the model's own library does.
+        refused; with `missing="drop"` the byte is dropped, as in the model's own library.
 
         >>> import tempfile
         >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -1209,11 +1209,11 @@ class Tokenizer:
         return cls._of_file(name, imported)
 
     def save_original(self, path: Path, *, overwrite: bool = False) -> None:
-        """Write what this tokenizer was read from, byte for byte: the file, or all files of its folder.
+        """Write the file or folder that this tokenizer was read from, byte for byte.
 
-        What was read from a folder is written to a folder, which is created: `tokenizer.json` with
-        `tokenizer_config.json`, chat templates and all other files of the tokenizer, but nothing of the
-        model. So are GPT-2's two files. What was read from one file is written to one.
+        A folder is written to a new folder: `tokenizer.json` with `tokenizer_config.json`, chat templates and
+        all other files of the tokenizer, but nothing of the model. GPT-2's two files are also written to a
+        folder. A single file is written to a file.
 
         >>> import os, tempfile
         >>> tok = Tokenizer.train("ab ab", 257)
@@ -1246,14 +1246,14 @@ class Tokenizer:
     ) -> None:
         """Write a folder for `transformers.AutoTokenizer.from_pretrained`; `load` reads it, too.
 
-        The folder is created where it is missing. It has a `tokenizer.json`, as `to_huggingface` writes it,
-        and a `tokenizer_config.json`, which says which tokens are special, and what for; and where the
-        tokenizer was read from a folder with a `tokenizer.json`, all files of the tokenizer in it, as they
-        were. After `extend` and `truncate`, all of this is kept around the new vocabulary.
+        The folder is created if it is missing. It has a `tokenizer.json`, as `to_huggingface` writes it, and
+        a `tokenizer_config.json`, which says which tokens are special and what they are for. If the tokenizer
+        was read from a folder with a `tokenizer.json`, all other files of the tokenizer are copied from
+        there. After `extend` and `truncate`, all of this is kept around the new vocabulary.
 
         `bos_token`, `eos_token` and `pad_token` name special tokens, and `chat_template` is the text of a
-        template. Without them, the folder says what the one said that the tokenizer was read from. If that
-        names no `bos_token` or `eos_token`, special tokens with usual names are taken, such as
+        template. By default, these settings are the ones of the folder that the tokenizer was read from. If
+        it names no `bos_token` or `eos_token`, special tokens with usual names are used, such as
         `<|endoftext|>`; with a template, the `eos_token` is the token that ends a message, such as
         `<|im_end|>`.
 

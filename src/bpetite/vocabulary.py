@@ -333,7 +333,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
 
     @staticmethod
     def of_arrays(arrays: Arrays, **others: Any) -> Vocabulary:
-        """Make a vocabulary of tokens and merges that are arrays already; `others` are its other fields.
+        """Build a vocabulary from tokens and merges that are arrays already; `others` are its other fields.
 
         >>> ones = {byte: bytes([byte]) for byte in range(256)}
         >>> Vocabulary.of_arrays(Arrays.of(ones, [(97, 98)], [256])).tokens[256]
@@ -458,7 +458,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
 
     @property
     def largest_id(self) -> int:
-        """The largest id in use, without those of provisional tokens.
+        """The largest id in use, except for provisional tokens.
 
         >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).largest_id
         257
@@ -544,10 +544,10 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     def with_tokens(
         self, texts: Sequence[str], *, special: bool, ids: Mapping[str, int] | None = None
     ) -> Vocabulary:
-        """Return the vocabulary with texts that are tokens, special ones or not.
+        """Return the vocabulary with additional tokens, special or not.
 
-        New ids follow the largest one in use. A text that is a token keeps its id: in `ids`, if given, which
-        has the spelled tokens, or else by its bytes.
+        New ids follow the largest one in use. A text that is already a token keeps its id, which is looked up
+        in `ids` (the spelled tokens), if given, or else by its bytes.
 
         >>> tokens = {byte: bytes([byte]) for byte in range(256)}
         >>> dict(Vocabulary(tokens, []).with_tokens(["<x>", "a"], special=True).special_tokens)
@@ -595,8 +595,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     def truncate(self, vocab_size: int) -> Vocabulary:
         """Return the vocabulary that training to this smaller `vocab_size` would have given.
 
-        The first merges are kept, and all tokens that no merge makes. `vocab_size` counts what it counts in
-        training: all tokens, or those without special and decode-only ones, as the dialect says.
+        The first merges are kept, and all tokens that no merge makes. `vocab_size` means the same as in
+        training: all tokens, or all but special and decode-only tokens, depending on the dialect.
 
         >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
         >>> Vocabulary(tokens, [(97, 98), (256, 99)]).truncate(257).merges

@@ -1,4 +1,4 @@
-"""A column of any library that speaks Arrow in, buffers for the engine out; and its results in, a column out.
+"""Turns an Arrow column of any library into buffers for the engine, and the engine's results into a column.
 
 pyarrow takes a column over from its library, checks it, and brings its texts into one layout:
 
@@ -90,9 +90,9 @@ def _as_large_binary(array: Any) -> Any:
     if arrow.types.is_struct(array.type):
         if array.type.num_fields != 1:
             names = ", ".join(field.name for field in array.type)
-            raise TypeError(f"a table is no column of texts: choose one of its columns ({names})")
+            raise TypeError(f"a table is not a column of texts: choose one of its columns ({names})")
         if array.null_count:
-            raise ValueError("a table is no column of texts: it has rows that are null")
+            raise ValueError("a table is not a column of texts: it has rows that are null")
         array = _sound(array.field(0))
     if arrow.types.is_dictionary(array.type):
         _sound(array, full=True)

@@ -178,7 +178,7 @@ def _checked_rows(path: Path, rules: Rules, start: int) -> Iterator[Rows]:
             total += _sum(counts)
             yield joined, ends, counts
         if file.read(17) != bytes.fromhex(digest.hexdigest()):
-            refuse(path, "changed since it was written, or incomplete: its hash is another one")
+            refuse(path, "changed since it was written, or incomplete: its hash differs")
     if total != rules.total:
         refuse(path, f"the counts add up to {total}, not to the total of {rules.total!r:.80} in the rules")
 

@@ -197,9 +197,9 @@ Examples
   bpetite encode --model tok.json --text "hello world" --show
   bpetite view tok.json
 
-Each command explains itself: bpetite train --help
-All print text on a terminal, and JSON with --json. Summaries, such as those of
-train, count and convert, are JSON in a pipe, too.
+For the options of a command: bpetite train --help
+Commands print text to a terminal, and JSON with --json. Summaries, for example
+of train, count and convert, are also JSON in a pipe.
 """
 
 

@@ -23,7 +23,7 @@ from bpetite.formats.shared.imported import TEMPLATE_ASSUMPTION, UNICODE_ASSUMPT
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
-_NAME = "the name of one in the caches of the Hugging Face Hub or of tiktoken"
+_NAME = "a name in the cache of the Hugging Face Hub or of tiktoken"
 
 
 def add_models(command: argparse.ArgumentParser, more: str = "") -> None:
@@ -34,13 +34,13 @@ def add_models(command: argparse.ArgumentParser, more: str = "") -> None:
     how: dict[str, Any] = {"dest": "models", "action": "extend", "metavar": "MODEL"}
     command.add_argument(nargs="*", default=argparse.SUPPRESS, help=f"{ANY_FORMAT}; or {_NAME}{more}", **how)
     command.add_argument(
-        "--model", nargs="+", default=argparse.SUPPRESS, help="the same, wherever it is clearer", **how
+        "--model", nargs="+", default=argparse.SUPPRESS, help="the same, as an option", **how
     )
     command.set_defaults(most_models=math.inf if more else 1)
     lacking = command.add_argument_group("for tokenizer files without a pattern or special tokens")
-    pattern = f"the pattern: {', '.join(PATTERNS)}, or a regex; given again, it cuts the pieces further"
+    pattern = f"the pattern: {', '.join(PATTERNS)}, or a regex; repeat the option to cut the pieces further"
     lacking.add_argument("--pattern", action="append", type=text_argument, help=pattern)
-    bytes_ = "a byte without a token: refuse its text (default), or leave it out as the model's library does"
+    bytes_ = "a byte without a token: refuse its text (default), or drop the byte as the model's library does"
     add_choice(lacking, "--missing", ("refuse", "drop"), bytes_)
     add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")
 

@@ -20,8 +20,8 @@ Result = bytes | list[str] | dict[str, Any] | None
 """What a command returns: bytes, which are printed as they are, lines, or a value of JSON."""
 
 INPUT_HELP = (
-    "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin; "
-    "the text of PATH:text=F is in its field or column F"
+    "files, folders, globs or URLs of text, JSON lines or Parquet, plain or compressed by gzip or zstd; "
+    "- is stdin; PATH:text=F reads the text from field or column F"
 )
 
 
@@ -37,7 +37,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "--special": {
         "choices": ("parse", "text", "error"),
         "default": "parse",
-        "help": "special tokens in the text: their ids (parse, the default), ordinary text, or an error",
+        "help": "read special tokens in the text as ids (parse, the default), ordinary text, or an error",
     },
     "--add-special-tokens": {
         "action": "store_true",
@@ -46,12 +46,12 @@ SHARED: dict[str, dict[str, Any]] = {
     "--num-threads": {"type": number, "metavar": "N", "help": "threads to use (default: all cores)"},
     "--memory-limit": {
         "metavar": "SIZE",
-        "help": "the memory that counting may take in all, such as 2GB, at least about 120MB; counts that do "
-        "not fit are kept in temporary files (default: no limit)",
+        "help": "the total memory for counting, such as 2GB, at least about 120MB; counts that do not fit "
+        "are kept in temporary files (default: no limit)",
     },
-    "--cluster": {"metavar": "ADDRESS", "help": "run on this Ray cluster; `local` starts one here"},
+    "--cluster": {"metavar": "ADDRESS", "help": "run on this Ray cluster; `local` starts one locally"},
     "--force": {"action": "store_true", "help": "overwrite the output if it exists"},
-    "--json": {"action": "store_true", "help": "print the result as JSON (into a pipe, a summary always is)"},
+    "--json": {"action": "store_true", "help": "print the result as JSON (in a pipe, summaries always are)"},
     "--quiet": {"action": "store_true", "help": "print only errors on stderr"},
     "--no-color": {"action": "store_true", "help": "no colours (as if NO_COLOR were set)"},
 }
@@ -95,7 +95,7 @@ def check_models(command: argparse.ArgumentParser, options: Options) -> None:
         options.ids = [*map(int, options.models[1:]), *(options.ids or [])] or options.ids
         del options.models[1:]
     if len(options.models) > options.most_models:
-        command.error(f"one MODEL, not {len(options.models)}: {' '.join(options.models)}")
+        command.error(f"expected one MODEL, not {len(options.models)}: {' '.join(options.models)}")
 
 
 def check_output(path: str, *, force: bool) -> None:
@@ -109,10 +109,10 @@ def check_output(path: str, *, force: bool) -> None:
 
 def add_rules(command: argparse._ActionsContainer, or_else: str = "", dialect: str | None = None) -> None:
     """Declare the rules of counting and training; the help has each default, and what may be before it."""
-    advice = "; for a new model, take tiktoken" if dialect is None else ""
+    advice = "; for a new model, use tiktoken" if dialect is None else ""
     rules = f"the rules for ties, ids and special tokens{advice} (default: {or_else}{dialect or 'bpetite'})"
     command.add_argument("--dialect", choices=list(DIALECTS), default=dialect, help=rules)
-    named = ", ".join(PATTERNS) + ", or a regex; given again, it cuts the pieces further"
+    named = ", ".join(PATTERNS) + ", or a regex; repeat the option to cut the pieces further"
     cuts = f"the pattern that cuts text into pretokens: {named} (default: {or_else}gpt2)"
     command.add_argument("--pattern", action="append", type=text_argument, help=cuts)
     special = f"special tokens, in the order of their ids (default: {or_else}<|endoftext|>)"
@@ -121,7 +121,7 @@ def add_rules(command: argparse._ActionsContainer, or_else: str = "", dialect: s
 
 def add_normalization(command: argparse._ActionsContainer, or_else: str = "") -> None:
     """Declare what is done to texts before they are cut."""
-    does = f"normalize each text before it is cut, in encoding, too (default: {or_else}no normalization)"
+    does = f"normalize each text before it is cut, also in encoding (default: {or_else}no normalization)"
     command.add_argument("--normalization", choices=("NFC", "NFD", "NFKC", "NFKD"), help=does)
 
 
@@ -159,7 +159,7 @@ def add_measuring(command: Parser) -> None:
 
 def add_special_as_text(command: Parser) -> None:
     """Declare `--special` where training data is made or measured."""
-    what = "special tokens in the text: ordinary text (the default), their ids (parse), or an error"
+    what = "read special tokens in the text as ordinary text (the default), ids (parse), or an error"
     add_choice(command, "--special", ("text", "parse", "error"), what)
 
 
@@ -175,18 +175,18 @@ def tell_of_special_texts(name: str, options: Options, special_texts: int | None
 _READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (
     ("separator", "S", "the text that separates documents in a text file (default: a file is one document)"),
     ("text_field", "F", "the field of a JSON line that holds the text (default: %(default)s)"),
-    ("text_column", "C", "the column of Parquet that holds the text (default: %(default)s)"),
+    ("text_column", "C", "the Parquet column that holds the text (default: %(default)s)"),
     (
         "invalid",
         ("error", "replace", "skip"),
-        "documents that are not valid text: an error (the default), repaired with U+FFFD, or left out",
+        "documents that are not valid text: an error (the default), repaired with U+FFFD, or skipped",
     ),
     (
         "input_format",
         ("auto", *FORMS),
         "the format of the inputs (default: detected from the name and content of each)",
     ),
-    ("hold_out", "SHARE", "leave out this share of the documents, such as 1%%, chosen by a hash of each"),
+    ("hold_out", "SHARE", "hold out this share of the documents, such as 1%%, chosen by a hash of each"),
     (
         "split",
         ("train", "held-out"),
@@ -195,8 +195,8 @@ _READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (
     (
         "max_document",
         "SIZE",
-        "refuse a larger document that must be held as a whole: one that is no text file, or for whose "
-        "pattern no cut is proved (default: 1GiB)",
+        "refuse a larger document that must be in memory as a whole: one that is not a text file, or "
+        "whose pattern has no proven place to cut (default: 1GiB)",
     ),
 )
 """Fields of `Reading`, with the placeholder of a text or the choices, and the help."""
@@ -204,7 +204,7 @@ _READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (
 
 def add_reading(command: Parser, separator: str | None = None) -> None:
     """Declare how documents are read; the defaults are those of `Reading`, but for another separator."""
-    group = command.add_argument_group("reading of documents")
+    group = command.add_argument_group("reading documents")
     for name, values, what in _READING:
         kind: dict[str, Any] = {"metavar": values, "type": text_argument}
         if isinstance(values, tuple):

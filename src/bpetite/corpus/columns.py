@@ -54,16 +54,16 @@ def encode_column(
 ) -> EncodedColumn:
     """Add a column of ids to a Parquet file, and return the numbers of its rows and of the ids.
 
-    Everything else of the file stays: columns, row groups, the compression of each column (the ids have that
-    of the texts), and by which columns the rows are sorted. A row group is in memory at a time. A special
-    token in a text is ordinary text, as in what `encode` writes, unless `special` is `"parse"` or `"error"`.
+    The rest of the file is unchanged: columns, row groups, the compression of each column (the ids are
+    compressed like the texts), and the sort order. One row group is in memory at a time. A special token in a
+    text is ordinary text, as in `encode`, unless `special` is `"parse"` or `"error"`.
 
     >>> import os, pyarrow.parquet, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     source, output = os.path.join(folder, "in.parquet"), os.path.join(folder, "out.parquet")
     ...     pyarrow.parquet.write_table(pyarrow.table({"text": ["ab ab", "abc"]}), source)
-    ...     told = encode_column(Tokenizer.train("ab ab ab", 258), source, output)
-    ...     told.rows, told.tokens, pyarrow.parquet.read_table(output)["ids"].to_pylist()
+    ...     written = encode_column(Tokenizer.train("ab ab ab", 258), source, output)
+    ...     written.rows, written.tokens, pyarrow.parquet.read_table(output)["ids"].to_pylist()
     (2, 4, [[256, 257], [256, 99]])
     """
     check_tokenizer(tokenizer)

@@ -73,7 +73,7 @@ class Options:
 
 
 class Documents:
-    """Documents from any iterable of `str` or UTF-8 `bytes`, or a column of Arrow, given in place of files.
+    """Documents from any iterable of `str` or UTF-8 `bytes`, or an Arrow column, used in place of files.
 
     >>> from bpetite.corpus import stats
     >>> [fit] = stats(Tokenizer.train("ab ab ab", 258), Documents(["ab", "ab ab"], "mine"))

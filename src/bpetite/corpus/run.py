@@ -53,7 +53,7 @@ def encode(
     num_threads: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Manifest:
-    """Encode files (or a column of Arrow, or `Documents`) into a folder of shards.
+    """Encode files (or an Arrow column, or `Documents`) into a folder of shards.
 
     `resume` continues a stopped run, and ends with the same bytes as a run that was not stopped; it is
     refused if the tokenizer, an option or an input has changed. `overwrite` removes what a run, finished or
@@ -318,7 +318,7 @@ def _written(folder: Path) -> list[Path]:
     paths = sorted(folder.iterdir(), key=lambda path: (path.name != MANIFEST, path.name))
     for path in paths:
         if not re.fullmatch(_OF_RUNS, path.name) and not path.match(f".*{PART}"):
-            raise FileExistsError(f"{path} is no file of an encoded corpus; nothing was overwritten")
+            raise FileExistsError(f"{path} is not a file of an encoded corpus; nothing was overwritten")
     return [path for path in paths if path.name != JOURNAL]
 
 

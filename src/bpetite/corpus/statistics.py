@@ -107,11 +107,11 @@ class Measuring(TypedDict, total=False):
 
 
 def stats(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> list[Fit]:
-    """Return how well a tokenizer fits each source; behind several, one without a name is for all of them.
+    """Return how well a tokenizer fits each source; after several, a result without a name totals them.
 
-    `texts` are what `encode` takes: files, folders, globs, URLs, a column, or `Documents`. The keywords are
-    `special`, `reading`, `num_threads` and `progress`. A special token in a text is ordinary text, as in what
-    `encode` writes, unless `special` is `"parse"` or `"error"`; `special_texts` counts them.
+    `texts` may be anything that `encode` takes: files, folders, globs, URLs, a column, or `Documents`. The
+    keywords are `special`, `reading`, `num_threads` and `progress`. A special token in a text is ordinary
+    text, as in `encode`, unless `special` is `"parse"` or `"error"`; `special_texts` counts them.
 
     >>> from bpetite.corpus import Documents
     >>> [fit] = stats(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
@@ -126,7 +126,7 @@ def stats(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> list
 class TokenCount:
     """The numbers of documents, of bytes of text and of tokens of a source.
 
-    `special_texts` are the special tokens in the texts that were taken as ordinary text.
+    `special_texts` is the number of special tokens in the texts that were treated as ordinary text.
 
     >>> TokenCount(documents=2, tokens=4).tokens
     4
@@ -145,10 +145,10 @@ def count_tokens(
     add_special_tokens: bool | None = None,
     **how: Unpack[Measuring],
 ) -> dict[str, TokenCount]:
-    """Return the number of tokens of each source, by the keywords of `stats`, which takes longer.
+    """Return the number of tokens of each source; takes the keywords of `stats`, but is faster.
 
-    `add_special_tokens=True` counts those that the model's own library puts around each document
-    (`Tokenizer.template`), too.
+    `add_special_tokens=True` also counts the tokens that the model's own library puts around each document
+    (`Tokenizer.template`).
 
     >>> from bpetite.corpus import Documents
     >>> count_tokens(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
@@ -169,10 +169,10 @@ def count_tokens(
 
 
 def compare(tokenizers: Mapping[str, Tokenizer], texts: Corpus, **how: Unpack[Measuring]) -> list[Row]:
-    """Return a row for each source and tokenizer, as a table of pandas or polars takes them.
+    """Return a row for each source and tokenizer, for a table of pandas or polars.
 
-    `tokens_to_first` is the number of tokens divided by that of the first tokenizer. Behind several sources,
-    rows whose source is None are for all of them. The keywords are those of `stats`.
+    `tokens_to_first` is the number of tokens divided by the first tokenizer's. After several sources, rows
+    whose source is None are totals. The keywords are the same as in `stats`.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> from bpetite.corpus import Documents

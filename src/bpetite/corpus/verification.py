@@ -38,12 +38,13 @@ def verify(
     inputs: bool = False,
     progress: Progress | bool | None = None,
 ) -> Manifest:
-    """Hash every file again, and check that the ids of sampled documents are those of a text.
+    """Hash every file again, and check that the ids of sampled documents encode their text.
 
     `samples` is how many documents of each shard are checked, evenly spread. Their ids are joined to the text
-    that the tokenizer has cut, and this is encoded again; what ids do not tell (which characters are unknown,
-    for example) is not compared. With `inputs`, the inputs are hashed, too, and the sampled documents are
-    read from them and encoded; inputs that are no files, such as stdin, are refused, as they are gone.
+    that the tokenizer cut, and it is encoded again; information that ids do not carry (for example, which
+    characters are unknown) is not compared. With `inputs`, the inputs are hashed, too, and the sampled
+    documents are read from them and encoded; inputs that are not files, such as stdin, are refused, because
+    they no longer exist.
 
     >>> import tempfile
     >>> from bpetite import corpus
@@ -98,7 +99,7 @@ def _refuse_unreadable(manifest: Manifest) -> None:
 def _unreadable(path: str, name: Name) -> str:
     why = "stdin, URLs and documents that a program gave cannot be compared with the shards"
     alone = f"without {name('inputs', True)}, the shards are checked alone"
-    return f"{path}: it is no file that is here, and {why}; {alone}"
+    return f"{path}: it is not a file on this machine, and {why}; {alone}"
 
 
 def _check_shard(

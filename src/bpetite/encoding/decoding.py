@@ -120,4 +120,4 @@ def unknown_token(token: bytes, vocabulary: Vocabulary) -> UnknownTokenError:
             f"{token!r:.80} is a special token: its id, {token_id}, is in special_tokens"
         )
     advice = "only the bytes of one token have an id, and encode gives those of any text"
-    return UnknownTokenError(f"{token!r:.80} is no token of this vocabulary: {advice}")
+    return UnknownTokenError(f"{token!r:.80} is not a token of this vocabulary: {advice}")

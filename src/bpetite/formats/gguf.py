@@ -73,7 +73,7 @@ _NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
 def read(path: Path, pattern: Pattern | None = None) -> Imported:
     """Read a file; `pattern` is used if the file's name for its pattern is unknown."""
     if not os.path.isfile(path):
-        raise ValueError("GGUF is read where it is needed, and a pipe has no places: give a file")
+        raise ValueError("GGUF needs random access, which a pipe does not have: pass a file")
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         fields, has_weights = _Reader(content).fields()
         kept = {} if has_weights else {path: content[:]}

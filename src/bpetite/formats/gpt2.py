@@ -59,7 +59,7 @@ def parse(
         for text, token_id in beside.ids.items():
             if specials.get(text, token_id) != token_id:
                 raise ValueError(
-                    f"{text!r:.80} has id {specials[text]}, but the files beside it say {token_id}"
+                    f"{text!r:.80} has id {specials[text]}, but the files next to it say {token_id}"
                 )
     assumed = (SPACE, PATTERNS["gpt2"]) if beside.puts_space else PATTERNS["gpt2"]
     named_tokens = [(text, token) for text, token in beside.tokens.items() if text in specials]

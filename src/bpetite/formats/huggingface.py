@@ -99,7 +99,7 @@ class _Reader:
             return self._of_characters(falls_back=falls_back)
         if has_characters:
             unknown = self._unknown_text
-            lacking = "is not given" if unknown is None else f"is {unknown!r:.80}, which is no token"
+            lacking = "is not given" if unknown is None else f"is {unknown!r:.80}, which is not a token"
             raise ValueError(
                 "pre_tokenizer: there is no step ByteLevel, so the tokens are made of characters, not bytes, "
                 f"and model.unk_token {lacking}: a character without a token would have no id"
@@ -276,7 +276,7 @@ def _special_ids(added: list[Any], ids: Mapping[str, int]) -> tuple[dict[str, in
         if type(token_id) is not int or token_id != expected:
             raise ValueError(
                 f"{place} ({content!r:.80}) has id {token_id!r:.80}, but tokenizers gives it {expected}; "
-                "an added token gets another id only by standing in model.vocab too"
+                "an added token gets another id only if model.vocab has it, too"
             )
         specials[content] = expected
         token_of[content] = token
@@ -291,7 +291,7 @@ def _check_normalized_apart(second: Sequence[str], normalization: Sequence[Step]
     for content in second:
         normalized = normalizer(content)
         if not normalized:
-            raise ValueError(f"added token {content!r:.80} is nothing once normalized")
+            raise ValueError(f"added token {content!r:.80} is empty once normalized")
         other = first.setdefault(normalized, content)
         if other != content:
             raise ValueError(f"added tokens {other!r:.80} and {content!r:.80} are the same once normalized")

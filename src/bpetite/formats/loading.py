@@ -347,7 +347,7 @@ def _of_pieces(path: str, content: bytes, _: _Given) -> Imported:
     beside = configuration.read_configuration(os.path.dirname(path))
     if beside.kind in configuration.SHIFTED:
         kind = f"{beside.kind}Tokenizer, which numbers the pieces anew"
-        refuse(path, f"the files beside it are of a {kind}; it cannot be read")
+        refuse(path, f"the files next to it are of a {kind}; it cannot be read")
     with naming(path):
         return sentencepiece.parse(content, beside).read_from("sentencepiece", {path: content})
 
@@ -389,7 +389,7 @@ def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Importe
     paths = {held: path, lacking: os.path.join(folder, _name_of_other(name, lacking))}
     if not os.path.isfile(paths[lacking]):
         other = os.path.basename(paths[lacking])
-        refuse(path, f"it holds {held}, but no {lacking}, and {other} is not beside it")
+        refuse(path, f"it holds {held}, but no {lacking}, and {other} is not next to it")
     return _of_two_files(paths["ids"], paths["merges"], given)
 
 

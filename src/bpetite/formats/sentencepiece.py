@@ -118,7 +118,7 @@ def of_pieces(
     for text, token_id in added.items():
         if token_id < len(pieces) and pieces[token_id].text.replace(MARK, " ") != text:
             piece = f"it is piece {pieces[token_id].text!r:.80}"
-            raise ValueError(f"the files beside it say that {token_id} is {text!r:.80}, but {piece}")
+            raise ValueError(f"the files next to it say that {token_id} is {text!r:.80}, but {piece}")
         flags[text] = told.tokens[text].flags
         if not told.tokens[text].is_special:
             user_defined.append(text)

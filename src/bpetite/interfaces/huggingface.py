@@ -417,9 +417,9 @@ def _ensure_memory(padding: dict[str, Any] | None, count: int) -> None:
 
 
 def accelerate(tokenizer: Any) -> Any:
-    """Return a tokenizer of transformers or tokenizers that does the same with bpetite's engine.
+    """Return an equivalent tokenizer of transformers or tokenizers that uses bpetite's engine.
 
-    A tokenizer of transformers keeps its class and methods; the given object is not changed.
+    A tokenizer of transformers keeps its class and methods; the original object is not changed.
 
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())

@@ -53,7 +53,7 @@ def encoding_name_for_model(model_name: str) -> str:
     """
     encoding = encoding_of_model(model_name)
     if encoding is None:
-        raise KeyError(f"the encoding of {model_name!r:.80} is not known; name it by get_encoding")
+        raise KeyError(f"the encoding of {model_name!r:.80} is not known; name it with get_encoding")
     return encoding
 
 
@@ -62,7 +62,7 @@ def encoding_for_model(model_name: str, folder: Path | None = None) -> Encoding:
 
     >>> encoding_for_model("gpt-9")
     Traceback (most recent call last):
-    KeyError: "the encoding of 'gpt-9' is not known; name it by get_encoding"
+    KeyError: "the encoding of 'gpt-9' is not known; name it with get_encoding"
     """
     return get_encoding(encoding_name_for_model(model_name), folder)
 

@@ -37,7 +37,7 @@ def _readable(name: str, *, is_named: bool = False) -> Found:
     try:
         status = os.stat(name)
     except OSError as error:
-        _refuse(name, "a link that leads nowhere" if os.path.islink(name) else str(error.strerror))
+        _refuse(name, "a broken link" if os.path.islink(name) else str(error.strerror))
     if not os.access(name, os.R_OK):
         _refuse(name, "no permission to read it")
     is_stream = is_named and os.path.abspath(name).startswith(_STREAMS)

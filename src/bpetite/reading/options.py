@@ -90,7 +90,7 @@ class Reading(Record):
             raise ValueError(worded(lambda name: f"{name('separator')} must not be empty"))
 
     def of_field(self, field: str | None) -> Reading:
-        """Return how an input is read whose text is in this field or column, if it has one of its own.
+        """Return these options with the text in this field or column; unchanged if it is None.
 
         >>> Reading(text_field="body").of_field("content").text_field
         'content'
@@ -98,7 +98,7 @@ class Reading(Record):
         return self if field is None else replaced(self, text_field=field, text_column=field)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options, as manifests record them and `Counts.from_files` takes them.
+        """Return the options, as manifests record them and `Counts.from_files` accepts them.
 
         >>> Reading(invalid="skip").to_dict()["invalid"]
         'skip'

@@ -37,7 +37,7 @@ def check_process(process: int) -> None:
     if os.getpid() != process:
         raise RuntimeError(
             "this process was forked during a call that uses threads, and does not have these threads; "
-            "the call goes on in the other process only"
+            "the call continues only in the other process"
         )
 
 

@@ -96,7 +96,7 @@ class Comparison:
 
 
 def compare(*tokenizers: Tokenizer, text: str, special: Special = "parse", **named: Tokenizer) -> Comparison:
-    """Show how tokenizers cut the same text, side by side; name them by giving them as keywords.
+    """Show how tokenizers cut the same text, side by side; keywords name them.
 
     >>> a = Tokenizer.train("ab ab ab", 258)
     >>> compare(before=a, after=a.truncate(257), text="ab ab")

@@ -97,7 +97,7 @@ def merges_in(content: str) -> list[Merge]:
         try:
             return list(ast.literal_eval(content.strip()))
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise ValueError(f"no list of merges, as JSON or as Python prints it: {not_json}") from None
+            raise ValueError(f"not a list of merges, as JSON or as Python prints it: {not_json}") from None
 
 
 def explain_difference(
@@ -109,11 +109,11 @@ def explain_difference(
     special_tokens: Sequence[str] | None = None,
     texts: Sequence[str | bytes] = (),
 ) -> Difference | None:
-    """Find where and why your merges differ from those of a dialect; None if they are the same.
+    """Find where and why your merges differ from a dialect's; None if they are the same.
 
     A merge is a pair of bytes, of strings (plain, or in GPT-2's printable form), of ids, or a line of a
-    `merges.txt`. `corpus` is a text, documents, or counts. Mistakes are tried on
-    the texts, unless these have more than 32 million characters; beside counts, give the `texts` too.
+    `merges.txt`. `corpus` is a text, documents, or counts. Mistakes are tried on the texts, unless these have
+    more than 32 million characters; with counts, pass the `texts`, too.
 
     >>> print(explain_difference("low lower lowest", [(b"l", b"o"), (b"o", b"w")]))
     Merge 0 (from 0) differs:

@@ -1,21 +1,21 @@
-"""Time bpetite beside other libraries, on your model and text.
+"""Time bpetite and other libraries on your model and text.
 
 examples:
   bpetite bench tokenizer.json book.txt
   bpetite bench Qwen2.5-7B/ questions.jsonl --text-field question
   bpetite bench cl100k_base.tiktoken code.txt --num-threads 4 --json
 
-All libraries are timed that are installed and known. One whose ids are not
-those of the model's own library gets no time, but the first place that
-differs. Each gets the same list of documents: those of the text (files of a
-folder, JSON lines, what <|endoftext|> separates) or, if that is one document,
-pieces of about 4,000 characters that end where lines do. Each interface of a
-library runs in a process of its own, and the fastest counts.
+Every installed library that bpetite knows is timed, except a library whose ids
+differ from the model's own: for it, the first difference is shown instead.
+All libraries get the same list of documents: the files of a folder,
+JSON lines, or the parts of a text between <|endoftext|>. A single document is
+cut at line ends, into pieces of about 4,000 characters. Each interface of a
+library runs in its own process, and the fastest one counts.
 
-MB/s are those of the first pass over the documents, which depends on how many
-pretokens are new, and of the best later one; a prompt has 400 characters;
-loading includes the import (without numpy's); memory is that of the whole
-process.
+The table shows MB/s for the first pass over the documents, which depends on
+how many pretokens are new, and for the best later pass. A prompt has 400
+characters. Loading includes the import (without numpy's). Memory is the peak
+of the whole process.
 """
 
 import dataclasses
@@ -35,12 +35,12 @@ def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command)
     shared.add_inputs(command, shared.INPUT_HELP, required=False)  # words behind MODEL are inputs, too
-    these = "time these alone (default: all that are installed)"
+    these = "time only these libraries (default: all that are installed)"
     command.add_argument("--libraries", nargs="+", action="extend", metavar="NAME", help=these)
     numbers = {
         "--num-threads": (1, "the threads of each library"),
-        "--megabytes": (8, "how much of the text is used"),
-        "--rounds": (1, "take the medians of so many processes"),
+        "--megabytes": (8, "the megabytes of text to use"),
+        "--rounds": (1, "the number of processes whose medians are shown"),
     }
     for flag, (default, what) in numbers.items():
         said = f"{what} (default: {default})"
@@ -81,7 +81,7 @@ def lines(found: Benchmark) -> list[str]:
         ("text", f"{found.megabytes:,.1f} MB in {documents}, {mean}; {threads}"),
         *([("", "the text is one document, which was cut at line ends")] if found.are_pieces else []),
         ("new", f"{new} occur for the first time"),
-        ("ids", f"those of {found.own_library}"),
+        ("ids", f"as from {found.own_library}"),
         *(("no time", f"{', '.join(names)}: {reason}") for reason, names in refused.items()),
         *([("missing", ", ".join(found.missing))] if found.missing else []),
     ]

@@ -5,8 +5,8 @@ examples:
   bpetite check Qwen2.5-7B/
   bpetite check cl100k_base.tiktoken book.txt questions.jsonl
 
-The result says what the file does not tell, and what of it an artifact cannot
-hold. Other ids are an error, with the first text and place that differ.
+The result lists what the file does not specify, and what an artifact of it
+would lose. Different ids are an error that shows the first text and place.
 """
 
 from functools import partial
@@ -40,5 +40,5 @@ def run(options: shared.Options) -> shared.Result:
         "lost": losses(tokenizer.vocabulary, original, "bpetite", tokenizer._template),
         "compared_with": library,
         "texts": found.texts if found else 0,
-        "verdict": f"the ids are those of {library}" if found else "read; no library compares such a file",
+        "verdict": f"same ids as {library}" if found else "read; no library can compare such a file",
     }

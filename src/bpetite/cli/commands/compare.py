@@ -5,10 +5,10 @@ examples:
   bpetite compare mine.json gpt2/ theirs.json --input german/ python/
   bpetite compare mine.json gpt2/ --input book.txt --json
 
-The ratio is to the tokens of the first. Bytes per token compare tokenizers;
-languages are compared by characters per token, as UTF-8 has one byte for a
-letter of English, but two or three for others. Tokens per word say nothing of
-languages that put no spaces between words.
+The ratio compares the number of tokens with the first tokenizer's. Use bytes
+per token to compare tokenizers, and characters per token to compare languages,
+because UTF-8 needs one byte for an English letter, but two or three for
+others. Tokens per word mean nothing for languages without spaces between words.
 """
 
 from typing import Any

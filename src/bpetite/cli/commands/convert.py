@@ -1,4 +1,4 @@
-"""Convert a tokenizer to another format. What would give other ids is refused.
+"""Convert a tokenizer to another format. A conversion never changes ids.
 
 examples:
   bpetite convert tok.json tokenizer.json
@@ -45,8 +45,8 @@ _BY_NAME = {
 
 _ROLES = {
     "bos_token": "the special token that begins texts (default: one with a usual name, such as <s>)",
-    "eos_token": "the special token that ends texts, or with a chat template messages (default: likewise)",
-    "pad_token": "a special token that fills up batches",
+    "eos_token": "the special token that ends texts (messages, with a chat template; default: likewise)",
+    "pad_token": "a special token that pads batches",
 }
 """The settings that name a special token, and their help."""
 
@@ -60,14 +60,15 @@ def declare(command: shared.Parser) -> None:
         dest="target",
         default="",
         metavar="OUT",
-        help="what to write, also as a word behind MODEL. A folder is one that exists, a name that ends in / "
-        "or has no ending, and with --to huggingface every name that does not end in .json. The name decides "
-        "the format: tokenizer.json; NAME.tiktoken; a folder (huggingface with the settings below, else the "
-        "format of MODEL if that is a folder, or else GPT-2's files); any other file is an artifact",
+        help="what to write; it may also follow MODEL. OUT is a folder if it is one already, if its name "
+        "ends in / or has no extension, or, with --to huggingface, if it does not end in .json. The name "
+        "selects the format: tokenizer.json; NAME.tiktoken; a folder (huggingface with the settings below, "
+        "otherwise the format of MODEL if that is a folder, otherwise GPT-2's files); any other file is an "
+        "artifact",
     )
-    what = "the format of OUT (default: by its name); transformers loads a folder of huggingface"
+    what = "the format of OUT (default: by its name); transformers loads huggingface folders"
     add("--to", choices=(*_OF_ANY, *_AS_READ), help=what)
-    settings = command.add_argument_group("for a folder of huggingface (its tokenizer_config.json)")
+    settings = command.add_argument_group("for a huggingface folder (its tokenizer_config.json)")
     for role, what in _ROLES.items():
         option = f"--{role.replace('_', '-')}"
         settings.add_argument(option, type=shared.text_argument, metavar="TEXT", help=what)

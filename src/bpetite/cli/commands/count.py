@@ -1,5 +1,5 @@
-"""Count the pretokens of a corpus. Files of counts are added up and trained on.
-`bpetite count-tokens` counts the tokens of files, by a model.
+"""Count the pretokens of a corpus. `merge-counts` adds up files of counts, and
+`train` trains on them. `count-tokens` counts the tokens of files by a model.
 
 examples:
   bpetite count --input corpus.txt --output corpus.counts
@@ -17,7 +17,7 @@ from bpetite.training import Training
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    shared.add_inputs(command, f"{shared.INPUT_HELP}; PATH:2.5 counts it 2.5 times")
+    shared.add_inputs(command, f"{shared.INPUT_HELP}; PATH:2.5 counts the text 2.5 times")
     shared.add_output(command, "the file to write the counts to")
     shared.add_rules(command)
     shared.add_normalization(command)

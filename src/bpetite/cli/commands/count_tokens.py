@@ -1,4 +1,4 @@
-"""Count the tokens of texts. `bpetite count` counts pretokens, to train on them.
+"""Count the tokens of texts. `bpetite count` counts pretokens for training.
 
 examples:
   bpetite count-tokens tok.json book.txt questions.jsonl

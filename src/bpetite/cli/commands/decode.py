@@ -1,4 +1,4 @@
-"""Turn ids into text. The raw text is printed, with no newline added.
+"""Turn ids into text. The text is printed as it is, without an added newline.
 
 examples:
   bpetite decode --model tok.json --ids 104 105
@@ -16,7 +16,7 @@ from bpetite.cli.formats import add_models, read_model
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command)
-    ids = "ids (default: from stdin)"
+    ids = "ids (default: read from stdin)"
     command.add_argument("--ids", action="extend", type=_id, nargs="*", metavar="N", help=ids)
 
 

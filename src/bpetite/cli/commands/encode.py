@@ -1,4 +1,4 @@
-"""Turn text into ids. Each document gives a JSON array; --show prints tokens.
+"""Turn text into ids. Each document is a JSON array; --show prints tokens.
 
 examples:
   bpetite encode --model tok.json --text "hello world"

@@ -15,7 +15,7 @@ def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command)
     add = command.add_argument
-    add("--input", required=True, metavar="FILE", help="the Parquet file to read; perhaps a URL")
+    add("--input", required=True, metavar="FILE", help="the Parquet file to read, or its URL")
     shared.add_output(command, "the Parquet file to write")
     text = partial(add, type=shared.text_argument)
     text("--column", default="text", metavar="C", help="the column of texts (default: %(default)s)")
@@ -35,6 +35,6 @@ def run(options: shared.Options) -> shared.Result:
     tokenizer = read_model(options)
     names = ("column", "ids_column", "special", "dtype", "append_special", "nulls", "num_threads", "progress")
     how = shared.chosen(options, *names)
-    told = encode_column(tokenizer, options.input, options.output, overwrite=options.force, **how)
-    shared.tell_of_special_texts("encode-column", options, told.special_texts)
-    return told._asdict()
+    written = encode_column(tokenizer, options.input, options.output, overwrite=options.force, **how)
+    shared.tell_of_special_texts("encode-column", options, written.special_texts)
+    return written._asdict()

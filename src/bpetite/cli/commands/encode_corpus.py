@@ -47,7 +47,7 @@ def declare(command: shared.Parser) -> None:
     for flag, does in (("--prepend-special", "begins"), ("--append-special", "ends")):
         what = f"a special token that {does} every document"
         add(flag, type=shared.text_argument, metavar="TEXT", help=what)
-    memory = "memory that this process may take, such as 1GB, at least about 300MB; fewer threads are used"
+    memory = "the memory for this process, such as 1GB, at least about 300MB; fewer threads are used"
     add("--memory-limit", metavar="SIZE", help=f"{memory} if it is tight (default: no limit)")
     shared.add_special_as_text(command)
     shared.add_shared(command, "--add-special-tokens", "--num-threads", "--cluster")
@@ -72,7 +72,7 @@ def run(options: shared.Options) -> shared.Result:
     is_divided = is_divided or options.special == "parse"
     if not is_divided and ends:
         end = f"--append-special {shlex.quote(ends[0])} ends each with one"
-        options.progress.say(f"bpetite encode-corpus: no token stands between documents in the shards; {end}")
+        options.progress.say(f"bpetite encode-corpus: no token separates documents in the shards; {end}")
     limit = memory_bytes(options.memory_limit)
     if options.cluster is None:
         encode = partial(corpus.encode, num_threads=threads_within(limit, options.num_threads))
@@ -86,7 +86,7 @@ def run(options: shared.Options) -> shared.Result:
     try:
         manifest = encode(tokenizer, options.input, options.output, options=layout, **how)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("; the same command with --resume goes on") from None
+        raise KeyboardInterrupt("; the same command with --resume continues") from None
     written = {
         "documents": manifest.documents,
         "tokens": manifest.tokens,

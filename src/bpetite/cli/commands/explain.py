@@ -1,5 +1,5 @@
 """Explain why your merges differ from a dialect's. The first difference is shown.
-Common mistakes are tried, and the one that gives all of your merges is named.
+Common mistakes are tried, and the one that explains all your merges is named.
 
 examples:
   bpetite explain --input corpus.txt --merges merges.txt --dialect cs336
@@ -51,5 +51,5 @@ def run(options: shared.Options) -> shared.Result:
         difference = explain_difference(counts, merges, **rules)
     if options.json:
         return None if difference is None else asdict(difference)
-    answer = str(difference or f"all {len(merges):,} merges are those of the dialect {options.dialect}")
+    answer = str(difference or f"all {len(merges):,} merges match the dialect {options.dialect}")
     return [folded(answer, sys.stdout)]

@@ -1,4 +1,4 @@
-"""Shorten a text to a number of tokens. The text is printed, with no newline.
+"""Shorten a text to at most N tokens. The text is printed without a newline.
 
 examples:
   bpetite fit tok.json --tokens 3 --side left --text "the cat sat on it"
@@ -13,9 +13,9 @@ def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command)
     command.add_argument("--text", metavar="T", help="the text itself (default: stdin)")
-    most = "the largest number of tokens"
+    most = "the maximum number of tokens"
     command.add_argument("--tokens", required=True, type=shared.number, metavar="N", help=most)
-    side = "the side where the rest is cut off (default: %(default)s)"
+    side = "the side where the text is cut off (default: %(default)s)"
     shared.add_choice(command, "--side", ("right", "left"), side)
     shared.add_shared(command, "--special", "--add-special-tokens")
 

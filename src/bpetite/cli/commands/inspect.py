@@ -66,7 +66,9 @@ def _id_of(tokenizer: Tokenizer, token: str) -> int:
     with contextlib.suppress(KeyError):
         return tokenizer.token_id(token)
     parts = " ".join(map(str, tokenizer.encode(token, add_special_tokens=False)))
-    raise ValueError(f"--token: {token!r} is no token of {tokenizer.vocab_size:,}; it is encoded as {parts}")
+    raise ValueError(
+        f"--token: {token!r} is not one of the {tokenizer.vocab_size:,} tokens; it is encoded as {parts}"
+    )
 
 
 def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:

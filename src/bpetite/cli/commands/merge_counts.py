@@ -1,4 +1,4 @@
-"""Add up files of counts that were made with the same rules.
+"""Add up files of counts that use the same rules.
 
 examples:
   bpetite merge-counts --counts mon.counts tue.counts --output week.counts

@@ -1,12 +1,12 @@
-"""Measure a tokenizer and write an HTML file. Further ones are compared with it.
+"""Measure a tokenizer and write an HTML file. Others are compared with it.
 
 examples:
   bpetite report tok.json --input english.txt code.txt --output report.html
   bpetite report tok.json --input wiki/ web.jsonl.zst --output report.html
   bpetite report tok.json gpt2/ --input german/ python/ --output report.html
 
-The page names the date, which SOURCE_DATE_EPOCH sets (in seconds), and the
-command that made it.
+The page shows the date and the command that created it. SOURCE_DATE_EPOCH (in
+seconds) sets the date.
 """
 
 import os

@@ -1,12 +1,12 @@
-"""Measure how well a vocabulary fits a corpus. There is a row for each source.
+"""Measure how well a vocabulary fits a corpus. Each source has a row.
 
 examples:
   bpetite stats --model tok.json --input english.txt code.jsonl
   bpetite stats --model tok.json --input wiki/ web/ --json
 
-Bytes per token compare tokenizers. Languages are compared by characters per
-token, as UTF-8 has one byte for a letter of English, but two or three for
-others.
+Use bytes per token to compare tokenizers. Use characters per token to compare
+languages, because UTF-8 needs one byte for an English letter, but two or three
+for others.
 """
 
 from bpetite.cli import shared

@@ -19,15 +19,15 @@ from bpetite.training import Training, train_vocabulary
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
     source = command.add_mutually_exclusive_group(required=True)
-    shared.add_inputs(source, f"{shared.INPUT_HELP}; PATH:2.5 counts it 2.5 times", required=False)
-    shared.add_inputs(source, "files that `bpetite count` made", "--counts", required=False)
+    shared.add_inputs(source, f"{shared.INPUT_HELP}; PATH:2.5 counts the text 2.5 times", required=False)
+    shared.add_inputs(source, "files written by `bpetite count`", "--counts", required=False)
     shared.add_output(command, "the file to write the artifact to")
     learned = command.add_argument_group("the vocabulary")
     add = learned.add_argument
-    size = "the most tokens, such as 32000 or 32k; in the dialect bpetite, special tokens come on top"
+    size = "the maximum number of tokens, such as 32000 or 32k; the dialect bpetite adds special tokens to it"
     sizes = learned.add_mutually_exclusive_group(required=True)
     sizes.add_argument("--vocab-size", type=shared.number, metavar="N", help=size)
-    all_tokens = "the same, but special tokens always count"
+    all_tokens = "the same, always including special tokens"
     sizes.add_argument("--total-size", type=shared.number, metavar="N", help=all_tokens)
     shared.add_rules(learned, "as in --counts, else ")
     shared.add_normalization(learned, "as in --counts, else ")

@@ -1,4 +1,4 @@
-"""Check a folder of token files. All are hashed, some documents encoded again.
+"""Check a folder of token files. It hashes all files and re-encodes a sample.
 
 examples:
   bpetite verify ids/
@@ -14,7 +14,7 @@ def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add = command.add_argument
     add("folder", metavar="DIR", help="a folder that encode-corpus wrote")
-    what = "documents of each shard to decode and to encode again (default: %(default)s)"
+    what = "documents of each shard to decode and re-encode (default: %(default)s)"
     add("--samples", type=shared.number, default=16, metavar="N", help=what)
     add("--inputs", action="store_true", help=_INPUTS)
 

@@ -1,4 +1,4 @@
-"""Look at a tokenizer, or at several, in a browser. Its address is a secret.
+"""View one or more tokenizers in a browser. The address of the page is secret.
 
 examples:
   bpetite view tok.json
@@ -20,7 +20,7 @@ def declare(command: shared.Parser) -> None:
     add_models(command, "; several are shown side by side")
     add = command.add_argument
     add("--port", type=shared.number, default=0, metavar="N", help="the port (default: any free port)")
-    add("--no-browser", action="store_true", help="only print the address")
+    add("--no-browser", action="store_true", help="print the address only")
 
 
 def run(options: shared.Options) -> shared.Result:

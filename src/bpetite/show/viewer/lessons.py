@@ -52,7 +52,7 @@ def difference(corpus: str, merges: str, dialect: str, pattern: str, special: st
         corpus, listed, dialect=dialect, pattern=pattern, special_tokens=[special] if special else []
     )
     if first is None:
-        return {"rank": None, "heading": f"All {len(listed):,} merges are those of the dialect {dialect}."}
+        return {"rank": None, "heading": f"All {len(listed):,} merges match the dialect {dialect}."}
     heading, _yours, _expected, *lines = str(first).split("\n")
     return {
         "rank": first.rank,
