@@ -120,7 +120,7 @@ def test_an_interface_without_figures_says_why_beside_one_that_has_some(model: P
 
 
 def test_a_figure_that_not_all_processes_have_is_left_out(tmp_path: Path) -> None:
-    taken = comparison._Taken(tmp_path, Tokenizer.train(CORPUS, 300), 1)
+    taken = comparison._Figures(tmp_path, Tokenizer.train(CORPUS, 300), 1)
     ours = Library("bpetite", (libraries.bpetite_texts,))
     figures = {"first": 2.0, "decoding": 1.0, "loading": 1.0}
     taken.figures[ours] = {"one": [figures | {"later": 1.0}, figures | {"first": 4.0}], "two": [figures]}

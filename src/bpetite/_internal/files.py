@@ -95,14 +95,17 @@ class _UnnamedFile(io.FileIO):
 def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file in the same folder; it replaces `path` if the block ends without an error.
 
-    A file that is replaced hands on its permissions. Errors of writing name `path`; what else fails in the
-    block keeps its own name.
+    A block that closes the file discards it. A file that is replaced hands on its permissions. Errors of
+    writing name `path`; what else fails in the block keeps its own name.
     """
-    target, shown = check_target(path, overwrite=overwrite), os.fspath(path)
+    target = check_target(path, overwrite=overwrite)
+    shown = os.fspath(path)
     part = _UnnamedFile(target, shown, _permissions(target))
     try:
         with io.BufferedWriter(part) as file:
             yield file
+            if file.closed:
+                return
             file.flush()
             with named(shown):
                 os.fsync(part.fileno())

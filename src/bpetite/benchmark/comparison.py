@@ -101,6 +101,8 @@ def benchmark(
     """Time the libraries that are installed; `lacking` is what the file at `path` was completed with."""
     installed = [library for library in libraries if version_of(library)]
     texts = documents.texts
+    size = sum(len(text.encode()) for text in texts)
+    megabytes = size / 1e6
     pretokens, new_pretokens = pretokens_of(tokenizer, texts)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -108,26 +110,24 @@ def benchmark(
         kind = prepared(tokenizer, path, lacking, folder, threads)
         own = OWN.get(kind, kind)
         order = sorted(installed, key=lambda library: (library.name != own, library.name != OURS))
-        runs = [(library, interface) for library in order for interface in library.interfaces]
-        size = sum(len(text.encode()) for text in texts)
-        taken = _Taken(folder, tokenizer, MOST_SECONDS + size / 1e6)
-        for done, (library, interface) in enumerate(runs * rounds):
-            taken.run(library, interface.__name__)
-            progress("timing", (done + 1) * size, len(runs) * rounds * size)
-    rows = sorted(
-        (taken.row(library, size / 1e6) for library in installed), key=lambda row: -(row.first or 0)
-    )
+        runs = [(library, interface) for library in order for interface in library.interfaces] * rounds
+        figures = _Figures(folder, tokenizer, MOST_SECONDS + megabytes)
+        for done, (library, interface) in enumerate(runs, 1):
+            figures.run(library, interface.__name__)
+            progress("timing", done * size, len(runs) * size)
+    rows = [figures.row(library, megabytes) for library in installed]
+    rows.sort(key=lambda row: -(row.first or 0))
     missing = [library.name for library in libraries if library not in installed]
     return Benchmark(
-        taken.own_library,
-        size / 1e6,
-        len(texts),
-        documents.are_pieces,
-        pretokens,
-        new_pretokens,
-        threads,
-        rows,
-        missing,
+        own_library=figures.own_library,
+        megabytes=megabytes,
+        documents=len(texts),
+        are_pieces=documents.are_pieces,
+        pretokens=pretokens,
+        new_pretokens=new_pretokens,
+        threads=threads,
+        rows=rows,
+        missing=missing,
     )
 
 
@@ -151,21 +151,24 @@ def chosen(names: Sequence[str] | None) -> list[Library]:
 
 def version_of(library: Library) -> str | None:
     """Return the version of a library, if it is installed."""
-    found = metadata.distributions(name=library.name, path=[library.path] if library.path else sys.path)
-    return next((one.version for one in found), None)
+    path = [library.path] if library.path else sys.path
+    for distribution in metadata.distributions(name=library.name, path=path):
+        return distribution.version
+    return None
 
 
 def prepared(tokenizer: Tokenizer, path: str, lacking: Mapping[str, Any], folder: Path, threads: int) -> str:
     """Write a model for `libraries.Model`, in every format in which it can be written; return its own."""
     original = tokenizer._original
     kind = OURS if original is None else original.kind
+    ids = [*tokenizer.vocabulary.tokens, *tokenizer.special_tokens.values()]
     facts = {
         "folder": str(folder),
         "threads": threads,
         "path": os.path.abspath(path),
         "kind": kind,
         "lacking": dict(lacking),
-        "ids": 1 + max(tokenizer.vocabulary.tokens.keys() | set(tokenizer.special_tokens.values())),
+        "ids": 1 + max(ids),
         "name": pattern_name(tokenizer.pattern),
         "pattern": tokenizer.pattern,
         "special_tokens": dict(tokenizer.special_tokens),
@@ -173,7 +176,8 @@ def prepared(tokenizer: Tokenizer, path: str, lacking: Mapping[str, Any], folder
     (folder / "facts.json").write_text(json.dumps(facts), "utf-8")
     if original is not None and kind == "huggingface":
         # Some libraries add the special tokens around a text, whatever they are asked.
-        content = json.dumps(json.loads(original.content) | {"post_processor": None}, ensure_ascii=False)
+        document = json.loads(original.content) | {"post_processor": None}
+        content = json.dumps(document, ensure_ascii=False)
         (folder / "tokenizer.json").write_text(content, "utf-8")
     if original is not None and kind == "sentencepiece":
         (folder / "tokenizer.model").write_bytes(original.content)
@@ -185,11 +189,13 @@ def prepared(tokenizer: Tokenizer, path: str, lacking: Mapping[str, Any], folder
     return kind
 
 
-class _Taken:
+class _Figures:
     """What the processes of one model took, by library and interface. The ids of the first are right."""
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, most_seconds: float) -> None:
-        self.folder, self.tokenizer, self.most_seconds = folder, tokenizer, most_seconds
+        self.folder = folder
+        self.tokenizer = tokenizer
+        self.most_seconds = most_seconds
         self.figures: dict[Library, dict[str, list[dict[str, Any]]]] = {}
         self.refused: dict[Library, dict[str, str]] = {}
         self.own_library = ""
@@ -199,38 +205,46 @@ class _Taken:
         """Run an interface of a library, and compare its ids."""
         # -P: what lies in the current folder, such as a numpy.py that came with a model, is not imported.
         command = [sys.executable, "-P", "-m", "bpetite.benchmark.process", str(self.folder), interface]
-        command += [library.path] if library.path else []
+        if library.path:
+            command.append(library.path)
         try:
-            ended = subprocess.run(command, capture_output=True, check=False, timeout=self.most_seconds)
+            process = subprocess.run(command, capture_output=True, check=False, timeout=self.most_seconds)
         except subprocess.TimeoutExpired:
             self.refuse(library, interface, f"{TOOK_TOO_LONG} {self.most_seconds:.0f} s")
             return
-        if ended.returncode:
-            said = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            self.refuse(library, interface, said or f"it ended with exit code {ended.returncode}")
+        if process.returncode:
+            message = process.stderr.decode("utf-8", "replace").strip()
+            _, _, reason = message.rpartition("\n")
+            self.refuse(library, interface, reason or f"it ended with exit code {process.returncode}")
             return
-        found = numpy.fromfile(self.folder / "ids", numpy.uint32)
+        ids = numpy.fromfile(self.folder / "ids", numpy.uint32)
         if not self.own_library:
-            self.own_library, self.right = library.name, found
-        if different := self.difference(found):
+            self.own_library = library.name
+            self.right = ids
+        different = self.difference(ids)
+        if different:
             self.refuse(library, interface, different)
-        else:
-            told = ended.stdout.splitlines()[-1]  # a library may print, too
-            self.figures.setdefault(library, {}).setdefault(interface, []).append(json.loads(told))
+            return
+        *_, last_line = process.stdout.splitlines()  # A library may print, too.
+        of_interfaces = self.figures.setdefault(library, {})
+        of_interfaces.setdefault(interface, []).append(json.loads(last_line))
 
     def refuse(self, library: Library, interface: str, reason: str) -> None:
         """Keep why an interface has no figure."""
         self.refused.setdefault(library, {})[interface] = reason
 
-    def difference(self, found: NDArray[numpy.uint32]) -> str:
+    def difference(self, ids: NDArray[numpy.uint32]) -> str:
         """Return where ids are not the right ones, in words, or nothing."""
-        right, size = self.right, min(len(self.right), len(found))
-        if len(right) == len(found) and (right == found).all():
+        right = self.right
+        if numpy.array_equal(ids, right):
             return ""
-        places = numpy.flatnonzero(right[:size] != found[:size])
+        size = min(len(right), len(ids))
+        places = numpy.flatnonzero(right[:size] != ids[:size])
         place = int(places[0]) if len(places) else size
-        before = self.tokenizer.decode(right[max(place - 8, 0) : place].tolist(), errors="replace")
-        theirs, ours = found[place : place + 4].tolist(), right[place : place + 4].tolist()
+        ids_before = right[max(place - 8, 0) : place].tolist()
+        before = self.tokenizer.decode(ids_before, errors="replace")
+        theirs = ids[place : place + 4].tolist()
+        ours = right[place : place + 4].tolist()
         return f"other ids: from number {place:,} on, after {before!r:.60}, {theirs}, not {ours}"
 
     def row(self, library: Library, megabytes: float) -> Row:
@@ -239,15 +253,23 @@ class _Taken:
         of_interfaces = self.figures.get(library, {})
         refused = self.refused.get(library, {})
         if not of_interfaces:
-            return Row(library.name, version, reason=[*refused.values()][-1], refused=refused)
+            *_, reason = refused.values()
+            return Row(library.name, version, reason=reason, refused=refused)
         best: dict[str, Any] = {}
         interface = ""
-        for name, taken in of_interfaces.items():
-            for figure in set.intersection(*map(set, taken)):  # not all had time for a later pass
-                value = median(one[figure] for one in taken)
-                if figure == "first" and value < best.get(figure, math.inf):
-                    interface = name
-                best[figure] = min(value, best.get(figure, value))
-        best |= {of: megabytes / best[of] for of in ("first", "later") if of in best}
-        prompts = {length: best.pop(name) for length in PROMPTS if (name := f"prompt of {length}") in best}
+        for name, rounds in of_interfaces.items():
+            for figure in set.intersection(*map(set, rounds)):  # Not all had time for a later pass.
+                value = median(measured[figure] for measured in rounds)
+                if value < best.get(figure, math.inf):
+                    best[figure] = value
+                    if figure == "first":
+                        interface = name
+        prompts = {}
+        for length in PROMPTS:
+            name = f"prompt of {length}"
+            if name in best:
+                prompts[length] = best.pop(name)
+        for figure in ("first", "later"):
+            if figure in best:
+                best[figure] = megabytes / best[figure]
         return Row(library.name, version, interface, prompts=prompts, refused=refused, **best)

@@ -29,7 +29,7 @@ def beginning(texts: Iterable[str], size: int) -> list[str]:
     kept: list[str] = []
     for text in texts:
         encoded = text.encode()
-        kept.append(text if len(encoded) <= size else encoded[:size].decode("utf-8", "ignore"))
+        kept.append(encoded[:size].decode("utf-8", "ignore"))
         size -= len(encoded)
         if size <= 0:
             break

@@ -78,10 +78,10 @@ def bpetite_texts(model: Model) -> Encoder:
 
     ours = Tokenizer.load(model.path, **model.lacking)
     special = "text" if model.kind == "sentencepiece" else "parse"
-    how: dict[str, Any] = {"special": special, "add_special_tokens": False}
+    settings: dict[str, Any] = {"special": special, "add_special_tokens": False}
     return Encoder(
-        lambda texts: ours.encode_batch_to_numpy(texts, num_threads=model.threads, **how),
-        lambda text: ours.encode(text, **how),
+        partial(ours.encode_batch_to_numpy, num_threads=model.threads, **settings),
+        partial(ours.encode, **settings),
         ours.decode_bytes,
         decodes=numpy.asarray,
     )

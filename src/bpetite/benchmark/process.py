@@ -37,46 +37,52 @@ TURNS = 7
 
 def figures(encoder: Encoder, texts: list[str], clock: Callable[[], float], ids: Path) -> dict[str, float]:
     """Return what encoding and decoding takes, in seconds and bytes; write the ids into a file."""
-    given = encoder.given(texts)
-    found = {}
-    found["first"], result = timed(clock, partial(encoder.encode, given))
-    if (peak := peak_memory()) is not None:
-        found["peak"] = peak
+    prepared = encoder.given(texts)
+    encode = partial(encoder.encode, prepared)
+    measured = {}
+    measured["first"], result = timed(clock, encode)
+    peak = peak_memory()
+    if peak is not None:
+        measured["peak"] = peak
     later: list[float] = []
-    while len(later) < LATER_PASSES and found["first"] + sum(later) < LATER_SECONDS:
+    while len(later) < LATER_PASSES and measured["first"] + sum(later) < LATER_SECONDS:
         del result
-        seconds, result = timed(clock, partial(encoder.encode, given))
+        seconds, result = timed(clock, encode)
         later.append(seconds)
     if later:
-        found["later"] = min(later)
-    numbers = numpy.frombuffer(memoryview(encoder.ids(result)).cast("B"), numpy.uint32)
+        measured["later"] = min(later)
+    content = memoryview(encoder.ids(result)).cast("B")
+    numbers = numpy.frombuffer(content, numpy.uint32)
     numbers.tofile(ids)
-    some = encoder.decodes(numbers[:DECODED].copy())
-    del result, given, numbers
-    turns = [timed(clock, partial(encoder.decode, some)) for _ in range(TURNS)]
+    to_decode = encoder.decodes(numbers[:DECODED].copy())
+    del result, prepared, encode, content, numbers
+    turns = [timed(clock, partial(encoder.decode, to_decode)) for _ in range(TURNS)]
     seconds, text = min(turns, key=itemgetter(0))
     size = len(text if isinstance(text, bytes) else text.encode())
-    found["decoding"] = 1e6 * seconds / max(size, 1)
+    measured["decoding"] = 1e6 * seconds / max(size, 1)
     for length in PROMPTS:
-        if prompts := prompts_of(texts, length):
-            found[f"prompt of {length}"] = _each(encoder.to_list, prompts, clock)
-    return found
+        prompts = prompts_of(texts, length)
+        if prompts:
+            measured[f"prompt of {length}"] = _each(encoder.to_list, prompts, clock)
+    return measured
 
 
 def prompts_of(texts: list[str], length: int) -> list[str]:
     """Return the beginning of the texts in prompts of so many characters."""
-    text = ""
-    for one in texts:
-        text += one[: PROMPT_CHARACTERS - len(text)]
-    return [text[start : start + length] for start in range(0, len(text) - length + 1, length)][:MOST_PROMPTS]
+    beginning = ""
+    for text in texts:
+        beginning += text[: PROMPT_CHARACTERS - len(beginning)]
+    starts = range(0, len(beginning) - length + 1, length)
+    return [beginning[start : start + length] for start in starts[:MOST_PROMPTS]]
 
 
 def _each(encode: Callable[[str], list[int]], prompts: list[str], clock: Callable[[], float]) -> float:
     """Return the seconds that a prompt takes: the least of some turns."""
-    taken: list[float] = []
-    while len(taken) < TURNS and sum(taken) < PROMPT_SECONDS:
-        taken.append(timed(clock, lambda: [encode(prompt) for prompt in prompts])[0])
-    return min(taken) / len(prompts)
+    turns: list[float] = []
+    while len(turns) < TURNS and sum(turns) < PROMPT_SECONDS:
+        seconds, _ = timed(clock, lambda: [encode(prompt) for prompt in prompts])
+        turns.append(seconds)
+    return min(turns) / len(prompts)
 
 
 def timed(clock: Callable[[], float], call: Callable[[], Any]) -> tuple[float, Any]:
@@ -90,7 +96,8 @@ def main() -> None:
     """Load one model in one library, measure, and print the figures."""
     folder, interface, *places = sys.argv[1:]
     sys.path[:0] = places
-    model = Model(**json.loads(Path(folder, "facts.json").read_bytes()))
+    facts = json.loads(Path(folder, "facts.json").read_bytes())
+    model = Model(**facts)
     threads = model.threads
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -102,12 +109,13 @@ def main() -> None:
     clock = time.process_time if threads == 1 else time.perf_counter
     try:
         loading, encoder = timed(time.perf_counter, load)
-        found = figures(encoder, texts, clock, Path(folder, "ids"))
+        measured = figures(encoder, texts, clock, Path(folder, "ids"))
     except SystemExit:
         raise
     except BaseException as error:  # also a panic, which is no Exception
-        sys.exit(" ".join(f"{type(error).__name__}: {error}".split())[:200])
-    print(json.dumps({"loading": loading} | found))
+        words = f"{type(error).__name__}: {error}".split()
+        sys.exit(" ".join(words)[:200])
+    print(json.dumps({"loading": loading} | measured))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def room_of(options: shared.Options) -> Limits:
     return room_within(memory_bytes(options.memory_limit), options.num_threads)
 
 
-def count_inputs(options: shared.Options, training: Training) -> Counts:
+def count_from_options(options: shared.Options, training: Training) -> Counts:
     """Count the documents of `--input`."""
     counts = Counts(**training.counting)
     reading = shared.reading_of(options)

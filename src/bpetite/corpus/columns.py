@@ -62,8 +62,8 @@ def encode_column(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     source, output = os.path.join(folder, "in.parquet"), os.path.join(folder, "out.parquet")
     ...     pyarrow.parquet.write_table(pyarrow.table({"text": ["ab ab", "abc"]}), source)
-    ...     written = encode_column(Tokenizer.train("ab ab ab", 258), source, output)
-    ...     written.rows, written.tokens, pyarrow.parquet.read_table(output)["ids"].to_pylist()
+    ...     encoded = encode_column(Tokenizer.train("ab ab ab", 258), source, output)
+    ...     encoded.rows, encoded.tokens, pyarrow.parquet.read_table(output)["ids"].to_pylist()
     (2, 4, [[256, 257], [256, 99]])
     """
     check_tokenizer(tokenizer)
@@ -90,8 +90,8 @@ def encode_column(
         ExitStack() as stack,
     ):
         if ids_column in file.schema_arrow.names:
-            known = f"{raw.name} has a column {ids_column!r} already; "
-            raise ValueError(worded(lambda name: f"{known}{name('ids_column')} names another"))
+            exists = f"{raw.name} has a column {ids_column!r} already"
+            raise ValueError(worded(lambda name: f"{exists}; {name('ids_column')} names another"))
         schema = file.schema_arrow.append(arrow.field(ids_column, kind))
         writer = None
         for group in range(file.num_row_groups):
@@ -102,14 +102,13 @@ def encode_column(
             if nulls == "error":
                 _refuse_null(raw.name, table, column, rows)
             texts, missing = columns.texts_and_nulls(table[column], nulls)
-            made = _encoded(encode, texts, raw.name, rows)
-            array = columns.lists_of(made.ids, made.offsets, missing).cast(kind)
-            writer.write_table(
-                table.append_column(schema.field(ids_column), array), row_group_size=max(len(table), 1)
-            )
+            result = _encoded(encode, texts, raw.name, rows)
+            array = columns.lists_of(result.ids, result.offsets, missing).cast(kind)
+            with_ids = table.append_column(schema.field(ids_column), array)
+            writer.write_table(with_ids, row_group_size=max(len(table), 1))
             rows += len(table)
             tokens += len(array.flatten())
-            special_texts += made.special_count
+            special_texts += result.special_count
             if report is not None:
                 report("encoding", raw.expected * (group + 1) // file.num_row_groups, raw.expected)
                 report("documents", rows, 0)
@@ -121,7 +120,7 @@ def encode_column(
 def _encoded(encode: Any, texts: TextColumn, path: str, first: int) -> Encoded:
     """Encode the texts of a row group; an error names the row, of which `first` are before the group."""
     try:
-        made: Encoded = encode(texts)
+        result: Encoded = encode(texts)
     except ValueError:
         for place in range(len(texts)):
             try:
@@ -132,7 +131,7 @@ def _encoded(encode: Any, texts: TextColumn, path: str, first: int) -> Encoded:
             except ValueError as error:
                 raise ValueError(f"{path}: row {first + place}: {error}") from None
         raise
-    return made
+    return result
 
 
 def _layout(file: Any, column: str, ids_column: str) -> Mapping[str, Any]:
@@ -162,5 +161,5 @@ def _refuse_null(path: str, table: Any, column: str, rows: int) -> None:
     """Refuse a row without a text, of a table that so many rows are before."""
     if table[column].null_count:
         row = rows + table[column].is_null().index(True).as_py()
-        message = f"{path}: row {row}: column {column!r} is null; "
-        raise ValueError(worded(lambda name: f"{message}{name('nulls', 'keep')} gives it no ids"))
+        message = f"{path}: row {row}: column {column!r} is null"
+        raise ValueError(worded(lambda name: f"{message}; {name('nulls', 'keep')} gives it no ids"))

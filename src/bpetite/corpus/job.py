@@ -66,10 +66,11 @@ class Options:
         >>> Options(format="bin").to_dict("uint16")["dtype"]
         'uint16'
         """
-        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "reading"}
+        options = {field.name: getattr(self, field.name) for field in fields(self)}
+        del options["reading"]
         if not self.add_special_tokens:
-            del own["add_special_tokens"]
-        return {**own, "dtype": dtype, **self.reading.to_dict()}
+            del options["add_special_tokens"]
+        return options | {"dtype": dtype} | self.reading.to_dict()
 
 
 class Documents:
@@ -95,10 +96,11 @@ def inputs_of(corpus: Any, output: AnyPath | None = None) -> list[Input]:
 
     Weights are refused: encoding and measuring take each input once.
     """
-    is_column = isinstance(corpus, TextColumn) or hasattr(corpus, "__arrow_c_stream__")
-    given = Documents(corpus) if is_column or hasattr(corpus, "__arrow_c_array__") else corpus
-    if isinstance(given, Documents):
-        return [Input(given.name, source=given.name, documents=given.documents)]
+    is_array = hasattr(corpus, "__arrow_c_stream__") or hasattr(corpus, "__arrow_c_array__")
+    if is_array or isinstance(corpus, TextColumn):
+        corpus = Documents(corpus)
+    if isinstance(corpus, Documents):
+        return [Input(corpus.name, source=corpus.name, documents=corpus.documents)]
     return without_weights(find_inputs(corpus, output=output))
 
 
@@ -147,17 +149,24 @@ class Job:
         template = tokenizer._added_template(options.add_special_tokens)
         prepended = _around("prepend_special", options, tokenizer, template.prefix)
         appended = _around("append_special", options, tokenizer, template.suffix)
-        before, after = [*prepended, *template.prefix], [*template.suffix, *appended]
         reading = replace(options.reading, cut=cutter_for([tokenizer]))
-        return Job(tokenizer, inputs, replace(options, reading=reading), dtype, template, before, after)
+        return Job(
+            tokenizer=tokenizer,
+            inputs=inputs,
+            options=replace(options, reading=reading),
+            dtype=dtype,
+            template=template,
+            before=[*prepended, *template.prefix],
+            after=[*template.suffix, *appended],
+        )
 
     @once
     def recorded_options(self) -> Json:
         """The options, as manifests record them; if inputs have fields of their own, the field of each."""
-        own = [source.field for source in self.inputs]
+        fields_of_inputs = [source.field for source in self.inputs]
         options = self.options.to_dict(self.dtype)
-        if any(own):
-            options["fields"] = own
+        if any(fields_of_inputs):
+            options["fields"] = fields_of_inputs
         if self.options.add_special_tokens:
             options["template"] = [list(self.template.prefix), list(self.template.suffix)]
         return options
@@ -219,16 +228,19 @@ class Job:
         if done:
             rest = batch._replace(texts=batch.texts[done:], first=batch.first + done, begun=0)
         ids, offsets, special_texts = self.encoded(source, rest, progress)
-        ended = offsets[1:-1] if batch.goes_on else offsets[1:]
+        ends = offsets[1:-1] if batch.goes_on else offsets[1:]
         if len(special_texts):
             special_texts = np.concatenate((np.zeros(done, np.int64), special_texts))
         encoded_bytes = text_bytes(rest.texts)
+        done_bytes = text_bytes(batch.texts[:done]) if done else 0
+        if source.status() is not None:
+            batch = batch._replace(texts=())
         return Part(
             ids=ids,
-            ends=np.concatenate((np.zeros(done, np.uint64), ended)),
-            batch=batch if source.status() is None else batch._replace(texts=()),
+            ends=np.concatenate((np.zeros(done, np.uint64), ends)),
+            batch=batch,
             read=read,
-            text_bytes=encoded_bytes + (text_bytes(batch.texts[:done]) if done else 0),
+            text_bytes=done_bytes + encoded_bytes,
             encoded_bytes=encoded_bytes,
             special_texts=special_texts,
         )
@@ -244,12 +256,9 @@ def _around(option: str, options: Options, tokenizer: Tokenizer, of_template: Se
     if token_id is None:
         return []
     if of_template:
+        already = "puts tokens there already; leave"
         raise ValueError(
-            worded(
-                lambda name: (
-                    f"{name('add_special_tokens', True)} puts tokens there already; leave {name(option)} out"
-                )
-            )
+            worded(lambda name: f"{name('add_special_tokens', True)} {already} {name(option)} out")
         )
     return [token_id]
 
@@ -279,9 +288,12 @@ class DocumentsHash:
         last = len(texts) - 1
         for place, text in enumerate(texts):
             self._hash = self._hash or Xxh3128()
-            # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
-            self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
-            if not (goes_on and place == last):
+            if isinstance(text, str):
+                # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
+                text = text.encode("utf-8", "surrogatepass")
+            self._hash.update(text)
+            is_cut = goes_on and place == last
+            if not is_cut:
                 self._hash.update(b"\xff")  # a byte that no UTF-8 contains
 
     def hexdigest(self) -> str:

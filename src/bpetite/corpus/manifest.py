@@ -58,8 +58,8 @@ class Journal:
         self.prefix = ""
         """The hash of what of the next input is in shards, if no times show that it changed."""
 
-    def read(self, made: Manifest) -> Json | None:
-        """Return what is being made, and add what is complete; an incomplete last line is removed."""
+    def read(self, manifest: Manifest) -> Json | None:
+        """Return the first line, and add complete shards to the manifest; a cut-off last line is removed."""
         self._file.seek(0)
         *lines, _ = self._file.read().split(b"\n")
         begun = None
@@ -72,15 +72,16 @@ class Journal:
                 if number == 0:
                     begun = {name: stored[name] for name in ("fingerprint", "options", "inputs")}
                     continue
-                made.shards.append(_shard(stored["shard"]))
-                made.inputs += map(_read_input, stored["inputs"])
+                manifest.shards.append(_shard(stored["shard"]))
+                manifest.inputs += map(_read_input, stored["inputs"])
                 self.prefix = stored["prefix"]
         self._file.truncate(sum(len(line) + 1 for line in lines))
         return begun
 
     def step(self, shard: Shard, ended: Sequence[ReadInput], prefix: str) -> None:
         """Write that a shard is complete, and the inputs that ended in it."""
-        self.append({"shard": asdict(shard), "inputs": list(map(_row, ended)), "prefix": prefix})
+        inputs = list(map(_row, ended))
+        self.append({"shard": asdict(shard), "inputs": inputs, "prefix": prefix})
 
     def append(self, step: Json) -> None:
         """Write the next line, or the first one, which says what is being made."""
@@ -137,7 +138,8 @@ def _read_input(stored: Json) -> ReadInput:
 
 
 def _shard(stored: Json) -> Shard:
-    return fields_of(Shard, stored | {"files": [fields_of(ShardFile, file) for file in stored["files"]]})
+    files = [fields_of(ShardFile, file) for file in stored["files"]]
+    return fields_of(Shard, stored | {"files": files})
 
 
 @dataclass
@@ -226,9 +228,11 @@ class Manifest:
             version = stored["format_version"]
             if version not in (2, FORMAT_VERSION):
                 raise ValueError(f"format_version {version!r} is not {FORMAT_VERSION}")
-            lacks = version == 2
-            of_input: Json = {_NEW_OF_INPUT: 0} if lacks else {}
-            of_shard: Json = {_NEW_OF_SHARD: 0} if lacks else {}
+            of_input: Json = {}
+            of_shard: Json = {}
+            if version == 2:
+                of_input = {_NEW_OF_INPUT: 0}
+                of_shard = {_NEW_OF_SHARD: 0}
             manifest = Manifest(
                 tokenizer=dict(stored["tokenizer"]),
                 options=dict(stored["options"]),

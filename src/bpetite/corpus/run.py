@@ -167,8 +167,8 @@ class _Run:
             if self._completing.done():
                 self._completing.result()  # an error ends the run at once
             self._manifest.encoded_bytes = (self._manifest.encoded_bytes or 0) + part.encoded_bytes
-            self._note(part)
-            self._take(part)
+            self._note_ended_inputs(part)
+            self._write_documents(part)
             self._read += part.read
             if self._progress is not None:
                 self._progress("encoding", self._read, self._total)
@@ -179,7 +179,7 @@ class _Run:
         self._wait()
         self._manifest.inputs += [read for _, read in self._ended_inputs]
 
-    def _note(self, part: Part) -> None:
+    def _note_ended_inputs(self, part: Part) -> None:
         """Note the inputs that end in a part."""
         ended = part.batch.ended
         self._documents_noted += len(part.ends) - sum(end.documents for end in ended)
@@ -200,11 +200,11 @@ class _Run:
             self._ended_inputs.append((self._documents_noted, read))
             self._begin_input()
 
-    def _take(self, part: Part) -> None:
+    def _write_documents(self, part: Part) -> None:
         """Write the documents that are not in shards yet, and end a shard after each one that fills it."""
         first = self._documents_to_skip
         self._documents_to_skip = max(0, first - len(part.ends))
-        self._go_past(part, 0, None if self._documents_to_skip else first)
+        self._hash_documents(part, 0, None if self._documents_to_skip else first)
         if self._documents_to_skip:
             return
         if first and self._prefix() != self._journal.prefix:
@@ -212,15 +212,15 @@ class _Run:
         start = int(part.ends[first - 1]) if first else 0
         fills_shard = True
         while fills_shard:
-            missing = max(0, self._job.options.shard_size - self._writer.tokens)
-            smaller = int(np.searchsorted(part.ends[first:], np.uint64(start + missing)))
-            after = first + smaller + 1
+            room = max(0, self._job.options.shard_size - self._writer.tokens)
+            smaller = np.searchsorted(part.ends[first:], np.uint64(start + room))
+            after = first + int(smaller) + 1
             fills_shard = after <= len(part.ends)
             stop = int(part.ends[after - 1]) if fills_shard else len(part.ids)
             ends = part.ends[first:after] - np.uint64(start)
             special_texts = int(part.special_texts[first:after].sum())
             self._writer.write(part.ids[start:stop], ends, special_texts)
-            self._go_past(part, first, after)
+            self._hash_documents(part, first, after)
             if fills_shard:
                 self._end_shard()
             first = after
@@ -228,10 +228,11 @@ class _Run:
 
     def _refuse_changed(self) -> None:
         """Refuse an input that has other documents than those that are in shards, or fewer."""
-        raise ValueError(f"{self._job.inputs[len(self._manifest.inputs)].name}: changed since the run began")
+        source = self._job.inputs[len(self._manifest.inputs)]
+        raise ValueError(f"{source.name}: changed since the run began")
 
-    def _go_past(self, part: Part, first: int, after: int | None) -> None:
-        """Hash the documents that are behind, if the part has their texts."""
+    def _hash_documents(self, part: Part, first: int, after: int | None) -> None:
+        """Hash the documents that are in shards now, if the part has their texts."""
         texts = part.batch.texts[first:after]
         is_cut = len(texts) > 0 and first + len(texts) > len(part.ends)
         self._hash.add(texts, goes_on=is_cut)
@@ -385,18 +386,20 @@ def _check_same(folder: Path, job: Job, begun: Json, manifest: Manifest) -> None
     Inputs that it has read must not have changed since; the others may have.
     """
     current = job.identity()
-    was, now = _settings_of(begun), _settings_of(current)
-    for setting in {**was, **now}:
-        if was.get(setting) != now.get(setting):
-            differ = f"begun with {was.get(setting)!r:.300}, now {now.get(setting)!r:.300}"
-            raise ValueError(f"{folder}: the {setting} changed: {differ}")
+    old_settings = _settings_of(begun)
+    new_settings = _settings_of(current)
+    for setting in old_settings | new_settings:
+        old = old_settings.get(setting)
+        new = new_settings.get(setting)
+        if old != new:
+            raise ValueError(f"{folder}: the {setting} changed: begun with {old!r:.300}, now {new!r:.300}")
     no_input = [None] * 3
     stamps = list(zip_longest(begun["inputs"], current["inputs"], fillvalue=no_input))
-    for number, ((then, *_), (here, *_)) in enumerate(stamps, 1):
-        if then != here:
-            raise ValueError(f"{folder}: the inputs changed: number {number} was {then}, now {here}")
-    for source, (before, stamp), read in zip(job.inputs, stamps, manifest.inputs, strict=False):
-        has_same_stamp = before == stamp and stamp[2] is not None
+    for number, ((old_name, *_), (new_name, *_)) in enumerate(stamps, 1):
+        if old_name != new_name:
+            raise ValueError(f"{folder}: the inputs changed: number {number} was {old_name}, now {new_name}")
+    for source, (old_stamp, new_stamp), read in zip(job.inputs, stamps, manifest.inputs, strict=False):
+        has_same_stamp = old_stamp == new_stamp and new_stamp[2] is not None
         if not has_same_stamp and not _is_unchanged(source, read, job.options.reading):
             raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
     if manifest.of_next_input and len(manifest.inputs) < len(stamps):

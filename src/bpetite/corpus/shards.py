@@ -104,10 +104,6 @@ def names_in(shard: Shard, number: int, shard_format: ShardFormat) -> tuple[str,
     return ids_name, places_name
 
 
-class _Discarded(Exception):
-    """A shard is not wanted any more."""
-
-
 class ShardWriter:
     """Writes one shard; `finish` completes its files and gives them their names, `discard` removes them.
 
@@ -117,7 +113,9 @@ class ShardWriter:
     def __init__(self, folder: Path, number: int, shard_format: ShardFormat, dtype: str) -> None:
         self._format = shard_format
         self._dtype = np.dtype(dtype).newbyteorder("<")
-        self._ids_path, self._places_path = (folder / name for name in names_of(number, shard_format))
+        ids_name, places_name = names_of(number, shard_format)
+        self._ids_path = folder / ids_name
+        self._places_path = folder / places_name
         self._opened = contextlib.ExitStack()
         self._file: BinaryIO | None = None
         """The file of ids, which is created when something is written."""
@@ -145,12 +143,14 @@ class ShardWriter:
         offsets = np.concatenate(self._offsets)
         with write_whole(self._places_path, overwrite=True) as places:
             places.write(offsets_file(offsets, self._format, self._dtype))
-        files = [ShardFile(self._places_path.name, *hash_file(self._places_path))]
+        size, sha256 = hash_file(self._places_path)
+        files = [ShardFile(self._places_path.name, size, sha256)]
         if self._file is not None:
             self._file.seek(0)
             self._file.write(self._head())
             self._file.flush()
-            files.append(ShardFile(self._ids_path.name, *self._synced_and_hashed(self._file)))
+            size, sha256 = self._synced_and_hashed(self._file)
+            files.append(ShardFile(self._ids_path.name, size, sha256))
         self._opened.close()
         return Shard(self.tokens, self.documents, files, self.special_texts)
 
@@ -167,9 +167,9 @@ class ShardWriter:
 
     def discard(self) -> None:
         """Remove what was written, unless it is finished."""
-        # A file that `write_whole` has open is removed only if the block ends with an error.
-        with contextlib.suppress(OSError, _Discarded), self._opened:
-            raise _Discarded
+        with contextlib.suppress(OSError), self._opened:
+            if self._file is not None:
+                self._file.close()  # `write_whole` removes a file that is closed before its block ends.
 
     def _head(self) -> bytes:
         return npy_header(self.tokens, self._dtype) if self._format == "npy" else b""
@@ -190,8 +190,10 @@ def hash_file(path: Path) -> tuple[int, str]:
 
 def npy_header(length: int, dtype: np.dtype[Any]) -> bytes:
     """Return the header of a one-dimensional `.npy` file; its size does not depend on the length."""
-    fields = f"{{'descr': '{dtype.newbyteorder('<').str}', 'fortran_order': False, 'shape': ({length},), }}"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + fields.ljust(117).encode("ascii") + b"\n"
+    kind = dtype.newbyteorder("<").str
+    fields = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({length},), }}"
+    padded = fields.ljust(117).encode("ascii") + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(padded)) + padded
 
 
 def offsets_file(offsets: NDArray[np.uint64], shard_format: ShardFormat, dtype: np.dtype[Any]) -> bytes:
@@ -202,15 +204,18 @@ def offsets_file(offsets: NDArray[np.uint64], shard_format: ShardFormat, dtype: 
     if shard_format != "megatron":
         return npy_header(len(offsets), _OFFSETS) + offsets.astype(_OFFSETS).tobytes()
     lengths = np.diff(offsets)
-    if len(lengths) and int(lengths.max()) > np.iinfo(np.int32).max:
+    if (lengths > np.iinfo(np.int32).max).any():
         raise ValueError("megatron: a document has more tokens than its index can record (2,147,483,647)")
-    head = struct.pack(_MEGATRON_HEAD, 1, _MEGATRON_DTYPES[dtype.name], len(lengths), len(offsets))
-    arrays = [
-        lengths.astype("<i4"),
-        (offsets[:-1] * np.uint64(dtype.itemsize)).astype("<i8"),
-        np.arange(len(offsets), dtype="<i8"),
+    kind = _MEGATRON_DTYPES[dtype.name]
+    starts = offsets[:-1] * np.uint64(dtype.itemsize)
+    parts = [
+        _MEGATRON_MAGIC,
+        struct.pack(_MEGATRON_HEAD, 1, kind, len(lengths), len(offsets)),
+        lengths.astype("<i4").tobytes(),
+        starts.astype("<i8").tobytes(),
+        np.arange(len(offsets), dtype="<i8").tobytes(),
     ]
-    return b"".join([_MEGATRON_MAGIC, head, *(array.tobytes() for array in arrays)])
+    return b"".join(parts)
 
 
 def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[np.uint64]:
@@ -223,8 +228,9 @@ def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[n
     content = path.read_bytes()
     head = len(_MEGATRON_MAGIC) + struct.calcsize(_MEGATRON_HEAD)
     count = max(0, len(content) - head) // _MEGATRON_ENTRY
-    lengths = np.frombuffer(content[head : head + 4 * count], "<i4").astype(np.uint64)
-    offsets = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths, dtype=np.uint64)))
+    lengths = np.frombuffer(content[head : head + 4 * count], "<i4")
+    offsets = np.zeros(count + 1, np.uint64)
+    np.cumsum(lengths.astype(np.uint64), out=offsets[1:])
     if offsets_file(offsets, shard_format, np.dtype(dtype)) != content:
         raise ValueError(f"{path}: not the index of {dtype} ids as Megatron-LM writes it")
     return offsets

@@ -52,7 +52,7 @@ def encoded(
     with some are encoded more than once.
     """
     encode = tokenizer._encoder.encode_batch_to_numpy
-    options = dtype, num_threads, list(append), progress, list(prepend)
+    options = (dtype, num_threads, list(append), progress, list(prepend))
     if special != "text":
         ids, offsets = encode(texts, special, *options)
         return Encoded(ids, offsets, _NONE)
@@ -61,9 +61,10 @@ def encoded(
         return Encoded(ids, offsets, _NONE)
     special_ids = _special_ids(tokenizer)
     ids, offsets = encode(texts, "parse", *options)
-    in_parsed = _number_by_text(ids, offsets, special_ids)
+    as_special = _number_by_text(ids, offsets, special_ids)
     ids, offsets = encode(texts, "text", *options)
-    return Encoded(ids, offsets, in_parsed - _number_by_text(ids, offsets, special_ids))
+    in_any_case = _number_by_text(ids, offsets, special_ids)
+    return Encoded(ids, offsets, as_special - in_any_case)
 
 
 def counted(
@@ -75,8 +76,8 @@ def counted(
         return sum(count(texts, special, num_threads)), 0
     with suppress(ValueError):  # as above
         return sum(count(texts, "error", num_threads)), 0
-    made = encoded(tokenizer, texts, special, num_threads=num_threads)
-    return len(made.ids), made.special_count
+    result = encoded(tokenizer, texts, special, num_threads=num_threads)
+    return len(result.ids), result.special_count
 
 
 def _special_ids(tokenizer: Tokenizer) -> set[int]:
@@ -88,8 +89,9 @@ def _special_ids(tokenizer: Tokenizer) -> set[int]:
 def _number_by_text(ids: NDArray[Any], offsets: NDArray[np.uint64], wanted: set[int]) -> NDArray[np.int64]:
     """Return how many ids of each text are among those that are wanted."""
     marked = np.isin(ids, list(wanted))
-    so_far = np.concatenate((np.zeros(1, np.int64), np.cumsum(marked, dtype=np.int64)))
-    return np.diff(so_far[offsets.astype(np.intp)])
+    up_to_here = np.zeros(len(ids) + 1, np.int64)
+    np.cumsum(marked, dtype=np.int64, out=up_to_here[1:])
+    return np.diff(up_to_here[offsets.astype(np.intp)])
 
 
 def check_special(special: object) -> None:

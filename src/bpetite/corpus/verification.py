@@ -65,19 +65,21 @@ def verify(
     if inputs:
         _refuse_unreadable(manifest)
     checked = _Samples(tokenizer, manifest.options)
-    total, size, documents = sum(shard.bytes for shard in manifest.shards), 0, 0
+    total = sum(shard.bytes for shard in manifest.shards)
+    size = documents = 0
     with shown(progress) as report:
         for number, shard in enumerate(manifest.shards):
             _check_shard(folder, number, shard, checked, samples, documents)
-            size, documents = size + shard.bytes, documents + shard.documents
+            size += shard.bytes
+            documents += shard.documents
             if report is not None:
                 report("verifying", size, total)
                 report("documents", documents, 0)
-    known = {file.name for shard in manifest.shards for file in shard.files}
-    foreign = sorted(path.name for path in folder.glob("shard-*") if path.name not in known)
+    listed = {file.name for shard in manifest.shards for file in shard.files}
+    foreign = sorted(path for path in folder.glob("shard-*") if path.name not in listed)
     if foreign:
-        others = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
-        raise ValueError(f"{folder / foreign[0]}: a shard that is not in the manifest{others}")
+        more = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
+        raise ValueError(f"{foreign[0]}: a shard that is not in the manifest{more}")
     if manifest.of_next_input:
         expected = manifest.documents - manifest.of_next_input
         raise ValueError(f"{folder}: the inputs have {expected} documents, the shards {manifest.documents}")
@@ -111,11 +113,12 @@ def _check_shard(
     with naming(folder):
         ids_name, documents_name = names_in(shard, number, options["format"])
     for file in shard.files:
-        size, sha256 = hash_file(folder / file.name)
+        path = folder / file.name
+        size, sha256 = hash_file(path)
         if size != file.bytes:
-            raise ValueError(f"{folder / file.name}: {size} bytes, but the manifest says {file.bytes}")
+            raise ValueError(f"{path}: {size} bytes, but the manifest says {file.bytes}")
         if sha256 != file.sha256:
-            raise ValueError(f"{folder / file.name}: its SHA-256 differs from the manifest")
+            raise ValueError(f"{path}: its SHA-256 differs from the manifest")
 
     ids = read_ids(folder / ids_name, options["format"], options["dtype"])
     offsets = read_offsets(folder / documents_name, options["format"], options["dtype"])
@@ -124,10 +127,11 @@ def _check_shard(
     if offsets[0] != 0 or offsets[-1] != len(ids) or (offsets[1:] < offsets[:-1]).any():
         raise ValueError(f"{folder / documents_name}: its documents do not cover the shard without gaps")
     samples = min(samples, shard.documents)
-    for document in np.unique(np.linspace(0, shard.documents - 1, samples).astype(int)):
+    evenly_spread = np.linspace(0, shard.documents - 1, samples).astype(int)
+    for document in np.unique(evenly_spread).tolist():
         where = f"{folder / ids_name}: document {document}"
-        sample = ids[int(offsets[document]) : int(offsets[document + 1])]
-        checked.check(where, before + int(document), sample)
+        start, end = offsets[document : document + 2].tolist()
+        checked.check(where, before + document, ids[start:end])
 
 
 class _Samples:
@@ -138,9 +142,8 @@ class _Samples:
         self._tokenizer = tokenizer
         self._special = options["special"]
         prefix, suffix = options.get("template", ([], []))
-        prepended = _ids_of(options.get("prepend_special"), tokenizer)
-        appended = _ids_of(options["append_special"], tokenizer)
-        self._before, self._after = [*prepended, *prefix], [*suffix, *appended]
+        self._before = _ids_of(options.get("prepend_special"), tokenizer) + prefix
+        self._after = suffix + _ids_of(options["append_special"], tokenizer)
         vocabulary = tokenizer.vocabulary
         self._unknown = None if vocabulary.unknown is None else vocabulary.unknown[0]
         self._added = set(vocabulary.special_tokens.values()) - {self._unknown}
@@ -152,8 +155,10 @@ class _Samples:
     def check(self, where: str, number: int, sample: Ids) -> None:
         """Refuse ids that no text has."""
         whole: list[int] = np.asarray(sample).tolist()
-        begin, end = len(self._before), len(whole) - len(self._after)
-        if end < begin or whole[:begin] != self._before or whole[end:] != self._after:
+        begin = len(self._before)
+        end = len(whole) - len(self._after)
+        has_both = whole[:begin] == self._before and whole[end:] == self._after
+        if end < begin or not has_both:
             raise ValueError(f"{where} does not have the special tokens around it that the manifest names")
         self._kept[number] = where, whole
         ids = whole[begin:end]
@@ -181,14 +186,15 @@ class _Samples:
         """
         vocabulary = self._tokenizer.vocabulary
         for is_added, section in groupby(ids, self._added.__contains__):
-            own_ids = list(section)
+            section_ids = list(section)
             if is_added:
-                self._check_added(where, own_ids)
+                self._check_added(where, section_ids)
                 continue
-            if vocabulary.drops_missing or self._unknown in own_ids:
+            if vocabulary.drops_missing or self._unknown in section_ids:
                 continue
-            text = b"".join(map(self._tokenizer.token_bytes, own_ids)).decode("utf-8")
-            if self._model.encode_ordinary(text) != own_ids:
+            content = b"".join(map(self._tokenizer.token_bytes, section_ids))
+            text = content.decode("utf-8")
+            if self._model.encode_ordinary(text) != section_ids:
                 raise ValueError(f"{where} has a text that encodes to other ids: {text!r:.80}")
 
     def _check_added(self, where: str, ids: list[int]) -> None:
@@ -217,9 +223,12 @@ class _Samples:
         number = first
         for batch in read_batches(source, reading):
             for text in decoded(source.name, batch):
-                where, ids = self._kept.get(number, ("", []))
-                if where and [*self._before, *(self._encoded(text) or []), *self._after] != ids:
-                    raise ValueError(f"{where} has other ids than document {number - first} of {source.name}")
+                if number in self._kept:
+                    where, ids = self._kept[number]
+                    again = self._encoded(text) or []
+                    if [*self._before, *again, *self._after] != ids:
+                        document = f"document {number - first} of {source.name}"
+                        raise ValueError(f"{where} has other ids than {document}")
                 number += 1
             if number > last:
                 return

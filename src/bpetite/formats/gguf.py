@@ -27,6 +27,9 @@ MAGIC = b"GGUF"
 _MOST_ITEMS = 1 << 24
 """The maximum number of keys, and of items in an array: a vocabulary has far fewer."""
 
+_LEAST_FIELD = 8 + 4 + 1
+"""The bytes of the smallest key: the length of its name, the kind of its value, and a value of one byte."""
+
 _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
@@ -54,17 +57,28 @@ _NAMES: tuple[tuple[Pattern, str], ...] = (
 _PATTERNS = {name: pattern for pattern, names in _NAMES for name in names.split()}
 """The patterns by the names that GGUF files have for them, as llama.cpp publishes them."""
 
-_WHOLE_FIRST = {
-    *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
-    *("jina-v5-nano", "tekken", "gpt-4o", "llama4", "minicpm5", "youtu", "granite-embed-multi-97m"),
-}
-"""The names whose pretokens are looked up as whole tokens before any merge."""
-
 _FIRST_BY_DEFAULT = {
-    *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
-    *("jina-v5-nano", "tekken"),
+    "llama3",
+    "llama-v3",
+    "llama-bpe",
+    "falcon3",
+    "falcon-h1",
+    "pixtral",
+    "midm-2.0",
+    "lfm2",
+    "jina-v5-nano",
+    "tekken",
 }
 """The names for which a text begins with the first token unless the file says otherwise."""
+
+_WHOLE_FIRST = _FIRST_BY_DEFAULT | {
+    "gpt-4o",
+    "llama4",
+    "minicpm5",
+    "youtu",
+    "granite-embed-multi-97m",
+}
+"""The names whose pretokens are looked up as whole tokens before any merge."""
 
 _CONTROL, _USER_DEFINED = 3, 4
 _NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
@@ -79,12 +93,14 @@ def read(path: Path, pattern: Pattern | None = None) -> Imported:
         kept = {} if has_weights else {path: content[:]}
     model = fields.get("tokenizer.ggml.model")
     read_model = {"gpt2": _of_pairs, "llama": _of_pieces}.get(str(model))
+    if not model:
+        raise ValueError("it holds no tokenizer")
     if read_model is None:
         kind = f"of kind {model!r:.40}, which cannot be read; only BPE ('gpt2', 'llama') can"
-        raise ValueError(f"its tokenizer is {kind}" if model else "it holds no tokenizer")
+        raise ValueError(f"its tokenizer is {kind}")
     imported = read_model(fields, pattern)
     template = _template(fields, is_known=partial(has_id, imported.vocabulary))
-    imported = imported._replace(extras=[*_extras(fields)], template=template)
+    imported = imported._replace(extras=list(_extras(fields)), template=template)
     return imported.read_from("gguf", kept)
 
 
@@ -102,9 +118,9 @@ def _template(fields: Mapping[str, Any], is_known: Callable[[object], bool]) -> 
     name = str(fields.get("tokenizer.ggml.pre"))
     adds_first = fields.get("tokenizer.ggml.add_bos_token", is_of_pieces or name in _FIRST_BY_DEFAULT)
     adds_last = fields.get("tokenizer.ggml.add_eos_token", False)
-    first_id, last_id = (1, 2) if is_of_pieces else (11, 11)  # where the file does not say them
-    first = fields.get("tokenizer.ggml.bos_token_id", first_id)
-    last = fields.get("tokenizer.ggml.eos_token_id", last_id)
+    # The default ids are those of llama.cpp.
+    first = fields.get("tokenizer.ggml.bos_token_id", 1 if is_of_pieces else 11)
+    last = fields.get("tokenizer.ggml.eos_token_id", 2 if is_of_pieces else 11)
     prefix = [first] if adds_first is True and is_known(first) else []
     suffix = [last] if adds_last is True and is_known(last) else []
     return template_of(prefix, suffix)
@@ -118,29 +134,38 @@ def _of_pairs(fields: Mapping[str, Any], pattern: Pattern | None) -> Imported:
     if len(kinds) != len(texts):
         raise ValueError(f"tokenizer.ggml.token_type has {len(kinds)} values for {len(texts)} tokens")
     name = fields.get("tokenizer.ggml.pre")
-    used = _PATTERNS.get(str(name)) or (named_pattern(pattern) if pattern else None)
-    if used is None:
-        unknown = f": the pattern called {name!r:.60} is not known"
-        missing = " is missing, so the file does not say its pattern"
-        raise ValueError(f"tokenizer.ggml.pre{missing if name is None else unknown}; give the pattern")
+    used_pattern = _PATTERNS.get(str(name))
+    assumptions = []
+    if used_pattern is not None:
+        assumptions = [f"the file only names its pattern, {name!r}: what llama.cpp calls so is used"]
+    elif pattern:
+        used_pattern = named_pattern(pattern)
+    elif name is None:
+        missing = "is missing, so the file does not say its pattern"
+        raise ValueError(f"tokenizer.ggml.pre {missing}; give the pattern")
+    else:
+        raise ValueError(
+            f"tokenizer.ggml.pre: the pattern called {name!r:.60} is not known; give the pattern"
+        )
     ids = dict(zip(texts, range(len(texts)), strict=True))
     if len(ids) < len(texts):
-        raise ValueError(f"tokenizer.ggml.tokens: {Counter(texts).most_common(1)[0][0]!r:.80} appears twice")
+        [(repeated, _)] = Counter(texts).most_common(1)
+        raise ValueError(f"tokenizer.ggml.tokens: {repeated!r:.80} appears twice")
     kind_of = dict(zip(texts, kinds, strict=True))
-    specials = {text for text, kind in kind_of.items() if kind in (_CONTROL, _USER_DEFINED) and text}
+    specials = {text for text, kind in kind_of.items() if kind in (_CONTROL, _USER_DEFINED)}
+    specials.discard("")
     vocabulary = vocabulary_of_pairs(
         {text: token_id for text, token_id in ids.items() if text not in specials},
         packed_merges(merges, "tokenizer.ggml.merges"),
         special_tokens={text: ids[text] for text in specials},
-        pattern=used,
+        pattern=used_pattern,
         dialect=Dialect.named("huggingface").replace(special_ids="last"),
         whole_pretoken_first=name in _WHOLE_FIRST,
         added_tokens={text for text in specials if kind_of[text] == _USER_DEFINED},
         place="tokenizer.ggml.merges[{}]".format,
         repeated="first",
     )
-    said = f"the file only names its pattern, {name!r}: what llama.cpp calls so is used"
-    return Imported(vocabulary, [said] if str(name) in _PATTERNS else [])
+    return Imported(vocabulary, assumptions)
 
 
 def _of_pieces(fields: Mapping[str, Any], pattern: Pattern | None) -> Imported:
@@ -149,47 +174,47 @@ def _of_pieces(fields: Mapping[str, Any], pattern: Pattern | None) -> Imported:
     scores = _list_of(fields, "tokenizer.ggml.scores", float)
     kinds = _list_of(fields, "tokenizer.ggml.token_type", int)
     if not len(texts) == len(scores) == len(kinds):
-        raise ValueError(
-            f"tokenizer.ggml has {len(texts)} tokens, {len(scores)} scores and {len(kinds)} types"
-        )
+        lengths = f"{len(texts)} tokens, {len(scores)} scores and {len(kinds)} types"
+        raise ValueError(f"tokenizer.ggml has {lengths}")
     if fields.get("tokenizer.ggml.remove_extra_whitespaces"):
         raise ValueError("it removes white space, so decoding could not restore a text")
-    # Here, user-defined pieces are searched in the text as it is, so their spaces stand for spaces.
-    pieces = [
-        sentencepiece.Piece(text.replace(" ", MARK) if kind == _USER_DEFINED else text, score, kind)
-        for text, score, kind in zip(texts, scores, kinds, strict=True)
-    ]
+    pieces = []
+    for text, score, kind in zip(texts, scores, kinds, strict=True):
+        # Here, user-defined pieces are searched in the text as it is, so their spaces stand for spaces.
+        spelled = text.replace(" ", MARK) if kind == _USER_DEFINED else text
+        pieces.append(sentencepiece.Piece(spelled, score, kind))
     puts_space = fields.get("tokenizer.ggml.add_space_prefix", True) is not False
     return sentencepiece.of_pieces(pieces, puts_space=puts_space)
 
 
 def _list_of(fields: Mapping[str, Any], key: str, kind: type) -> list[Any]:
-    found = fields.get(key)
-    if not isinstance(found, list) or not set(map(type, found)) <= {kind}:
+    values = fields.get(key)
+    if not isinstance(values, list) or not set(map(type, values)) <= {kind}:
         raise ValueError(f"{key} must be an array of {_NAMES_OF[kind]}")
-    return found
+    return values
 
 
 class _Reader:
     """Reads the metadata of one file from the beginning."""
 
     def __init__(self, content: mmap.mmap) -> None:
-        self._content, self._at = content, len(MAGIC)
+        self._content = content
+        self._at = len(MAGIC)
 
     def fields(self) -> tuple[dict[str, Any], bool]:
-        """All keys, those of the tokenizer with their values; and whether the file holds a model, too."""
+        """Return all keys, those of the tokenizer with their values; and whether the file holds weights."""
         version = self._number("I")
         if version not in (2, 3):
             raise ValueError(f"GGUF of version {version & 0xFFFF} cannot be read; 2 and 3 can")
         has_weights = self._number("Q") > 0
-        found: dict[str, Any] = {}
-        for _ in range(self._count(13)):
+        fields: dict[str, Any] = {}
+        for _ in range(self._count(_LEAST_FIELD)):
             key = self._string()
-            if key in found:
+            if key in fields:
                 raise ValueError(f"key {key!r:.80} appears twice")
             value = self._value(self._number("I"), key)
-            found[key] = value if key.startswith("tokenizer.ggml.") else None
-        return found, has_weights
+            fields[key] = value if key.startswith("tokenizer.ggml.") else None
+        return fields, has_weights
 
     def _value(self, kind: int, key: str) -> Any:
         is_array = kind == _ARRAY
@@ -202,20 +227,24 @@ class _Reader:
         size = struct.calcsize(form)
         count = self._count(size) if is_array else 1
         if kind == _STRING:
-            found = [self._string() for _ in range(count)]
+            values = [self._string() for _ in range(count)]
         else:
-            found = list(struct.unpack_from(f"<{count}{form}", self._content, self._skip(count * size)))
-        return found if is_array else found[0]
+            start = self._skip(count * size)
+            values = list(struct.unpack_from(f"<{count}{form}", self._content, start))
+        return values if is_array else values[0]
 
     def _count(self, size: int) -> int:
         """Return the number of items that follow, each of at least `size` bytes."""
         count: int = self._number("Q")
-        if count > min(_MOST_ITEMS, (len(self._content) - self._at) // size):
+        room = (len(self._content) - self._at) // size
+        if count > min(_MOST_ITEMS, room):
             raise ValueError(f"cut off, or broken, at byte {self._at}: there are no {count} items")
         return count
 
     def _number(self, kind: str) -> Any:
-        return struct.unpack_from(f"<{kind}", self._content, self._skip(struct.calcsize(f"<{kind}")))[0]
+        form = f"<{kind}"
+        start = self._skip(struct.calcsize(form))
+        return struct.unpack_from(form, self._content, start)[0]
 
     def _string(self) -> str:
         length = self._number("Q")

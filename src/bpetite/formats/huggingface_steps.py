@@ -41,8 +41,10 @@ def steps_of(value: object, key: str) -> list[Any]:
     """
     if value is None:
         return []
-    if isinstance(value, dict) and value.get("type") == "Sequence" and isinstance(value.get(key), list):
-        return [inner for step in value[key] for inner in steps_of(step, key)]
+    if isinstance(value, dict) and value.get("type") == "Sequence":
+        steps = value.get(key)
+        if isinstance(steps, list):
+            return [inner for step in steps for inner in steps_of(step, key)]
     return [value]
 
 
@@ -79,13 +81,15 @@ def template_parts(processor: Json) -> list[Outside | int]:
     if kind != "TemplateProcessing":
         return parts
     for part in processor["single"]:
-        if "Sequence" in part:
-            # A second text, which there is not, is no part of a template of ours.
-            parts += [part["Sequence"]["type_id"]] if part["Sequence"]["id"] == "A" else [0, 0]
-        else:
-            token = processor["special_tokens"][part["SpecialToken"]["id"]]
-            types = [part["SpecialToken"]["type_id"]] * len(token["ids"])
+        if "Sequence" not in part:
+            special = part["SpecialToken"]
+            token = processor["special_tokens"][special["id"]]
+            types = [special["type_id"]] * len(token["ids"])
             parts += zip(token["ids"], types, token["tokens"], strict=True)
+        elif part["Sequence"]["id"] == "A":
+            parts.append(part["Sequence"]["type_id"])
+        else:
+            parts += [0, 0]  # A second text, which there is not, is no part of a template of ours.
     return parts
 
 
@@ -166,7 +170,8 @@ def expressions_of(step: Json, place: str) -> list[str]:
         expression = _expression(step, place, cuts=step.get("behavior") == "Isolated")
         if is_word(expression):
             expression = f"(?:{expression})"  # A word alone would be taken for the name of a pattern.
-        return [_cutting(expression, str(step.get("behavior")), place, invert=flag(step, place, "invert"))]
+        invert = flag(step, place, "invert")
+        return [_cutting(expression, str(step.get("behavior")), place, invert=invert)]
     if kind == "FixedLength" and type(length := step.get("length")) is int and 0 < length < 1000:
         return [rf"[\s\S]{{1,{length}}}"]
     if kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "CharDelimiterSplit"):
@@ -228,8 +233,12 @@ def pre_tokenizer_of(pattern: Pattern) -> Json:
     before = before[: len(before) - add_prefix_space]
     if SPACE in before:
         raise ValueError("a tokenizer.json cannot put spaces into a text before it is cut by other patterns")
-    flags = {"add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": use_regex}
-    byte_level = {"type": "ByteLevel", **flags}
+    byte_level = {
+        "type": "ByteLevel",
+        "add_prefix_space": add_prefix_space,
+        "trim_offsets": True,
+        "use_regex": use_regex,
+    }
     written = [*map(_written_split, before), byte_level, *map(_written_split, behind)]
     return written[0] if len(written) == 1 else {"type": "Sequence", "pretokenizers": written}
 
@@ -289,7 +298,8 @@ def _written_normalizer(name: str, *arguments: str) -> Json:
     if name == "Prepend":
         return {"type": "Prepend", "prepend": arguments[0]}
     if name == "Replace":
-        return {"type": "Replace", "pattern": {"Regex": to_oniguruma(arguments[0])}, "content": arguments[1]}
+        expression, content = arguments
+        return {"type": "Replace", "pattern": {"Regex": to_oniguruma(expression)}, "content": content}
     if name.startswith("Strip "):
         return {"type": "Strip", "strip_left": name == "Strip left", "strip_right": name == "Strip right"}
     return {"type": name}
@@ -457,9 +467,10 @@ def _is(step: Any, **fields: object) -> bool:
 
 def _is_without_spaces(step: Json) -> bool:
     """Whether a step searches a text without spaces, so that it does not matter how they are spelled."""
-    pattern = step.get("pattern")
-    text = pattern.get("String") if isinstance(pattern, dict) and len(pattern) == 1 else None
-    return isinstance(text, str) and not {" ", MARK} & set(text)
+    match step.get("pattern"):
+        case {"String": str(text), **others} if not others:
+            return {" ", MARK}.isdisjoint(text)
+    return False
 
 
 def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool) -> DropsSpace:

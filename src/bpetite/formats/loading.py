@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple
 
 from bpetite import _persistence
@@ -24,10 +25,18 @@ from bpetite.patterns import checked_pattern, named_pattern
 from bpetite.vocabulary import Arrays, Vocabulary
 
 FOLDER_FILES: tuple[tuple[str, ...], ...] = (
-    *(("bpetite.json",), ("tokenizer.json",), ("tekken.json",)),
-    *(("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")),
-    *(("tiktoken.model",), ("tokenizer.model",), ("spiece.model",), ("sentencepiece.model",)),
-    *(("sentencepiece.bpe.model",), ("source.spm",), ("vocab.txt",)),
+    ("bpetite.json",),
+    ("tokenizer.json",),
+    ("tekken.json",),
+    ("vocab.json", "merges.txt"),
+    ("encoder.json", "vocab.bpe"),
+    ("tiktoken.model",),
+    ("tokenizer.model",),
+    ("spiece.model",),
+    ("sentencepiece.model",),
+    ("sentencepiece.bpe.model",),
+    ("source.spm",),
+    ("vocab.txt",),
 )
 """The files that are searched in a folder, the most specific first."""
 
@@ -110,17 +119,17 @@ def load(
     check_word("missing", missing, ("refuse", "drop"))
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
-        given = _Given(pattern, special_tokens)
-        found = _of_path(name, given) if _is_path(name) else _of_name(name, given)
+        read = _of_path if _is_path(name) else _of_name
+        imported = read(name, _Given(pattern, special_tokens))
     else:
         name = type(source).__name__
-        found = _of_object(source)
+        imported = _of_object(source)
     with naming(name):
         if missing == "drop":
-            found = found.dropping()
+            imported = imported.dropping()
         if must_agree:
-            check_given(found.vocabulary, pattern, special_tokens)
-    return found
+            check_given(imported.vocabulary, pattern, special_tokens)
+    return imported
 
 
 def _is_path(name: str) -> bool:
@@ -145,17 +154,18 @@ def _of_name(name: str, given: _Given) -> Imported:
     if encoding is not None:
         from bpetite.formats.tiktoken import published_encoding
 
-        found = published_encoding(encoding, caches.tiktoken_cache())
-        if found is not None:
-            return found
+        published = published_encoding(encoding, caches.tiktoken_cache())
+        if published is not None:
+            return published
     folder = caches.snapshot(name)
     if folder is not None:
         with suppress(FileNotFoundError):  # Only other files of the model were fetched.
-            found = _of_folder(folder, given)
+            imported = _of_folder(folder, given)
             cached = f"it is read from the cache of the Hugging Face Hub, {folder}"
-            return found._replace(said=[cached, *found.said])
-    if how := caches.advice(name):
-        raise FileNotFoundError(f"{name}: no such file or folder; {how}")
+            return imported._replace(said=[cached, *imported.said])
+    advice = caches.advice(name)
+    if advice:
+        raise FileNotFoundError(f"{name}: no such file or folder; {advice}")
     return _of_file(name, given)
 
 
@@ -188,52 +198,62 @@ def _is_called(pattern: Pattern, given: Pattern) -> bool:
 
 
 def _of_folder(folder: str, given: _Given) -> Imported:
-    there = {name: os.path.join(folder, name) for name in os.listdir(folder)}
-    # Opening a pipe would wait for a writer.
-    names = sorted(name for name, path in there.items() if os.path.isfile(path) or os.path.isdir(path))
-    files, others = _chosen_files(folder, names)
-    paths = [os.path.join(folder, name) for name in files]
-    chosen = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
-    said = [f"{chosen}, not {', '.join(others)}"] if others else []
-    if len(paths) == 2:
-        found = _of_two_files(paths[0], paths[1], given)
+    names = []
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        # Opening a pipe would wait for a writer.
+        if os.path.isfile(path) or os.path.isdir(path):
+            names.append(name)
+    files, other_files = _chosen_files(folder, names)
+    first, *second = [os.path.join(folder, name) for name in files]
+    assumptions = []
+    if other_files:
+        are = "are" if second else "is"
+        chosen = f"of the folder, {' and '.join(files)} {are} read"
+        assumptions.append(f"{chosen}, not {', '.join(other_files)}")
+    if second:
+        imported = _of_two_files(first, second[0], given)
     else:
         beside = configuration.read_configuration(folder)
-        found = _of_file(paths[0], given)
-        said += _not_looked_for(found.vocabulary, beside)
-    found = found._replace(said=[*said, *found.said])
-    if found.original is not None and found.original.files:
-        found = found._replace(original=_with_folder(found.original, folder, names))
-    return found
+        imported = _of_file(first, given)
+        assumptions += _not_looked_for(imported.vocabulary, beside)
+    imported = imported._replace(said=[*assumptions, *imported.said])
+    original = imported.original
+    if original is not None and original.files:
+        imported = imported._replace(original=_with_folder(original, folder, names))
+    return imported
 
 
 def _chosen_files(folder: str, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     """Choose the file or the two files to read; return them, and those that might also have been read."""
-    named = [(name,) for name in names if name.endswith((".tiktoken", ".gguf"))]
-    there = [files for files in FOLDER_FILES if set(files) <= set(names)]
-    if not there and len(named) != 1:
+    by_ending = [(name,) for name in names if name.endswith((".tiktoken", ".gguf"))]
+    by_name = [files for files in FOLDER_FILES if set(files) <= set(names)]
+    if not by_name and len(by_ending) != 1:
         listed = ", ".join(" and ".join(files) for files in FOLDER_FILES)
-        several = f"; there are {len(named)} of .tiktoken or .gguf, give one of them" if named else ""
+        several = f"; there are {len(by_ending)} of .tiktoken or .gguf, give one of them" if by_ending else ""
         raise FileNotFoundError(f"{folder}: none of {listed} is in this folder{several}")
-    there += named
-    return there[0], [name for files in there[1:] for name in files]
+    chosen, *others = by_name + by_ending
+    return chosen, list(chain.from_iterable(others))
 
 
 def _not_looked_for(vocabulary: Vocabulary, beside: Configuration) -> list[str]:
     """Say which tokens of a configuration the tokenizer's own file lacks, or gives another id."""
     specials = vocabulary.special_tokens
     lacking = [text for text, token_id in beside.ids.items() if specials.get(text) != token_id]
-    others = "the files beside it name other tokens, or with other ids, than the file that is read"
-    return [f"{others}: {some(lacking)}; transformers may use them, but here they are not"] if lacking else []
+    if not lacking:
+        return []
+    differ = "the files beside it name other tokens, or with other ids, than the file that is read"
+    return [f"{differ}: {some(lacking)}; transformers may use them, but here they are not"]
 
 
 def _with_folder(original: Original, folder: str, names: Sequence[str]) -> Original:
     """Keep all files of the tokenizer in a folder."""
     names = list(names)
-    if _MORE_TEMPLATES in names and os.path.isdir(os.path.join(folder, _MORE_TEMPLATES)):
-        inner = sorted(os.listdir(os.path.join(folder, _MORE_TEMPLATES)))
-        names += [f"{_MORE_TEMPLATES}/{name}" for name in inner]
-    files, left_behind = dict(original.files), []
+    templates = os.path.join(folder, _MORE_TEMPLATES)
+    if _MORE_TEMPLATES in names and os.path.isdir(templates):
+        names += [f"{_MORE_TEMPLATES}/{name}" for name in sorted(os.listdir(templates))]
+    files = dict(original.files)
+    left_behind = []
     for name in names:
         path = os.path.join(folder, name)
         if name in files or not os.path.isfile(path):
@@ -261,10 +281,11 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
         )
     texts = None if given.special_tokens is None else list(given.special_tokens)
     imported = read_files("gpt2", gpt2.parse, [vocab, merges], texts, given.pattern, beside)
-    if beside.is_of_model and imported.original is not None:
+    original = imported.original
+    if beside.is_of_model and original is not None:
         name = configuration.MODEL_CONFIGURATION  # Without it, the files would not mean the same.
-        files = {**imported.original.files, name: contents(os.path.join(folder, name))}
-        imported = imported._replace(original=imported.original._replace(files=files))
+        files = {**original.files, name: contents(os.path.join(folder, name))}
+        imported = imported._replace(original=original._replace(files=files))
     return imported
 
 
@@ -284,7 +305,8 @@ def _of_file(path: str, given: _Given) -> Imported:
             if re.match(pattern, beginning):
                 refuse(path, what)
         read = _reader(path, beginning)
-        return read(path, read_whole(file, path, beginning), given)
+        content = read_whole(file, path, beginning)
+        return read(path, content, given)
 
 
 def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Imported]:
@@ -303,13 +325,18 @@ def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Impor
     from bpetite.formats import sentencepiece
 
     if not sentencepiece.may_begin(beginning):
-        # The beginning may end within a character.
-        text = beginning.decode("utf-8", "replace").removesuffix("\ufffd")
-        is_text = "\ufffd" not in text and all(letter.isprintable() or letter.isspace() for letter in text)
-        looks = "plain text, perhaps a corpus" if is_text else "neither text in UTF-8 nor a known format"
+        looks = "plain text, perhaps a corpus"
+        if not _is_text(beginning):
+            looks = "neither text in UTF-8 nor a known format"
         begins = f"it begins with {beginning[:24]!r}, as no file of a tokenizer does"
         refuse(path, f"{begins}: it is {looks}; a model is {ANY_FORMAT}")
     return _of_pieces
+
+
+def _is_text(beginning: bytes) -> bool:
+    """Whether a file begins with text in UTF-8; the beginning may end within a character."""
+    text = beginning.decode("utf-8", "replace").removesuffix("\ufffd")
+    return "\ufffd" not in text and all(letter.isprintable() or letter.isspace() for letter in text)
 
 
 def _are_merges(beginning: bytes) -> bool:
@@ -323,11 +350,12 @@ def _are_merges(beginning: bytes) -> bool:
         return False
     if len(set(map(tuple, pairs))) < len(pairs):
         return False
-    known: set[str] = set()
+    merged: set[str] = set()
     for left, right in pairs:
-        if any(len(part) > 1 and part not in known for part in (left, right)):
+        longer_parts = {part for part in (left, right) if len(part) > 1}
+        if not longer_parts <= merged:
             return False
-        known.add(left + right)
+        merged.add(left + right)
     return True
 
 
@@ -356,7 +384,8 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
     document = parse_with_lists(path, content, "a tokenizer's JSON")
     keys = document.keys()
     has_version = "schema_version" in keys
-    if set(map(type, document.values())) == {int} and (len(document) >= 100 or not has_version):
+    has_only_ids = set(map(type, document.values())) == {int}
+    if has_only_ids and (len(document) >= 100 or not has_version):
         return _of_one_of_two(path, "ids", "merges", given)
     if has_version or "mergeable_vocab_size" in keys:
         return Imported(_persistence.vocabulary_of_document(document, path), is_own=True)
@@ -376,10 +405,10 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
                 "it has vocab and merges, but says neither how text is cut nor what its tokens spell, as a "
                 "tokenizer.json does; if they are spelled as GPT-2's, save them as vocab.json and merges.txt"
             )
-        held = f"its keys are {some(keys)}" if keys else "it has no keys"
+        listed_keys = f"its keys are {some(keys)}" if keys else "it has no keys"
         raise ValueError(
-            f"schema_version is missing, and nothing else says what kind of tokenizer this is: {held}; "
-            f"a model is {ANY_FORMAT}"
+            "schema_version is missing, and nothing else says what kind of tokenizer this is: "
+            f"{listed_keys}; a model is {ANY_FORMAT}"
         )
 
 
@@ -388,8 +417,8 @@ def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Importe
     folder, name = os.path.split(path)
     paths = {held: path, lacking: os.path.join(folder, _name_of_other(name, lacking))}
     if not os.path.isfile(paths[lacking]):
-        other = os.path.basename(paths[lacking])
-        refuse(path, f"it holds {held}, but no {lacking}, and {other} is not next to it")
+        missing = os.path.basename(paths[lacking])
+        refuse(path, f"it holds {held}, but no {lacking}, and {missing} is not next to it")
     return _of_two_files(paths["ids"], paths["merges"], given)
 
 
@@ -400,9 +429,10 @@ def _name_of_other(name: str, lacking: str) -> str:
     ('en-merges.txt', 'encoder.json')
     """
     for of_ids, of_merges in (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")):
-        own, other = (of_ids, of_merges) if lacking == "merges" else (of_merges, of_ids)
-        if name.endswith(own):
-            return name.removesuffix(own) + other
+        if lacking == "merges" and name.endswith(of_ids):
+            return name.removesuffix(of_ids) + of_merges
+        if lacking == "ids" and name.endswith(of_merges):
+            return name.removesuffix(of_merges) + of_ids
     return "merges.txt" if lacking == "merges" else "vocab.json"
 
 
@@ -413,8 +443,9 @@ def _of_object(tokenizer: Any) -> Imported:
     """Read a `tiktoken.Encoding`, a `tokenizers.Tokenizer` or a tokenizer of transformers."""
     from bpetite.formats import huggingface
 
-    if isinstance(own := getattr(tokenizer, "_vocabulary", None), Vocabulary):
-        return Imported(own, is_own=True)  # what `as_tiktoken` gives
+    vocabulary = getattr(tokenizer, "_vocabulary", None)
+    if isinstance(vocabulary, Vocabulary):
+        return Imported(vocabulary, is_own=True)  # what `as_tiktoken` gives
     if hasattr(tokenizer, "_mergeable_ranks"):
         return _of_tiktoken(tokenizer)
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
@@ -436,5 +467,6 @@ def _of_tiktoken(encoding: Any) -> Imported:
 
     with naming(f"tiktoken's {encoding.name}"):
         ranks = sorted((rank, token) for token, rank in encoding._mergeable_ranks.items())
-        arrays, specials = Arrays.of(dict(ranks)), encoding._special_tokens
+        arrays = Arrays.of(dict(ranks))
+        specials = encoding._special_tokens
         return Imported(tiktoken.vocabulary_of_ranks(arrays, encoding._pat_str, specials))

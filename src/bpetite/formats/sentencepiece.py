@@ -47,13 +47,17 @@ class Piece(NamedTuple):
 def parse(content: bytes, beside: Configuration | None = None) -> Imported:
     """Read a file's content, and add the tokens that a configuration beside it names."""
     pieces: list[Piece] = []
-    trainer, normalizer = Fields(), Fields()
+    trainer = Fields()
+    normalizer = Fields()
     for number, value in _fields(content):
         if number == _PIECE and isinstance(value, bytes):
             pieces.append(_piece(len(pieces), value))
-        elif number in (_TRAINER, _NORMALIZER) and isinstance(value, bytes):
-            (trainer if number == _TRAINER else normalizer).update(_fields(value))
-    if (kind := trainer.get(3, 1)) != _BPE:
+        elif number == _TRAINER and isinstance(value, bytes):
+            trainer.update(_fields(value))
+        elif number == _NORMALIZER and isinstance(value, bytes):
+            normalizer.update(_fields(value))
+    kind = trainer.get(3, 1)
+    if kind != _BPE:
         known = _KINDS.get(kind, "no known kind")
         raise ValueError(f"a SentencePiece model of {known}; only BPE can be read")
     if not normalizer.get(5, 1):
@@ -64,11 +68,11 @@ def parse(content: bytes, beside: Configuration | None = None) -> Imported:
         raise ValueError(
             "it puts the space after a text (treat_whitespace_as_suffix), which is not supported"
         )
-    steps, said = _normalization(normalizer, pieces)
+    steps, assumptions = _normalization(normalizer, pieces)
     puts_space = bool(normalizer.get(3, 1))
     imported = of_pieces(pieces, puts_space=puts_space, steps=steps, beside=beside)
     lost = ("the scores of pieces, but not their order", "the settings of training")
-    return imported._replace(said=[*said, *imported.said], extras=lost)
+    return imported._replace(said=[*assumptions, *imported.said], extras=lost)
 
 
 def of_pieces(
@@ -87,11 +91,16 @@ def of_pieces(
     special_tokens: dict[str, int] = {}
     flags: dict[str, Sequence[str]] = {}
     user_defined: list[str] = []
-    removes = ("Replace", " {2,}", " ") in steps
-    end: list[Step] = [("Replace", r" +\Z", "")] if removes else []
+    unknown_id: int | None = None
+    end: list[Step] = []
+    if ("Replace", " {2,}", " ") in steps:
+        end.append(("Replace", r" +\Z", ""))
     one_space = normalizing([step for step in (*steps, *end) if step[0] == "Replace"])
-    others = [(own, *piece) for own, piece in enumerate(pieces) if piece.kind != _NORMAL]
-    for token_id, text, _, kind in others:
+    for token_id, (text, _, kind) in enumerate(pieces):
+        if kind == _NORMAL:
+            continue
+        if kind == _UNKNOWN and unknown_id is None:
+            unknown_id = token_id
         # User-defined pieces are searched in the original text, with plain spaces.
         plain = text.replace(MARK, " ") if kind == _USER_DEFINED else text
         if kind == _USER_DEFINED and one_space(plain) != plain:
@@ -113,14 +122,17 @@ def of_pieces(
         if plain in special_tokens:
             raise ValueError(f"piece {token_id}: {plain!r:.80} appears twice")
         special_tokens[plain] = token_id
-    told = beside or Configuration()
-    added = {text: token_id for text, token_id in told.ids.items() if text not in special_tokens}
+    configuration = beside or Configuration()
+    added = {text: token_id for text, token_id in configuration.ids.items() if text not in special_tokens}
     for text, token_id in added.items():
-        if token_id < len(pieces) and pieces[token_id].text.replace(MARK, " ") != text:
-            piece = f"it is piece {pieces[token_id].text!r:.80}"
-            raise ValueError(f"the files next to it say that {token_id} is {text!r:.80}, but {piece}")
-        flags[text] = told.tokens[text].flags
-        if not told.tokens[text].is_special:
+        if token_id < len(pieces):
+            piece_text = pieces[token_id].text
+            if piece_text.replace(MARK, " ") != text:
+                differs = f"say that {token_id} is {text!r:.80}, but it is piece {piece_text!r:.80}"
+                raise ValueError(f"the files next to it {differs}")
+        token = configuration.tokens[text]
+        flags[text] = token.flags
+        if not token.is_special:
             user_defined.append(text)
     special_tokens |= added
     space: list[Step] = [("Prepend first", " ")] if puts_space else []
@@ -132,11 +144,11 @@ def of_pieces(
         token_flags={text: names for text, names in flags.items() if names},
         added_tokens=user_defined,
         drops_space=puts_space,
-        unknown=next(((own, True) for own, _, _, kind in others if kind == _UNKNOWN), None),
+        unknown=None if unknown_id is None else (unknown_id, True),
     )
-    named = [of_beside(added)] if added else []
-    said = [*named, parsed_unlike("sentencepiece")]
-    return Imported(vocabulary, said, template=told.template(special_tokens))
+    assumptions = [of_beside(added)] if added else []
+    assumptions.append(parsed_unlike("sentencepiece"))
+    return Imported(vocabulary, assumptions, template=configuration.template(special_tokens))
 
 
 def _ids_and_ranks(pieces: Sequence[Piece]) -> tuple[dict[str, int], list[tuple[float, str]]]:
@@ -147,12 +159,13 @@ def _ids_and_ranks(pieces: Sequence[Piece]) -> tuple[dict[str, int], list[tuple[
     ids: dict[str, int] = {}
     ranked: list[tuple[float, str]] = []
     for token_id, (text, score, kind) in enumerate(pieces):
-        if not text or text in ids:
-            what = f"appears twice, at {ids[text]} first" if text else "is empty"
-            raise ValueError(f"piece {token_id}: {text!r:.80} {what}")
+        if not text:
+            raise ValueError(f"piece {token_id}: {text!r} is empty")
+        if text in ids:
+            raise ValueError(f"piece {token_id}: {text!r:.80} appears twice, at {ids[text]} first")
         if kind == _UNUSED:
-            what = "what stands for it depends on the text around it"
-            raise ValueError(f"piece {token_id}: {text!r:.80} is marked as unused: {what}")
+            unused = "is marked as unused: what stands for it depends on the text around it"
+            raise ValueError(f"piece {token_id}: {text!r:.80} {unused}")
         ids[text] = token_id
         if kind == _NORMAL and len(text) > 1:
             if math.isnan(score):
@@ -164,32 +177,36 @@ def _ids_and_ranks(pieces: Sequence[Piece]) -> tuple[dict[str, int], list[tuple[
 def _normalization(normalizer: Fields, pieces: Sequence[Piece]) -> tuple[list[Step], list[str]]:
     """Return the first steps of the normalization, and assumptions about texts that do not come back."""
     steps: list[Step] = []
-    said: list[str] = []
-    if isinstance(compiled := normalizer.get(2), bytes) and compiled:
-        symbols = {text for text, _, kind in pieces if kind == _USER_DEFINED and text}
+    assumptions: list[str] = []
+    compiled = normalizer.get(2)
+    if compiled and isinstance(compiled, bytes):
         # User-defined pieces are looked for first, and are kept as they are.
-        begun = tuple(symbols)
-        replaced = {text: new for text, new in replaced_texts(compiled).items() if not text.startswith(begun)}
-        replaced |= {symbol: symbol for symbol in sorted(symbols)}
+        symbols = tuple(text for text, _, kind in pieces if kind == _USER_DEFINED)
+        new_texts = replaced_texts(compiled)
+        replaced = {text: new for text, new in new_texts.items() if not text.startswith(symbols)}
+        replaced |= {symbol: symbol for symbol in symbols}
         steps.append(("Map", *chain.from_iterable(sorted(replaced.items()))))
         name = normalizer.get(1, b"")
-        named = name.decode("utf-8", "replace") if isinstance(name, bytes) else "?"
-        said.append(f"texts are normalized ({named!r:.40}), and decoding gives them normalized")
+        shown = name.decode("utf-8", "replace") if isinstance(name, bytes) else "?"
+        assumptions.append(f"texts are normalized ({shown!r:.40}), and decoding gives them normalized")
     if normalizer.get(4, 1):
-        said.append(
+        assumptions.append(
             "several spaces become one, and those at the ends of a text none (remove_extra_whitespaces)"
         )
         steps += [("Replace", " {2,}", " "), ("Replace", r"\A ", "")]
-    return steps, said
+    return steps, assumptions
 
 
 # The message -------------------------------------------------------------------------------------------
 
 
 def _piece(place: int, message: bytes) -> Piece:
-    found: Fields = {1: b"", 2: b"\0\0\0\0", 3: _NORMAL, **dict(_fields(message))}
+    fields: Fields = {1: b"", 2: b"\0\0\0\0", 3: _NORMAL}
+    fields.update(_fields(message))
     try:
-        return Piece(found[1].decode("utf-8"), struct.unpack("<f", found[2])[0], found[3] + 0)
+        text = fields[1].decode("utf-8")
+        [score] = struct.unpack("<f", fields[2])
+        return Piece(text, score, fields[3] + 0)  # A TypeError if it is bytes.
     except UnicodeDecodeError as error:
         raise ValueError(f"piece {place}: not valid UTF-8 at byte {error.start}") from None
     except (AttributeError, TypeError, struct.error):
@@ -198,8 +215,8 @@ def _piece(place: int, message: bytes) -> Piece:
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     """Yield the fields of a message: their numbers with integers, or with bytes."""
-    at, end = 0, len(message)
-    while at < end:
+    at = 0
+    while at < len(message):
         key, at = _varint(message, at)
         kind = key & 7
         if kind in (_VARINT, _BYTES):
@@ -211,8 +228,9 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
             value = 4 if kind == _FIXED_32 else 8
         else:
             raise ValueError(f"broken at byte {at}: there is no kind of field {kind}")
-        if value > end - at:
-            raise ValueError(f"cut off, or broken: a field of {value} bytes, and {end - at} are left")
+        room = len(message) - at
+        if value > room:
+            raise ValueError(f"cut off, or broken: a field of {value} bytes, and {room} are left")
         yield key >> 3, message[at : at + value]
         at += value
 
@@ -235,10 +253,13 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 # texts, each ended by a zero byte. A unit holds the byte that leads to it, the distance to its children, and
 # whether a key ends there.
 
-_LONGEST_KEY, _MOST_STEPS, _MOST_STEPS_PER_UNIT = 256, 4_000_000, 16
-"""A number of bytes, and of nodes on the way to all keys: in all, and for each unit, as keys may share nodes.
-SentencePiece's own maps have keys of at most 18 bytes, and up to six nodes for each unit."""
+_LONGEST_KEY = 256
+"""In bytes; the keys of SentencePiece's own maps have at most 18."""
 
+_MOST_STEPS = 4_000_000
+_MOST_STEPS_PER_UNIT = 16
+"""The limits of nodes on the way to all keys: in all, and for each unit, as keys may share nodes.
+SentencePiece's own maps have up to six nodes for each unit."""
 
 _BROKEN = "its map of characters is broken"
 
@@ -246,11 +267,12 @@ _BROKEN = "its map of characters is broken"
 def replaced_texts(compiled: bytes) -> dict[str, str]:
     """Return the new text for each text that a map replaces."""
     size = int.from_bytes(compiled[:4], "little")
-    if len(compiled) < 8 or size % 4 or not 4 <= size <= len(compiled) - 4:
+    rest = compiled[4:]
+    if size % 4 or not 4 <= size <= len(rest):
         raise ValueError(f"{_BROKEN}: the size of its trie is wrong")
-    texts = compiled[4 + size :]
+    texts = rest[size:]
     replaced: dict[str, str] = {}
-    for key, start in _keys(compiled[4 : 4 + size]):
+    for key, start in _keys(rest[:size]):
         end = texts.find(b"\0", start)
         if start >= len(texts) or end < 0:
             raise ValueError(f"{_BROKEN}: what replaces {key!r:.80} is cut off")
@@ -267,24 +289,26 @@ def _keys(trie: bytes) -> list[tuple[bytes, int]]:
     places = np.arange(len(units))
     labels = units & 0x800000FF
     inner = np.nonzero(labels < 0x100)[0]
-    distances = ((units >> 10).astype(np.int64) << ((units & 0x200) >> 6)).tolist()
+    shifts = (units & 0x200) >> 6
+    distances = ((units >> 10).astype(np.int64) << shifts).tolist()
     ends = ((units >> 8) & 1).tolist()
     children: dict[int, list[tuple[int, int]]] = {}
     for place, label in zip(inner.tolist(), labels[inner].tolist(), strict=True):
         if label:
             children.setdefault(place ^ label, []).append((label, place))
-    found: list[tuple[bytes, int]] = []
+    keys: list[tuple[bytes, int]] = []
     waiting = [(b"", 0)]
     for _ in range(min(_MOST_STEPS, _MOST_STEPS_PER_UNIT * len(units))):
         if not waiting:
-            return found
+            return keys
         key, place = waiting.pop()
         below = place ^ distances[place]
         if key and ends[place]:
             if below >= len(places) or units[below] < 0x80000000:
                 raise ValueError(f"{_BROKEN}: key {key!r:.80} has no value")
-            found.append((key, int(units[below]) & 0x7FFFFFFF))
-        waiting += [(key + bytes([label]), child) for label, child in children.get(below, ())]
+            keys.append((key, int(units[below]) & 0x7FFFFFFF))
+        for label, child in children.get(below, ()):
+            waiting.append((key + bytes([label]), child))
         if len(key) > _LONGEST_KEY:
             break
     raise ValueError(f"{_BROKEN}, or too large")

@@ -16,11 +16,11 @@ from bpetite.vocabulary import Arrays
 
 _MOST_SPECIALS = 100_000
 _UNNAMED = (
-    *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
-    *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]"),
-    *("[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
+    "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] "
+    "[TOOL_CALLS] [IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] "
+    "[/SYSTEM_PROMPT] [TOOL_CONTENT]"
 )
-"""The first special tokens of files that list none."""
+"""The first special tokens of files that list none, with spaces between them."""
 
 _FIRST = "<s>"
 """The token that begins a text."""
@@ -37,14 +37,20 @@ def parse_document(document: Json) -> Imported:
     vocab: list[Any] = typed(document["vocab"], list, "vocab")
     if not 0 <= size <= len(vocab):
         raise ValueError(f"config asks for {size} tokens besides special ones, but vocab has {len(vocab)}")
-    ranks = {rank + special_count: _token(rank, entry) for rank, entry in enumerate(vocab[:size])}
-    specials = _special_tokens(document.get("special_tokens"), special_count)
-    said = [parsed_unlike("mistral_common"), *([] if document.get("special_tokens") else [_ASSUMED])]
-    extras = [*_extras(document, len(vocab) - size)]
-    first = specials.get(_FIRST)  # what mistral_common puts before a prompt
-    template = None if first is None else Template(prefix=(first,))
+    ranks: dict[int, bytes] = {}
+    for rank, entry in enumerate(vocab[:size]):
+        ranks[rank + special_count] = _token(rank, entry)
+    listed_specials = document.get("special_tokens")
+    specials = _special_tokens(listed_specials, special_count)
+    assumptions = [parsed_unlike("mistral_common")]
+    if not listed_specials:
+        assumptions.append(_ASSUMED)
+    extras = list(_extras(document, len(vocab) - size))
+    template = None
+    if _FIRST in specials:  # mistral_common puts it before a prompt.
+        template = Template(prefix=(specials[_FIRST],))
     vocabulary = vocabulary_of_ranks(Arrays.of(ranks), pattern, specials)
-    return Imported(vocabulary, said, extras, template=template)
+    return Imported(vocabulary, assumptions, extras, template=template)
 
 
 def _extras(document: Json, unused: int) -> Iterator[str]:
@@ -65,7 +71,8 @@ def _number(config: Json, key: str, most: int) -> int:
 
 def _token(rank: int, entry: Any) -> bytes:
     """Return the token of a rank."""
-    if not isinstance(entry, dict) or type(entry.get("rank")) is not int or entry["rank"] != rank:
+    listed_rank = entry.get("rank") if isinstance(entry, dict) else None
+    if type(listed_rank) is not int or listed_rank != rank:
         raise ValueError(f"vocab[{rank}] must be an object with rank {rank}")
     spelled: Any = entry.get("token_bytes")
     try:
@@ -79,13 +86,25 @@ def _token(rank: int, entry: Any) -> bytes:
 
 def _special_tokens(listed: Any, count: int) -> dict[str, int]:
     """Return the ids of special tokens; those without a name in the file get the names of mistral_common."""
-    names = dict(enumerate(_UNNAMED[:count])) if listed is None else {}
-    for place, value in enumerate([] if listed is None else typed(listed, list, "special_tokens")):
-        rank, text = (value.get("rank"), value.get("token_str")) if isinstance(value, dict) else (0, 0)
-        if type(rank) is not int or not 0 <= rank < count or rank in names or not isinstance(text, str):
-            raise ValueError(f"special_tokens[{place}] must have a rank of its own below {count}, and a text")
-        names[rank] = text
+    if listed is None:
+        names = dict(enumerate(_UNNAMED.split()[:count]))
+    else:
+        names = _listed_names(typed(listed, list, "special_tokens"), count)
     specials = {names.get(rank, f"<SPECIAL_{rank}>"): rank for rank in range(count)}
     if len(specials) < count:
         raise ValueError("special_tokens: a text appears twice")
     return specials
+
+
+def _listed_names(listed: list[Any], count: int) -> dict[int, str]:
+    """Return the special tokens of a file by their ranks."""
+    names: dict[int, str] = {}
+    for place, entry in enumerate(listed):
+        fields = entry if isinstance(entry, dict) else {}
+        rank: Any = fields.get("rank")
+        text = fields.get("token_str")
+        has_own_rank = type(rank) is int and 0 <= rank < count and rank not in names
+        if not has_own_rank or not isinstance(text, str):
+            raise ValueError(f"special_tokens[{place}] must have a rank of its own below {count}, and a text")
+        names[rank] = text
+    return names

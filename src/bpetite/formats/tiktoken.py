@@ -11,6 +11,7 @@ import binascii
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -64,20 +65,24 @@ def parse_published(
     if pattern is None and published is None:
         what = f"{os.fspath(path)}: a file of ranks does not hold its pattern"
         raise ValueError(worded(lambda name: f"{what}; give it as {name('pattern')}"))
-    known = published or Published("", "")
-    specials = special_tokens if special_tokens is not None else beside or known.special_tokens
-    imported = parse(path, content, pattern or known.pattern, specials, normalization=known.normalization)
-    said = [*imported.said]
+    facts = published or Published("", "")
+    specials = special_tokens
+    if specials is None:
+        specials = beside or facts.special_tokens
+    imported = parse(path, content, pattern or facts.pattern, specials, normalization=facts.normalization)
+    assumptions = list(imported.said)
     if special_tokens is None and beside:
-        said.append(of_beside(beside))
-    used = [] if pattern else [f"the pattern {pattern_name(known.pattern)}"]
-    if special_tokens is None and not beside and known.special_tokens:
-        used.append(f"the special tokens {some(known.special_tokens)}")
-    if known.normalization:
-        used.append(f"the normalization {known.normalization}")
+        assumptions.append(of_beside(beside))
+    used = []
+    if not pattern:
+        used.append(f"the pattern {pattern_name(facts.pattern)}")
+    if special_tokens is None and not beside and facts.special_tokens:
+        used.append(f"the special tokens {some(facts.special_tokens)}")
+    if facts.normalization:
+        used.append(f"the normalization {facts.normalization}")
     if published and used:
-        said.append(f"this is the file of {known.name}, which is known to have {' and '.join(used)}")
-    return imported._replace(said=said)
+        assumptions.append(f"this is the file of {facts.name}, which is known to have {' and '.join(used)}")
+    return imported._replace(said=assumptions)
 
 
 def published_of(content: bytes) -> Published | None:
@@ -112,7 +117,8 @@ def published_encoding(encoding: str, folder: str) -> Imported | None:
         f"it is read from tiktoken's cache, {path}, and is the published file of {published.name}; "
         f"used: the pattern {pattern_name(published.pattern)} and the special tokens {some(specials)}"
     )
-    return imported._replace(said=[read, *imported.said]).read_from("tiktoken", {file: content})
+    imported = imported._replace(said=[read, *imported.said])
+    return imported.read_from("tiktoken", {file: content})
 
 
 def parse(
@@ -145,7 +151,8 @@ def vocabulary_of_ranks(
     empty: Sequence[int] = (),
 ) -> Vocabulary:
     """Make the vocabulary of tokens in the order of rank, some of them `empty`."""
-    specials = _special_ids(special_tokens, [*empty, *memoryview(ranks.ids).cast("I")[-1:]])
+    last_rank = memoryview(ranks.ids).cast("I")[-1:]
+    specials = _special_ids(special_tokens, [*empty, *last_rank])
     merges, unreachable = recover_merges(ranks.ids, ranks.tokens, ranks.ends)
     vocabulary = Vocabulary.of_arrays(
         replace(ranks, merges=merges),
@@ -159,8 +166,9 @@ def vocabulary_of_ranks(
         token_flags=dict.fromkeys(specials, ("normalized",)) if normalization else {},
         decode_only=dict.fromkeys(empty, b""),
     )
-    if missing := [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]:
-        raise ValueError(f"no line holds the single byte {bytes([missing[0]])!r}")
+    for byte in IN_TEXTS:
+        if byte not in vocabulary.id_of_byte:
+            raise ValueError(f"no line holds the single byte {bytes([byte])!r}")
     return vocabulary
 
 
@@ -178,10 +186,11 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the file of a vocabulary; one whose merges do not follow from its ids is refused."""
     check_expressible(vocabulary)
     tokens = {**vocabulary.tokens, **vocabulary.decode_only}
-    return b"".join(
-        b"%s %d\n" % (binascii.b2a_base64(token, newline=False) or _EMPTY, token_id)
-        for token_id, token in sorted(tokens.items())
-    )
+    lines = []
+    for token_id, token in sorted(tokens.items()):
+        spelled = binascii.b2a_base64(token, newline=False) or _EMPTY
+        lines.append(b"%s %d\n" % (spelled, token_id))
+    return b"".join(lines)
 
 
 def check_expressible(vocabulary: Vocabulary) -> None:
@@ -191,8 +200,9 @@ def check_expressible(vocabulary: Vocabulary) -> None:
     check_holds(vocabulary, "a tiktoken file", instead)
     if not isinstance(vocabulary.pattern, str):
         raise ValueError(f"tiktoken cuts text by one pattern, not by a sequence; {instead}")
-    if lacking := [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]:
-        raise ValueError(f"tiktoken needs a token for each byte, but {lacking[0]:#x} has none; {instead}")
+    for byte in IN_TEXTS:
+        if byte not in vocabulary.id_of_byte:
+            raise ValueError(f"tiktoken needs a token for each byte, but {byte:#x} has none; {instead}")
     if any(vocabulary.decode_only.values()):
         raise ValueError(f"tiktoken would also encode text to tokens that are only decoded here; {instead}")
     arrays = vocabulary.arrays
@@ -217,13 +227,13 @@ def check_expressible(vocabulary: Vocabulary) -> None:
 def peer_encoding(vocabulary: Vocabulary, name: str, encode: Encodes) -> TiktokenEncoding:
     """Build a real `tiktoken.Encoding` that gives the same ids as `encode` (special tokens parsed)."""
     check_expressible(vocabulary)
-    for one, other in permutations(vocabulary.special_tokens, 2):
-        if other.startswith(one):
-            raise ValueError(f"special tokens {one!r} and {other!r}: tiktoken does not say which one wins")
-    encoding = made_encoding(name, vocabulary, {token: own for own, token in vocabulary.tokens.items()})
-    check_same_ids(
-        vocabulary, encode, lambda text: encoding.encode(text, allowed_special="all"), "the tiktoken.Encoding"
-    )
+    for short, long in permutations(vocabulary.special_tokens, 2):
+        if long.startswith(short):
+            raise ValueError(f"special tokens {short!r} and {long!r}: tiktoken does not say which one wins")
+    ranks = {token: token_id for token_id, token in vocabulary.tokens.items()}
+    encoding = made_encoding(name, vocabulary, ranks)
+    encode_theirs = partial(encoding.encode, allowed_special="all")
+    check_same_ids(vocabulary, encode, encode_theirs, "the tiktoken.Encoding")
     return encoding
 
 
@@ -231,7 +241,8 @@ def made_encoding(name: str, vocabulary: Vocabulary, ranks: dict[bytes, int]) ->
     """Make tiktoken's own object of ranks, with the pattern and the special tokens of a vocabulary."""
     import tiktoken
 
-    pattern, specials = covering_pattern(vocabulary.pattern), dict(vocabulary.special_tokens)
+    pattern = covering_pattern(vocabulary.pattern)
+    specials = dict(vocabulary.special_tokens)
     return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=specials)
 
 

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain
 from threading import RLock
 from typing import Any, Literal, NamedTuple
 
@@ -37,8 +36,13 @@ _PARTS = {"model", "normalizer", "pre_tokenizer", "post_processor", "decoder"}
 """The parts of a tokenizer: objects that can be changed separately."""
 
 _OF_MODEL = (
-    *("dropout", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges"),
-    *("continuing_subword_prefix", "end_of_word_suffix"),
+    "dropout",
+    "unk_token",
+    "fuse_unk",
+    "byte_fallback",
+    "ignore_merges",
+    "continuing_subword_prefix",
+    "end_of_word_suffix",
 )
 """The settings of a model that whoever has it may change."""
 
@@ -51,8 +55,11 @@ _WRITES = {"to_str", "save"}
 _MOST_CODERS = 64
 """How many encoders with different settings are kept."""
 
-_BYTES_PER_PAD, _UNCHECKED_BYTES = 128, 64 << 20
-"""The memory of a token of padding in a real encoding, and how much of it is not checked."""
+_BYTES_PER_PAD = 128
+"""The memory of a token of padding in a real encoding."""
+
+_UNCHECKED_BYTES = 64 << 20
+"""The memory of padding that is not checked."""
 
 
 class _Latest:
@@ -197,8 +204,8 @@ class HuggingFaceTokenizer:
 
     def post_process(self, encoding: Any, pair: Any = None, add_special_tokens: bool = True) -> Any:
         """Truncate, add special tokens and pad, as encoding does."""
-        encodings = [one.real if type(one) is FramedEncoding else one for one in (encoding, pair)]
-        return self._really("post_process", self._calls.current(), 1, *encodings, add_special_tokens)
+        arguments = (_real_of(encoding), _real_of(pair), add_special_tokens)
+        return self._really("post_process", self._calls.current(), 1, *arguments)
 
     # Decoding ----------------------------------------------------------------------------------------
 
@@ -264,7 +271,8 @@ class HuggingFaceTokenizer:
             return self._settings
         with self._lock:
             for name, before in list(self._handed_out.items()):
-                if (state := _state_of(getattr(self._real, name))) != before:
+                state = _state_of(getattr(self._real, name))
+                if state != before:
                     self._handed_out[name] = state
                     self._changed(name)
             if not self._is_read and self._model is not None:
@@ -277,18 +285,20 @@ class HuggingFaceTokenizer:
         self, call: CallSettings, add_special_tokens: bool, bare: bool = False
     ) -> FramedEncoder | None:
         """Return what encodes texts; None if only the real tokenizer can."""
-        latest, place = self._latest, 1 if add_special_tokens else 0
+        latest = self._latest
+        place = 1 if add_special_tokens else 0
         is_latest = call is latest.settings and not bare
         if is_latest and latest.coders[place] is not None:
             return latest.coders[place]
         settings = self._now()
         if settings is None:
             return None
-        kind = bool(add_special_tokens), bare, call.key()
+        adds = bool(add_special_tokens)
+        kind = (adds, bare, call.key())
         coder = settings.coders.get(kind)
         if coder is None:
-            make = partial(self._real_encoding, settings, call, *kind[:2])
-            coder = settings.coder(*kind[:2], call, make)
+            make = partial(self._real_encoding, settings, call, adds, bare)
+            coder = settings.coder(adds, bare, call, make)
             if coder is None:
                 return None
             if len(settings.coders) >= _MOST_CODERS:
@@ -308,17 +318,20 @@ class HuggingFaceTokenizer:
                 "that transformers does not ask itself, before"
             )
         name = "encode_batch_fast" if bare else "encode_batch"
-        encoding = self._really(name, call, 1, [text], False, adds)[0]
-        if padding := call.padding:
+        is_pretokenized = False
+        [encoding] = self._really(name, call, 1, [text], is_pretokenized, adds)
+        padding = call.padding
+        if padding:
+            _ensure_memory(padding | {"length": length}, 1)
             names = ("direction", "pad_id", "pad_type_id", "pad_token")
-            _ensure_memory({**padding, "length": length}, 1)
             encoding.pad(length, **{name: padding[name] for name in names})
         return encoding
 
     def _changed(self, name: str) -> None:
         """Read again what depends on a part or setting: all but the post-processor is read with the model."""
         with self._lock:
-            self._is_read, self._settings = False, None
+            self._is_read = False
+            self._settings = None
             self._latest = _Latest(self._calls.last)
         if name in _PARTS - {"post_processor"}:
             self._model = None
@@ -336,7 +349,8 @@ class HuggingFaceTokenizer:
             after = self._real.get_added_tokens_decoder() if before else {}
             # A token that is added again with other flags is still searched as before, and still special.
             if any(_flags_of(after[token_id]) != _flags_of(old) for token_id, old in before.items()):
-                self._model, self._remembers_more = None, True
+                self._model = None
+                self._remembers_more = True
             return result
 
         return changed
@@ -345,12 +359,12 @@ class HuggingFaceTokenizer:
         """Leave everything else to the real tokenizer."""
         if name.startswith("__") or name == "_real":
             raise AttributeError(name)
-        found = getattr(self._real, name)
-        if name in _PARTS and found is not None and name not in self._handed_out:
+        value = getattr(self._real, name)
+        if name in _PARTS and value is not None and name not in self._handed_out:
             self._hand_out(name)
         if name in _WRITES:
             return partial(self._really, name, self._calls.current(), 0)
-        return self._changing(found, name) if name in _CHANGES else found
+        return self._changing(value, name) if name in _CHANGES else value
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_") or name == "encode_special_tokens":
@@ -390,6 +404,11 @@ def _state_of(part: Any) -> object:
         return part.__getstate__()
     except Exception:  # The state of one written in Python is not known.
         return None
+
+
+def _real_of(encoding: Any) -> Any:
+    """Return what the real tokenizer takes for an encoding."""
+    return encoding.real if type(encoding) is FramedEncoding else encoding
 
 
 def _in_thread(call: Callable[[], Any]) -> Any:
@@ -445,12 +464,13 @@ class _ReadModel:
         """Read the model of a tokenizer; an unsupported one is refused with the reason."""
         document = json.loads(real.to_str())
         # Added tokens are looked for before the model comes in: one that stands in merges is theirs there.
-        model, tokens = document["model"], document["added_tokens"]
+        model = document["model"]
+        tokens = document["added_tokens"]
         added = {token["content"] for token in tokens}.intersection(model.get("vocab", ()))
-        merges = [merge.split(" ") if isinstance(merge, str) else merge for merge in model.get("merges", ())]
-        merged = {*chain.from_iterable(merges), *map("".join, merges)} if added else set()
-        document["added_tokens"] = [token for token in tokens if token["content"] not in added & merged]
-        self.vocabulary = vocabulary = huggingface.parse_document(document).vocabulary
+        of_merges = added & _texts_of_merges(model.get("merges", ())) if added else added
+        document["added_tokens"] = [token for token in tokens if token["content"] not in of_merges]
+        vocabulary = huggingface.parse_document(document).vocabulary
+        self.vocabulary = vocabulary
         cutters = _steps(real.pre_tokenizer, "pretokenizers")
         spells_bytes = any(step.get("type") == "ByteLevel" for step in cutters)
         self.encoder = encoder_of(vocabulary)
@@ -461,11 +481,22 @@ class _ReadModel:
         self.decodes = decoders == ["ByteLevel"] and not self.is_of_pieces
 
 
+def _texts_of_merges(merges: Iterable[Any]) -> set[str]:
+    """Return the parts of merges and what they make."""
+    texts: set[str] = set()
+    for merge in merges:
+        parts = merge.split(" ") if isinstance(merge, str) else merge
+        texts.update(parts)
+        texts.add("".join(parts))
+    return texts
+
+
 class _Settings:
     """The settings of a tokenizer for encoding and decoding."""
 
     def __init__(self, real: Any, model: _ReadModel) -> None:
-        self._real, self._model = real, model
+        self._real = real
+        self._model = model
         self._added: dict[int, Any] = real.get_added_tokens_decoder()
         flags = {token_id: _flags_of(token) for token_id, token in self._added.items()}
         listed = [(token.content, token_id, flags[token_id]) for token_id, token in self._added.items()]
@@ -496,21 +527,28 @@ class _Settings:
 
         None if only the real one can. `make` makes the real encoding of a text that is padded to a length.
         """
-        template, (truncation, padding, reads_special) = self._template, call
+        template = self._template
+        truncation, padding, reads_special = call
         if template is None or (reads_special and not self._reads_special):
             return None
         if template.trim == "keep first" and truncation is not None:
             return None
-        before, after = (template.before, template.after) if adds_special else ((), ())
+        before: Sequence[Outside] = ()
+        after: Sequence[Outside] = ()
+        if adds_special:
+            before = template.before
+            after = template.after
         cut = filled = None
         if truncation is not None:
-            room, stride = truncation["max_length"] - len(before) - len(after), truncation["stride"]
+            room = truncation["max_length"] - len(before) - len(after)
+            stride = truncation["stride"]
             if room < 0 or truncation["strategy"] == "only_second" or stride >= max(room, 1):
                 return None  # The real tokenizer refuses longer texts.
-            cut = room, stride, truncation["direction"] == "left"
+            cut = (room, stride, truncation["direction"] == "left")
         if padding is not None:
-            pad = padding["pad_id"], padding["pad_type_id"], padding["pad_token"]
-            filled = (pad, padding["direction"] == "left", padding["length"], padding["pad_to_multiple_of"])
+            pad = (padding["pad_id"], padding["pad_type_id"], padding["pad_token"])
+            is_left = padding["direction"] == "left"
+            filled = (pad, is_left, padding["length"], padding["pad_to_multiple_of"])
         frame = {
             "special": "text" if reads_special else "parse",
             "trim": None if bare else template.trim,
@@ -542,10 +580,14 @@ class _Settings:
     @once
     def _spelled_otherwise(self) -> set[int]:
         """The tokens that the real tokenizer decodes to something else than the engine."""
-        decoded = {token_id: printable_or_text(self._real.id_to_token(token_id)) for token_id in self._added}
-        spelled = self._encoder.token_bytes
-        others = {token_id for token_id, shown in decoded.items() if shown != spelled(token_id)}
-        return others | (self._model.vocabulary.provisional - self._added.keys())
+        ids = set(self._model.vocabulary.provisional)
+        for token_id in self._added:
+            decoded = printable_or_text(self._real.id_to_token(token_id))
+            if decoded == self._encoder.token_bytes(token_id):
+                ids.discard(token_id)
+            else:
+                ids.add(token_id)
+        return ids
 
 
 class _Template(NamedTuple):
@@ -569,16 +611,19 @@ class _Template(NamedTuple):
         if not steps:
             return cls(is_apart=post_processor is not None)
         parts: list[Any] = list(template_parts(steps[-1]))
-        own = [place for place, part in enumerate(parts) if isinstance(part, int)]
-        if len(own) != 1:
+        texts = [place for place, part in enumerate(parts) if isinstance(part, int)]
+        if len(texts) != 1:
             return None
-        before, after = parts[: own[0]], parts[own[0] + 1 :]
-        trim: Trim = "no" if not trimming else "keep first" if trimming[0]["add_prefix_space"] else "yes"
-        return cls(before, after, parts[own[0]], trim)
+        [place] = texts
+        trim: Trim = "no"
+        for step in trimming:
+            trim = "keep first" if step["add_prefix_space"] else "yes"
+        return cls(parts[:place], parts[place + 1 :], parts[place], trim)
 
 
 def _steps(part: Any, key: str) -> list[dict[str, Any]]:
-    return steps_of(json.loads(part.__getstate__()) if part is not None else None, key)
+    state = None if part is None else json.loads(part.__getstate__())
+    return steps_of(state, key)
 
 
 def _is_respelled(token: Any, normalizer: Any) -> bool:

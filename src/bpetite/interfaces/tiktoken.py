@@ -177,13 +177,15 @@ class Encoding:
             allowed = allowed_special & self.special_tokens_set if allowed_special else frozenset()
         else:
             raise TypeError(f"allowed_special must be 'all' or a set, not {type(allowed_special).__name__}")
-        is_all = disallowed_special == "all"
-        disallowed = frozenset(self.special_tokens_set - allowed if is_all else disallowed_special)
+        if disallowed_special == "all":
+            disallowed_special = self.special_tokens_set - allowed
+        disallowed = frozenset(disallowed_special)
         for text in texts:
             if not isinstance(text, str):
                 raise TypeError(f"text must be a string, not {type(text).__name__}")
-            if disallowed and (found := any_of(disallowed).search(text)):
-                special = found.group()
+            match = any_of(disallowed).search(text) if disallowed else None
+            if match:
+                special = match.group()
                 raise ValueError(
                     f"Encountered text corresponding to disallowed special token {special!r}.\n"
                     f"To get its id, pass `allowed_special={{{special!r}, ...}}`; to have it encoded as "

@@ -35,16 +35,16 @@ def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command)
     shared.add_inputs(command, shared.INPUT_HELP, required=False)  # words behind MODEL are inputs, too
-    these = "time only these libraries (default: all that are installed)"
-    command.add_argument("--libraries", nargs="+", action="extend", metavar="NAME", help=these)
+    libraries = "time only these libraries (default: all that are installed)"
+    command.add_argument("--libraries", nargs="+", action="extend", metavar="NAME", help=libraries)
     numbers = {
         "--num-threads": (1, "the threads of each library"),
         "--megabytes": (8, "the megabytes of text to use"),
         "--rounds": (1, "the number of processes whose medians are shown"),
     }
-    for flag, (default, what) in numbers.items():
-        said = f"{what} (default: {default})"
-        command.add_argument(flag, type=shared.number, default=default, metavar="N", help=said)
+    for flag, (default, meaning) in numbers.items():
+        text = f"{meaning} (default: {default})"
+        command.add_argument(flag, type=shared.number, default=default, metavar="N", help=text)
     shared.add_reading(command, separator=END_OF_TEXT_TOKEN)
 
 
@@ -53,7 +53,7 @@ def run(options: shared.Options) -> shared.Result:
     libraries = chosen(options.libraries)
     tokenizer = read_model(options)
     size = integer("megabytes", options.megabytes, least=1) * 1_000_000
-    found = benchmark(
+    result = benchmark(
         tokenizer,
         options.models[0],
         first_documents(shared.documents_of(options), size),
@@ -63,28 +63,31 @@ def run(options: shared.Options) -> shared.Result:
         libraries=libraries,
         progress=options.progress,
     )
-    return dataclasses.asdict(found) if options.json else lines(found)
+    return dataclasses.asdict(result) if options.json else lines(result)
 
 
-def lines(found: Benchmark) -> list[str]:
+def lines(result: Benchmark) -> list[str]:
     """Return what was measured, what could not be, and the table."""
-    threads = counted(found.threads, "thread")
-    timed = [row for row in found.rows if not row.reason]
+    threads = counted(result.threads, "thread")
+    timed: list[Row] = []
     refused: dict[str, list[str]] = {}
-    for row in found.rows:
+    for row in result.rows:
         if row.reason:
             refused.setdefault(row.reason, []).append(f"{row.library} {row.version}")
-    documents = counted(found.documents, "piece" if found.are_pieces else "document")
-    mean = f"{1e6 * found.megabytes / found.documents:,.0f} bytes on average"
-    new = f"{found.new_pretokens:,} of {counted(found.pretokens, 'pretoken')} ({found.share_of_new:.1%})"
-    facts = [
-        ("text", f"{found.megabytes:,.1f} MB in {documents}, {mean}; {threads}"),
-        *([("", "the text is one document, which was cut at line ends")] if found.are_pieces else []),
-        ("new", f"{new} occur for the first time"),
-        ("ids", f"as from {found.own_library}"),
-        *(("no time", f"{', '.join(names)}: {reason}") for reason, names in refused.items()),
-        *([("missing", ", ".join(found.missing))] if found.missing else []),
-    ]
+        else:
+            timed.append(row)
+    documents = counted(result.documents, "piece" if result.are_pieces else "document")
+    mean = f"{1e6 * result.megabytes / result.documents:,.0f} bytes on average"
+    new = f"{result.new_pretokens:,} of {counted(result.pretokens, 'pretoken')} ({result.share_of_new:.1%})"
+    facts = [("text", f"{result.megabytes:,.1f} MB in {documents}, {mean}; {threads}")]
+    if result.are_pieces:
+        facts.append(("", "the text is one document, which was cut at line ends"))
+    facts.append(("new", f"{new} occur for the first time"))
+    facts.append(("ids", f"as from {result.own_library}"))
+    for reason, names in refused.items():
+        facts.append(("no time", f"{', '.join(names)}: {reason}"))
+    if result.missing:
+        facts.append(("missing", ", ".join(result.missing)))
     heads = [
         ["", "first", "later", "prompt", "decoding", "loading", "memory"],
         ["library", "MB/s", "MB/s", "µs", "MB/s", "ms", "MB"],
@@ -96,13 +99,13 @@ def _cells(row: Row) -> list[str]:
     def shown(value: float | None, digits: int = 0) -> str:
         return "–" if value is None else f"{value:,.{digits}f}"
 
-    prompt, decoding = row.prompts.get(PROMPT), row.decoding
+    prompt = row.prompts.get(PROMPT)
     return [
         f"{row.library} {row.version}",
         shown(row.first),
         shown(row.later),
         shown(prompt and prompt * 1e6, 1),
-        shown(decoding and 1 / decoding),
+        shown(row.decoding and 1 / row.decoding),
         shown(row.loading and row.loading * 1e3),
         shown(row.peak and row.peak / 1e6),
     ]

@@ -28,17 +28,24 @@ def declare(command: shared.Parser) -> None:
 def run(options: shared.Options) -> shared.Result:
     """Compare, and return the verdict."""
     tokenizer = read_model(options)
-    [path], original = options.models, tokenizer._original
+    [path] = options.models
+    original = tokenizer._original
     texts = shared.documents_of(options) if options.input else ()
     encode = partial(tokenizer.encode, add_special_tokens=False)
-    found = compared_with(original, tokenizer.vocabulary, encode, path, texts)
-    library = found and f"{found.library} {found.version}"
+    comparison = compared_with(original, tokenizer.vocabulary, encode, path, texts)
+    library = None
+    compared_texts = 0
+    verdict = "read; no library can compare such a file"
+    if comparison:
+        library = f"{comparison.library} {comparison.version}"
+        compared_texts = comparison.texts
+        verdict = f"same ids as {library}"
     return {
         "format": "bpetite" if original is None else original.kind,
         "vocab_size": tokenizer.vocab_size,
         "notes": list(tokenizer.assumptions),
         "lost": losses(tokenizer.vocabulary, original, "bpetite", tokenizer._template),
         "compared_with": library,
-        "texts": found.texts if found else 0,
-        "verdict": f"same ids as {library}" if found else "read; no library can compare such a file",
+        "texts": compared_texts,
+        "verdict": verdict,
     }

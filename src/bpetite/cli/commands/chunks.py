@@ -28,5 +28,6 @@ def run(options: shared.Options) -> shared.Result:
     """Return a line for each chunk."""
     tokenizer = read_model(options)
     text = shared.text_of(options)
-    how = shared.chosen(options, "overlap", "special", "add_special_tokens")
-    return [as_line(chunk._asdict()) for chunk in tokenizer.chunks(text, options.tokens, **how)]
+    settings = shared.chosen(options, "overlap", "special", "add_special_tokens")
+    chunks = tokenizer.chunks(text, options.tokens, **settings)
+    return [as_line(chunk._asdict()) for chunk in chunks]

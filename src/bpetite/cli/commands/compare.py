@@ -11,6 +11,8 @@ because UTF-8 needs one byte for an English letter, but two or three for
 others. Tokens per word mean nothing for languages without spaces between words.
 """
 
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from bpetite.cli import shared
@@ -24,8 +26,8 @@ def declare(command: shared.Parser) -> None:
     add_models(command, "; the others are compared with the first")
     source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="show the tokens of this text (default: stdin)")
-    what = f"count the tokens of {shared.INPUT_HELP}; each argument is a source in the table"
-    shared.add_inputs(source, what, required=False)
+    inputs = f"count the tokens of {shared.INPUT_HELP}; each argument is a source in the table"
+    shared.add_inputs(source, inputs, required=False)
     shared.add_measuring(command)
 
 
@@ -37,19 +39,21 @@ def run(options: shared.Options) -> shared.Result:
     tokenizers = read_models(options)
     if options.input:
         rows = corpus.compare(tokenizers, options.input, **shared.measuring(options))
-        of_all = rows[-len(tokenizers) :]
-        shared.tell_of_special_texts(
-            "compare", options, max(int(row["special_texts"] or 0) for row in of_all)
-        )
-        return {"rows": rows} if options.json else grouped_table(_HEADS, _cells(rows), 2)
+        totals = rows[-len(tokenizers) :]
+        special_texts = max(int(row["special_texts"] or 0) for row in totals)
+        shared.tell_of_special_texts("compare", options, special_texts)
+        if options.json:
+            return {"rows": rows}
+        return grouped_table(_HEADS, _cells(rows), 2)
     text = shared.text_of(options)
-    special_texts = [encoded(tok, [text], options.special).special_count for tok in tokenizers.values()]
-    shared.tell_of_special_texts("compare", options, max(special_texts))
-    shown = {name: tok.show(text, special=options.special) for name, tok in tokenizers.items()}
-    compared = Comparison(text, shown)
+    special = options.special
+    special_texts = max(encoded(tok, [text], special).special_count for tok in tokenizers.values())
+    shared.tell_of_special_texts("compare", options, special_texts)
+    shown = {name: tok.show(text, special=special) for name, tok in tokenizers.items()}
+    comparison = Comparison(text, shown)
     if options.json:
-        return {"same_ids": compared.same, "rows": compared.rows()}
-    return compared.lines(colours=colours_wanted())
+        return {"same_ids": comparison.same, "rows": comparison.rows()}
+    return comparison.lines(colours=colours_wanted())
 
 
 _HEADS = ["source", "tokenizer", "tokens", "bytes/token", "chars/token", "tokens/word", "ratio"]
@@ -58,10 +62,11 @@ _HEADS = ["source", "tokenizer", "tokens", "bytes/token", "chars/token", "tokens
 def _cells(rows: list[dict[str, Any]]) -> list[list[str]]:
     """Return a row for each source and tokenizer; a source is named once, the first has no ratio."""
     cells = []
-    for before, row in zip([None, *rows], rows, strict=False):
-        is_first = before is None or before["source"] != row["source"]
-        source = source_name(row["source"]) if is_first else ""
-        ratio = "" if is_first else f"{row['tokens_to_first']:.2f}x"
-        sizes = [format(row[name], how) for name, how in TOKEN_SIZES.items()]
-        cells.append([source, row["tokenizer"], f"{row['tokens']:,}", *sizes, ratio])
+    for source, group in groupby(rows, itemgetter("source")):
+        name = source_name(source)
+        for place, row in enumerate(group):
+            sizes = [format(row[size], form) for size, form in TOKEN_SIZES.items()]
+            ratio = f"{row['tokens_to_first']:.2f}x" if place else ""
+            cells.append([name, row["tokenizer"], f"{row['tokens']:,}", *sizes, ratio])
+            name = ""
     return cells

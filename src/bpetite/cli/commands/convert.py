@@ -79,12 +79,13 @@ def declare(command: shared.Parser) -> None:
 
 def run(options: shared.Options) -> shared.Result:
     """Convert, and return what was converted."""
-    [source], target = options.models, options.target
+    [source] = options.models
+    target = options.target
     if os.path.isfile(target):
         shared.check_output(target, force=options.force)
     tokenizer = read_model(options)
-    given = shared.chosen(options, *_ROLES, "chat_template")
-    settings = {name: value for name, value in given.items() if value is not None}
+    chosen = shared.chosen(options, *_ROLES, "chat_template")
+    settings = {name: value for name, value in chosen.items() if value is not None}
     kind, to_folder = _destination(tokenizer, target, options.to, has_settings=bool(settings))
     _check_destination(tokenizer, target, kind, to_folder=to_folder)
     if settings and not (kind == "huggingface" and to_folder):
@@ -103,11 +104,11 @@ def run(options: shared.Options) -> shared.Result:
             _write(tokenizer, attempt, kind, to_folder=to_folder)
             again = loading.load(attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False)
         encode = partial(tokenizer.encode, add_special_tokens=False)
-        for original, path in (tokenizer._original, source), (again.original, target):
+        for original, path in ((tokenizer._original, source), (again.original, target)):
             checked.append(compared_with(original, tokenizer.vocabulary, encode, path))
     _write(tokenizer, target, kind, to_folder=to_folder, overwrite=options.force, **settings)
-    parts = tokenizer.vocabulary, tokenizer._original, kind, tokenizer._template
-    for loss in losses(*parts, to_folder=to_folder):
+    lost = losses(tokenizer.vocabulary, tokenizer._original, kind, tokenizer._template, to_folder=to_folder)
+    for loss in lost:
         options.progress.say(f"{target}: {loss}")
     if kind == "huggingface" and to_folder:
         for role, token in _guessed(tokenizer, settings).items():
@@ -120,7 +121,7 @@ def run(options: shared.Options) -> shared.Result:
         "special_tokens": dict(tokenizer.special_tokens),
         "pattern": tokenizer.pattern,
         "fingerprint": tokenizer.fingerprint,
-        "checked_with": [found.library for found in checked if found],
+        "checked_with": [comparison.library for comparison in checked if comparison],
     }
 
 
@@ -147,14 +148,10 @@ def _destination(tokenizer: Tokenizer, path: str, to: str | None, *, has_setting
     """
     name = last_part(path)
     to_folder = is_folder(path)
+    if to is None and (to_folder or "." not in name):
+        return _folder_format(tokenizer, has_settings=has_settings), True
     if to is None:
-        to_folder = to_folder or "." not in name
-        kind = (
-            _folder_format(tokenizer, has_settings=has_settings)
-            if to_folder
-            else _file_format(tokenizer, name)
-        )
-        return kind, to_folder
+        return _file_format(tokenizer, name), False
     if to == "huggingface":
         return to, to_folder or not name.endswith(".json")
     return to, to_folder or to == "gpt2"
@@ -212,5 +209,6 @@ def _write(
         tokenizer.to_tiktoken(path, overwrite=overwrite)
     else:
         with created(path):
-            vocab, merges = os.path.join(path, "vocab.json"), os.path.join(path, "merges.txt")
+            vocab = os.path.join(path, "vocab.json")
+            merges = os.path.join(path, "merges.txt")
             tokenizer.to_gpt2(vocab, merges, overwrite=overwrite)

@@ -9,7 +9,7 @@ examples:
 
 from bpetite._internal.integers import counted
 from bpetite.cli import shared
-from bpetite.cli.counts import count_inputs, room_of, summary_of, tell_of_default
+from bpetite.cli.counts import count_from_options, room_of, summary_of, tell_of_default
 from bpetite.cli.output import way_note
 from bpetite.counts import Counts
 from bpetite.training import Training
@@ -27,10 +27,16 @@ def declare(command: shared.Parser) -> None:
 
 def run(options: shared.Options) -> shared.Result:
     """Count, save, and return a summary."""
-    rules = options.dialect, options.pattern, options.special_token
-    training = Training(*rules, normalization=options.normalization)
-    count = count_inputs if options.cluster is None else _count_on_cluster
-    counts = count(options, training)
+    training = Training(
+        options.dialect,
+        options.pattern,
+        options.special_token,
+        normalization=options.normalization,
+    )
+    if options.cluster is None:
+        counts = count_from_options(options, training)
+    else:
+        counts = _count_on_cluster(options, training)
     counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)
     options.progress.complete(f"counting complete: {counted(counts.documents, 'document')}", counts.bytes)
     tell_of_default(options)

@@ -14,6 +14,9 @@ from bpetite.cli.formats import add_models, read_model
 from bpetite.cli.output import numbers
 from bpetite.reading.sources import STDIN
 
+_SHOWN = {"documents": ",", "bytes": ",", "tokens": ",", "tokens_per_document": ",.1f"}
+"""The numbers that the table shows, and how."""
+
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
@@ -32,17 +35,21 @@ def run(options: shared.Options) -> shared.Result:
     from bpetite.corpus import TokenCount
 
     tokenizer = read_model(options)
-    how = {**shared.measuring(options), **shared.chosen(options, "add_special_tokens")}
+    settings = shared.measuring(options) | shared.chosen(options, "add_special_tokens")
     texts = options.input or STDIN
     if options.text is not None:
         texts = corpus.Documents([shared.text_of(options)], "--text")
-    counted = corpus.count_tokens(tokenizer, texts, **how)
-    sources = {name: asdict(count) for name, count in counted.items()}
-    total = {field.name: sum(row[field.name] for row in sources.values()) for field in fields(TokenCount)}
+    counts = corpus.count_tokens(tokenizer, texts, **settings)
+    sources = {name: asdict(count) for name, count in counts.items()}
+    total = {}
+    for field in fields(TokenCount):
+        total[field.name] = sum(row[field.name] for row in sources.values())
     shared.tell_of_special_texts("count-tokens", options, total["special_texts"])
     if options.json:
         return {"sources": sources, "total": total}
-    rows = [*sources.items(), *([("total", total)] if len(sources) > 1 else [])]
+    rows = list(sources.items())
+    if len(sources) > 1:
+        rows.append(("total", total))
     for _, row in rows:
         row["tokens_per_document"] = row["tokens"] / (row["documents"] or 1)
-    return numbers(rows, {"documents": ",", "bytes": ",", "tokens": ",", "tokens_per_document": ",.1f"})
+    return numbers(rows, _SHOWN)

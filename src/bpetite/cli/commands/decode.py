@@ -38,8 +38,10 @@ def _ids_from_stdin() -> list[int]:
     """Read ids from stdin: a JSON array, or numbers between white space."""
     text = shared.utf8("stdin", read_stdin().read()).strip()
     if text.startswith("[") != text.endswith("]"):
-        raise ValueError(f"stdin: the array of ids has no {']' if text.startswith('[') else '['}")
-    words = text.removeprefix("[").removesuffix("]").replace(",", " ").split()
+        missing = "]" if text.startswith("[") else "["
+        raise ValueError(f"stdin: the array of ids has no {missing}")
+    plain = text.removeprefix("[").removesuffix("]")
+    words = plain.replace(",", " ").split()
     for word in words:
         if not (word.isascii() and word.isdecimal()):
             raise ValueError(f"stdin: {word!r:.80} is not an id")

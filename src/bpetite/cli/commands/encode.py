@@ -33,11 +33,17 @@ def run(options: shared.Options) -> shared.Result:
     tokenizer = read_model(options)
     is_divided = options.input or (options.text is None and shared.reading_of(options) != Reading())
     texts = shared.documents_of(options) if is_divided else [shared.text_of(options)]
-    how = shared.chosen(options, "special", "add_special_tokens")
-    if options.show:
-        shown = [tokenizer.show(text, **how) for text in texts]
+    settings = shared.chosen(options, "special", "add_special_tokens")
+    lines: list[str] = []
+    for text in texts:
+        if not options.show:
+            ids = tokenizer.encode(text, **settings)
+            lines.append(json.dumps(ids, separators=(",", ":")))
+            continue
+        shown = tokenizer.show(text, **settings)
         if options.json:
-            return [as_line([token._asdict() for token in one.tokens]) for one in shown]
-        return [f"{painted(one.tokens)}\n{one.summary}" for one in shown]
-    encoded = (tokenizer.encode(text, **how) for text in texts)
-    return [json.dumps(ids, separators=(",", ":")) for ids in encoded]
+            tokens = [token._asdict() for token in shown.tokens]
+            lines.append(as_line(tokens))
+        else:
+            lines.append(f"{painted(shown.tokens)}\n{shown.summary}")
+    return lines

@@ -34,7 +34,7 @@ def run(options: shared.Options) -> shared.Result:
 
     tokenizer = read_model(options)
     names = ("column", "ids_column", "special", "dtype", "append_special", "nulls", "num_threads", "progress")
-    how = shared.chosen(options, *names)
-    written = encode_column(tokenizer, options.input, options.output, overwrite=options.force, **how)
+    settings = shared.chosen(options, *names)
+    written = encode_column(tokenizer, options.input, options.output, overwrite=options.force, **settings)
     shared.tell_of_special_texts("encode-column", options, written.special_texts)
     return written._asdict()

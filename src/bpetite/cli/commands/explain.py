@@ -44,7 +44,8 @@ def run(options: shared.Options) -> shared.Result:
     )
     texts = []
     inputs = find_inputs(options.input)
-    if counts.bytes <= LARGEST_TRIED and all(source.size() and source.weight == 1 for source in inputs):
+    are_plain = all(source.size() and source.weight == 1 for source in inputs)
+    if counts.bytes <= LARGEST_TRIED and are_plain:
         texts = list(shared.documents_of(options))  # Mistakes are tried on them.
     rules |= {"pattern": counts.pattern, "texts": texts}
     with naming(options.merges):

@@ -24,5 +24,6 @@ def run(options: shared.Options) -> shared.Result:
     """Return what fits."""
     tokenizer = read_model(options)
     text = shared.text_of(options)
-    how = shared.chosen(options, "side", "special", "add_special_tokens")
-    return tokenizer.fit(text, options.tokens, **how).encode("utf-8")
+    settings = shared.chosen(options, "side", "special", "add_special_tokens")
+    fitting = tokenizer.fit(text, options.tokens, **settings)
+    return fitting.encode("utf-8")

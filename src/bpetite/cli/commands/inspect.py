@@ -73,7 +73,8 @@ def _id_of(tokenizer: Tokenizer, token: str) -> int:
 
 def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:
     vocabulary = tokenizer.vocabulary
-    longest = sorted(vocabulary.tokens, key=lambda token_id: (-len(vocabulary.tokens[token_id]), token_id))
+    tokens = vocabulary.tokens
+    longest = sorted(tokens, key=lambda token_id: (-len(tokens[token_id]), token_id))
     ranks = range(len(vocabulary.merges))
     return {
         "dialect": tokenizer.dialect.name,
@@ -104,32 +105,45 @@ def _kinds(vocabulary: Vocabulary) -> dict[str, int]:
         "merged": len(set(vocabulary.merge_ids) - ones - set(vocabulary.provisional)),
         "special": len(vocabulary.special_tokens),
     }
-    return kinds | ({"only decoded": len(vocabulary.decode_only)} if vocabulary.decode_only else {})
+    if vocabulary.decode_only:
+        kinds["only decoded"] = len(vocabulary.decode_only)
+    return kinds
 
 
 def _token(explainer: Explainer, token_id: int) -> dict[str, Any]:
     token = explainer.tokens[token_id]
-    return {"id": token_id, "bytes": token.hex(" "), "length": len(token), "shown": visible(token)}
+    return {
+        "id": token_id,
+        "bytes": token.hex(" "),
+        "length": len(token),
+        "shown": visible(token),
+    }
 
 
 def _merge(explainer: Explainer, rank: int) -> dict[str, Any]:
-    left, right = explainer.vocabulary.merges[rank]
-    made = _token(explainer, explainer.vocabulary.merge_ids[rank])
-    return {"rank": rank, "left": _token(explainer, left), "right": _token(explainer, right), "made": made}
+    vocabulary = explainer.vocabulary
+    left, right = vocabulary.merges[rank]
+    return {
+        "rank": rank,
+        "left": _token(explainer, left),
+        "right": _token(explainer, right),
+        "made": _token(explainer, vocabulary.merge_ids[rank]),
+    }
 
 
 def _text(facts: dict[str, Any], size_in_words: str) -> list[str]:
-    specials = facts["special_tokens"]
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts["kinds"].items())
     as_whole = "a pretoken that is itself a token gets that token's id without merging"
-    described_facts = [
+    shortened = _cut(str(facts["pattern"]), _PATTERN, " (--json has all)")
+    specials = {visible(text.encode()): token_id for text, token_id in facts["special_tokens"].items()}
+    rows = [
         ("dialect", facts["dialect"]),
         ("rules", _some(facts["rules"])),
-        ("pattern", facts["pattern_name"] or _cut(str(facts["pattern"]), _PATTERN, " (--json has all)")),
+        ("pattern", facts["pattern_name"] or shortened),
         ("cut by", WAYS[facts["pattern_way"]]),
         ("size", size_in_words),
         ("kinds", f"{kinds}; {facts['merges']:,} merges"),
-        ("specials", _some({visible(text.encode()): token_id for text, token_id in specials.items()})),
+        ("specials", _some(specials)),
         ("fingerprint", facts["fingerprint"]),
         ("note", as_whole if facts["whole_pretoken_first"] else ""),
         *(("note", on_command_line(assumption)) for assumption in facts["assumptions"]),
@@ -137,23 +151,29 @@ def _text(facts: dict[str, Any], size_in_words: str) -> list[str]:
     ]
     tokens = facts["longest_tokens"]
     longest = [(str(token["id"]), str(token["length"]), _quoted(token)) for token in tokens]
-    merges = []
+    merges = [("rank", "id", "merge")]
     for merge in facts["first_merges"] + facts["last_merges"]:
         left = _quoted(merge["left"], _IN_PAIRS)
         right = _quoted(merge["right"], _IN_PAIRS)
         merges.append((str(merge["rank"]), str(merge["made"]["id"]), f"{left} + {right}"))
     return [
-        *described([(f"  {name}", fact) for name, fact in described_facts if fact]),
-        *("", "Longest tokens", *table([("id", "bytes", "token"), *longest], left=[2])),
-        *("", "First and last merges", *table([("rank", "id", "merge"), *merges], left=[2])),
+        *described([(f"  {name}", fact) for name, fact in rows if fact]),
+        "",
+        "Longest tokens",
+        *table([("id", "bytes", "token"), *longest], left=[2]),
+        "",
+        "First and last merges",
+        *table(merges, left=[2]),
     ]
 
 
 def _some(values: dict[str, object]) -> str:
     """Name the first values, and how many there are more."""
-    first = [f"{name}: {value}" for name, value in values.items()][:_NAMED]
-    more = len(values) - len(first)
-    return ", ".join(first) + (f", and {more:,} more (--json has all)" if more else "")
+    parts = [f"{name}: {value}" for name, value in values.items()]
+    more = len(parts) - _NAMED
+    if more > 0:
+        parts[_NAMED:] = [f"and {more:,} more (--json has all)"]
+    return ", ".join(parts)
 
 
 def _quoted(token: dict[str, Any], most: int = _WIDEST) -> str:
@@ -169,21 +189,29 @@ def _cut(text: str, most: int = _WIDEST, more: str = "") -> str:
 def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
     part = explainer.part(token_id)
     special = token_id in explainer.special_ids
+    start: list[int] = []
+    steps: list[dict[str, Any]] = []
+    if not special:
+        start += explainer.start(part.token)
+        steps += [step._asdict() for step in explainer.steps(part.token)]
     return {
         **_token(explainer, token_id),
         "special": special,
         "rank": part.rank,
         "parts": part.pair,
         "part_of": _longer(explainer, token_id),
-        "start": [] if special else list(explainer.start(part.token)),
-        "steps": [] if special else [step._asdict() for step in explainer.steps(part.token)],
+        "start": start,
+        "steps": steps,
     }
 
 
 def _token_text(explainer: Explainer, facts: dict[str, Any]) -> list[str]:
-    kind = "no merge makes it" if facts["rank"] is None else f"made by merge {facts['rank']:,}"
     if facts["special"]:
         kind = "a special token, matched literally in the text"
+    elif facts["rank"] is None:
+        kind = "no merge makes it"
+    else:
+        kind = f"made by merge {facts['rank']:,}"
     shown = [
         f"token {facts['id']}  {_quoted(facts)}",
         f"{counted(facts['length'], 'byte')}: {_cut(facts['bytes'])}",
@@ -203,8 +231,8 @@ def _token_text(explainer: Explainer, facts: dict[str, Any]) -> list[str]:
 def _longer(explainer: Explainer, token_id: int) -> list[int]:
     """Return the tokens that merges make of this one and another, in the order of the merges."""
     vocabulary = explainer.vocabulary
-    made = zip(vocabulary.merges, vocabulary.merge_ids, strict=True)
-    return list(dict.fromkeys(longer for pair, longer in made if token_id in pair))
+    merges = zip(vocabulary.merges, vocabulary.merge_ids, strict=True)
+    return list(dict.fromkeys(longer for pair, longer in merges if token_id in pair))
 
 
 def _in_line(explainer: Explainer, ids: Iterable[int]) -> str:

@@ -35,42 +35,46 @@ def run(options: shared.Options) -> shared.Result:
     from bpetite.show.viewer.page import document
     from bpetite.show.viewer.report import report
 
-    made = _made(options)
-    models, how = read_models(options), shared.measuring(options)
-    tallied = tally([*models.values()], sources_of(options.input), **how)
-    shared.tell_of_special_texts("report", options, max(fit.special_texts for fit in tallied.fits[-1]))
-    found = report(models, tallied, made)
+    origin = _origin(options)
+    models = read_models(options)
+    tallied = tally([*models.values()], sources_of(options.input), **shared.measuring(options))
+    special_texts = max(fit.special_texts for fit in tallied.fits[-1])
+    shared.tell_of_special_texts("report", options, special_texts)
+    content = report(models, tallied, origin)
     with write_whole(options.output, overwrite=options.force) as file:
-        file.write(document(found))
-    of_first = [row for row in found["rows"] if row["tokenizer"] == found["name"]]
+        file.write(document(content))
+    rows = [row for row in content["rows"] if row["tokenizer"] == content["name"]]
     if options.json:
-        of_source = ("bytes", "characters", "tokens", *TOKEN_SIZES)
+        sources = []
+        for row in rows:
+            sizes = {name: row[name] for name in ("bytes", "characters", "tokens", *TOKEN_SIZES)}
+            sources.append({"name": row["source"]} | sizes)
         return {
-            "sources": [{"name": row["source"], **{of: row[of] for of in of_source}} for row in of_first],
-            "unused_tokens": found["unused"],
-            "compared": found["rows"] if len(models) > 1 else [],
-            "sizes": found["curves"][0][1],
+            "sources": sources,
+            "unused_tokens": content["unused"],
+            "compared": content["rows"] if len(models) > 1 else [],
+            "sizes": content["curves"][0][1],
         }
-    measured = numbers(
-        [(source_name(row["source"]), row) for row in of_first], {"tokens": ",", **TOKEN_SIZES}
-    )
-    return [*measured, f"{counted(found['unused'], 'token')} not used"]
+    named_rows = [(source_name(row["source"]), row) for row in rows]
+    measured = numbers(named_rows, {"tokens": ","} | TOKEN_SIZES)
+    return [*measured, f"{counted(content['unused'], 'token')} not used"]
 
 
-def _made(options: shared.Options) -> dict[str, str]:
+def _origin(options: shared.Options) -> dict[str, str]:
     """Return the date, the version, and the command without the name of the output, which changes nothing."""
     from importlib.metadata import version  # slow to import
 
-    given = os.environ.get("SOURCE_DATE_EPOCH") or time.time()
+    seconds = os.environ.get("SOURCE_DATE_EPOCH") or time.time()
     try:
-        day = datetime.fromtimestamp(int(given), UTC)
+        day = datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError, OSError):
-        raise ValueError(f"SOURCE_DATE_EPOCH must be a time in seconds, not {given!r:.100}") from None
+        raise ValueError(f"SOURCE_DATE_EPOCH must be a time in seconds, not {seconds!r:.100}") from None
     output = options.output
-    words = [
-        word.removesuffix(output) + "FILE" if word in (output, f"--output={output}") else word
-        for word in options.arguments
-    ]
+    words = []
+    for word in options.arguments:
+        if word in (output, f"--output={output}"):
+            word = word.removesuffix(output) + "FILE"
+        words.append(word)
     return {
         "date": f"{day.day} {day:%B %Y}",
         "version": version("bpetite"),

@@ -29,10 +29,10 @@ def run(options: shared.Options) -> shared.Result:
 
     tokenizer = read_model(options)
     fits = corpus.stats(tokenizer, options.input, **shared.measuring(options))
-    shared.tell_of_special_texts("stats", options, fits[-1].special_texts)
+    *_, total = fits
+    shared.tell_of_special_texts("stats", options, total.special_texts)
     if options.json:
-        return {
-            "sources": {fit.name: fit.to_dict() for fit in fits if fit.name is not None},
-            "total": fits[-1].to_dict(),
-        }
-    return numbers([(source_name(fit.name), fit.to_dict()) for fit in fits], _SHOWN)
+        sources = {fit.name: fit.to_dict() for fit in fits if fit.name is not None}
+        return {"sources": sources, "total": total.to_dict()}
+    rows = [(source_name(fit.name), fit.to_dict()) for fit in fits]
+    return numbers(rows, _SHOWN)

@@ -11,7 +11,7 @@ import time
 from bpetite._internal.progress import duration
 from bpetite._persistence import save_vocabulary
 from bpetite.cli import shared
-from bpetite.cli.counts import count_inputs, load_counts, tell_of_default
+from bpetite.cli.counts import count_from_options, load_counts, tell_of_default
 from bpetite.counts import memory_bytes
 from bpetite.training import Training, train_vocabulary
 
@@ -52,7 +52,7 @@ def run(options: shared.Options) -> shared.Result:
     planned = training.planned_tokens(vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")
     if counts is None:
-        counts = count_inputs(options, training)
+        counts = count_from_options(options, training)
     vocabulary = train_vocabulary(
         counts,
         vocab_size,

@@ -14,8 +14,8 @@ def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add = command.add_argument
     add("folder", metavar="DIR", help="a folder that encode-corpus wrote")
-    what = "documents of each shard to decode and re-encode (default: %(default)s)"
-    add("--samples", type=shared.number, default=16, metavar="N", help=what)
+    samples = "documents of each shard to decode and re-encode (default: %(default)s)"
+    add("--samples", type=shared.number, default=16, metavar="N", help=samples)
     add("--inputs", action="store_true", help=_INPUTS)
 
 
@@ -23,7 +23,12 @@ def run(options: shared.Options) -> shared.Result:
     """Check, and return what there is."""
     from bpetite import corpus  # slow to import
 
-    manifest = corpus.verify(options.folder, **shared.chosen(options, "samples", "inputs", "progress"))
+    settings = shared.chosen(options, "samples", "inputs", "progress")
+    manifest = corpus.verify(options.folder, **settings)
     size = sum(shard.bytes for shard in manifest.shards)
     options.progress.complete("verifying complete: all files are unchanged", size)
-    return {"shards": len(manifest.shards), "documents": manifest.documents, "tokens": manifest.tokens}
+    return {
+        "shards": len(manifest.shards),
+        "documents": manifest.documents,
+        "tokens": manifest.tokens,
+    }
