@@ -28,6 +28,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, count, pairwise
 from operator import lt
+from struct import iter_unpack
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -390,8 +391,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         next_id = max([self.arrays.id_at(-1), *self.special_tokens.values(), *self.decode_only]) + 1
         id_of_pair = dict(zip(self.merges, self.merge_ids, strict=True))
         new_rows, _ = _rows_of_ids(rows, ids, next_id)
-        numbers = memoryview(new_rows).cast("I").tolist()
-        for left, right, token_id in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        for left, right, token_id in iter_unpack("3I", new_rows):
             id_of_pair[left, right] = token_id
         return replaced(self, merges=list(id_of_pair), merge_ids=list(id_of_pair.values()))
 
@@ -565,7 +565,10 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
                     kind = "not special" if special else "special"
                     raise ValueError(f"tokens: {text!r:.80} is a token already, which is {kind}")
                 continue
-            existing = self.id_of.get(text.encode("utf-8")) if ids is None else ids.get(text)
+            if ids is None:
+                existing = self.id_of.get(text.encode("utf-8"))
+            else:
+                existing = ids.get(text)
             if existing is not None and self.arrays.token_of(existing) not in _bytes_of(text):
                 raise ValueError(f"tokens: {text!r:.80} is the name of token {existing}; choose another text")
             specials[text] = next_id if existing is None else existing
@@ -611,7 +614,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
                 f"makes it smaller, with at least {sizes[0]} (Tokenizer.fit shortens a text)"
             )
         kept = bisect_right(sizes, vocab_size) - 1
-        tokens = {*self.tokens}.difference(self.merge_ids).union(self.merge_ids[:kept])
+        merge_ids = self.merge_ids[:kept]
+        tokens = {*self.tokens}.difference(self.merge_ids).union(merge_ids)
         specials = dict(self.special_tokens)
         if specials == self.dialect.special_token_ids(list(specials), len(self.tokens)):
             moved = self.dialect.special_token_ids(list(specials), len(tokens))
@@ -621,7 +625,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             self,
             tokens={token_id: self.tokens[token_id] for token_id in tokens},
             merges=self.merges[:kept],
-            merge_ids=self.merge_ids[:kept],
+            merge_ids=merge_ids,
             special_tokens=specials,
         )
 
@@ -654,7 +658,7 @@ def _rows_of_ids(
         numbers = array("I", map(ids.__getitem__, numbers))
     if 3 * new < len(numbers):
         id_of_pair: dict[Pair, int] = {}
-        for left, right, token_id in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        for left, right, token_id in iter_unpack("3I", numbers):
             id_of_pair.setdefault((left, right), token_id)
         distinct = ((*pair, token_id) for pair, token_id in id_of_pair.items())
         numbers = array("I", chain.from_iterable(distinct))

@@ -31,7 +31,8 @@ _LEAST_FIELD = 8 + 4 + 1
 """The bytes of the smallest key: the length of its name, the kind of its value, and a value of one byte."""
 
 _STRING, _ARRAY = 8, 9
-_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_NUMBERS = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
+"""The kinds of numbers, and how `struct` calls them."""
 
 _GPT2, _QWEN2, _O200K = PATTERNS["gpt2"], PATTERNS["qwen2"], PATTERNS["o200k"]
 _NO_STOPS = " ?[^(\\s|.,!?…。，、।۔،)]+"

@@ -39,8 +39,9 @@ class SettingsOfThreads:
 
     def __init__(self, real: Any) -> None:
         self._real = real
-        self._last = CallSettings(real.truncation, real.padding, real.encode_special_tokens)
-        self._applied = self._last
+        self.last = CallSettings(real.truncation, real.padding, real.encode_special_tokens)
+        """What was set last, in any thread."""
+        self._applied = self.last
         """What the real tokenizer is set to."""
         self._thread = _OfThread()
         self._lock = threading.Condition()
@@ -54,18 +55,14 @@ class SettingsOfThreads:
         """Whether this thread has set or read something since its last call."""
         return bool(self._thread.pinned)
 
-    @property
-    def last(self) -> CallSettings:
-        """What was set last, in any thread."""
-        return self._last
-
     def read(self, name: str) -> Any:
         """Return a setting, which holds for the next call of this thread."""
-        return self._thread.pinned.setdefault(name, getattr(self._last, name))
+        return self._thread.pinned.setdefault(name, getattr(self.last, name))
 
     def current(self) -> CallSettings:
         """Return the settings for the next call of this thread."""
-        pinned, last = self._thread.pinned, self._last
+        pinned = self._thread.pinned
+        last = self.last
         is_changed = any(value is not getattr(last, name) for name, value in pinned.items())
         return last._replace(**pinned) if is_changed else last
 
@@ -82,7 +79,7 @@ class SettingsOfThreads:
             result = change()
             value = getattr(self._real, name)
             self._applied = self._applied._replace(**{name: value})
-            self._last = self._last._replace(**{name: value})
+            self.last = self.last._replace(**{name: value})
         self._thread.pinned[name] = value
         return result
 
@@ -112,8 +109,14 @@ class SettingsOfThreads:
             self._waiting -= 1
 
     def _apply(self, settings: CallSettings) -> None:
-        real, (truncation, padding, encode_special_tokens) = self._real, settings
-        real.enable_truncation(**truncation) if truncation else real.no_truncation()
-        real.enable_padding(**padding) if padding else real.no_padding()
-        real.encode_special_tokens = encode_special_tokens
+        real = self._real
+        if settings.truncation:
+            real.enable_truncation(**settings.truncation)
+        else:
+            real.no_truncation()
+        if settings.padding:
+            real.enable_padding(**settings.padding)
+        else:
+            real.no_padding()
+        real.encode_special_tokens = settings.encode_special_tokens
         self._applied = settings

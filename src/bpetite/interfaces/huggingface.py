@@ -173,15 +173,15 @@ class HuggingFaceTokenizer:
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
         """Encode texts, or pairs of them, in a thread; the result is to be awaited."""
-        several = partial(self._encode_several, "encode_batch", self._calls.take(), input)
-        return _in_thread(lambda: several(is_pretokenized, add_special_tokens))
+        arguments = (self._calls.take(), input, is_pretokenized, add_special_tokens)
+        return _in_thread(partial(self._encode_several, "encode_batch", *arguments))
 
     def async_encode_batch_fast(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
         """Encode texts, or pairs of them, in a thread, without the places of tokens."""
-        several = partial(self._encode_several, "encode_batch_fast", self._calls.take(), input)
-        return _in_thread(lambda: several(is_pretokenized, add_special_tokens))
+        arguments = (self._calls.take(), input, is_pretokenized, add_special_tokens)
+        return _in_thread(partial(self._encode_several, "encode_batch_fast", *arguments))
 
     def _encode_several(
         self, name: str, settings: CallSettings, input: Any, is_pretokenized: bool, add: bool

@@ -189,19 +189,15 @@ def _cut(text: str, most: int = _WIDEST, more: str = "") -> str:
 def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
     part = explainer.part(token_id)
     special = token_id in explainer.special_ids
-    start: list[int] = []
-    steps: list[dict[str, Any]] = []
-    if not special:
-        start += explainer.start(part.token)
-        steps += [step._asdict() for step in explainer.steps(part.token)]
+    pretoken = b"" if special else part.token  # A special token has no steps.
     return {
         **_token(explainer, token_id),
         "special": special,
         "rank": part.rank,
         "parts": part.pair,
         "part_of": _longer(explainer, token_id),
-        "start": start,
-        "steps": steps,
+        "start": list(explainer.start(pretoken)),
+        "steps": [step._asdict() for step in explainer.steps(pretoken)],
     }
 
 
