@@ -18,7 +18,7 @@ from bpetite._constants import SPACE
 from bpetite._encoder import encode as specified
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.printable import to_printable
-from bpetite.patterns import steps_in
+from bpetite.patterns import pattern_steps
 from test_format_huggingface import theirs, trained_there
 
 
@@ -76,7 +76,7 @@ def test_bytes_without_a_token_are_left_out_as_tokenizers_does(seed: int, tmp_pa
     assert tok.fingerprint != refusing.fingerprint
     assert tok.vocabulary.drops_missing
     assert _persistence.vocabulary_of(_persistence.artifact_bytes(tok.vocabulary), "a") == tok.vocabulary
-    if tok.vocabulary.normalization is None and SPACE not in steps_in(tok.pattern):
+    if tok.vocabulary.normalization is None and SPACE not in pattern_steps(tok.pattern):
         vocabulary = tok.vocabulary
         for text in texts[:30]:
             assert tok.encode(text) == specified(
@@ -143,7 +143,7 @@ def test_tokens_have_the_offsets_that_tokenizers_gives_though_bytes_are_missing(
             assert all(start < end <= len(text) for start, end in spans)
         else:
             assert spans == expected.offsets, text
-    steps = steps_in(tok.pattern)
+    steps = pattern_steps(tok.pattern)
     if tok.vocabulary.normalization is None and SPACE not in steps:
         text = "a\x01é the\x7f👍🏽cat\0\0"
         encoded = text.encode()

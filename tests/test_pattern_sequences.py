@@ -22,7 +22,7 @@ from bpetite import Counts, Tokenizer, Vocabulary, _engine
 from bpetite._constants import BYTES, SPACE
 from bpetite._pretokenizer import pretokenize
 from bpetite.formats import gguf
-from bpetite.patterns import PATTERNS, steps_in
+from bpetite.patterns import PATTERNS, pattern_steps
 
 YOUTU = (
     "[\uac00-\ud7a3\u3131-\u318e]+|[\uff01\u2026\u201c\u201d\u2018\u2019\u2014\uff1a\uff1b\uff0c"
@@ -45,7 +45,7 @@ PUBLISHED = sorted(
         MINICPM,
         FALCON,
         DEEPSEEK_LLM,
-        *(steps_in(pattern) for pattern, _ in gguf._NAMES if not isinstance(pattern, str)),
+        *(pattern_steps(pattern) for pattern, _ in gguf._NAMES if not isinstance(pattern, str)),
     }
 )
 """The sequences of published models."""

@@ -108,7 +108,7 @@ def _mapped(text: str, new: Mapping[str, str]) -> Written:
 
 # Normal forms ---------------------------------------------------------------------------------------------
 
-Part = tuple[str, int]
+Decomposed = tuple[str, int]
 """A character of a decomposed text, and how many characters of the text before the step it stands for: the
 parts of a character but the first stand for none."""
 
@@ -125,9 +125,9 @@ def _normal_form(text: str, form: str) -> Written:
         done += count
 
 
-def _decomposed(text: str, form: Literal["NFD", "NFKD"]) -> Iterator[Part]:
+def _decomposed(text: str, form: Literal["NFD", "NFKD"]) -> Iterator[Decomposed]:
     """Decompose a text, and sort the characters of each run by their combining classes, if they have any."""
-    parts: list[Part] = []
+    parts: list[Decomposed] = []
     for character in text:
         whole = character if is_young(character) else unicodedata.normalize(form, character)
         parts += [(part, int(place == 0)) for place, part in enumerate(whole)]
@@ -135,10 +135,10 @@ def _decomposed(text: str, form: Literal["NFD", "NFKD"]) -> Iterator[Part]:
         yield from sorted(run, key=lambda part: combining_class(part[0]))
 
 
-def _recomposed(parts: Iterator[Part]) -> Iterator[Part]:
+def _recomposed(parts: Iterator[Decomposed]) -> Iterator[Decomposed]:
     """Compose each character with the last one of class 0, if no character between them is in the way."""
     # The last one of class 0, and those behind it. A mark at the beginning of a text composes with nothing.
-    run: list[Part] = []
+    run: list[Decomposed] = []
     for character, count in parts:
         combining = combining_class(character)
         in_the_way = len(run) > 1 and combining_class(run[-1][0]) >= combining

@@ -24,7 +24,7 @@ from bpetite._engine import numbers_json, pairs_json
 from bpetite._internal.files import contents, write_whole
 from bpetite._internal.json import Json, naming, parse_with_lists, typed, written
 from bpetite._internal.record import replaced
-from bpetite._internal.types import Path
+from bpetite._internal.types import AnyPath
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary
 
@@ -36,7 +36,7 @@ class MissingKeyError(ValueError, KeyError):
 
 
 def save(
-    path: Path,
+    path: AnyPath,
     vocab: Mapping[int, bytes],
     merges: Sequence[Pair],
     special_tokens: Mapping[str, int],
@@ -62,7 +62,7 @@ def save(
     save_vocabulary(path, vocabulary, overwrite)
 
 
-def load(path: Path) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
+def load(path: AnyPath) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
     """Load an artifact of schema 1 as `(vocab, merges, special_tokens)`, as `save` takes them."""
     document = parse_with_lists(path, contents(path), "an artifact")
     _check_version(path, document, [SCHEMA_VERSION])
@@ -73,7 +73,7 @@ def load(path: Path) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
     return vocab, list(vocabulary.merges), special_tokens
 
 
-def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False) -> None:
+def save_vocabulary(path: AnyPath, vocabulary: Vocabulary, overwrite: bool = False) -> None:
     """Save a vocabulary as an artifact; no partial file is ever left."""
     with write_whole(path, overwrite=overwrite) as file:
         file.write(artifact_bytes(vocabulary))
@@ -91,12 +91,12 @@ def general_artifact_bytes(vocabulary: Vocabulary) -> bytes:
     return written(_to_schema_2(vocabulary))
 
 
-def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
+def vocabulary_of(artifact: bytes, path: AnyPath) -> Vocabulary:
     """Return the vocabulary of an artifact's bytes; errors name `path`."""
     return vocabulary_of_document(parse_with_lists(path, artifact, "an artifact"), path)
 
 
-def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
+def vocabulary_of_document(document: Json, path: AnyPath) -> Vocabulary:
     """Return the vocabulary of an artifact's object; errors name `path`."""
     _check_version(path, document, [SCHEMA_VERSION, GENERAL_SCHEMA_VERSION])
     if document["schema_version"] == SCHEMA_VERSION:
@@ -104,14 +104,14 @@ def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
     return _of_schema_2(path, document)
 
 
-def _check_version(path: Path, document: Json, known: Sequence[int]) -> None:
+def _check_version(path: AnyPath, document: Json, known: Sequence[int]) -> None:
     _check_has(path, document, ["schema_version"])
     version = document["schema_version"]
     if type(version) is not int or version not in known:
         raise ValueError(f"{path}: schema_version: {version!r:.80} is not {' or '.join(map(str, known))}")
 
 
-def _check_keys(path: Path, document: Json, keys: Iterable[str], optional: Iterable[str] = ()) -> None:
+def _check_keys(path: AnyPath, document: Json, keys: Iterable[str], optional: Iterable[str] = ()) -> None:
     """Check that every key is known and there."""
     if unknown := [key for key in document if key not in {*keys, *optional}]:
         schema = document["schema_version"]
@@ -119,7 +119,7 @@ def _check_keys(path: Path, document: Json, keys: Iterable[str], optional: Itera
     _check_has(path, document, keys)
 
 
-def _check_has(path: Path, document: Json, keys: Iterable[str]) -> None:
+def _check_has(path: AnyPath, document: Json, keys: Iterable[str]) -> None:
     if missing := [key for key in keys if key not in document]:
         raise MissingKeyError(f"{path}: {missing[0]} is missing")
 
@@ -179,7 +179,7 @@ def _to_schema_1(vocabulary: Vocabulary) -> Json:
     }
 
 
-def _of_schema_1(path: Path, document: Json) -> Vocabulary:
+def _of_schema_1(path: AnyPath, document: Json) -> Vocabulary:
     _check_keys(path, document, _SCHEMA_1_KEYS)
     with naming(path):
         if document["pretokenizer_pattern"] != PRETOKENIZER_PATTERN:
@@ -293,7 +293,7 @@ def _to_hexadecimal(tokens: Mapping[int, bytes]) -> Json:
     return {str(token_id): token.hex() for token_id, token in tokens.items()}
 
 
-def _of_schema_2(path: Path, document: Json) -> Vocabulary:
+def _of_schema_2(path: AnyPath, document: Json) -> Vocabulary:
     _check_keys(path, document, _KEYS, _OPTIONAL)
     with naming(path):
         _check_unicode_version(document["unicode_version"])

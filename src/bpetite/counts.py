@@ -22,7 +22,7 @@ from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.progress import shown
 from bpetite._internal.record import replaced
-from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts
+from bpetite._internal.types import AnyPath, Limits, Progress, ReadingOptions, Texts
 from bpetite._internal.warning import warn
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, checked, steps_in
@@ -135,7 +135,7 @@ class Counts:
     @classmethod
     def from_files(
         cls,
-        paths: Path | Iterable[Path],
+        paths: AnyPath | Iterable[AnyPath],
         *,
         pattern: Pattern = "gpt2",
         dialect: str | Dialect = "bpetite",
@@ -380,7 +380,7 @@ class Counts:
             differ += f"{our_name} is needed; leave out "
             raise ValueError(worded(partial(_or_give, differ, arguments)))
 
-    def save(self, path: Path, overwrite: bool = False, *, num_threads: int | None = None) -> None:
+    def save(self, path: AnyPath, overwrite: bool = False, *, num_threads: int | None = None) -> None:
         """Save as a file of counts; no partial file is ever left.
 
         The file is the same for any number of threads (default: one for each core).
@@ -417,7 +417,7 @@ class Counts:
     @classmethod
     def load(
         cls,
-        path: Path,
+        path: AnyPath,
         *,
         min_count: int = 1,
         memory_limit: int | str | None = None,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bpetite._constants import Pattern
 from bpetite._internal.files import write_all
 from bpetite._internal.json import naming
-from bpetite._internal.types import BytesPair, Path
+from bpetite._internal.types import AnyPath, BytesPair
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.formats import gpt2
@@ -25,7 +25,7 @@ _DIALECT = Dialect.named("cs336")
 
 
 def train_bpe(
-    input_path: Path,
+    input_path: AnyPath,
     vocab_size: int,
     special_tokens: Sequence[str],
     *,
@@ -54,8 +54,8 @@ def train_bpe(
 def save(
     vocab: Mapping[int, bytes],
     merges: Iterable[BytesPair],
-    vocab_path: Path,
-    merges_path: Path,
+    vocab_path: AnyPath,
+    merges_path: AnyPath,
     *,
     overwrite: bool = False,
 ) -> None:
@@ -114,7 +114,7 @@ class Tokenizer:
 
     @classmethod
     def from_files(
-        cls, vocab_filepath: Path, merges_filepath: Path, special_tokens: Sequence[str] | None = None
+        cls, vocab_filepath: AnyPath, merges_filepath: AnyPath, special_tokens: Sequence[str] | None = None
     ) -> Tokenizer:
         """Load a `vocab.json` and a `merges.txt` in GPT-2's format (as `save` writes them).
 

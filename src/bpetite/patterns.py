@@ -98,10 +98,10 @@ SINGLE: dict[tuple[str, ...], str] = {
 same faster: its alternatives stop where such a piece would end, and treat this place as the end of a text."""
 
 
-def steps_in(pattern: Pattern) -> tuple[str, ...]:
+def pattern_steps(pattern: Pattern) -> tuple[str, ...]:
     """Return the steps of a pattern.
 
-    >>> steps_in("a+"), steps_in(["a", "b"])
+    >>> pattern_steps("a+"), pattern_steps(["a", "b"])
     (('a+',), ('a', 'b'))
     """
     return (pattern,) if isinstance(pattern, str) else tuple(pattern)
@@ -127,7 +127,7 @@ def named_pattern(pattern: object) -> Pattern:
     >>> named_pattern("whitespace"), named_pattern(["[0-9]", "whitespace"])
     ('\\\\S+|\\\\s+', ('[0-9]', '\\\\S+|\\\\s+'))
     """
-    return checked_pattern([_expression(step) for step in steps_in(checked_pattern(pattern))])
+    return checked_pattern([_expression(step) for step in pattern_steps(checked_pattern(pattern))])
 
 
 def _expression(pattern: str) -> str:

@@ -26,7 +26,17 @@ from bpetite._internal.lazy import import_numpy, numpy
 from bpetite._internal.names import is_folder
 from bpetite._internal.progress import shown
 from bpetite._internal.tokens import ids_or_texts
-from bpetite._internal.types import Column, DType, Ids, Nulls, Path, Progress, Special, SpecialTokens, Texts
+from bpetite._internal.types import (
+    AnyPath,
+    Column,
+    DType,
+    Ids,
+    Nulls,
+    Progress,
+    Special,
+    SpecialTokens,
+    Texts,
+)
 from bpetite._internal.warning import warn
 from bpetite._persistence import general_artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
@@ -37,7 +47,7 @@ from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_o
 from bpetite.encoding.template import NO_TEMPLATE, AnyTemplate, OtherTemplate, Template, left_out
 from bpetite.formats.shared.imported import Imported, Missing, Original, has_id, read_files
 from bpetite.normalization import Normalization
-from bpetite.patterns import steps_in
+from bpetite.patterns import pattern_steps
 from bpetite.training import (
     FileTrainingOptions,
     MergingOptions,
@@ -136,7 +146,7 @@ class Tokenizer:
     @classmethod
     def train_from_files(
         cls,
-        paths: Path | Iterable[Path],
+        paths: AnyPath | Iterable[AnyPath],
         vocab_size: int | None = None,
         **options: Unpack[FileTrainingOptions],
     ) -> Tokenizer:
@@ -780,7 +790,7 @@ class Tokenizer:
         """The pattern that says where a text may be divided; None if its parts may have other ids."""
         vocabulary = self._vocabulary
         changes = vocabulary.normalization or vocabulary.token_flags or vocabulary.added_tokens
-        return None if changes or SPACE in steps_in(self.pattern) else self.pattern
+        return None if changes or SPACE in pattern_steps(self.pattern) else self.pattern
 
     # Decoding ---------------------------------------------------------------------------------------
 
@@ -1152,7 +1162,7 @@ class Tokenizer:
 
     # Files ------------------------------------------------------------------------------------------
 
-    def save(self, path: Path, overwrite: bool = False) -> None:
+    def save(self, path: AnyPath, overwrite: bool = False) -> None:
         """Save as an artifact; no partial file is ever left.
 
         An artifact holds the vocabulary, but not the `template`, which `to_huggingface` and `save_folder`
@@ -1171,7 +1181,7 @@ class Tokenizer:
     @classmethod
     def load(
         cls,
-        path_or_object: Path | object,
+        path_or_object: AnyPath | object,
         pattern: Pattern | None = None,
         special_tokens: SpecialTokens | None = None,
         *,
@@ -1208,7 +1218,7 @@ class Tokenizer:
         name = path_or_object if isinstance(path_or_object, str | os.PathLike) else "object"
         return cls._of_file(name, imported)
 
-    def save_original(self, path: Path, *, overwrite: bool = False) -> None:
+    def save_original(self, path: AnyPath, *, overwrite: bool = False) -> None:
         """Write the file or folder that this tokenizer was read from, byte for byte.
 
         A folder is written to a new folder: `tokenizer.json` with `tokenizer_config.json`, chat templates and
@@ -1236,7 +1246,7 @@ class Tokenizer:
 
     def save_folder(
         self,
-        path: Path,
+        path: AnyPath,
         *,
         overwrite: bool = False,
         bos_token: str | None = None,
@@ -1273,7 +1283,7 @@ class Tokenizer:
         files = huggingface.configured(files, self._vocabulary, roles, chat_template)
         files.write_folder(path, overwrite=overwrite)
 
-    def _as_huggingface_files(self, path: Path, chat_template: str | None = None) -> Original:
+    def _as_huggingface_files(self, path: AnyPath, chat_template: str | None = None) -> Original:
         """Return the files of a `tokenizer.json`: those that this was read from, or new ones."""
         from bpetite.formats import huggingface
 
@@ -1288,7 +1298,7 @@ class Tokenizer:
         return files
 
     @classmethod
-    def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
+    def _of_file(cls, path: AnyPath, read: Imported) -> Tokenizer:
         with naming(path):  # a pattern that the engine cannot run
             tokenizer = cls(read.vocabulary, read.assumptions)
         return tokenizer._set(_original=read.original)._with_template(read.template)
@@ -1303,7 +1313,7 @@ class Tokenizer:
     @classmethod
     def from_tiktoken(
         cls,
-        path: Path,
+        path: AnyPath,
         *,
         pattern: Pattern,
         special_tokens: SpecialTokens = (),
@@ -1330,7 +1340,7 @@ class Tokenizer:
         rules = pattern, special_tokens, whole_pretoken_first
         return cls._of_file(path, read_files("tiktoken", tiktoken.parse, [path], *rules))
 
-    def to_tiktoken(self, path: Path, *, overwrite: bool = False) -> None:
+    def to_tiktoken(self, path: AnyPath, *, overwrite: bool = False) -> None:
         """Write tiktoken's file of ranks. To load it, the same pattern and special tokens must be given.
 
         The file does not hold the `template`, which `to_huggingface` and `save_folder` write.
@@ -1392,7 +1402,7 @@ class Tokenizer:
         return tiktoken.peer_encoding(self._vocabulary, name, self._encoder.encode)
 
     @classmethod
-    def from_huggingface(cls, path: Path) -> Tokenizer:
+    def from_huggingface(cls, path: AnyPath) -> Tokenizer:
         """Read the `tokenizer.json` of a BPE tokenizer; one that cannot be reproduced exactly is refused.
 
         >>> import tempfile
@@ -1407,7 +1417,7 @@ class Tokenizer:
         check_path("path", path)
         return cls._of_file(path, read_files("huggingface", huggingface.parse, [path]))
 
-    def to_huggingface(self, path: Path, *, overwrite: bool = False) -> None:
+    def to_huggingface(self, path: AnyPath, *, overwrite: bool = False) -> None:
         """Write a `tokenizer.json`, one file; `save_folder` writes a folder that transformers loads.
 
         A tokenizer that was read from a `tokenizer.json` is written byte for byte as it was, including what a
@@ -1428,7 +1438,7 @@ class Tokenizer:
 
     @classmethod
     def from_gpt2(
-        cls, vocab_path: Path, merges_path: Path, *, special_tokens: Sequence[str] | None = None
+        cls, vocab_path: AnyPath, merges_path: AnyPath, *, special_tokens: Sequence[str] | None = None
     ) -> Tokenizer:
         """Read GPT-2's `vocab.json` and `merges.txt`; the pattern is GPT-2's.
 
@@ -1449,7 +1459,7 @@ class Tokenizer:
         read = read_files("gpt2", gpt2.parse, [vocab_path, merges_path], special_tokens)
         return cls._of_file(vocab_path, read)
 
-    def to_gpt2(self, vocab_path: Path, merges_path: Path, *, overwrite: bool = False) -> None:
+    def to_gpt2(self, vocab_path: AnyPath, merges_path: AnyPath, *, overwrite: bool = False) -> None:
         """Write GPT-2's `vocab.json` and `merges.txt`, both or none.
 
         The files do not hold the `template`, which `to_huggingface` and `save_folder` write.
@@ -1475,7 +1485,7 @@ class Tokenizer:
             self._check_export(read_back, vocab_path)
         write_all({vocab_path: vocab, merges_path: merges}, overwrite=overwrite)
 
-    def _check_export(self, read_back: Imported, path: Path) -> None:
+    def _check_export(self, read_back: Imported, path: AnyPath) -> None:
         """Refuse an export that, read back, encodes difficult texts to other ids."""
         from bpetite.formats.shared.difficult import check_same_ids
 

@@ -25,7 +25,7 @@ from bpetite._engine import Xxh3128
 from bpetite._internal.files import write_whole
 from bpetite._internal.json import fields_of, refuse
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.types import Path
+from bpetite._internal.types import AnyPath
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ Add: TypeAlias = "Callable[[bytes, NDArray[np.uint64], NDArray[np.uint64]], None
 
 
 @contextlib.contextmanager
-def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[Add]:
+def write_counts(path: AnyPath, rules: Rules, overwrite: bool = False) -> Iterator[Add]:
     """Yield a function that writes sorted rows as a block of a file.
 
     The file gets its name when the `with` block ends without an error.
@@ -110,14 +110,14 @@ def _narrow(numbers: NDArray[np.uint64]) -> NDArray[Any]:
     return numbers.astype(np.min_scalar_type(numbers.max()).newbyteorder("<"))
 
 
-def read_counts(path: Path) -> tuple[Rules, Iterator[Rows]]:
+def read_counts(path: AnyPath) -> tuple[Rules, Iterator[Rows]]:
     """Read the rules of a file, and its rows lazily; anything wrong raises a `ValueError`."""
     with open(path, "rb") as file:
         rules = _read_rules(path, file)
         return rules, _checked_rows(path, rules, file.tell())
 
 
-def _read_rules(path: Path, file: BinaryIO) -> Rules:
+def _read_rules(path: AnyPath, file: BinaryIO) -> Rules:
     """Read and check what is before the rows."""
     if file.read(len(MARK)) != MARK:
         refuse(path, "not a file of counts")
@@ -149,7 +149,7 @@ def _read_rules(path: Path, file: BinaryIO) -> Rules:
     return rules
 
 
-def _checked_rows(path: Path, rules: Rules, start: int) -> Iterator[Rows]:
+def _checked_rows(path: AnyPath, rules: Rules, start: int) -> Iterator[Rows]:
     """Yield the rows of a file, a block at a time; check their total, and the hash of all."""
     digest, total = Xxh3128(), 0
     with open(path, "rb") as file:
@@ -183,7 +183,9 @@ def _checked_rows(path: Path, rules: Rules, start: int) -> Iterator[Rows]:
         refuse(path, f"the counts add up to {total}, not to the total of {rules.total!r:.80} in the rules")
 
 
-def _rows(path: Path, content: bytes, rows: int, pretokens: int, length_width: int, count_width: int) -> Rows:
+def _rows(
+    path: AnyPath, content: bytes, rows: int, pretokens: int, length_width: int, count_width: int
+) -> Rows:
     """Return the rows of a block."""
     lengths = np.frombuffer(content, f"<u{length_width}", rows).astype(np.uint64)
     counts = np.frombuffer(content, f"<u{count_width}", rows, rows * length_width)

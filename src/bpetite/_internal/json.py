@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar, get_origin, get_type_hints
 
 from bpetite._engine import cut_json
-from bpetite._internal.types import Path
+from bpetite._internal.types import AnyPath
 
 Json = dict[str, Any]
 
 T = TypeVar("T")
 
 
-def parse_object(path: Path, content: bytes, what: str) -> Json:
+def parse_object(path: AnyPath, content: bytes, what: str) -> Json:
     """Read an object; `path` and `what` (such as "an artifact") are for error messages.
 
     >>> parse_object("a.json", b'{"a": 1}', "an artifact")
@@ -34,7 +34,7 @@ def parse_object(path: Path, content: bytes, what: str) -> Json:
     return document
 
 
-def parse_with_lists(path: Path, content: bytes, what: str) -> Json:
+def parse_with_lists(path: AnyPath, content: bytes, what: str) -> Json:
     """Read an object as `parse_object` does, but let the engine read the long lists of a tokenizer.
 
     If nothing in them is unusual, numbers become the bytes of an array, pairs of numbers a tuple with these
@@ -70,13 +70,13 @@ def written(fields: Json, *, ascii_only: bool = False) -> bytes:
     return b"{" + b",".join(items) + b"}"
 
 
-def refuse(path: Path, what: str) -> NoReturn:
+def refuse(path: AnyPath, what: str) -> NoReturn:
     """Raise an error that names the file and what is wrong with it."""
     raise ValueError(f"{os.fspath(path)}: {what}")
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def naming(path: AnyPath) -> Iterator[None]:
     """Let errors about the content of a file begin with its name.
 
     >>> with naming("a.json"):
@@ -98,13 +98,13 @@ _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 """The byte-order marks of UTF-8 and UTF-16."""
 
 
-def refuse_mark(path: Path, content: bytes) -> None:
+def refuse_mark(path: AnyPath, content: bytes) -> None:
     """Refuse a text that begins with a byte-order mark, which some editors and shells write."""
     if content.startswith(_MARKS):
         refuse(path, "it begins with a byte-order mark; save it as UTF-8 without one")
 
 
-def decoded(path: Path, content: bytes) -> str:
+def decoded(path: AnyPath, content: bytes) -> str:
     """Return the text of a file; errors name `path`."""
     refuse_mark(path, content)
     try:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Path = str | os.PathLike[str]
+AnyPath = str | os.PathLike[str]
 """The path of a file."""
 
 BytesPair = tuple[bytes, bytes]

@@ -25,9 +25,8 @@ from typing import Any, TypeVar
 
 from bpetite._internal.lazy import LazyModule, needed
 from bpetite._internal.progress import shown
-from bpetite._internal.types import Limits, Progress
-from bpetite._internal.types import Path as AnyPath
-from bpetite.corpus.job import Job, Options, Part
+from bpetite._internal.types import AnyPath, Limits, Progress
+from bpetite.corpus.job import EncodedPart, Job, Options
 from bpetite.corpus.manifest import Manifest
 from bpetite.corpus.run import run
 from bpetite.counts import Counts
@@ -145,7 +144,7 @@ def encode(
 
 def _by_tasks(
     job: Job, address: str, task_bytes: int | None, manifest: Manifest
-) -> Generator[Part, None, None]:
+) -> Generator[EncodedPart, None, None]:
     """Yield what tasks encode, each a group of parts of inputs."""
     inputs = job.inputs[len(manifest.inputs) :]
     with connected(address):
@@ -164,7 +163,7 @@ def _job_of(reference: Any) -> Job:
     return job
 
 
-def _encode_group(sent_job: list[Any], group: list[Input]) -> list[Part]:
+def _encode_group(sent_job: list[Any], group: list[Input]) -> list[EncodedPart]:
     """Encode a group of parts of inputs."""
     job = _job_of(sent_job[0])
     return [job.part(*item) for item in read_all(group, job.options.reading, threads=1, hashed=True)]

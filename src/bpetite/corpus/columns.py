@@ -15,7 +15,7 @@ from bpetite._internal.arguments import check_path, check_type, check_word, spec
 from bpetite._internal.files import write_whole
 from bpetite._internal.lazy import needed
 from bpetite._internal.progress import shown
-from bpetite._internal.types import DType, Nulls, Path, Progress, Special
+from bpetite._internal.types import AnyPath, DType, Nulls, Progress, Special
 from bpetite.corpus.shards import check_largest
 from bpetite.corpus.specials import Encoded, check_special, check_tokenizer, encoded
 from bpetite.reading.parquet import opened
@@ -39,8 +39,8 @@ class EncodedColumn(NamedTuple):
 
 def encode_column(
     tokenizer: Tokenizer,
-    source: Path,
-    output: Path,
+    source: AnyPath,
+    output: AnyPath,
     *,
     column: str = "text",
     ids_column: str = "ids",

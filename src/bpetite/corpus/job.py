@@ -18,8 +18,7 @@ from bpetite._internal.integers import integer
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
 from bpetite._internal.once import once
-from bpetite._internal.types import Column, DType, Progress, Special, Texts
-from bpetite._internal.types import Path as AnyPath
+from bpetite._internal.types import AnyPath, Column, DType, Progress, Special, Texts
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER
 from bpetite.corpus.shards import DTYPES, FORMATS, Ids, ShardFormat, choose_dtype
@@ -104,7 +103,7 @@ def inputs_of(corpus: Any, output: AnyPath | None = None) -> list[Input]:
     return without_weights(find_inputs(corpus, output=output))
 
 
-class Part(NamedTuple):
+class EncodedPart(NamedTuple):
     """Some encoded documents of a corpus."""
 
     ids: Ids
@@ -222,7 +221,7 @@ class Job:
 
     def part(
         self, source: Input, batch: Batch, read: int, done: int = 0, progress: Progress | None = None
-    ) -> Part:
+    ) -> EncodedPart:
         """Encode what was read, but not the first `done` documents, which are in shards already."""
         rest = batch
         if done:
@@ -235,7 +234,7 @@ class Job:
         done_bytes = text_bytes(batch.texts[:done]) if done else 0
         if source.status() is not None:
             batch = batch._replace(texts=())
-        return Part(
+        return EncodedPart(
             ids=ids,
             ends=np.concatenate((np.zeros(done, np.uint64), ends)),
             batch=batch,

@@ -27,9 +27,8 @@ from bpetite._internal.files import PART, write_whole
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
-from bpetite._internal.types import Path as AnyPath
-from bpetite._internal.types import Progress
-from bpetite.corpus.job import Corpus, DocumentsHash, Job, Options, Part
+from bpetite._internal.types import AnyPath, Progress
+from bpetite.corpus.job import Corpus, DocumentsHash, EncodedPart, Job, Options
 from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest
 from bpetite.corpus.shards import ShardWriter, remove_parts
 from bpetite.reading.batches import Batch, ReadInput
@@ -75,7 +74,7 @@ def encode(
     return run(job, Path(output), work, progress, resume=resume, overwrite=overwrite)
 
 
-Work = Callable[[Manifest], Generator[Part, None, None]]
+Work = Callable[[Manifest], Generator[EncodedPart, None, None]]
 """Encodes what is not in shards yet; the documents of the input in which a run stopped come again."""
 
 
@@ -161,7 +160,7 @@ class _Run:
         self._affected_documents = 0
         self._hash = DocumentsHash()
 
-    def write(self, parts: Iterable[Part]) -> None:
+    def write(self, parts: Iterable[EncodedPart]) -> None:
         """Write all parts."""
         for part in parts:
             if self._completing.done():
@@ -179,7 +178,7 @@ class _Run:
         self._wait()
         self._manifest.inputs += [read for _, read in self._ended_inputs]
 
-    def _note_ended_inputs(self, part: Part) -> None:
+    def _note_ended_inputs(self, part: EncodedPart) -> None:
         """Note the inputs that end in a part."""
         ended = part.batch.ended
         self._documents_noted += len(part.ends) - sum(end.documents for end in ended)
@@ -200,7 +199,7 @@ class _Run:
             self._ended_inputs.append((self._documents_noted, read))
             self._begin_input()
 
-    def _write_documents(self, part: Part) -> None:
+    def _write_documents(self, part: EncodedPart) -> None:
         """Write the documents that are not in shards yet, and end a shard after each one that fills it."""
         first = self._documents_to_skip
         self._documents_to_skip = max(0, first - len(part.ends))
@@ -231,7 +230,7 @@ class _Run:
         source = self._job.inputs[len(self._manifest.inputs)]
         raise ValueError(f"{source.name}: changed since the run began")
 
-    def _hash_documents(self, part: Part, first: int, after: int | None) -> None:
+    def _hash_documents(self, part: EncodedPart, first: int, after: int | None) -> None:
         """Hash the documents that are in shards now, if the part has their texts."""
         texts = part.batch.texts[first:after]
         is_cut = len(texts) > 0 and first + len(texts) > len(part.ends)
@@ -280,7 +279,7 @@ class _Stopped(Exception):
     """The encoding of a batch was given up because something failed."""
 
 
-def _by_threads(job: Job, threads: int, manifest: Manifest) -> Generator[Part, None, None]:
+def _by_threads(job: Job, threads: int, manifest: Manifest) -> Generator[EncodedPart, None, None]:
     """Read and encode documents in threads of this process."""
     has_left = threading.Event()
 
@@ -288,7 +287,7 @@ def _by_threads(job: Job, threads: int, manifest: Manifest) -> Generator[Part, N
         if has_left.is_set():
             raise _Stopped
 
-    def encoded(item: tuple[Input, Batch, int, int]) -> Steps[Part]:
+    def encoded(item: tuple[Input, Batch, int, int]) -> Steps[EncodedPart]:
         yield [job.part(*item, stop_if_left)], True
 
     inputs = job.inputs[len(manifest.inputs) :]

@@ -17,11 +17,10 @@ from bpetite._internal.arguments import Name, check_path, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.json import naming
 from bpetite._internal.progress import shown
-from bpetite._internal.types import Path as AnyPath
-from bpetite._internal.types import Progress
+from bpetite._internal.types import AnyPath, Progress
 from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import Ids, Shard, hash_file, names_in, read_ids, read_offsets
-from bpetite.patterns import PATTERNS, steps_in
+from bpetite.patterns import PATTERNS, pattern_steps
 from bpetite.reading.batches import decoded
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
@@ -236,7 +235,7 @@ class _Samples:
 
 def _without_changes(vocabulary: Vocabulary) -> Vocabulary:
     """Return a vocabulary that encodes a text as it is: not normalized, and without spaces put into it."""
-    steps = tuple(step for step in steps_in(vocabulary.pattern) if step != SPACE)
+    steps = tuple(step for step in pattern_steps(vocabulary.pattern) if step != SPACE)
     pattern: Pattern = steps or PATTERNS["none"]
     return replace(vocabulary, normalization=None, pattern=pattern, drops_space=False)
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from bpetite._constants import Pattern
-from bpetite._internal.types import Path
+from bpetite._internal.types import AnyPath
 from bpetite.dialect import Dialect
 from bpetite.encoding.template import Template, template_of
 from bpetite.formats import sentencepiece
@@ -85,7 +85,7 @@ _CONTROL, _USER_DEFINED = 3, 4
 _NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
 
 
-def read(path: Path, pattern: Pattern | None = None) -> Imported:
+def read(path: AnyPath, pattern: Pattern | None = None) -> Imported:
     """Read a file; `pattern` is used if the file's name for its pattern is unknown."""
     if not os.path.isfile(path):
         raise ValueError("GGUF needs random access, which a pipe does not have: pass a file")

@@ -12,7 +12,7 @@ from bpetite._constants import END_OF_TEXT_TOKEN, SPACE, Pattern
 from bpetite._engine import pretokenize
 from bpetite._internal.files import contents
 from bpetite._internal.json import decoded, naming, parse_object, refuse
-from bpetite._internal.types import BytesPair, Path
+from bpetite._internal.types import AnyPath, BytesPair
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.configuration import TAKES_SPACE_EVERYWHERE, Configuration
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
@@ -35,9 +35,9 @@ _TRIED, _MOST_CUT = 2048, 100
 
 
 def parse(
-    vocab_path: Path,
+    vocab_path: AnyPath,
     vocab: bytes,
-    merges_path: Path,
+    merges_path: AnyPath,
     merges: bytes,
     special_tokens: Sequence[str] | None = None,
     pattern: Pattern | None = None,
@@ -144,7 +144,7 @@ def _check_byte_level(vocabulary: Vocabulary) -> None:
         raise ValueError(f"the base tokens lack byte {missing[0]}")
 
 
-def _unmade(vocab_path: Path, vocabulary: Vocabulary) -> list[str]:
+def _unmade(vocab_path: AnyPath, vocabulary: Vocabulary) -> list[str]:
     """Return an assumption about the tokens that no merge makes, which mostly are special tokens that nobody
     named. If there are many, merges are missing.
     """
@@ -205,7 +205,9 @@ def tokens_and_merges(
     return vocab.encode("utf-8"), "\n".join(lines).encode("utf-8")
 
 
-def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[BytesPair]]:
+def read_tokens_and_merges(
+    vocab_path: AnyPath, merges_path: AnyPath
+) -> tuple[dict[int, bytes], list[BytesPair]]:
     """Read `vocab.json` and `merges.txt` as bytes; tokens that are not in printable form are plain text."""
     with naming(vocab_path):
         ids = _ids(vocab_path, contents(vocab_path))
@@ -222,13 +224,13 @@ def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[in
     return tokens, pairs
 
 
-def _ids(path: Path, content: bytes) -> dict[str, int]:
+def _ids(path: AnyPath, content: bytes) -> dict[str, int]:
     ids = parse_object(path, content, "a vocab.json")
     check_ids(ids)
     return ids
 
 
-def _packed_merges(path: Path, content: bytes) -> tuple[bytes, Callable[[int], int]]:
+def _packed_merges(path: AnyPath, content: bytes) -> tuple[bytes, Callable[[int], int]]:
     """Return the merges of a `merges.txt`, packed, and a function from their ranks to line numbers."""
     lines = decoded(path, content).encode("utf-8").replace(b"\r\n", b"\n").split(b"\n")
     if _has_header(lines[0]):

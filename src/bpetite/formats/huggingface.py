@@ -13,7 +13,7 @@ from typing import Any
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._internal.arguments import special_id
 from bpetite._internal.json import Json, flag, naming, parse_with_lists, typed
-from bpetite._internal.types import Path
+from bpetite._internal.types import AnyPath
 from bpetite.dialect import Dialect
 from bpetite.encoding.template import AnyTemplate, Template
 from bpetite.formats import huggingface_steps as steps
@@ -59,7 +59,7 @@ _BESIDE_IDS = {
 """The parts of a file that neither a vocabulary nor its template holds."""
 
 
-def parse(path: Path, content: bytes) -> Imported:
+def parse(path: AnyPath, content: bytes) -> Imported:
     """Read the content of a `tokenizer.json`; errors name `path` and the place in it."""
     with naming(path):
         return parse_document(parse_with_lists(path, content, "a tokenizer.json"))

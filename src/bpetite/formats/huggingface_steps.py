@@ -16,7 +16,7 @@ from bpetite._engine import covers_all_text, read_pattern, same_pattern
 from bpetite._internal.json import Json, flag, typed
 from bpetite.encoding.template import AnyTemplate, OtherTemplate, template_of
 from bpetite.normalization import Step
-from bpetite.patterns import CL100K, PATTERNS, SINGLE, checked_pattern, is_word, steps_in
+from bpetite.patterns import CL100K, PATTERNS, SINGLE, checked_pattern, is_word, pattern_steps
 from bpetite.vocabulary import MARK, DropsSpace
 
 _PUNCTUATION = (
@@ -224,7 +224,7 @@ def pre_tokenizer_of(pattern: Pattern) -> Json:
     >>> pre_tokenizer_of(PATTERNS["none"])["use_regex"]
     False
     """
-    steps = [] if pattern == PATTERNS["none"] else [*steps_in(pattern)]
+    steps = [] if pattern == PATTERNS["none"] else [*pattern_steps(pattern)]
     bytes_from = steps.index(BYTES) if BYTES in steps else len(steps)
     before, behind = steps[:bytes_from], steps[bytes_from + 1 :]
     use_regex = before[-1:] == [PATTERNS["gpt2"]]

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from bpetite._constants import BASE_VOCAB_SIZE, Pair
 from bpetite._engine import covers_all_text
 from bpetite._internal.json import decoded, naming
-from bpetite._internal.types import Path
+from bpetite._internal.types import AnyPath
 from bpetite.formats.shared.imported import Imported
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary
 
 
-def parse(path: Path, content: bytes) -> Imported:
+def parse(path: AnyPath, content: bytes) -> Imported:
     """Read a model; errors name `path`."""
     with naming(path):
         lines = [line.strip() for line in decoded(path, content).split("\n")]

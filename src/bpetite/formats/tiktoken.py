@@ -20,7 +20,7 @@ from bpetite._engine import base64_lines, covers_all_text, read_pattern, recover
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import contents
 from bpetite._internal.json import naming
-from bpetite._internal.types import Path, SpecialTokens
+from bpetite._internal.types import AnyPath, SpecialTokens
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.caches import encoding_files
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
@@ -51,7 +51,7 @@ _NO_SPECIAL_TOKENS = worded(
 
 
 def parse_published(
-    path: Path,
+    path: AnyPath,
     content: bytes,
     pattern: Pattern | None = None,
     special_tokens: SpecialTokens | None = None,
@@ -122,7 +122,7 @@ def published_encoding(encoding: str, folder: str) -> Imported | None:
 
 
 def parse(
-    path: Path,
+    path: AnyPath,
     content: bytes,
     pattern: Pattern,
     special_tokens: SpecialTokens = (),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 from bpetite._engine import Encoder
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.once import once
-from bpetite._internal.types import Path, Special
+from bpetite._internal.types import AnyPath, Special
 from bpetite.encoding.encoder import encoder_of
 from bpetite.encoding.fitting import any_of
 from bpetite.formats.shared.caches import tiktoken_cache
@@ -57,7 +57,7 @@ def encoding_name_for_model(model_name: str) -> str:
     return encoding
 
 
-def encoding_for_model(model_name: str, folder: Path | None = None) -> Encoding:
+def encoding_for_model(model_name: str, folder: AnyPath | None = None) -> Encoding:
     """Return the encoding of a model, as `get_encoding` does.
 
     >>> encoding_for_model("gpt-9")
@@ -67,7 +67,7 @@ def encoding_for_model(model_name: str, folder: Path | None = None) -> Encoding:
     return get_encoding(encoding_name_for_model(model_name), folder)
 
 
-def get_encoding(encoding_name: str, folder: Path | None = None) -> Encoding:
+def get_encoding(encoding_name: str, folder: AnyPath | None = None) -> Encoding:
     """Return an encoding, of its published file in a folder, or else in tiktoken's cache.
 
     The file has its own name, or that of tiktoken's cache. For `gpt2` and `r50k_base`, GPT-2's two files are

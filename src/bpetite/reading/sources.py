@@ -19,7 +19,7 @@ from bpetite._internal.arguments import several
 from bpetite._internal.lazy import needed
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import read_stdin
-from bpetite._internal.types import Path, Texts
+from bpetite._internal.types import AnyPath, Texts
 from bpetite.reading.listing import Found, files, has_wildcards, in_order
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def size_of(inputs: Iterable[Any]) -> int:
     return sum(found.about_size() or 0 for found in inputs)
 
 
-def find_inputs(arguments: Path | Iterable[Path], *, output: Path | None = None) -> list[Input]:
+def find_inputs(arguments: AnyPath | Iterable[AnyPath], *, output: AnyPath | None = None) -> list[Input]:
     """Return the inputs that arguments name; an argument that names nothing is a `FileNotFoundError`.
 
     What is in the folder `output` is no input of the run that writes there, unless it is named itself.

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
 from bpetite._internal.json import Json, naming, parse_object, refuse, type_name
-from bpetite._internal.types import Path
+from bpetite._internal.types import AnyPath
 from bpetite.encoding.template import Template, template_of
 from bpetite.vocabulary import LARGEST_ID
 
@@ -118,7 +118,7 @@ class Configuration(NamedTuple):
         return template_of(prefix, suffix)
 
 
-def read_configuration(folder: Path) -> Configuration:
+def read_configuration(folder: AnyPath) -> Configuration:
     """Read the configuration of a folder; one without any gives an empty one."""
     settings = _document(folder, CONFIGURATION)
     named = settings.get("tokenizer_class")
@@ -176,7 +176,7 @@ def roles_in(files: Mapping[str, bytes]) -> dict[str, str]:
     return {key: text for key, text in texts.items() if isinstance(text, str)}
 
 
-def _kind_of_model(folder: Path) -> str | None:
+def _kind_of_model(folder: AnyPath) -> str | None:
     """Return the kind of tokenizer of a model by its `config.json`, which may hold anything."""
     named = None
     with suppress(OSError, ValueError):
@@ -184,7 +184,7 @@ def _kind_of_model(folder: Path) -> str | None:
     return _KINDS.get(re.sub(r"[-_]", "", named).lower()) if isinstance(named, str) else None
 
 
-def _document(folder: Path, name: str) -> Json:
+def _document(folder: AnyPath, name: str) -> Json:
     path = os.path.join(folder, name)
     if os.path.isdir(path):
         refuse(path, "it is a folder")

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Self
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import contents, write_all
-from bpetite._internal.types import Path
+from bpetite._internal.types import AnyPath
 from bpetite.encoding.template import AnyTemplate, Template
 from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
@@ -62,13 +62,13 @@ class Original(NamedTuple):
         kept = {name: self.files[name] for name in others if re.fullmatch(_CONFIGURING, name)}
         return self._replace(files={first: content, **kept})
 
-    def write_file(self, path: Path, *, overwrite: bool) -> None:
+    def write_file(self, path: AnyPath, *, overwrite: bool) -> None:
         """Write the file that holds the tokenizer."""
         write_all({path: self.content}, overwrite=overwrite)
 
-    def write_folder(self, folder: Path, *, overwrite: bool) -> None:
+    def write_folder(self, folder: AnyPath, *, overwrite: bool) -> None:
         """Write all files into a folder, which is created where it is missing."""
-        files: dict[Path, bytes] = {
+        files: dict[AnyPath, bytes] = {
             os.path.join(folder, name): content for name, content in self.files.items()
         }
         write_all(files, overwrite=overwrite, folder=folder)
@@ -113,13 +113,13 @@ class Imported(NamedTuple):
             raise ValueError("bytes without a token cannot be left out, as its own library does not do that")
         return self._replace(vocabulary=replace(self.vocabulary, drops_missing=True))
 
-    def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Self:
+    def read_from(self, kind: str, files: Mapping[AnyPath, bytes]) -> Self:
         """Return a copy with the files that it was read from."""
         kept = {os.path.basename(path): content for path, content in files.items()}
         return self._replace(original=Original(kind, kept, self.extras))
 
 
-def read_files(kind: str, parse: Callable[..., Imported], paths: Sequence[Path], *how: Any) -> Imported:
+def read_files(kind: str, parse: Callable[..., Imported], paths: Sequence[AnyPath], *how: Any) -> Imported:
     """Read the files of a format; `parse` takes the path and the content of each, and how to read them."""
     files = [(path, contents(path)) for path in paths]
     return parse(*chain.from_iterable(files), *how).read_from(kind, dict(files))

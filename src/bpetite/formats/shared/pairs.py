@@ -13,7 +13,7 @@ from bpetite._constants import SPACE, Pair, Pattern
 from bpetite._engine import listed_merges, merges_that_happen, read_pieces, read_printed, recover_merges
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.imported import IN_TEXTS
-from bpetite.patterns import PATTERNS, steps_in
+from bpetite.patterns import PATTERNS, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, MARK, Arrays, Vocabulary
 
 Repeated = Literal["last", "first", "refused"]
@@ -247,7 +247,7 @@ def vocabulary_of_pieces(
         arrays,
         irregular=True,
         special_tokens=pieces.special_tokens,
-        pattern=(SPACE, *steps_in(cut)) if puts_space else cut,
+        pattern=(SPACE, *pattern_steps(cut)) if puts_space else cut,
         dialect=Dialect.named("huggingface"),
         decode_only=texts_of(ids, others) | spare,
         unknown=unknown,
