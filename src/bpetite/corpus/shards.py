@@ -143,14 +143,12 @@ class ShardWriter:
         offsets = np.concatenate(self._offsets)
         with write_whole(self._places_path, overwrite=True) as places:
             places.write(offsets_file(offsets, self._format, self._dtype))
-        size, sha256 = hash_file(self._places_path)
-        files = [ShardFile(self._places_path.name, size, sha256)]
+        files = [ShardFile(self._places_path.name, *hash_file(self._places_path))]
         if self._file is not None:
             self._file.seek(0)
             self._file.write(self._head())
             self._file.flush()
-            size, sha256 = self._synced_and_hashed(self._file)
-            files.append(ShardFile(self._ids_path.name, size, sha256))
+            files.append(ShardFile(self._ids_path.name, *self._synced_and_hashed(self._file)))
         self._opened.close()
         return Shard(self.tokens, self.documents, files, self.special_texts)
 

@@ -533,11 +533,8 @@ class _Settings:
             return None
         if template.trim == "keep first" and truncation is not None:
             return None
-        before: Sequence[Outside] = ()
-        after: Sequence[Outside] = ()
-        if adds_special:
-            before = template.before
-            after = template.after
+        before = template.before if adds_special else ()
+        after = template.after if adds_special else ()
         cut = filled = None
         if truncation is not None:
             room = truncation["max_length"] - len(before) - len(after)
