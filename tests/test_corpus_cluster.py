@@ -158,7 +158,7 @@ def dying(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
         return cut_or_die
 
-    monkeypatch.setattr("bpetite.counts.cutter", deadly)
+    monkeypatch.setattr("bpetite.counts.counts.cutter", deadly)
     monkeypatch.setattr("bpetite.corpus.job.cutter", deadly)
 
 

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from bpetite import Counts, Dialect, Tokenizer, corpus
 from bpetite._engine import Xxh3128
-from bpetite._internal import counts_file
 from bpetite.corpus import Reading
+from bpetite.counts import file as counts_file
 from bpetite.counts import memory_bytes
 from bpetite.reading import batches
 

@@ -71,7 +71,7 @@ if fault == "no threads":
     threading.Thread.start = refuse
 if fault == "memory":
     import numpy, pyarrow.parquet
-    import bpetite._internal.counts_file
+    import bpetite.counts.file
     import bpetite.formats.gpt2, bpetite.formats.huggingface
     import bpetite.formats.loading, bpetite.formats.tiktoken
     from bpetite.cli import COMMANDS, parser_of

@@ -24,7 +24,7 @@ READY = """
 import ctypes, gc, json, os, resource, sys, traceback, warnings
 from random import Random
 import numpy, pyarrow.parquet, regex
-import bpetite._internal.counts_file, bpetite.formats.loading
+import bpetite.counts.file, bpetite.formats.loading
 from bpetite import Counts, Tokenizer, Vocabulary, symbols
 from bpetite._engine import FileTexts
 from bpetite._constants import SPACE

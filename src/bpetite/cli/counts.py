@@ -7,7 +7,7 @@ from bpetite._internal.types import Limits
 from bpetite.cli import shared
 from bpetite.cli.output import way_note
 from bpetite.counts import Counts, memory_bytes
-from bpetite.reading.counting import ProgressOfAll
+from bpetite.counts.counting import ProgressOfAll
 from bpetite.reading.memory_limit import room_within
 from bpetite.reading.sources import find_inputs, size_of
 from bpetite.reading.specials import noticed_in_files

@@ -30,7 +30,7 @@ from bpetite.corpus.job import EncodedPart, Job, Options
 from bpetite.corpus.manifest import Manifest
 from bpetite.corpus.run import run
 from bpetite.counts import Counts
-from bpetite.reading.counting import ProgressOfAll, count_inputs
+from bpetite.counts.counting import ProgressOfAll, count_inputs
 from bpetite.reading.division import divide
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import read_all

@@ -24,11 +24,11 @@ from bpetite._internal.progress import shown
 from bpetite._internal.record import replaced
 from bpetite._internal.types import AnyPath, Limits, Progress, ReadingOptions, Texts
 from bpetite._internal.warning import warn
+from bpetite.counts.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, checked, steps_in
 from bpetite.patterns import PATTERNS, checked_pattern, named_pattern
 from bpetite.reading import batches as batching
-from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
@@ -38,9 +38,9 @@ from bpetite.vocabulary import listed_special_tokens
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from bpetite._internal import counts_file
+    from bpetite.counts import file as counts_file
 else:  # Few runs need it.
-    counts_file = LazyModule("bpetite._internal.counts_file")
+    counts_file = LazyModule("bpetite.counts.file")
 
 
 def memory_bytes(size: int | str | None, name: str = "memory_limit") -> int | None:
