@@ -23,6 +23,7 @@ LAYERS = [
     {"cli"},
     {"show", "benchmark"},
     {"__init__"},
+    {"teaching"},
     {"corpus"},
     {"cs336"},
     {"tokenizer", "symbols"},

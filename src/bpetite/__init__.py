@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from bpetite.interfaces.huggingface import accelerate as accelerate
     from bpetite.show.compare import Comparison as Comparison
     from bpetite.show.compare import compare as compare
-    from bpetite.show.difference import Difference as Difference
-    from bpetite.show.difference import explain_difference as explain_difference
+    from bpetite.teaching.difference import Difference as Difference
+    from bpetite.teaching.difference import explain_difference as explain_difference
     from bpetite.tokenizer import TextColumn as TextColumn
     from bpetite.tokenizer import Tokenizer as Tokenizer
     from bpetite.tokenizer import trim_memory as trim_memory
@@ -28,13 +28,13 @@ _MODULES = {
     "Comparison": "bpetite.show.compare",
     "Counts": "bpetite.counts",
     "Dialect": "bpetite.dialect",
-    "Difference": "bpetite.show.difference",
+    "Difference": "bpetite.teaching.difference",
     "TextColumn": "bpetite.tokenizer",
     "Tokenizer": "bpetite.tokenizer",
     "Vocabulary": "bpetite.vocabulary",
     "accelerate": "bpetite.interfaces.huggingface",
     "compare": "bpetite.show.compare",
-    "explain_difference": "bpetite.show.difference",
+    "explain_difference": "bpetite.teaching.difference",
     "trim_memory": "bpetite.tokenizer",
 }
 """The module of each public name; it is imported when the name is first used."""

@@ -14,8 +14,8 @@ from bpetite._internal.progress import folded
 from bpetite.cli import shared
 from bpetite.counts import Counts
 from bpetite.reading.sources import find_inputs
-from bpetite.show.difference import explain_difference, merges_in
-from bpetite.show.mistakes import LARGEST_TRIED
+from bpetite.teaching.difference import explain_difference, merges_in
+from bpetite.teaching.mistakes import LARGEST_TRIED
 from bpetite.training import Training
 
 

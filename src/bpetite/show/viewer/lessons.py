@@ -16,10 +16,10 @@ from typing import Any
 from bpetite._constants import Pair
 from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
-from bpetite.show.difference import explain_difference, merges_in
-from bpetite.show.mistakes import TIE_RULES, Word, count_pairs, train_merges
 from bpetite.show.viewer.page import drawn
 from bpetite.symbols import _merge_pair
+from bpetite.teaching.difference import explain_difference, merges_in
+from bpetite.teaching.mistakes import TIE_RULES, Word, count_pairs, train_merges
 from bpetite.training import Training
 
 Answer = dict[str, Any]

@@ -22,8 +22,8 @@ from bpetite._internal.types import BytesPair
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.printable import from_printable, to_printable
-from bpetite.show import mistakes
-from bpetite.show.mistakes import TIE_RULES, Word, best_of_tied, count_pairs, most_frequent, train_merges
+from bpetite.teaching import mistakes
+from bpetite.teaching.mistakes import TIE_RULES, Word, best_of_tied, count_pairs, most_frequent, train_merges
 from bpetite.tokenizer import Tokenizer
 from bpetite.training import Training
 from bpetite.vocabulary import Vocabulary
