@@ -15,13 +15,13 @@ from tokenizers import models, pre_tokenizers
 from tokenizers import normalizers as n
 
 from bpetite import Tokenizer, accelerate, corpus
-from bpetite._added_tokens import AddedToken, sections
 from bpetite._internal.types import Special
-from bpetite._normalizer import Step, aligned
 from bpetite.cli import main
 from bpetite.corpus import Documents, Options
 from bpetite.formats.sentencepiece import parse
 from bpetite.formats.shared.printable import to_printable
+from bpetite.specification.added_tokens import AddedToken, sections
+from bpetite.specification.normalizer import Step, aligned
 from test_corpus_encoding import documents_in
 from test_sentencepiece import MARK, field, made, trained
 

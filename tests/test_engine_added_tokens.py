@@ -13,8 +13,8 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite._added_tokens import AddedToken, cut
 from bpetite._engine import Encoder
+from bpetite.specification.added_tokens import AddedToken, cut
 
 Choice = Literal["parse", "text", "error"]
 Found = tuple[int, int, int | None]

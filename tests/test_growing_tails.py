@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import _engine
-from bpetite._added_tokens import Choice
 from bpetite._encoder import encode_parts
-from bpetite._normalizer import aligned
 from bpetite.patterns import PATTERNS
+from bpetite.specification.added_tokens import Choice
+from bpetite.specification.normalizer import aligned
 from test_growing_engine import ENCODERS, KINDS
 from test_parts import MERGES, VOCAB, Case, shortened, token
 

@@ -12,7 +12,7 @@ from tokenizers import PreTokenizedString, Regex
 from tokenizers import normalizers as n
 
 from bpetite._engine import Normalizer
-from bpetite._normalizer import Beginning, Places, Step, aligned
+from bpetite.specification.normalizer import Beginning, Places, Step, aligned
 
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 FEW = [*range(0x3400, 0xA000), *range(0xAC01, 0xD7A0), *range(0xE000, 0xF900), *range(0x17000, 0x18D00)]

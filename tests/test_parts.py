@@ -14,10 +14,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, _engine
-from bpetite._added_tokens import AddedToken, Choice
 from bpetite._encoder import encode_parts
-from bpetite._normalizer import aligned
 from bpetite.formats import huggingface
+from bpetite.specification.added_tokens import AddedToken, Choice
+from bpetite.specification.normalizer import aligned
 from test_growing_engine import ENCODERS
 
 Parts = list[tuple[str, Choice]]

@@ -22,7 +22,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, accelerate
-from bpetite._character_encoder import encode as specified
 from bpetite._encoder import encode as byte_specified
 from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.encoding.explain import Explainer
@@ -31,6 +30,7 @@ from bpetite.formats.shared import peers
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.pairs import Pieces, vocabulary_of_pieces
 from bpetite.show.viewer.report import lengths, unused
+from bpetite.specification.character_encoder import encode as specified
 from known_characters import is_known
 from test_loading import gguf_file, numbers_field, string_field, strings_field, text_value
 

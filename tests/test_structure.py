@@ -33,18 +33,16 @@ LAYERS = [
     {"vocabulary"},
     {"normalization"},
     {"patterns"},
-    {"_trainer", "_encoder", "_character_encoder", "_added_tokens", "_normalizer", "_decoder"},
+    {"_trainer", "_encoder", "_decoder"},
     {"_pretokenizer"},
+    {"specification"},
     {"dialect"},
     {"_engine", "_internal"},
     {"_constants"},
 ]
 """From the top down: a module imports from its own layer or from lower ones."""
 
-SPECIFICATION = {
-    *("_pretokenizer", "_trainer", "_encoder", "_character_encoder"),
-    *("_added_tokens", "_normalizer", "_decoder"),
-}
+SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_decoder", "specification"}
 ENGINE_USERS = {
     "_persistence",
     "normalization",

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
-from bpetite._added_tokens import AddedToken, Choice, Normalize, of_parts, sections, unchanged
 from bpetite._constants import PRETOKENIZER_PATTERN, Pair, Pattern
 from bpetite._pretokenizer import pretokenize, split_at_specials
+from bpetite.specification.added_tokens import AddedToken, Choice, Normalize, of_parts, sections, unchanged
 
 _UNKNOWN = -1
 """A byte that is not a token."""

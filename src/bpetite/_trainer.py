@@ -17,9 +17,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from bpetite._constants import BASE_VOCAB_SIZE, END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN, Pair, Pattern
-from bpetite._normalizer import Beginning, Step, aligned
 from bpetite._pretokenizer import pieces, split_at_specials
 from bpetite.dialect import Dialect
+from bpetite.specification.normalizer import Beginning, Step, aligned
 
 Word = tuple[int, ...]
 

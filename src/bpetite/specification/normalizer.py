@@ -154,6 +154,7 @@ def _recomposed(parts: Iterator[Decomposed]) -> Iterator[Decomposed]:
 
 
 def combining_class(character: str) -> int:
+    """Return the canonical combining class; 0 for a character that came after Unicode 9."""
     return 0 if is_young(character) else unicodedata.combining(character)
 
 
@@ -185,6 +186,7 @@ def is_mark(character: str) -> bool:
 
 
 def is_young(character: str) -> bool:
+    """Whether a character came after Unicode 9."""
     return _YOUNG.match(character) is not None
 
 
