@@ -159,7 +159,7 @@ def test_the_manifest_says_what_was_made_from_what(
 def test_a_file_is_hashed_as_it_is_read(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> None:
     packed = tmp_path / "packed.jsonl.gz"
     packed.write_bytes(gzip.compress(lines[0].read_bytes()))
-    with mock.patch("bpetite.reading.parallel.hash_input", side_effect=AssertionError):
+    with mock.patch("bpetite.reading.documents.hash_input", side_effect=AssertionError):
         manifest = corpus.encode(tokenizer, [packed, *lines], tmp_path / "out")
     assert [read.xxh3_128 for read in manifest.inputs] == [
         xxhash.xxh3_128_hexdigest(path.read_bytes()) for path in [packed, *lines]

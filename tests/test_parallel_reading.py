@@ -18,12 +18,12 @@ import pytest
 from bpetite import Counts, Tokenizer, corpus
 from bpetite.corpus import manifest
 from bpetite.corpus.shards import ShardWriter
-from bpetite.reading import batches, division, parallel
+from bpetite.reading import batches, division
+from bpetite.reading import documents as reader
 from bpetite.reading.batches import Batch
 from bpetite.reading.division import divide
-from bpetite.reading.documents import read_batches
+from bpetite.reading.documents import Item, read_all, read_batches
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import Item, read_all
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input, find_inputs
 
@@ -124,7 +124,7 @@ def test_two_threads_read_one_file_at_the_same_time(
             met.wait()  # until another thread reads a part, too
         return read_batches(*arguments)
 
-    monkeypatch.setattr(parallel, "read_batches", read_where_threads_meet)
+    monkeypatch.setattr(reader, "read_batches", read_where_threads_meet)
     read = documents(read_all(find_inputs(folder / name), READING, 2, in_order=in_order))
     assert sorted(read) == sorted(TEXTS)
     assert len(threads) == 2
@@ -225,7 +225,7 @@ def test_few_batches_wait_for_whoever_takes_none(
             made += 1
             yield batch
 
-    monkeypatch.setattr(parallel, "read_batches", counted)
+    monkeypatch.setattr(reader, "read_batches", counted)
     items = read_all(find_inputs(str(folder)), READING, 3, in_order=in_order)
     for taken in range(1, 40):
         next(items)
@@ -272,7 +272,7 @@ def test_small_files_are_read_together_as_they_would_be_apart(
     for threads in (1, 3):
         corpus.encode(tokenizer, many, tmp_path / str(threads), options=options, num_threads=threads)
     together = Counts.from_files(many, separator=separator)
-    monkeypatch.setattr(parallel, "_SMALL", -1)
+    monkeypatch.setattr(reader, "_SMALL", -1)
     made = corpus.encode(tokenizer, many, tmp_path / "apart", options=options, num_threads=1)
     assert contents(tmp_path / "1") == contents(tmp_path / "3") == contents(tmp_path / "apart")
     assert together == Counts.from_files(many, separator=separator)
@@ -334,7 +334,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_small_files_are_read_as_they_are_and_not_as_they_were_found(many: Path) -> None:
     inputs = find_inputs(many.parent)
     names = [found.name for found in inputs]
-    (many / "150.txt").write_text("the cat sat " * parallel._SMALL)
+    (many / "150.txt").write_text("the cat sat " * reader._SMALL)
     (many / "151.txt").write_text("")
     for threads in (1, 2):
         read = {source.name: 0 for source in inputs}

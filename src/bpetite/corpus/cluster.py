@@ -32,8 +32,8 @@ from bpetite.corpus.run import run
 from bpetite.counts import Counts
 from bpetite.counts.counting import ProgressOfAll, count_inputs
 from bpetite.reading.division import divide
+from bpetite.reading.documents import read_all
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import read_all
 from bpetite.reading.recognition import named_format
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
 from bpetite.tokenizer import Tokenizer

@@ -26,8 +26,8 @@ from bpetite.corpus.specials import Encoded, check_special, check_tokenizer, enc
 from bpetite.encoding.template import Template
 from bpetite.reading.batches import Batch, text_bytes
 from bpetite.reading.cuts import Cut, cutter
+from bpetite.reading.documents import naming_invalid
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import naming_invalid
 from bpetite.reading.sources import Input, find_inputs, without_weights
 from bpetite.tokenizer import Tokenizer
 

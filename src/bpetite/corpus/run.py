@@ -32,9 +32,8 @@ from bpetite.corpus.job import Corpus, DocumentsHash, EncodedPart, Job, Options
 from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest
 from bpetite.corpus.shards import ShardWriter, remove_parts
 from bpetite.reading.batches import Batch, ReadInput
-from bpetite.reading.documents import read_batches
+from bpetite.reading.documents import Item, read_all, read_batches
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import Item, read_all
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input, size_of
 from bpetite.reading.threads import Steps, check_process, in_threads, threads_of

@@ -25,8 +25,8 @@ from bpetite.corpus.specials import (
 )
 from bpetite.encoding.display import per_token
 from bpetite.reading.batches import Batch, decoded, text_bytes
+from bpetite.reading.documents import naming_invalid, read_all
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import naming_invalid, read_all
 from bpetite.reading.sources import Input, size_of
 from bpetite.reading.threads import threads_of
 from bpetite.tokenizer import Tokenizer

@@ -78,7 +78,7 @@ def _count_documents(
     table: CountTable, inputs: Iterable[Input], reading: Reading, limits: Limits, progress: ProgressOfAll
 ) -> Tally:
     """Let the engine count batches in any order, while more are read."""
-    from bpetite.reading.parallel import read_all  # slow to import, as is the next
+    from bpetite.reading.documents import read_all  # slow to import, as is the next
     from bpetite.reading.threads import threads_of
 
     bytes_read = 0

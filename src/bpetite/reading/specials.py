@@ -14,7 +14,6 @@ from bpetite._internal.record import replaced
 from bpetite.patterns import PATTERNS
 from bpetite.reading.batches import Batch, decoded
 from bpetite.reading.cuts import cutter
-from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input
 
@@ -30,6 +29,8 @@ def noticed_in_files(inputs: Sequence[Input], reading: Reading, tokens: Iterable
 
     What is wrong in a file is left for those to say who read all of it.
     """
+    from bpetite.reading.documents import read_batches  # slow to import
+
     files = [found for found in inputs if found.found_size]
     cut = cutter([PATTERNS["gpt2"]], tokens)  # any pattern: the pieces are only to be short
     reading = replaced(reading, hold_out=None, split="train", invalid="replace", cut=cut)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from bpetite._engine import FileTexts
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, is_text, repaired
+from bpetite.reading.division import stretches
 from bpetite.reading.memory_limit import check_whole
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
-from bpetite.reading.records import stretches
 from bpetite.reading.sources import Input
 
 
