@@ -14,7 +14,18 @@ from typing import Any
 
 from bpetite.encoding.display import visible
 
-SCRIPTS = ("parts", "player", "details", "tokens", "merging", "training", "vocabulary", "plots", "report", "start")
+SCRIPTS = (
+    "parts",
+    "player",
+    "details",
+    "tokens",
+    "merging",
+    "training",
+    "vocabulary",
+    "plots",
+    "report",
+    "start",
+)
 """The scripts in the order in which they stand in the document."""
 
 

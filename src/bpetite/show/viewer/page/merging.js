@@ -4,31 +4,38 @@
 function startMerging() {
   const input = byId("merging-text");
   const model = byId("merging-model");
-  let pretoken = null;
+  const words = byId("merging-words");
+  const rows = byId("merging-states");
+  let chosen; // nothing while the field is empty
 
   const go = playerIn(byId("merging-player"), "Step of merging", (step) => {
-    [...byId("merging-states").children].forEach((row, place) => {
+    [...rows.children].forEach((row, place) => {
       row.hidden = place > step;
       row.classList.toggle("now", place === step);
     });
-    byId("merging-sentence").replaceChildren(...sentenceOf(pretoken, step));
+    byId("merging-sentence").replaceChildren(...sentenceOf(chosen, step));
   });
 
-  function choose(chosen) {
-    pretoken = chosen;
-    for (const word of byId("merging-words").children) word.setAttribute("aria-pressed", String(word.pretoken === chosen));
-    byId("merging-states").replaceChildren(...(chosen?.states ?? []).map((_, step) => stateOf(chosen, step)));
-    go(0, chosen?.merges.length ?? 0);
+  function choose(pretoken) {
+    chosen = pretoken;
+    for (const word of words.children) word.ariaPressed = word.pretoken === pretoken;
+    const { states = [], merges = [] } = pretoken ?? {};
+    rows.replaceChildren(...states.map((_, step) => stateOf(pretoken, step)));
+    go(0, merges.length);
   }
 
-  const replay = latestOnly(byId("merging-states"), async ({ text, token = null }) => {
-    const { pretokens, tokens } = await ask("steps", { model: Number(model.value), text, token });
-    const found = pretokens.map((one) => ({ ...one, tokens }));
-    if (token !== null) input.value = found[0].text;
-    byId("merging-words").replaceChildren(...found.map((one) =>
-      Object.assign(button(chip(one), () => choose(one)), { className: "word", pretoken: one })));
-    const most = Math.max(...found.map(({ merges }) => merges.length));
-    choose(found.find(({ merges }) => merges.length === most));
+  function wordOf(pretoken) {
+    const word = button(chip(pretoken), () => choose(pretoken));
+    return Object.assign(word, { className: "word", pretoken });
+  }
+
+  const replay = latestOnly(rows, async ({ text, token = null }) => {
+    const answer = await ask("steps", { model: Number(model.value), text, token });
+    const pretokens = answer.pretokens.map((pretoken) => ({ ...pretoken, tokens: answer.tokens }));
+    if (token !== null) input.value = pretokens[0].text;
+    words.replaceChildren(...pretokens.map(wordOf));
+    const most = Math.max(...pretokens.map(({ merges }) => merges.length));
+    choose(pretokens.find(({ merges }) => merges.length === most));
   });
 
   input.addEventListener("input", () => replay({ text: input.value }, 60));
@@ -36,7 +43,7 @@ function startMerging() {
   replay({ text: input.value });
 
   return (place, text, token) => {
-    model.value = String(place);
+    model.value = place;
     location.hash = "merging";
     replay({ text, token });
   };
@@ -46,12 +53,15 @@ function startMerging() {
 function stateOf({ tokens, states, ranks, merges }, step) {
   const ids = states[step];
   const [left, right] = merges[step]?.pair ?? [];
-  const joinAfter = (place) => {
-    const isNext = ids[place] === left && ids[place + 1] === right;
-    return element(`small.join${isNext ? ".lowest" : ""}`, {}, ranks[step][place] === null ? "–" : number(ranks[step][place]));
-  };
-  return element("li", { "data-ids": ids.join(" ") }, ...ids.flatMap((id, place) =>
-    place === ids.length - 1 ? [chip(tokens[id])] : [chip(tokens[id]), joinAfter(place)]));
+  const row = elementWith("li", { "data-ids": ids.join(" ") });
+  ids.forEach((id, place) => {
+    row.append(chip(tokens[id]));
+    if (place === ids.length - 1) return;
+    const rank = ranks[step][place];
+    const isNext = id === left && ids[place + 1] === right;
+    row.append(element(isNext ? "small.join.lowest" : "small.join", rank === null ? "–" : number(rank)));
+  });
+  return row;
 }
 
 function sentenceOf(pretoken, step) {
@@ -59,9 +69,12 @@ function sentenceOf(pretoken, step) {
   const { tokens, states, merges, note } = pretoken;
   const next = merges[step];
   if (next) {
-    const [left, right, made] = [...next.pair, next.made].map((id) => chip(tokens[id]));
-    return [`The lowest rank of a pair is ${number(next.rank)}: `, left, " and ", right, " become ", made, `, id ${next.made}.`];
+    const [left, right] = next.pair.map((id) => chip(tokens[id]));
+    const whole = chip(tokens[next.made]);
+    const opening = "The lowest rank of a pair is " + number(next.rank) + ": ";
+    return [opening, left, " and ", right, " become ", whole, `, id ${next.made}.`];
   }
-  const end = states.length ? `No two adjacent tokens can be merged any more: ${plural(states.at(-1).length, "token")}. ` : "";
-  return [end, note];
+  if (!states.length) return [note];
+  const count = plural(states.at(-1).length, "token");
+  return ["No two adjacent tokens can be merged any more: " + count + ". ", note];
 }

@@ -8,21 +8,27 @@ const number = (value) => value.toLocaleString("en-US");
 /** A number with its noun: `plural(1, "token")` is "1 token". */
 const plural = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 
-/** Makes an element: `element("p.note", { title: "x" }, "text", child)`. Text only ever becomes a text node, never HTML. */
-function element(kind, properties = {}, ...children) {
+/** Makes an element: `element("p.note", "text", child)`. Text only ever becomes a text node, never HTML. */
+function element(kind, ...children) {
   const [tag, ...classes] = kind.split(".");
-  const made = document.createElement(tag);
-  made.className = classes.join(" ");
-  for (const [name, value] of Object.entries(properties)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (name in made) made[name] = value;
-    else made.setAttribute(name, value);
-  }
-  made.append(...children);
-  return made;
+  const node = document.createElement(tag);
+  node.className = classes.join(" ");
+  node.append(...children);
+  return node;
 }
 
-const button = (words, onclick, properties = {}) => element("button", { type: "button", onclick, ...properties }, words);
+/** Makes an element with properties, such as `onclick`, or attributes: `elementWith("p", { title: "x" }, "text")`. */
+function elementWith(kind, properties, ...children) {
+  const node = element(kind, ...children);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in node) node[name] = value;
+    else node.setAttribute(name, value);
+  }
+  return node;
+}
+
+const button = (content, onclick, properties = {}) =>
+  elementWith("button", { type: "button", onclick, ...properties }, content);
 
 /** Marks the one chosen element of a region, and scrolls to it when what is known of it is `shown`. */
 async function markChosen(region, chosen, shown) {
@@ -36,27 +42,48 @@ const SIGNS = { " ": "·", "\n": "↵\n", "\t": "→" };
 
 /** Draws a token `{ runs, hex, special }`: of the runs, every second is an invisible character or the code of one. */
 function chip({ runs, hex, special }, kind = "chip") {
-  const mark = (run) => (run in SIGNS ? element("span.mark", {}, SIGNS[run]) : element("span.mark.code", {}, run.slice(1, -1)));
-  return element(`bdi.${kind}${special ? ".special" : ""}`, { title: hex }, ...runs.map((run, place) => (place % 2 ? mark(run) : run)));
+  const node = elementWith(`bdi.${kind}${special ? ".special" : ""}`, { title: hex });
+  runs.forEach((run, place) => {
+    if (place % 2 === 0) node.append(run);
+    else if (run in SIGNS) node.append(element("span.mark", SIGNS[run]));
+    else node.append(element("span.mark.code", run.slice(1, -1))); // without its < and >
+  });
+  return node;
 }
 
 /** Makes a row of a table; each cell is a number, a text or a node. */
 function rowOf(cells, kind = "td") {
-  const shown = (cell) => (typeof cell !== "number" ? cell : Number.isInteger(cell) ? number(cell) : cell.toFixed(3));
-  return element("tr", {}, ...cells.map((cell) => element(kind, {}, shown(cell))));
+  const row = element("tr");
+  for (const cell of cells) {
+    let content = cell;
+    if (Number.isInteger(cell)) content = number(cell);
+    else if (typeof cell === "number") content = cell.toFixed(3);
+    row.append(element(kind, content));
+  }
+  return row;
 }
 
-const tableOf = (heads, rows = []) =>
-  element("table", {}, element("thead", {}, rowOf(heads, "th")), element("tbody", {}, ...rows.map((row) => rowOf(row))));
+function tableOf(heads, rows = []) {
+  const head = element("thead", rowOf(heads, "th"));
+  const body = element("tbody", ...rows.map((cells) => rowOf(cells)));
+  return element("table", head, body);
+}
 
 /** A list of facts `[name, value]`. */
-const factsOf = (facts) =>
-  element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+function factsOf(facts) {
+  const list = element("dl");
+  for (const [name, value] of facts) {
+    list.append(element("dt", name), element("dd", value));
+  }
+  return list;
+}
 
 /** Asks the server; a refusal, or the reason why there is no answer, is an Error. */
-async function ask(question, given = {}) {
-  const valid = (_, value) => (typeof value === "string" ? value.toWellFormed() : value);
-  const response = await fetch("ask", { method: "POST", body: JSON.stringify({ question, ...given }, valid) });
+async function ask(question, details = {}) {
+  // Half of a surrogate pair, as in a text that is being typed, cannot be sent.
+  const wellFormed = (_, value) => (typeof value === "string" ? value.toWellFormed() : value);
+  const body = JSON.stringify({ question, ...details }, wellFormed);
+  const response = await fetch("ask", { method: "POST", body });
   if (!response.ok) throw new Error(await response.text());
   const answer = await response.json();
   if (answer.error) throw new Error(answer.error);
@@ -75,13 +102,16 @@ function tellFailure(error) {
  */
 function latestOnly(region, work, failed = tellFailure) {
   let calls = 0;
-  let before = Promise.resolve();
+  let previous = Promise.resolve();
   return async (argument, delay = 0) => {
     const call = ++calls;
-    region.setAttribute("aria-busy", "true");
+    region.ariaBusy = true;
     if (delay) await new Promise((resume) => setTimeout(resume, delay));
-    before = before.then(() => call === calls && work(argument)).then(() => { byId("failure").hidden = true; }, failed);
-    await before;
-    if (call === calls) region.removeAttribute("aria-busy");
+    previous = previous.then(async () => {
+      if (call === calls) await work(argument);
+      byId("failure").hidden = true;
+    }).catch(failed);
+    await previous;
+    if (call === calls) region.ariaBusy = null;
   };
 }

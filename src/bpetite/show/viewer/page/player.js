@@ -8,11 +8,12 @@ const PAUSE = 900;
  */
 function playerIn(holder, label, changed) {
   let timer = 0;
-  const slider = element("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": label, oninput: () => go(here()) });
-  const play = button("Play", () => (timer ? go(here()) : start()), { className: "play" });
+  const range = { type: "range", min: 0, max: 0, value: 0 };
+  const slider = elementWith("input", { ...range, "aria-label": label, oninput: () => go(here()) });
+  const play = button("Play", playOrPause, { className: "play" });
   const place = element("output.soft");
-  const move = (name, sign, by) => button(sign, () => go(here() + by), { "aria-label": name, title: name });
-  holder.replaceChildren(move("Previous step", "‹", -1), play, move("Next step", "›", 1), slider, place);
+  const mover = (title, sign, by) => button(sign, () => go(here() + by), { "aria-label": title, title });
+  holder.replaceChildren(mover("Previous step", "‹", -1), play, mover("Next step", "›", 1), slider, place);
 
   const here = () => Number(slider.value);
   const atEnd = () => slider.value === slider.max;
@@ -31,7 +32,11 @@ function playerIn(holder, label, changed) {
     show(step);
   }
 
-  function start() {
+  function playOrPause() {
+    if (timer) {
+      go(here());
+      return;
+    }
     if (atEnd()) show(0);
     timer = setInterval(() => {
       show(here() + 1);

@@ -31,7 +31,10 @@ function linePlot(across, upwards, lines) {
   const top = Math.max(upwards.low + 1, ...points.map(([, value]) => value));
   const x = { ...across, high: right };
   const y = upToMark({ ...upwards, high: top });
-  const placeOf = ([px, py]) => `${100 * shareOf(x, px)},${100 * (1 - shareOf(y, py))}`;
+  const placeOf = ([px, py]) => {
+    const down = 1 - shareOf(y, py);
+    return `${100 * shareOf(x, px)},${100 * down}`;
+  };
   const polyline = (kind, line) => drawing("polyline", { class: kind, points: line.map(placeOf).join(" ") });
   const shapes = [];
   lines.forEach((line, place) => {
@@ -50,19 +53,19 @@ function linePlot(across, upwards, lines) {
 function plot(x, y, shapes) {
   const marksAlong = (axis, kind, side) => marksOf(axis).map((value) => {
     const style = `${side}: ${100 * shareOf(axis, value)}%`;
-    return element(`span.${kind}`, { style }, short(value));
+    return elementWith(`span.${kind}`, { style }, short(value));
   });
   const picture = drawing("svg", {
     viewBox: "0 0 100 100",
     preserveAspectRatio: "none",
     role: "img",
-    "aria-label": `${y.label} by ${x.label}`,
+    "aria-label": y.label + " by " + x.label,
   });
   picture.append(...shapes);
-  return element("figure.plot", {},
-    element("p", {}, y.label),
-    element("div", {}, ...marksAlong(y, "across", "bottom"), ...marksAlong(x, "below", "left"), picture),
-    element("figcaption", {}, x.label));
+  return element("figure.plot",
+    element("p", y.label),
+    element("div", ...marksAlong(y, "across", "bottom"), ...marksAlong(x, "below", "left"), picture),
+    element("figcaption", x.label));
 }
 
 function drawing(kind, attributes) {
@@ -79,7 +82,9 @@ function marksOf({ low, high, logarithmic }) {
   }
   const step = stepOf(low, high);
   const marks = [];
-  for (let times = Math.ceil(low / step); times * step <= high; times++) marks.push(times * step);
+  for (let times = Math.ceil(low / step); times * step <= high; times++) {
+    marks.push(times * step);
+  }
   return marks;
 }
 

@@ -10,17 +10,17 @@ function showReport(report) {
   const totals = bySource.at(-1)[1];
   const [total] = totals; // the tokenizer that the report is about comes first
   const names = totals.map((row) => row.tokenizer);
-  const sources = plural(Math.max(bySource.length - 1, 1), "source"); // the last row is their total
+  const sources = plural(Math.max(bySource.length - 1, 1), "source"); // the last of several is their total
   const about = [
     report.made.date,
-    `bpetite ${report.made.version}`,
+    "bpetite " + report.made.version,
     `${plural(total.bytes, "byte")} of text in ${sources}`,
   ];
   byId("report").hidden = false;
   byId("report").append(
-    element("h1", {}, report.name),
-    element("p.soft", {}, about.join(" · ")),
-    element("pre.card", {}, report.made.command),
+    element("h1", report.name),
+    element("p.soft", about.join(" · ")),
+    element("pre.card", report.made.command),
     headline(total),
     factsOf(report.facts),
     sourcesSection(bySource, names),
@@ -38,18 +38,18 @@ function headline(row) {
     [row.tokens_per_word.toFixed(2), "tokens per word"],
     [percent(row.vocabulary_used), "of the vocabulary used"],
   ];
-  const items = figures.map(([figure, unit]) => element("li", {}, element("b", {}, figure), ` ${unit}`));
-  return element("ul.headline", {}, ...items);
+  const items = figures.map(([figure, unit]) => element("li", element("b", figure), ` ${unit}`));
+  return element("ul.headline", ...items);
 }
 
 function sourcesSection(bySource, names) {
   const tables = bySource.map(([source, rows]) => sourceTable(source, rows));
   let about = "Longer bars are denser. Characters compare languages; bytes do not, as UTF-8 has one for a letter of English, but two or three for others.";
   if (bySource.length > 1) {
-    about += ` In brackets: how many times as many tokens a character takes as in ${bySource[0][0]}.`;
+    about += " In brackets: how many times as many tokens a character takes as in " + bySource[0][0] + ".";
     tables.push(...names.map((name, place) => relativeTable(name, bySource, place)));
   }
-  return section("sources", "Compression by source", about, bars(bySource, names), folded(...tables));
+  return section("sources", "Compression by source", about, bars(bySource), folded(...tables));
 }
 
 function sizesSection({ curves, vocab_sizes: sizes }, totals, names) {
@@ -72,8 +72,8 @@ function lengthsSection(rows) {
   const longest = rows.at(-1)?.[0] ?? 1;
   let about = "How many tokens have each length.";
   if (usual < longest) {
-    about += ` The plot ends at ${plural(usual, "byte")}, which 99% of the tokens have at most;`;
-    about += ` the longest has ${number(longest)}.`;
+    about += " The plot ends at " + plural(usual, "byte");
+    about += ", which 99% of the tokens have at most; the longest has " + number(longest) + ".";
   }
   return section(
     "lengths",
@@ -101,29 +101,29 @@ function frequenciesSection(report, names) {
 }
 
 function unusedSection({ unused, unused_by_rank: parts, unused_shown: longest }, share) {
-  const items = longest.map(([token, id]) => element("li", {}, chip(token), element("small", {}, String(id))));
-  const summary = `The ${number(longest.length)} longest of them, with their ids`;
+  const items = longest.map(([token, id]) => element("li", chip(token), element("small", id)));
+  const summary = "The " + number(longest.length) + " longest of them, with their ids";
   return section(
     "unused",
     "Unused tokens",
     `${plural(unused, "token")} (${percent(share)}) never used in these texts.`,
     parts.length ? unusedPlot(parts) : "",
-    element("details", {}, element("summary.soft", {}, summary), element("ul.listed", {}, ...items)),
+    element("details", element("summary.soft", summary), element("ul.listed", ...items)),
   );
 }
 
 const section = (name, heading, about, ...parts) =>
-  element("article.numbers", { "data-name": name }, element("h2", {}, heading), element("p.soft", {}, about), ...parts);
+  elementWith("article.numbers", { "data-name": name }, element("h2", heading), element("p.soft", about), ...parts);
 
-const folded = (...tables) => element("details", {}, element("summary.soft", {}, "Numbers"), ...tables);
+const folded = (...tables) => element("details", element("summary.soft", "Numbers"), ...tables);
 
-const named = (name, table) => element("div", {}, element("h3", {}, name), table);
+const named = (name, table) => element("div", element("h3", name), table);
 
 /** Says which colour is whose; a single name needs no legend. */
 function legend(names, colours = names.map((_, place) => colourOf(place))) {
   if (names.length < 2) return "";
-  const items = names.map((name, place) => element("li", {}, element(`span.swatch.${colours[place]}`), name));
-  return element("ul.legend", {}, ...items);
+  const items = names.map((name, place) => element("li", element(`span.swatch.${colours[place]}`), name));
+  return element("ul.legend", ...items);
 }
 
 /** What a source is called; all of them together have no name. */
@@ -139,7 +139,7 @@ function perToken(row) {
 /** How many times as many tokens a character of a source takes as in the first source, by the same tokenizer. */
 function relativeTo(first, row) {
   const times = first.characters_per_token / (row.characters_per_token || 1);
-  return `${times.toFixed(2)}×`;
+  return times.toFixed(2) + "×";
 }
 
 /** The numbers of all sources by one tokenizer, relative to the first source. */
@@ -149,7 +149,7 @@ function relativeTable(name, bySource, place) {
     const row = rows[place];
     return [source, row.characters_per_token.toFixed(3), relativeTo(firstRows[place], row)];
   });
-  const heading = `${name}: tokens for each character, relative to ${firstSource}`;
+  const heading = name + ": tokens for each character, relative to " + firstSource;
   return named(heading, tableOf(["source", "chars per token", "relative"], cells));
 }
 
@@ -157,31 +157,31 @@ function relativeTable(name, bySource, place) {
 function sourceTable(source, rows) {
   const { bytes, characters, words } = rows[0];
   const sizes = [plural(bytes, "byte"), plural(characters, "character"), plural(words, "word")];
-  const heading = `${nameOf(source)}: ${sizes.join(", ")}`;
+  const heading = nameOf(source) + ": " + sizes.join(", ");
   const cells = rows.map((row) => {
-    const ratio = `${row.tokens_to_first.toFixed(2)}×`;
+    const ratio = row.tokens_to_first.toFixed(2) + "×";
     return [row.tokenizer, row.tokens, ...perToken(row), ratio];
   });
   return named(heading, tableOf(["tokenizer", ...HEADS, "ratio"], cells));
 }
 
 /** A bar for each source and tokenizer. */
-function bars(bySource, names) {
+function bars(bySource) {
   const chart = element("div.bars");
   const [, firstRows] = bySource[0];
   const allRows = bySource.flatMap(([, rows]) => rows);
   const most = Math.max(...allRows.map((row) => row.characters_per_token)) || 1;
-  const severalNames = names.length > 1;
+  const severalNames = firstRows.length > 1;
   for (const [source, rows] of bySource) {
-    if (severalNames) chart.append(element("h3", {}, nameOf(source)));
+    if (severalNames) chart.append(element("h3", nameOf(source)));
     rows.forEach((row, place) => {
       const density = row.characters_per_token;
       const style = `width: ${(100 * density) / most}%`;
       const relative = bySource.length > 1 ? ` (${relativeTo(firstRows[place], row)})` : "";
       chart.append(
-        element("span", {}, severalNames ? row.tokenizer : nameOf(source)),
-        element("span", {}, element(`span.${colourOf(place)}`, { style })),
-        element("span", {}, density.toFixed(2) + relative),
+        element("span", severalNames ? row.tokenizer : nameOf(source)),
+        element("span", elementWith(`span.${colourOf(place)}`, { style })),
+        element("span", density.toFixed(2) + relative),
       );
     });
   }
@@ -227,6 +227,6 @@ function unusedPlot(parts) {
     return { middle: first + width / 2, width, used: 0, unused };
   });
   const x = { label: "rank of the merge", low: 0, high: parts.at(-1)[1] + 1 };
-  const merges = plural(parts[0][1] + 1, "merge");
-  return columnPlot(x, `unused tokens among each ${merges}`, columns);
+  const label = "unused tokens among each " + plural(parts[0][1] + 1, "merge");
+  return columnPlot(x, label, columns);
 }

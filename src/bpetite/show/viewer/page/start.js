@@ -6,26 +6,29 @@ function openView() {
   const wanted = links.find((link) => link.hash === location.hash) ?? links[0];
   for (const link of links) {
     byId(link.hash.slice(1)).hidden = link !== wanted;
-    link.setAttribute("aria-current", link === wanted ? "page" : "false");
+    link.ariaCurrent = link === wanted ? "page" : "false";
   }
 }
 
 function showModels(models) {
-  byId("models").append(...models.map((model) => element("li", { title: `fingerprint ${model.fingerprint}` },
-    element("b", {}, model.name),
-    ` ${plural(model.vocab_size, "token")} · ${model.dialect} dialect · ${model.pattern_name ?? "own"} pattern`)));
+  for (const { name, fingerprint, vocab_size, dialect, pattern_name } of models) {
+    const about = ` ${plural(vocab_size, "token")} · ${dialect} dialect · ${pattern_name ?? "own"} pattern`;
+    const title = "fingerprint " + fingerprint;
+    byId("models").append(elementWith("li", { title }, element("b", name), about));
+  }
+  const names = models.map(({ name }) => name);
   for (const select of [byId("merging-model"), byId("vocabulary-model")]) {
-    select.append(...models.map((model, place) => element("option", { value: place }, model.name)));
+    select.append(...names.map((name, value) => elementWith("option", { value }, name)));
     select.parentElement.hidden = models.length < 2;
   }
-  document.title = `${models.map((model) => model.name).join(", ")} · bpetite`;
+  document.title = names.join(", ") + " · bpetite";
 }
 
 async function start() {
   const report = JSON.parse(byId("inside").textContent); // null in the viewer
   if (report) {
     document.querySelector("nav").hidden = true;
-    document.title = `${report.name} · bpetite report`;
+    document.title = report.name + " · bpetite report";
     showReport(report);
     return;
   }
@@ -38,4 +41,8 @@ async function start() {
   startVocabulary(models);
 }
 
-start().catch(tellFailure).finally(() => document.querySelector("main").removeAttribute("aria-busy"));
+start()
+  .catch(tellFailure)
+  .finally(() => {
+    document.querySelector("main").ariaBusy = null;
+  });

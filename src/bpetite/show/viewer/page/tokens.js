@@ -12,47 +12,51 @@ const BATCH = 3000;
 /** `watch(model, text, token)` shows the merging of the pretoken that holds a token. */
 function startTokens(models, watch) {
   const input = byId("text");
+  const area = byId("panes");
   const details = detailsIn(byId("token-details"), "Choose a token to see its bytes, its id, and the merges that built it.");
   const comparing = models.length > 1;
-  const panes = models.map(({ name }, model) => new TokenPane(name, comparing, (token) => tell(model, token)));
+  const panes = models.map(({ name }, model) => new TokenPane(name, comparing, (token) => describe(model, token)));
   let text = "";
 
   function draw() {
+    const mode = byId("show").value;
     const cuts = panes.map((pane) => new Set(cutsOf(pane)));
-    const others = (model) => cuts.filter((theirs, other) => other !== model && theirs.size);
-    panes.forEach((pane, model) => pane.show(byId("show").value, sizeOf(text), others(model)));
+    panes.forEach((pane, model) => {
+      const otherCuts = cuts.filter((cutsOfOther, other) => other !== model && cutsOfOther.size);
+      pane.show(mode, sizeOf(text), otherCuts);
+    });
   }
 
-  const encode = latestOnly(byId("panes"), async () => {
+  const encode = latestOnly(area, async () => {
     const typed = input.value;
     const answers = await Promise.all(models.map((_, model) => ask("encode", { model, text: typed })));
     answers.forEach((answer, model) => Object.assign(panes[model], answer));
     text = typed;
-    byId("text-status").textContent = `${plural([...text].length, "character")}, ${plural(sizeOf(text), "byte")}`;
+    const characters = plural([...text].length, "character");
+    byId("text-status").textContent = `${characters}, ${plural(sizeOf(text), "byte")}`;
     details.close();
     draw();
   });
 
-  function tell(model, token) {
+  function describe(model, token) {
     const place = Number(token.dataset.place);
     const { ids, spans, name } = panes[model];
-    const source = text;
-    const where = place in spans ? `, bytes ${spans[place].map(number).join(" to ")}` : "";
-    const shown = details({
-      model,
-      id: ids[place],
-      extra: [["Place", `token ${number(place)}${where}`], ...(comparing ? [["Tokenizer", name]] : [])],
-      action: button("Watch its pretoken merge", () => watch(model, source, place)),
-    });
-    markChosen(byId("panes"), token, shown);
+    const source = text; // the text may change before the button is pressed
+    let where = `token ${number(place)}`;
+    if (place in spans) where += `, bytes ${spans[place].map(number).join(" to ")}`;
+    const extra = [["Place", where]];
+    if (comparing) extra.push(["Tokenizer", name]);
+    const action = button("Watch its pretoken merge", () => watch(model, source, place));
+    const shown = details({ model, id: ids[place], extra, action });
+    markChosen(area, token, shown);
   }
 
   input.addEventListener("input", () => encode(null, input.value.length > LARGE ? 250 : 30));
   input.addEventListener("paste", (event) => pasteLong(event, input));
   byId("show").addEventListener("change", draw);
-  byId("panes").parentElement.classList.toggle("comparing", comparing);
   byId("comparing").hidden = !comparing;
-  byId("panes").append(...panes.map((pane) => element("article", {}, pane.summary, pane.body)));
+  area.parentElement.classList.toggle("comparing", comparing);
+  area.append(...panes.map((pane) => element("article", pane.summary, pane.body)));
   input.value = SAMPLE;
   encode();
 }
@@ -71,65 +75,88 @@ class TokenPane {
     this.comparing = comparing;
     this.summary = element("p.summary.soft");
     this.more = button("Show more", () => this.draw());
-    this.body = element("div.tokens.card", { tabIndex: 0, role: "group", "aria-label": `Tokens of ${name}` });
-    const point = (event) => {
+    this.body = elementWith("div.tokens.card", { tabIndex: 0, role: "group", "aria-label": "Tokens of " + name });
+
+    const chooseFrom = (event) => {
       const token = event.target.closest("[data-place]");
-      const stays = event.type === "pointerover" && (comparing || document.activeElement.dataset.place);
-      if (token && !stays) choose(token);
+      if (token) choose(token);
     };
-    for (const kind of ["pointerover", "focusin"]) this.body.addEventListener(kind, point);
+    this.body.addEventListener("focusin", chooseFrom);
+    this.body.addEventListener("pointerover", (event) => {
+      const staysChosen = comparing || document.activeElement.dataset.place;
+      if (!staysChosen) chooseFrom(event);
+    });
     this.body.addEventListener("keydown", (event) => this.moveByKey(event));
   }
 
-  /** Shows the encoding as `text`, `ids` or `table`; marked is what one of the others, of which these are the cuts, cuts differently. */
-  show(mode, size, others) {
+  /** Shows the encoding as `text`, `ids` or `table`, and marks the tokens that any of the other panes, by their cuts, cuts differently. */
+  show(mode, size, otherCuts) {
     this.mode = mode;
-    const table = mode === "table" ? tableOf(["Place", "Id", "Byte offsets", "Token", "Bytes"]) : null;
-    this.list = table ? table.tBodies[0] : element("div");
-    this.differs = cutsOf(this).map((cut) => others.some((theirs) => !theirs.has(cut)));
+    this.differs = cutsOf(this).map((cut) => otherCuts.some((cuts) => !cuts.has(cut)));
+    let content = element("div");
+    this.list = content;
+    if (mode === "table") {
+      content = tableOf(["Place", "Id", "Byte offsets", "Token", "Bytes"]);
+      this.list = content.tBodies[0];
+    }
     this.body.dataset.mode = mode;
     this.body.dataset.count = this.ids.length;
     const top = this.body.scrollTop;
-    this.body.replaceChildren(table ?? this.list, this.more);
+    this.body.replaceChildren(content, this.more);
     this.draw();
     this.body.scrollTop = top;
+    this.summarize(size);
+  }
 
+  summarize(size) {
     const count = this.ids.length;
     const specials = this.ids.filter((id) => this.tokens[id].special).length;
-    this.summary.replaceChildren(
-      ...(this.comparing ? [element("b", {}, this.name), element("br")] : []),
-      element("b.count", {}, number(count)), ` token${count === 1 ? "" : "s"}`,
-      count ? ` · ${(size / count).toFixed(2)} bytes per token` : "",
-      specials ? ` · ${number(specials)} special` : "",
-      this.comparing ? ` · ${number(this.differs.filter(Boolean).length)} cut differently` : "",
-    );
+    const differing = this.differs.filter(Boolean).length;
+    let facts = ` token${count === 1 ? "" : "s"}`;
+    if (count) facts += ` · ${(size / count).toFixed(2)} bytes per token`;
+    if (specials) facts += ` · ${number(specials)} special`;
+    if (this.comparing) facts += ` · ${number(differing)} cut differently`;
+    const name = this.comparing ? [element("b", this.name), element("br")] : [];
+    this.summary.replaceChildren(...name, element("b.count", number(count)), facts);
   }
 
   /** Draws the next tokens. */
   draw() {
     const first = this.list.children.length;
     const end = Math.min(first + BATCH, this.ids.length);
-    for (let place = first; place < end; place++) this.list.append(this.drawn(place));
+    for (let place = first; place < end; place++) {
+      this.list.append(this.drawn(place));
+    }
     this.more.hidden = end === this.ids.length;
   }
 
   drawn(place) {
     const id = String(this.ids[place]);
     const token = this.tokens[id];
-    const kind = `token.c${place % COLOURS}`;
-    const shown = chip(this.mode === "ids" ? { ...token, runs: [id] } : token, kind);
-    const made = this.mode === "table" ? rowOf([place, id, this.spans[place]?.map(number).join("–") ?? "", shown, token.hex]) : shown;
-    made.dataset.place = place;
-    made.tabIndex = -1;
-    made.classList.toggle("differs", Boolean(this.differs[place]));
-    return made;
+    const label = this.mode === "ids" ? { ...token, runs: [id] } : token;
+    let shown = chip(label, `token.c${place % COLOURS}`);
+    if (this.mode === "table") {
+      const offsets = this.spans[place]?.map(number).join("–") ?? "";
+      shown = rowOf([place, id, offsets, shown, token.hex]);
+    }
+    shown.dataset.place = place;
+    shown.tabIndex = -1;
+    shown.classList.toggle("differs", Boolean(this.differs[place]));
+    return shown;
   }
 
   moveByKey(event) {
+    const tokens = this.list.children;
     const here = Number(document.activeElement.dataset.place ?? -1);
-    const last = this.list.children.length - 1;
-    const places = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: last };
-    const token = this.list.children[places[event.key]];
+    const places = {
+      ArrowRight: here + 1,
+      ArrowDown: here + 1,
+      ArrowLeft: here - 1,
+      ArrowUp: here - 1,
+      Home: 0,
+      End: tokens.length - 1,
+    };
+    const token = tokens[places[event.key]];
     if (!token) return;
     event.preventDefault();
     token.focus();
@@ -137,7 +164,12 @@ class TokenPane {
 }
 
 /** Where tokens are cut: a normalized text has tokens that share a character, so the start of the next one counts, too. */
-const cutsOf = ({ spans }) => spans.map(([start, end], place) => `${start} ${end} ${spans[place + 1]?.[0]}`);
+function cutsOf({ spans }) {
+  return spans.map(([start, end], place) => {
+    const nextStart = spans[place + 1]?.[0];
+    return `${start} ${end} ${nextStart}`;
+  });
+}
 
 /** Inserts a long pasted text at once; browsers take a minute for a few hundred kilobytes of lines. */
 function pasteLong(event, input) {
