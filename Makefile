@@ -69,7 +69,7 @@ test-rust: ## The engine's own tests (no Python needed), with this processor's i
 	BPETITE_PORTABLE=1 $(CARGO) test --quiet --locked --manifest-path $(MANIFEST)
 
 portable: $(TESTED) ## The differential tests without special instructions of this processor
-	BPETITE_PORTABLE=1 $(BIN)/pytest -q -n auto tests/test_engine_*.py
+	BPETITE_PORTABLE=1 $(BIN)/pytest -q -n auto tests/engine/test_engine_*.py
 
 # 32 bits, another instruction set, other systems; and a Python without a GIL, for which there need be none here.
 PORTS := i686-unknown-linux-gnu aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
@@ -107,11 +107,11 @@ MODELS := ../shared/models
 
 test-models: $(TESTED) ## Real tokenizer files, where there is a folder of them (MODELS=folder), against their own libraries
 	@if [ -d "$(MODELS)" ]; then unpacked=$$(mktemp -d) && trap 'rm -rf "$$unpacked"' EXIT && \
-		BPETITE_MODELS="$(MODELS)" BPETITE_UNPACKED="$$unpacked" $(BIN)/pytest -q tests/models/real_files.py; \
+		BPETITE_MODELS="$(MODELS)" BPETITE_UNPACKED="$$unpacked" $(BIN)/pytest -q tests/formats/real_files.py; \
 	else echo "test-models: there is no $(MODELS), so nothing is tested with real files"; fi
 
 browser: ## Install Chromium for the tests of the viewer's page, where it is missing and apt-get may do it
-	@tests/install_browser.sh
+	@tests/support/install_browser.sh
 
 fmt: $(TESTED) ## Format Python and Rust
 	$(BIN)/ruff format .

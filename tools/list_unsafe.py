@@ -13,22 +13,22 @@ SOURCE = PROJECT / "rust" / "src"
 PAGE = PROJECT / "docs" / "unsafe.md"
 
 TESTS = {
-    "encode/": "`cargo test encode`, `tests/test_engine_encode.py`, `fuzz/encoding.py`",
-    "py/columns.rs": "`tests/test_columns.py`",
-    "merge/": "`cargo test merge`, `tests/test_engine_training.py`, `fuzz/training.py`",
-    "count/": "`cargo test count`, `tests/test_engine_count.py`, `fuzz/scanning.py`",
-    "read/": "`cargo test json_lines`, `tests/test_json_lines.py`, `fuzz/loading.py`",
-    "key/": "`cargo test key`, `tests/test_engine_encode.py`, `tests/test_engine_count.py`",
+    "encode/": "`cargo test encode`, `tests/engine/test_engine_encode.py`, `fuzz/encoding.py`",
+    "py/columns.rs": "`tests/api/test_columns.py`",
+    "merge/": "`cargo test merge`, `tests/engine/test_engine_training.py`, `fuzz/training.py`",
+    "count/": "`cargo test count`, `tests/engine/test_engine_count.py`, `fuzz/scanning.py`",
+    "read/": "`cargo test json_lines`, `tests/engine/test_json_lines.py`, `fuzz/loading.py`",
+    "key/": "`cargo test key`, `tests/engine/test_engine_encode.py`, `tests/engine/test_engine_count.py`",
     "prefetch.rs": "`cargo test merge`, `tests/test_trainer.py`",
-    "workers.rs": "`cargo test workers`, `tests/test_foreign_code.py`",
-    "pretokenize/": "`cargo test pretokenize`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
-    "vectors/": "`cargo test vectors`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
-    "memory/": "`cargo test memory`, `tests/test_memory.py`, `tests/test_engine_encode.py`",
-    "tokens.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
-    "decode.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
-    "py/calls.rs": "`tests/test_concurrency.py`, `tests/test_foreign_code.py`",
-    "py/texts.rs": "`tests/test_engine_texts.py`, `tests/test_engine_encode.py`",
-    "py/": "`tests/test_engine_decode.py`, `fuzz/encoding.py`",
+    "workers.rs": "`cargo test workers`, `tests/hostile/test_foreign_code.py`",
+    "pretokenize/": "`cargo test pretokenize`, `tests/engine/test_engine_pretokenize.py`, `fuzz/scanning.py`",
+    "vectors/": "`cargo test vectors`, `tests/engine/test_engine_pretokenize.py`, `fuzz/scanning.py`",
+    "memory/": "`cargo test memory`, `tests/hostile/test_memory.py`, `tests/engine/test_engine_encode.py`",
+    "tokens.rs": "`cargo test decode`, `tests/engine/test_engine_decode.py`, `fuzz/encoding.py`",
+    "decode.rs": "`cargo test decode`, `tests/engine/test_engine_decode.py`, `fuzz/encoding.py`",
+    "py/calls.rs": "`tests/hostile/test_concurrency.py`, `tests/hostile/test_foreign_code.py`",
+    "py/texts.rs": "`tests/engine/test_engine_texts.py`, `tests/engine/test_engine_encode.py`",
+    "py/": "`tests/engine/test_engine_decode.py`, `fuzz/encoding.py`",
 }
 """The tests that run the unsafe code in each part of the source."""
 

@@ -1,6 +1,6 @@
 """Docstrings → `docs/api.md`: every public name with its signature, what it does, and an example.
 
-Run as `make docs`; `tests/test_documents.py` fails if the page is not current.
+Run as `make docs`; `tests/project/test_documents.py` fails if the page is not current.
 """
 
 from __future__ import annotations

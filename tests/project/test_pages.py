@@ -13,7 +13,7 @@ import pytest
 
 from bpetite.cli import COMMANDS
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 GENERATED = {"benchmarks.md", "models.md"}
 """Pages that programs write, which name what others call theirs."""
 

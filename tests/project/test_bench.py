@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 sys.path.insert(0, str(PROJECT))
 
 from bench import (  # noqa: E402  # a folder that is not installed

@@ -4,10 +4,10 @@ Other tests leave things in theirs: Ray, which waits for threads that a fork doe
 """
 
 import functools
+import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 
 def alone(test: Callable[..., None]) -> Callable[..., None]:
@@ -17,7 +17,8 @@ def alone(test: Callable[..., None]) -> Callable[..., None]:
     def run(**arguments: object) -> None:
         call = f"from {test.__module__} import {test.__name__} as test; test.__wrapped__(**{arguments!r})"
         command = [sys.executable, "-c", call]
-        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, timeout=300)
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # where the test's module is
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
         assert not done.returncode, done.stderr
 
     return run

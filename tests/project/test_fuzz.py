@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 
 
 def test_a_fixed_slice_of_every_fuzzer_finds_nothing() -> None:

@@ -183,6 +183,7 @@ def read_all(kind: str, folder: Path) -> None:
 def test_what_a_file_claims_takes_neither_memory_nor_time(kind: str, tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, __file__, kind, str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},  # where the helpers are
         capture_output=True,
         text=True,
         timeout=SECONDS,

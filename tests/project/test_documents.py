@@ -16,7 +16,7 @@ import pytest
 
 import bpetite
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 MODULES = [
     "bpetite",
     *(

@@ -338,12 +338,12 @@ sys.exit(pytest.main(sys.argv[1:]))
     not (GENERATION_4 / ".ready").exists(), reason="make test-slow installs transformers 4, if it can"
 )
 def test_all_of_this_holds_with_transformers_4() -> None:
-    tests = Path(__file__).parent
-    files = [tests / name for name in ("test_real_encodings.py", "test_transformers.py")]
+    room = Path(__file__).parent
+    files = [room / name for name in ("test_real_encodings.py", "test_transformers.py")]
     options = ["-q", "-p", "no:cacheprovider", "-k", "not with_transformers_4"]
     done = subprocess.run(
         [sys.executable, "-c", AGAIN, *options, *files],
-        cwd=tests.parent,
+        cwd=room.parents[1],
         env={**os.environ, "PYTHONPATH": str(GENERATION_4)},
         capture_output=True,
         text=True,

@@ -14,7 +14,7 @@ import pytest
 import bpetite
 from bpetite import _constants, _engine, patterns
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "src" / "bpetite"
 ENGINE = PROJECT / "rust" / "src"
 

@@ -3,7 +3,7 @@
 import runpy
 from pathlib import Path
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 
 
 def test_the_page_lists_every_unsafe_block() -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "models.md"
+PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 EQUAL = r"equal ids: (?:recorded ones|\w+ [\d.]+), \d+(?: to \d+)? texts"
 RESULT = rf"(?:[^|:;]+: )?(?:{EQUAL}|refused: \*[^*]+\*|loads; nothing here to compare it with)"
 
