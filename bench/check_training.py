@@ -22,14 +22,18 @@ def check_specification(path: Path) -> str:
     for dialect in DIALECTS:
         specified = train_bpe(text, 600, dialect=dialect)
         if Tokenizer.train_from_iterator([text], 600, dialect=dialect).merges != specified.merges:
-            raise SystemExit(f"{path.name}: the merges in dialect {dialect} are not the specification's")
+            raise SystemExit(
+                f"{path.name}: the merges in dialect {dialect} are not the specification's"
+            )
     return f"{path.name}: the specification's merges in {', '.join(DIALECTS)}"
 
 
 def check_tokenizers(path: Path, vocab_size: int, pattern: str) -> str:
     """Compare the merges in dialect huggingface with those of the `tokenizers` package."""
     documents = path.read_bytes().decode("utf-8").split(END_OF_TEXT_TOKEN)
-    tokenizer = Tokenizer.train_from_iterator(documents, vocab_size, dialect="huggingface", pattern=pattern)
+    tokenizer = Tokenizer.train_from_iterator(
+        documents, vocab_size, dialect="huggingface", pattern=pattern
+    )
     written = None if pattern == "gpt2" else PATTERNS[pattern]
     expected = tokenizers_merges(documents, vocab_size, END_OF_TEXT_TOKEN, written)
     printable = tokenizers_alphabet()
@@ -38,15 +42,23 @@ def check_tokenizers(path: Path, vocab_size: int, pattern: str) -> str:
         for pair in tokenizer.merges
     ]
     if spelled != expected:
-        raise SystemExit(f"{path.name}: the merges with pattern {pattern} are not those of tokenizers")
+        raise SystemExit(
+            f"{path.name}: the merges with pattern {pattern} are not those of tokenizers"
+        )
     return f"{path.name}: the {len(expected):,} merges of tokenizers with pattern {pattern}"
 
 
 def tokenizers_alphabet() -> dict[int, str]:
     """Return the printable character that stands for each byte in the `tokenizers` package."""
-    kept = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    kept = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    ]
     moved = [byte for byte in range(256) if byte not in kept]
-    return {byte: chr(byte) for byte in kept} | {byte: chr(256 + nth) for nth, byte in enumerate(moved)}
+    return {byte: chr(byte) for byte in kept} | {
+        byte: chr(256 + nth) for nth, byte in enumerate(moved)
+    }
 
 
 if __name__ == "__main__":

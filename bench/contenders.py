@@ -2,7 +2,8 @@
 
     python -m bench.contenders NAME PATH VOCAB_SIZE THREADS PATTERN SEPARATOR
 
-Modules are imported when they are needed, so that no contender pays for another one, nor for `typing`.
+Modules are imported when they are needed, so that no contender pays for another one, nor for
+`typing`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from collections.abc import Callable
 class Task:
     """The settings of every contender; documents lie between two separators."""
 
-    def __init__(self, path: str, vocab_size: int, threads: int, pattern: str, separator: str) -> None:
+    def __init__(
+        self, path: str, vocab_size: int, threads: int, pattern: str, separator: str
+    ) -> None:
         self.path = path
         self.vocab_size = vocab_size
         self.threads = threads
@@ -89,7 +92,9 @@ def tokenizers_merges(
         tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
     else:
         split = Split(tokenizers.Regex(pattern), "isolated")
-        tokenizer.pre_tokenizer = Sequence([split, ByteLevel(add_prefix_space=False, use_regex=False)])
+        tokenizer.pre_tokenizer = Sequence(
+            [split, ByteLevel(add_prefix_space=False, use_regex=False)]
+        )
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=vocab_size,
         special_tokens=[separator],
@@ -138,7 +143,9 @@ def own_peak() -> int:
     except FileNotFoundError:  # not Linux, where `ru_maxrss` begins with the parent's memory
         import resource
 
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+            1 if sys.platform == "darwin" else 1024
+        )
 
 
 if __name__ == "__main__":

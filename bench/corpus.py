@@ -1,8 +1,8 @@
 """Corpora → the section on whole corpora in `docs/benchmarks.md`.
 
-Measures counting files through Python against the engine's own reading of them, writing shards against
-encoding the same documents in memory, and the memory for both. The results are compared first. Each
-measurement is a process of its own; the two sides of a comparison alternate.
+Measures counting files through Python against the engine's own reading of them, writing shards
+against encoding the same documents in memory, and the memory for both. The results are compared
+first. Each measurement is a process of its own; the two sides of a comparison alternate.
 
     python -m bench.corpus FOLDER
 
@@ -41,7 +41,8 @@ MEMORY_COPIES = (1, 10)
 READING = Reading(separator=SEPARATOR)
 
 
-# One measurement: the work of a process --------------------------------------------------------------------
+# One measurement: the work of a process
+# --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ def encode_in_memory(task: Task) -> Callable[[], object]:
     """Encode documents that are in memory."""
     tokenizer = Tokenizer.load(task.model)
     documents = documents_of(task.path) * task.copies
-    return lambda: tokenizer.encode_batch_to_numpy(documents, dtype="uint16", num_threads=task.threads)
+    return lambda: tokenizer.encode_batch_to_numpy(
+        documents, dtype="uint16", num_threads=task.threads
+    )
 
 
 def encode_corpus(task: Task) -> Callable[[], object]:
@@ -98,7 +101,9 @@ def encode_corpus(task: Task) -> Callable[[], object]:
     options = corpus.Options(reading=READING)
     shutil.rmtree(task.output, ignore_errors=True)
     paths = [task.path] * task.copies
-    return lambda: corpus.encode(tokenizer, paths, task.output, options=options, num_threads=task.threads)
+    return lambda: corpus.encode(
+        tokenizer, paths, task.output, options=options, num_threads=task.threads
+    )
 
 
 KINDS: dict[str, Callable[[Task], Callable[[], object]]] = {
@@ -123,7 +128,8 @@ def measure(task: Task) -> None:
     print(json.dumps({**cost, "peak": int(status.partition("VmHWM:")[2].split()[0]) * 1.024e-3}))
 
 
-# Comparisons -----------------------------------------------------------------------------------------------
+# Comparisons
+# -----------------------------------------------------------------------------------------------
 
 
 def medians(tasks: Sequence[Task]) -> list[dict[str, float]]:
@@ -154,14 +160,18 @@ def check(path: str, model: str) -> None:
     ids, offsets = Tokenizer.load(model).encode_batch_to_numpy(documents_of(path), dtype="uint16")
     made = [np.load(shard) for shard in sorted(task.output.glob("shard-*[0-9].npy"))]
     ends = np.load(task.output / "shard-000000.offsets")
-    if not np.array_equal(np.concatenate(made), ids) or not np.array_equal(ends, offsets[: len(ends)]):
+    if not np.array_equal(np.concatenate(made), ids) or not np.array_equal(
+        ends, offsets[: len(ends)]
+    ):
         raise SystemExit(f"{path}: the ids differ")
 
 
 def packed(path: Path, folder: Path) -> dict[str, Path]:
     """Write the documents of a file in other formats; return the paths."""
     documents = documents_of(str(path))
-    lines = "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in documents).encode()
+    lines = "".join(
+        json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in documents
+    ).encode()
     paths = {
         "text": path,
         "Parquet": folder / "c.parquet",
@@ -192,7 +202,9 @@ def main(folder: Path) -> None:
 
 def _trained(path: Path, folder: Path) -> str:
     folder.mkdir()
-    tokenizer = Tokenizer.train_from_files(path, VOCAB_SIZE, dialect="tiktoken", special_tokens=[SEPARATOR])
+    tokenizer = Tokenizer.train_from_files(
+        path, VOCAB_SIZE, dialect="tiktoken", special_tokens=[SEPARATOR]
+    )
     tokenizer.save(folder / "tok.json")
     return str(folder / "tok.json")
 
@@ -205,12 +217,17 @@ def _counting(paths: Sequence[Path], models: dict[Path, str]) -> str:
         columns = [
             shares(
                 Task("count_file", str(path), models[path], 1, threads),
-                [Task("count_source", str(formats[path][name]), models[path], 1, threads) for name in names],
+                [
+                    Task("count_source", str(formats[path][name]), models[path], 1, threads)
+                    for name in names
+                ],
             )
             for path in paths
         ]
         cells = zip(*columns, strict=True)
-        rows += [[f"{name}, {_threads(threads)}", *row] for name, row in zip(names, cells, strict=True)]
+        rows += [
+            [f"{name}, {_threads(threads)}", *row] for name, row in zip(names, cells, strict=True)
+        ]
     return table(["counting through Python, of the engine's reading", *_names(paths)], rows)
 
 
@@ -220,17 +237,23 @@ def _encoding(paths: Sequence[Path], models: dict[Path, str]) -> str:
         for copies in COPIES:
             kinds = ("encode_in_memory", "encode_corpus")
             tasks = [
-                [Task(kind, str(path), models[path], copies, threads) for kind in kinds] for path in paths
+                [Task(kind, str(path), models[path], copies, threads) for kind in kinds]
+                for path in paths
             ]
             title = f"{'once' if copies == 1 else f'{copies} times over'}, {_threads(threads)}"
-            rows.append([title, *(share for whole, *parts in tasks for share in shares(whole, parts))])
+            rows.append(
+                [title, *(share for whole, *parts in tasks for share in shares(whole, parts))]
+            )
     return table(["files to `.npy`, of encoding in memory", *_names(paths)], rows)
 
 
 def _memory(paths: Sequence[Path], models: dict[Path, str]) -> str:
     rows = []
     for copies in MEMORY_COPIES:
-        peaks = (Task("encode_corpus", str(path), models[path], copies, 2).cost()["peak"] for path in paths)
+        peaks = (
+            Task("encode_corpus", str(path), models[path], copies, 2).cost()["peak"]
+            for path in paths
+        )
         title = "once" if copies == 1 else f"{copies} times over"
         rows.append([title, *(f"{peak:.0f}" for peak in peaks)])
     return table(["peak MB of files to `.npy`, 2 threads", *_names(paths)], rows)

@@ -1,7 +1,8 @@
 """A tokenizer.json and texts → the speed of `tokenizers`, of transformers, and of our replacement in them.
 
-Each library runs in processes of its own, which alternate. The best of several rounds counts, and the
-results must be equal. With one thread, processor time is measured, with several the time on the wall.
+Each library runs in processes of its own, which alternate. The best of several rounds counts, and
+the results must be equal. With one thread, processor time is measured, with several the time on the
+wall.
 
     python -m bench.dropin --tokenizer FILE ... --corpus FILE [--megabytes N] [--rounds N] [--threads N]
 """
@@ -95,9 +96,13 @@ def ways(library: str, tokenizer: str) -> dict[str, Encode]:
         "encode_batch, ids and offsets": lambda texts: [
             (one.ids, one.offsets) for one in used.encode_batch(list(texts))
         ],
-        "encode_batch_fast, ids": lambda texts: [one.ids for one in used.encode_batch_fast(list(texts))],
+        "encode_batch_fast, ids": lambda texts: [
+            one.ids for one in used.encode_batch_fast(list(texts))
+        ],
         **{
-            f"{PROMPTS} prompts of {length} characters one by one, ids and offsets": partial(prompts, length)
+            f"{PROMPTS} prompts of {length} characters one by one, ids and offsets": partial(
+                prompts, length
+            )
             for length in PROMPT_LENGTHS
         },
         "transformers, all texts": lambda texts: wrapped(list(texts))["input_ids"],
@@ -138,7 +143,14 @@ def measure(library: str, tokenizer: str, texts: Sequence[str], threads: int) ->
 def started(library: str, tokenizer: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Measure in a process of its own."""
     parallel = "true" if options.threads > 1 else "false"
-    settings = ("--megabytes", options.megabytes, "--threads", options.threads, "--library", library)
+    settings = (
+        "--megabytes",
+        options.megabytes,
+        "--threads",
+        options.threads,
+        "--library",
+        library,
+    )
     files = ("--tokenizer", tokenizer, "--corpus", options.corpus)
     command = [sys.executable, "-m", "bench.dropin", *map(str, (*files, *settings))]
     environment = {
@@ -158,7 +170,9 @@ def report(rounds: Sequence[Mapping[str, Mapping[str, Any]]], megabytes: float) 
         digests = {measured[library][name][1] for measured in rounds for library in LIBRARIES}
         if len(digests) > 1:
             raise SystemExit(f"{name}: the libraries do not give the same")
-        ours, theirs = (min(measured[library][name][0] for measured in rounds) for library in LIBRARIES)
+        ours, theirs = (
+            min(measured[library][name][0] for measured in rounds) for library in LIBRARIES
+        )
         rows.append((name, f"{1000 * ours:.1f}", f"{1000 * theirs:.1f}", f"{theirs / ours:.1f}"))
     head = (f"{megabytes:.1f} MB, milliseconds", *LIBRARIES, "times as fast")
     return table(head, rows)
@@ -168,9 +182,15 @@ def main() -> None:
     """Measure both libraries and print a table for each tokenizer."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "--tokenizer", type=Path, nargs="+", required=True, help="a tokenizer.json, or one packed by xz"
+        "--tokenizer",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="a tokenizer.json, or one packed by xz",
     )
-    parser.add_argument("--corpus", type=Path, required=True, help="text, documents ended by <|endoftext|>")
+    parser.add_argument(
+        "--corpus", type=Path, required=True, help="text, documents ended by <|endoftext|>"
+    )
     parser.add_argument("--megabytes", type=float, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
@@ -180,7 +200,9 @@ def main() -> None:
     if options.library:
         if options.threads == 1 and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-        print(json.dumps(measure(options.library, read(options.tokenizer[0]), texts, options.threads)))
+        print(
+            json.dumps(measure(options.library, read(options.tokenizer[0]), texts, options.threads))
+        )
         return
     for tokenizer in options.tokenizer:
         rounds = [
@@ -189,7 +211,9 @@ def main() -> None:
         ]
         print(f"{tokenizer.parent.name}/{tokenizer.name}\n")
         print(report(rounds, sum(len(text.encode()) for text in texts) / 1e6), end="\n\n")
-    print(f"{machine()}; {versions(('bpetite', 'tokenizers', 'transformers'))}; {options.threads} thread(s)")
+    print(
+        f"{machine()}; {versions(('bpetite', 'tokenizers', 'transformers'))}; {options.threads} thread(s)"
+    )
 
 
 if __name__ == "__main__":

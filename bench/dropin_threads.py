@@ -2,8 +2,8 @@
 
     python -m bench.dropin_threads --tokenizer FILE --corpus FILE [--threads N] [--calls N]
 
-All threads use one tokenizer of transformers, each with its own truncation and padding, as web servers and
-data loaders do. Every result is compared with that of the same call in one thread.
+All threads use one tokenizer of transformers, each with its own truncation and padding, as web
+servers and data loaders do. Every result is compared with that of the same call in one thread.
 """
 
 from __future__ import annotations
@@ -25,12 +25,16 @@ def call(tokenizer: Any, text: str, number: int) -> Any:
     """Encode with the settings of one thread."""
     padding = "max_length" if number % 2 else False
     try:
-        return tokenizer(text, truncation=True, max_length=50 + 10 * number, padding=padding)["input_ids"]
+        return tokenizer(text, truncation=True, max_length=50 + 10 * number, padding=padding)[
+            "input_ids"
+        ]
     except RuntimeError:  # tokenizers 0.22 refuses what comes at the same time
         return None
 
 
-def mistakes(tokenizer: Any, expected: Sequence[Sequence[Any]], texts: Sequence[str], calls: int) -> int:
+def mistakes(
+    tokenizer: Any, expected: Sequence[Sequence[Any]], texts: Sequence[str], calls: int
+) -> int:
     """Return how many calls of all threads give another result than in one thread."""
     begin = Barrier(len(expected))
 
@@ -46,7 +50,9 @@ def mistakes(tokenizer: Any, expected: Sequence[Sequence[Any]], texts: Sequence[
 def main() -> None:
     """Count with the plain tokenizer and with ours, and print both."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--tokenizer", type=Path, required=True, help="a tokenizer.json, or one packed by xz")
+    parser.add_argument(
+        "--tokenizer", type=Path, required=True, help="a tokenizer.json, or one packed by xz"
+    )
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--calls", type=int, default=300, help="calls of each thread")
@@ -66,7 +72,9 @@ def main() -> None:
     for name, tokenizer in (("tokenizers", plain), ("bpetite", accelerate(plain))):
         wrong = mistakes(tokenizer, expected, texts, options.calls)
         print(f"{name}: {wrong} of {options.threads * options.calls} results are wrong")
-    print(f"\n{machine()}; {versions(('bpetite', 'tokenizers', 'transformers'))}; {options.threads} threads")
+    print(
+        f"\n{machine()}; {versions(('bpetite', 'tokenizers', 'transformers'))}; {options.threads} threads"
+    )
 
 
 if __name__ == "__main__":

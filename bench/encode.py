@@ -3,11 +3,10 @@
     python -m bench.encode MODELS TEXTS [--only NAME ...] [--threads N] [--megabytes N] [--large] [--rounds N]
     python -m bench.encode                # write the section again from what was measured
 
-MODELS holds tokenizer files, in folders of any depth, perhaps packed by xz; TEXTS holds .txt files, as
-`python -m bench.texts` makes them, or others, perhaps packed, too. Each model with each text is what
-`bpetite bench MODEL TEXT` measures, and a line of the file. What is measured again replaces the old figures;
-the rest stays.
-With --large, the fast libraries are timed with all of a text.
+MODELS holds tokenizer files, in folders of any depth, perhaps packed by xz; TEXTS holds .txt files,
+as `python -m bench.texts` makes them, or others, perhaps packed, too. Each model with each text is
+what `bpetite bench MODEL TEXT` measures, and a line of the file. What is measured again replaces
+the old figures; the rest stays. With --large, the fast libraries are timed with all of a text.
 """
 
 from __future__ import annotations
@@ -28,7 +27,15 @@ from statistics import geometric_mean
 from typing import Any
 
 from bench.results import Measured, read_results, write_results
-from bench.section import PROJECT, machine, raise_priority, table, title, touch_memory, write_section
+from bench.section import (
+    PROJECT,
+    machine,
+    raise_priority,
+    table,
+    title,
+    touch_memory,
+    write_section,
+)
 from bench.texts import TABLE
 from bpetite import Tokenizer
 from bpetite._constants import END_OF_TEXT_TOKEN as SEPARATOR
@@ -39,7 +46,9 @@ from bpetite.benchmark.libraries import LIBRARIES, Library
 from bpetite.benchmark.process import PROMPTS
 
 PRERELEASE = Library(
-    "tokenizers", (libraries.tokenizers_each, libraries.tokenizers), str(PROJECT / ".venv" / "prerelease")
+    "tokenizers",
+    (libraries.tokenizers_each, libraries.tokenizers),
+    str(PROJECT / ".venv" / "prerelease"),
 )
 """The pre-release of tokenizers, which `make bench-encode` installs beside the release."""
 TIMED = (*LIBRARIES, PRERELEASE)
@@ -78,7 +87,11 @@ def measure(models: Path, texts: Path, options: argparse.Namespace) -> Iterator[
 def unpacked(models: Path, folder: Path, only: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """Yield the names and the files of the models in a folder, unpacked into another one."""
     for place in sorted({models, *(path for path in models.rglob("*") if path.is_dir())}):
-        files = {path.name.removesuffix(".xz"): path for path in sorted(place.iterdir()) if path.is_file()}
+        files = {
+            path.name.removesuffix(".xz"): path
+            for path in sorted(place.iterdir())
+            if path.is_file()
+        }
         base = place.relative_to(models).as_posix()
         if "tokenizer.json" in files:
             files = {"tokenizer.json": files["tokenizer.json"]}
@@ -167,12 +180,16 @@ def summary(measured: Sequence[Measured]) -> str:
         for figure, said in FIGURES.items():
             if figure not in RATES and (large or threads > 1):
                 continue
-            said += f", up to {size:.0f} MB" * (figure in RATES) + f", {threads} threads" * (threads > 1)
+            said += f", up to {size:.0f} MB" * (figure in RATES) + f", {threads} threads" * (
+                threads > 1
+            )
             ratios = [
                 [found for one in of_size if one["text"] in group and (found := ratio(one, figure))]
                 for group in (*([text] for text in texts), texts)
             ]
-            cells = (f"{geometric_mean(some):.2f} ({min(some):.2f})" if some else "–" for some in ratios)
+            cells = (
+                f"{geometric_mean(some):.2f} ({min(some):.2f})" if some else "–" for some in ratios
+            )
             rows.append([said, *cells])
     return table(["times as fast as the best other: mean (least)", *texts, "all"], rows)
 
@@ -190,11 +207,20 @@ def peers(measured: Sequence[Measured]) -> str:
                     found[figure].append(ours[figure] / row[figure])
             if ours["peak"] and row["peak"]:
                 found["peak"].append(row["peak"] / ours["peak"])
-    heads = ["bpetite beside", "cells", "first pass: times as fast", "later passes", "memory: times ours"]
+    heads = [
+        "bpetite beside",
+        "cells",
+        "first pass: times as fast",
+        "later passes",
+        "memory: times ours",
+    ]
     order = sorted(ratios.items(), key=lambda item: geometric_mean(item[1]["first"]))
     return table(
         [f"{head}, mean (least)" if place > 1 else head for place, head in enumerate(heads)],
-        ([name, str(len(found["first"])), *map(_mean_and_least, found.values())] for name, found in order),
+        (
+            [name, str(len(found["first"])), *map(_mean_and_least, found.values())]
+            for name, found in order
+        ),
     )
 
 
@@ -216,7 +242,9 @@ def model_table(of_model: Sequence[Measured]) -> str:
         lengths = " / ".join(f"{length:,}" for length in PROMPTS)
         heads += [f"µs for {lengths} characters", "decoding, MB/s", "loading, ms"]
     heads.append("memory, MB")
-    return table(heads, ([name, *cells[: len(heads) - 2], cells[-1]] for name, cells in rows.items()))
+    return table(
+        heads, ([name, *cells[: len(heads) - 2], cells[-1]] for name, cells in rows.items())
+    )
 
 
 def _row_of(row: Mapping[str, Any], one: Measured) -> Mapping[str, Any] | None:
@@ -249,9 +277,8 @@ def fed(one: Measured) -> str:
     said = f"{one['text']}: {size:.0f} MB in {documents:,} documents of {1e3 * size / documents:.1f} KB"
     if "pretokens" not in one:
         return said
-    return (
-        f"{said}, {one['new_pretokens'] / max(one['pretokens'], 1):.1%} of {one['pretokens']:,} pretokens new"
-    )
+    share_of_new = one["new_pretokens"] / max(one["pretokens"], 1)
+    return f"{said}, {share_of_new:.1%} of {one['pretokens']:,} pretokens new"
 
 
 def refusals(of_model: Sequence[Measured]) -> str:
@@ -274,7 +301,11 @@ def section(measured: Sequence[Measured]) -> str:
         f"{newest['machine']}, {newest['conditions']}; "
         f"{', '.join(f'{name} {version}' for name, version in versions.items())}.\n\n" + HOW,
         *([OLDER] if any("pretokens" not in one for one in measured) else []),
-        *([f"Not timed yet: {', '.join(untimed)}."] if (untimed := texts_without(measured)) else []),
+        *(
+            [f"Not timed yet: {', '.join(untimed)}."]
+            if (untimed := texts_without(measured))
+            else []
+        ),
         summary(measured),
         peers([one for one in measured if not one["large"] and one["threads"] == 1]),
     ]
@@ -305,7 +336,8 @@ def interfaces(measured: Sequence[Measured]) -> str:
         if len(calls) > 1:
             numbers = [fastest[call.__name__] for call in library.interfaces]
             calls = [
-                f"{call} ({number})" if number else call for call, number in zip(calls, numbers, strict=True)
+                f"{call} ({number})" if number else call
+                for call, number in zip(calls, numbers, strict=True)
             ]
         said.append(f"{library.name}: {', or '.join(calls)}")
     note = " (in brackets: in how many cells its first pass was the fastest)"

@@ -4,9 +4,10 @@
 
 FOLDER holds .txt files; the corpus is written there too, and removed at the end.
 
-The texts are repeated with new words in between, so that the number of distinct pretokens keeps growing as in
-real text. Each step is a command in a process of its own: counting each format, counting all of them with a
-memory limit, adding up counts, training, encoding, verifying, and counting small files.
+The texts are repeated with new words in between, so that the number of distinct pretokens keeps
+growing as in real text. Each step is a command in a process of its own: counting each format,
+counting all of them with a memory limit, adding up counts, training, encoding, verifying, and
+counting small files.
 """
 
 from __future__ import annotations
@@ -74,7 +75,11 @@ def write(path: Path, made: Iterator[str]) -> None:
             elif path.suffix == ".gz":
                 file.write(gzip.compress(lines, 6))
             else:
-                file.write(pyarrow.compress(lines, "zstd", asbytes=True) if path.suffix == ".zst" else lines)
+                file.write(
+                    pyarrow.compress(lines, "zstd", asbytes=True)
+                    if path.suffix == ".zst"
+                    else lines
+                )
         if writer is not None:
             writer.close()
 
@@ -121,8 +126,14 @@ def rows(size: int, made: Path) -> Iterator[list[str]]:
         spent = cost("count", "--input", data / f"part.{form}", "--output", counts[-1], *reading)
         yield _row(f"count {form}", size / len(FORMATS), spent)
     limited = ("--memory-limit", "150MB", "--output", made / "limited")
-    yield _row("count all, `--memory-limit 150MB`", size, cost("count", "--input", data, *limited, *reading))
-    yield _row("merge-counts", size, cost("merge-counts", "--counts", *counts, "--output", made / "all"))
+    yield _row(
+        "count all, `--memory-limit 150MB`",
+        size,
+        cost("count", "--input", data, *limited, *reading),
+    )
+    yield _row(
+        "merge-counts", size, cost("merge-counts", "--counts", *counts, "--output", made / "all")
+    )
     if (made / "all").read_bytes() != (made / "limited").read_bytes():
         raise SystemExit("counts that were added up differ from those that were counted at once")
     trained = ("--vocab-size", 128_000, "--output", model, "--quiet")
@@ -138,7 +149,9 @@ def rows(size: int, made: Path) -> Iterator[list[str]]:
     yield _row_of_files("encode-corpus", number, cost(*encoding, *small, "--output", made / "t"))
 
 
-def _row_of_files(what: str, number: int, spent: tuple[float, float, float, dict[str, int]]) -> list[str]:
+def _row_of_files(
+    what: str, number: int, spent: tuple[float, float, float, dict[str, int]]
+) -> list[str]:
     wall, processor, peak, _ = spent
     each = f"{processor / number * 1e3:.3f} ms a file"
     return [f"{what}, {number:,} small files", f"{wall:.1f}", each, f"{peak:.0f}", ""]

@@ -2,10 +2,10 @@
 
     python -m bench.large_cluster 1GB FOLDER
 
-FOLDER holds .txt files, of which a corpus in five formats is made, as by `bench.large`; it is written there
-too, and removed at the end. The commands are run in turn: without a cluster, with `--cluster local`, and with
-`--cluster local` for a file of 100 kB, which shows what Ray and its workers cost to start. The processor time
-is that of all processes, those of Ray among them.
+FOLDER holds .txt files, of which a corpus in five formats is made, as by `bench.large`; it is
+written there too, and removed at the end. The commands are run in turn: without a cluster, with
+`--cluster local`, and with `--cluster local` for a file of 100 kB, which shows what Ray and its
+workers cost to start. The processor time is that of all processes, those of Ray among them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,11 @@ def running() -> Iterator[tuple[int, int, float]]:
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             fields = path.read_text("utf-8", "replace").rpartition(")")[2].split()
-            yield int(path.parent.name), int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS
+            yield (
+                int(path.parent.name),
+                int(fields[1]),
+                (int(fields[11]) + int(fields[12])) / _TICKS,
+            )
 
 
 def row(what: str, made: Path) -> list[str]:
@@ -71,7 +75,14 @@ def row(what: str, made: Path) -> list[str]:
         spent.append(
             [
                 time_of_all(
-                    what, *told, "--input", path, "--output", made / f"{name}-{kind}", *reading, *where
+                    what,
+                    *told,
+                    "--input",
+                    path,
+                    "--output",
+                    made / f"{name}-{kind}",
+                    *reading,
+                    *where,
                 )
                 for kind, (path, where) in runs.items()
             ]
@@ -86,7 +97,11 @@ def row(what: str, made: Path) -> list[str]:
             raise SystemExit(f"the results of {what} differ")
     ratios = sorted((cluster - start) / alone for alone, cluster, start in spent)
     medians = [f"{statistics.median(column):.1f}" for column in zip(*spent, strict=True)]
-    return [what, *medians, f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"]
+    return [
+        what,
+        *medians,
+        f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
+    ]
 
 
 def main(size: int, folder: Path) -> None:

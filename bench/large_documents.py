@@ -2,8 +2,9 @@
 
     python -m bench.large_documents 500MB FOLDER
 
-FOLDER holds .txt files, of which the document is made; it is written there too, and removed at the end. Each
-row is a command in a process of its own, which counts or encodes that document and, before it, a short one.
+FOLDER holds .txt files, of which the document is made; it is written there too, and removed at the
+end. Each row is a command in a process of its own, which counts or encodes that document and,
+before it, a short one.
 """
 
 from __future__ import annotations

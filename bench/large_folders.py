@@ -2,11 +2,11 @@
 
     python -m bench.large_folders 20000 FOLDER
 
-FOLDER holds .txt files, of which small ones are made: the given number, and ten times as many names, each a
-link to one of them, so that only the number of names grows and ten million fit any disk. All are removed at
-the end. The cost of a file is the
-difference between the two commands divided by the difference in files, so the cost of starting does not
-count. The table shows the peaks of both.
+FOLDER holds .txt files, of which small ones are made: the given number, and ten times as many
+names, each a link to one of them, so that only the number of names grows and ten million fit any
+disk. All are removed at the end. The cost of a file is the difference between the two commands
+divided by the difference in files, so the cost of starting does not count. The table shows the
+peaks of both.
 """
 
 from __future__ import annotations
@@ -61,8 +61,18 @@ def rows(number: int, made: Path) -> Iterator[list[str]]:
         for what in ("count", "encode-corpus"):
             spent = []
             for name, inputs in (("first", [made / form / "first"]), ("all", [made / form])):
-                command = ["--input", *inputs, "--quiet", "--output", made / f"{form}-{what}-{name}"]
-                chosen = ["--model", model] if what == "encode-corpus" else ["--separator", "<|endoftext|>"]
+                command = [
+                    "--input",
+                    *inputs,
+                    "--quiet",
+                    "--output",
+                    made / f"{form}-{what}-{name}",
+                ]
+                chosen = (
+                    ["--model", model]
+                    if what == "encode-corpus"
+                    else ["--separator", "<|endoftext|>"]
+                )
                 spent.append(cost(what, *command, *chosen))
             (wall, processor, peak, _), (wall_of_all, processor_of_all, peak_of_all, _) = spent
             more = (TIMES - 1) * number
@@ -81,7 +91,13 @@ def main(number: int, folder: Path) -> None:
         command = [sys.executable, "-m", "bench.large_folders", str(number), str(folder), made]
         subprocess.run(command, check=True)
         print(f"{number:,} and {TIMES * number:,} files on {machine()}\n")
-        head = ["step", "ms a file", "processor ms a file", "peak MB", f"peak MB with {TIMES} times as many"]
+        head = [
+            "step",
+            "ms a file",
+            "processor ms a file",
+            "peak MB",
+            f"peak MB with {TIMES} times as many",
+        ]
         print(table(head, list(rows(number, Path(made)))))
 
 

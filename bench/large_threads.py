@@ -2,9 +2,10 @@
 
     python -m bench.large_threads 1GB FOLDER
 
-FOLDER holds .txt files, of which each file is made; it is written there too, and removed after its row. Each
-row has the quickest of several commands in turn, each in a process of its own, start and saving included. A
-thread that counts has another beside it that reads, so one thread may keep more than one core busy.
+FOLDER holds .txt files, of which each file is made; it is written there too, and removed after its
+row. Each row has the quickest of several commands in turn, each in a process of its own, start and
+saving included. A thread that counts has another beside it that reads, so one thread may keep more
+than one core busy.
 """
 
 from __future__ import annotations
@@ -87,7 +88,15 @@ def rows(size: int, folder: Path) -> Iterator[list[str]]:
     """Yield a row for each kind of file."""
     for kind in KINDS:
         with tempfile.TemporaryDirectory(dir=folder) as made:
-            command = [sys.executable, "-m", "bench.large_threads", str(size), str(folder), kind, made]
+            command = [
+                sys.executable,
+                "-m",
+                "bench.large_threads",
+                str(size),
+                str(folder),
+                kind,
+                made,
+            ]
             subprocess.run(command, check=True)
             yield row(kind, Path(made))
 

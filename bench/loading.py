@@ -2,15 +2,15 @@
 
     python -m bench.loading vocab.json merges.txt corpus.txt ... [--files FILE ...]
 
-Also times two files of 200,000 tokens, made here: a tiktoken file, whose merges must be recovered, and a
-tokenizer.json that lists every way to cut each token in two, as those of gpt-oss do.
+Also times two files of 200,000 tokens, made here: a tiktoken file, whose merges must be recovered,
+and a tokenizer.json that lists every way to cut each token in two, as those of gpt-oss do.
 
 Every document (text between two `<|endoftext|>`) must get the ids that tiktoken gives with the same
 vocabulary.
 
-Each `tokenizer.json` is loaded by bpetite and by tokenizers, in new processes that alternate; the least
-processor time of each counts. FILE is a `tokenizer.json`, or a tiktoken file, of whose tokens such a file
-with every way to cut them is made. Files may be compressed with xz.
+Each `tokenizer.json` is loaded by bpetite and by tokenizers, in new processes that alternate; the
+least processor time of each counts. FILE is a `tokenizer.json`, or a tiktoken file, of whose tokens
+such a file with every way to cut them is made. Files may be compressed with xz.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ LIBRARIES = {
     "tokenizers": "from tokenizers import Tokenizer; load = Tokenizer.from_file",
 }
 TIMED = (
-    "import sys, time; started = time.process_time(); load(sys.argv[1]); print(time.process_time() - started)"
+    "import sys, time; started = time.process_time(); load(sys.argv[1]); "
+    "print(time.process_time() - started)"
 )
 
 
@@ -65,8 +66,12 @@ def main(arguments: Sequence[str]) -> int:
     different = 0
     for corpus in given.corpora:
         documents = Path(corpus).read_text("utf-8").split(END_OF_TEXT_TOKEN)
-        others = [text for text in documents if tokenizer.encode(text) != encoding.encode_ordinary(text)]
-        print(f"{corpus}: {len(documents):,} documents, {len(others):,} with other ids than tiktoken's")
+        others = [
+            text for text in documents if tokenizer.encode(text) != encoding.encode_ordinary(text)
+        ]
+        print(
+            f"{corpus}: {len(documents):,} documents, {len(others):,} with other ids than tiktoken's"
+        )
         different += len(others)
     return 1 if different else 0
 
@@ -104,7 +109,12 @@ def with_every_split(content: bytes) -> dict[str, Any]:
         "behavior": "Isolated",
         "invert": False,
     }
-    spelled = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    spelled = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": False,
+    }
     return {
         "version": "1.0",
         "added_tokens": [],
@@ -135,7 +145,9 @@ def timed(load: Callable[[], Tokenizer]) -> Tokenizer:
         started = time.process_time()
         tokenizer = load()
         times.append(time.process_time() - started)
-    print(f"{tokenizer}: loaded in {sorted(times)[RUNS // 2]:.3f} s of processor time (median of {RUNS})")
+    print(
+        f"{tokenizer}: loaded in {sorted(times)[RUNS // 2]:.3f} s of processor time (median of {RUNS})"
+    )
     return tokenizer
 
 
@@ -143,7 +155,9 @@ def large_ranks() -> bytes:
     """Return a tiktoken file: all strings of one and two bytes, and as many of three as fit."""
     strings = chain.from_iterable(product(range(256), repeat=length) for length in (1, 2, 3))
     tokens = map(bytes, islice(strings, LARGE))
-    return b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens))
+    return b"".join(
+        b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens)
+    )
 
 
 def peer(tokenizer: Tokenizer) -> tiktoken.Encoding:
@@ -151,7 +165,9 @@ def peer(tokenizer: Tokenizer) -> tiktoken.Encoding:
     return tiktoken.Encoding(
         "gpt2",
         pat_str=str(tokenizer.pattern),
-        mergeable_ranks={token: token_id for token_id, token in tokenizer.vocabulary.tokens.items()},
+        mergeable_ranks={
+            token: token_id for token_id, token in tokenizer.vocabulary.tokens.items()
+        },
         special_tokens=dict(tokenizer.special_tokens),
     )
 

@@ -2,8 +2,8 @@
 
     python -m bench.others
 
-Each call runs in a process of its own, since some libraries end the process. All have the same small
-vocabulary, but for SentencePiece, which trains one of its own on the same text.
+Each call runs in a process of its own, since some libraries end the process. All have the same
+small vocabulary, but for SentencePiece, which trains one of its own on the same text.
 """
 
 from __future__ import annotations
@@ -78,8 +78,12 @@ INPUTS: dict[str, Callable[[str, Path], object]] = {
     "a megabyte of spaces": lambda library, folder: load(library, folder).encode(" " * 1_000_000),
     "an unknown id to decode": lambda library, folder: load(library, folder).decode([116, 999_999]),
     "a lone surrogate to encode": lambda library, folder: load(library, folder).encode("a\ud800b"),
-    "bytes that are not UTF-8 to encode": lambda library, folder: load(library, folder).encode(b"a\xffb"),
-    "ids that are not text": lambda library, folder: load(library, folder).decode(_ids_of_half(library)),
+    "bytes that are not UTF-8 to encode": lambda library, folder: load(library, folder).encode(
+        b"a\xffb"
+    ),
+    "ids that are not text": lambda library, folder: load(library, folder).decode(
+        _ids_of_half(library)
+    ),
     "half of a vocabulary's file": half_a_file,
 }
 
@@ -95,7 +99,9 @@ def prepare(folder: Path) -> None:
 
     from bpetite import Tokenizer
 
-    Tokenizer.train_from_iterator([CORPUS], 280, dialect="tiktoken").to_huggingface(folder / "tokenizer.json")
+    Tokenizer.train_from_iterator([CORPUS], 280, dialect="tiktoken").to_huggingface(
+        folder / "tokenizer.json"
+    )
     (folder / "corpus.txt").write_text(CORPUS, "utf-8")
     sentencepiece.SentencePieceTrainer.train(
         input=str(folder / "corpus.txt"),
@@ -127,7 +133,9 @@ def answer_apart(library: str, title: str) -> str:
     command = [sys.executable, "-m", "bench.others", library, title]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     lines = done.stdout.splitlines()
-    return lines[-1] if done.returncode == 0 and lines else f"the process ends with {done.returncode}"
+    return (
+        lines[-1] if done.returncode == 0 and lines else f"the process ends with {done.returncode}"
+    )
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -2,8 +2,9 @@
 
     python -m bench.overflow
 
-The corpus of 4.3 GB is the same megabyte again and again; the best merge is `ab`, with 2,150,000,000
-occurrences. This takes two minutes of processor time, and 4.3 GB of disk while gigatoken reads.
+The corpus of 4.3 GB is the same megabyte again and again; the best merge is `ab`, with
+2,150,000,000 occurrences. This takes two minutes of processor time, and 4.3 GB of disk while
+gigatoken reads.
 """
 
 from __future__ import annotations
@@ -77,7 +78,13 @@ def sentencepiece() -> list[str]:
     return [line.split("\t")[0] for line in lines[3 : 3 + MERGES]]
 
 
-TRAINERS: tuple[Callable[[], list[str]], ...] = (bpetite, tokenizers, rustbpe, gigatoken, sentencepiece)
+TRAINERS: tuple[Callable[[], list[str]], ...] = (
+    bpetite,
+    tokenizers,
+    rustbpe,
+    gigatoken,
+    sentencepiece,
+)
 
 
 def _documents() -> Iterator[str]:

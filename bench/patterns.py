@@ -1,16 +1,17 @@
 """Corpora → the section on the speed of every named pattern in `docs/benchmarks.md`.
 
-Counts the beginning of each corpus with each pattern, and encodes it with a vocabulary trained with that
-pattern, without the first pass. Besides the named patterns, these are Falcon's four steps, the last two of
-which see bytes, and patterns that group digits from the right; what they cut is compared with `tokenizers`.
-Everything runs on one thread and is measured in processor time; the patterns alternate, so that other work
-on the machine affects all of them. Each rate is the best one, beside that of GPT-2's pattern.
+Counts the beginning of each corpus with each pattern, and encodes it with a vocabulary trained with
+that pattern, without the first pass. Besides the named patterns, these are Falcon's four steps, the
+last two of which see bytes, and patterns that group digits from the right; what they cut is
+compared with `tokenizers`. Everything runs on one thread and is measured in processor time; the
+patterns alternate, so that other work on the machine affects all of them. Each rate is the best
+one, beside that of GPT-2's pattern.
 
-With `--unseen`, print instead how fast random patterns of the same family are counted, as parts of the rate
-of GPT-2's pattern.
+With `--unseen`, print instead how fast random patterns of the same family are counted, as parts of
+the rate of GPT-2's pattern.
 
-With `--hostile`, print instead, for each pattern, how many times as long eight megabytes of one kind of
-character take as one megabyte, to count and to encode.
+With `--hostile`, print instead, for each pattern, how many times as long eight megabytes of one
+kind of character take as one megabyte, to count and to encode.
 
     python -m bench.patterns [--corpora FOLDER] [--megabytes N] [--rounds N] [--unseen N | --hostile]
 
@@ -58,7 +59,9 @@ THREES = r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
 def in_one_split(pattern: str) -> PreTokenizer:
     """The pre-tokenizer of a file with one pattern."""
     split = Split(tokenizers.Regex(pattern), "isolated")
-    return tokenizers.pre_tokenizers.Sequence([split, ByteLevel(add_prefix_space=False, use_regex=False)])
+    return tokenizers.pre_tokenizers.Sequence(
+        [split, ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
 
 
 THEIRS = {
@@ -70,8 +73,12 @@ THEIRS = {
             Split(tokenizers.Regex("[0-9][0-9][0-9]"), "isolated"),
         ]
     ),
-    "llama3, digits from the right": in_one_split(PATTERNS["llama3"].replace(r"\p{N}{1,3}", THREES)),
-    "qwen2, digits from the right": in_one_split(PATTERNS["qwen2"].replace(r"|\p{N}|", f"|{THREES}|")),
+    "llama3, digits from the right": in_one_split(
+        PATTERNS["llama3"].replace(r"\p{N}{1,3}", THREES)
+    ),
+    "qwen2, digits from the right": in_one_split(
+        PATTERNS["qwen2"].replace(r"|\p{N}|", f"|{THREES}|")
+    ),
 }
 """Patterns of files, as `tokenizers` runs them."""
 
@@ -114,7 +121,9 @@ def pinned(threads: int) -> Iterator[None]:
 
 def rank_file(vocabulary: Vocabulary) -> bytes:
     """The file of ranks for tiktoken."""
-    lines = (b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in vocabulary.tokens.items())
+    lines = (
+        b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in vocabulary.tokens.items()
+    )
     return b"".join(lines)
 
 
@@ -127,8 +136,14 @@ def read_corpora(folder: Path | None, megabytes: int) -> dict[str, list[str]]:
     corpora = {}
     for path in sorted([*folder.glob("*.txt"), *folder.glob("*.txt.xz")]):
         compressed = path.suffix == ".xz"
-        with lzma.open(path, "rt", encoding="utf-8") if compressed else path.open(encoding="utf-8") as file:
-            corpora[path.name.split(".")[0]] = file.read(megabytes * 1_000_000).split(END_OF_TEXT_TOKEN)
+        with (
+            lzma.open(path, "rt", encoding="utf-8")
+            if compressed
+            else path.open(encoding="utf-8") as file
+        ):
+            corpora[path.name.split(".")[0]] = file.read(megabytes * 1_000_000).split(
+                END_OF_TEXT_TOKEN
+            )
     return corpora
 
 
@@ -146,7 +161,9 @@ def ways(name: str, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
         with NamedTemporaryFile(suffix=".tiktoken") as file:
             file.write(rank_file(tokenizer.vocabulary))
             file.flush()
-            theirs = gigatoken.gigatoken_rs.BPETokenizer.from_tiktoken(file.name, GIGATOKEN[name], {})
+            theirs = gigatoken.gigatoken_rs.BPETokenizer.from_tiktoken(
+                file.name, GIGATOKEN[name], {}
+            )
         calls[BY_BATCH] = partial(theirs.encode_batch, list(texts), parallel=False)
         calls[BY_TEXT] = lambda: [theirs.encode(text) for text in texts]
     return calls
@@ -185,7 +202,8 @@ def rows(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[list[st
         for of_corpus in found.values():
             ours, beside = of_corpus[name], of_corpus["gpt2"]
             cells += [
-                f"{ours[what]:.0f} ({ours[what] / beside[what]:.2f})" for what in ("counting", "encoding")
+                f"{ours[what]:.0f} ({ours[what] / beside[what]:.2f})"
+                for what in ("counting", "encoding")
             ]
             theirs = max(ours.get(BY_BATCH, 0), ours.get(BY_TEXT, 0))
             cells.append(f"{ours['encoding'] / theirs:.2f}" if theirs else "–")
@@ -238,12 +256,15 @@ def hostile_rows(rounds: int) -> Iterator[list[str]]:
             return tokenizer.count_batch([text], num_threads=1)
 
         both = [
-            [growth(work, unit.encode(), rounds) for work in (count, encode)] for unit in HOSTILE.values()
+            [growth(work, unit.encode(), rounds) for work in (count, encode)]
+            for unit in HOSTILE.values()
         ]
         yield [f"`{name}`", *(" / ".join(f"{ratio:.1f}" for ratio in ratios) for ratios in both)]
 
 
-def unseen_rows(corpora: Mapping[str, Sequence[str]], number: int, rounds: int) -> Iterator[list[str]]:
+def unseen_rows(
+    corpora: Mapping[str, Sequence[str]], number: int, rounds: int
+) -> Iterator[list[str]]:
     """A row for each corpus and way to cut: what part of GPT-2's rate random patterns have, by counting."""
     rng = Random(0)
     made = [family(rng) for _ in range(number)]
@@ -255,7 +276,9 @@ def unseen_rows(corpora: Mapping[str, Sequence[str]], number: int, rounds: int) 
                 best[pattern] = min(best[pattern], seconds(count))
         parts: dict[str, dict[str, float]] = {}
         for pattern in made:
-            parts.setdefault(pattern_way(pattern), {})[pattern] = best[PATTERNS["gpt2"]] / best[pattern]
+            parts.setdefault(pattern_way(pattern), {})[pattern] = (
+                best[PATTERNS["gpt2"]] / best[pattern]
+            )
         for way, found in parts.items():
             slowest = min(found, key=found.__getitem__)
             print(f"{corpus}, {way}, the slowest: {slowest}", file=sys.stderr)

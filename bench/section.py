@@ -36,8 +36,9 @@ def raise_priority() -> str:
 def touch_memory() -> str:
     """Write to half of the free memory once, and give it back; return what to say of it.
 
-    A virtual machine gets memory from its host when it first touches it, and waits milliseconds for a large
-    page. What a process takes would depend on whether the memory that it gets was in use before.
+    A virtual machine gets memory from its host when it first touches it, and waits milliseconds for
+    a large page. What a process takes would depend on whether the memory that it gets was in use
+    before.
     """
     size = (available_memory() or 0) // 2 // mmap.PAGESIZE * mmap.PAGESIZE
     if size == 0:
@@ -85,14 +86,20 @@ def _measured(project: Path) -> list[Measured]:
     """Return the measurements of one thread that the README shows."""
     shown = (*SHOWN, 1)
     results = read_results(project)
-    return [result for result in results if (result["model"], result["text"], result["threads"]) == shown]
+    return [
+        result
+        for result in results
+        if (result["model"], result["text"], result["threads"]) == shown
+    ]
 
 
 def summary(project: Path) -> str:
     """Return a row for each library: seconds of training, and what it takes with one model and one text."""
     page = (project / "docs" / "benchmarks.md").read_text("utf-8")
     rows = [line.strip("|").split("|") for line in _first_table(page, "Training").splitlines()]
-    place = next(place for place, head in enumerate(rows[0]) if head.split(",")[0].strip() == SHOWN[1])
+    place = next(
+        place for place, head in enumerate(rows[0]) if head.split(",")[0].strip() == SHOWN[1]
+    )
     training = {row[0].strip(): row[place].split("/")[0].strip() for row in rows[2:]}
     cells: dict[str, list[str]] = {}
     where = ""
@@ -113,7 +120,9 @@ def summary(project: Path) -> str:
         cells.setdefault(title or f"{name} {version[1] if version else ''}", ["–"] * 8)[0] = seconds
     heads = ["training, s", "first pass, MB/s", "500 MB, MB/s", "later, MB/s"]
     heads += ["prompt, µs", "decoding, MB/s", "loading, ms", "memory, MB"]
-    order = sorted(cells, key=lambda name: (not name.startswith("bpetite"), -_number(cells[name][1])))
+    order = sorted(
+        cells, key=lambda name: (not name.startswith("bpetite"), -_number(cells[name][1]))
+    )
     return table([where, *heads], [[name, *cells[name]] for name in order])
 
 
@@ -173,7 +182,8 @@ def machine() -> str:
         names = re.findall(r"model name\s*: (.*)", info.read_text(encoding="utf-8"))
         model = names[0] if names else model
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    # If the load exceeds the cores, others worked here too: then trust processor time more than the wall.
+    # If the load exceeds the cores, others worked here too: then trust processor time more than the
+    # wall.
     load = f", load average {os.getloadavg()[1]:.1f}" if hasattr(os, "getloadavg") else ""
     system = f"{platform.system()} {platform.machine()}"
     return f"{model}, {cores} cores, {system}, Python {platform.python_version()}{load}"

@@ -3,7 +3,8 @@
     python -m bench.stages counting PATH THREADS          seconds on the wall, the least of three
     python -m bench.stages merging VOCAB_SIZE < COUNTS    bytes of memory per pretoken, besides the counts
 
-COUNTS are pickled, and were counted by another process: merging would reuse memory that counting has freed.
+COUNTS are pickled, and were counted by another process: merging would reuse memory that counting
+has freed.
 """
 
 from __future__ import annotations

@@ -2,15 +2,17 @@
 
     python -m bench.texts FOLDER [--large] [--only NAME ...]
 
-Writes the texts of the table `bench/texts.toml`: code, english (manuals), multi (20 languages), prose (mixed
-English) and world (about 500 languages), each as long as the table says; with --large, the longer ones, which
-begin as the shorter ones do. Each document (a file, the translations in a file, or a part of a book) ends
-in `<|endoftext|>`. The SHA-256 of all archives and texts are in that table, and checked.
+Writes the texts of the table `bench/texts.toml`: code, english (manuals), multi (20 languages),
+prose (mixed English) and world (about 500 languages), each as long as the table says; with --large,
+the longer ones, which begin as the shorter ones do. Each document (a file, the translations in a
+file, or a part of a book) ends in `<|endoftext|>`. The SHA-256 of all archives and texts are in
+that table, and checked.
 
-The archives, 0.7 GB (with --large, 1.1 GB), are kept in FOLDER/downloads. They come from the machine's own
-Debian mirror or, if it is no Debian or its mirror dropped a version, from snapshot.debian.org, which keeps
-all (not tried: it cannot be reached from where this was written). Files that you put there yourself are taken
-as well. The disk needs twice the size of the longest text besides.
+The archives, 0.7 GB (with --large, 1.1 GB), are kept in FOLDER/downloads. They come from the
+machine's own Debian mirror or, if it is no Debian or its mirror dropped a version, from
+snapshot.debian.org, which keeps all (not tried: it cannot be reached from where this was written).
+Files that you put there yourself are taken as well. The disk needs twice the size of the longest
+text besides.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--large", action="store_true", help="write the longer texts")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="write these texts alone")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="write these texts alone"
+    )
     options = parser.parse_args(arguments)
     table = tomllib.loads(TABLE.read_text("utf-8"))
     for name, text in table["texts"].items():
@@ -61,7 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with whole(path, expected) as part, part.open("wb") as out:
                 for files in (text["first"], text["then"]):
                     if out.tell() < size:
-                        found = collect(files, table["archives"], options.folder / "downloads", seen)
+                        found = collect(
+                            files, table["archives"], options.folder / "downloads", seen
+                        )
                         append(divided(found, *text.get("part", ())), out, size)
         print(f"{path}  {path.stat().st_size:,} bytes  SHA-256 {expected}")
 
@@ -77,7 +83,9 @@ def append(found: Iterable[tuple[str, bytes]], out: IO[bytes], size: int) -> Non
             out.write(pool.read(length))
 
 
-def divided(found: Iterable[tuple[str, bytes]], least: int = 0, end: str = "") -> Iterator[tuple[str, bytes]]:
+def divided(
+    found: Iterable[tuple[str, bytes]], least: int = 0, end: str = ""
+) -> Iterator[tuple[str, bytes]]:
     """Yield documents, the longer ones in parts that end at the first `end` behind `least` bytes."""
     for key, document in found:
         start = number = 0
@@ -128,7 +136,9 @@ def documents(archive: Path, pattern: re.Pattern[str]) -> Iterator[tuple[str, by
         with tarfile.open(fileobj=file, mode="r|*") as members:
             for member in members:
                 content = (
-                    members.extractfile(member) if member.isfile() and pattern.search(member.name) else None
+                    members.extractfile(member)
+                    if member.isfile() and pattern.search(member.name)
+                    else None
                 )
                 text = plain(member.name, content.read()) if content else ""
                 if text.strip() and "\0" not in text and SEPARATOR not in text:
@@ -175,7 +185,10 @@ def without_page_breaks(text: str) -> str:
 def translations(text: str) -> str:
     """Return the translations of a .po file."""
     found = TRANSLATION.findall(text)[1:]  # the first is about the file
-    said = (ESCAPE.sub(lambda it: {"n": "\n", "t": "\t", None: ""}.get(it[1], it[1]), one) for one in found)
+    said = (
+        ESCAPE.sub(lambda it: {"n": "\n", "t": "\t", None: ""}.get(it[1], it[1]), one)
+        for one in found
+    )
     return joined(said)
 
 
@@ -214,14 +227,20 @@ def fetched(archive: Sequence[str], downloads: Path) -> Path:
 def mirrors() -> list[str]:
     """Return this machine's own mirrors, if it is a Debian, and the archive of all versions."""
     targets = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian"]
-    own = subprocess.run(targets, capture_output=True, text=True).stdout if APT_HELPER.exists() else ""
+    own = (
+        subprocess.run(targets, capture_output=True, text=True).stdout
+        if APT_HELPER.exists()
+        else ""
+    )
     return [*dict.fromkeys(own.split()), SNAPSHOT]
 
 
 def download(url: str, path: Path) -> bool:
     """Write what is at an address into a file, if it can be had; by apt, if that is there."""
     if APT_HELPER.exists():
-        return not subprocess.run([APT_HELPER, "download-file", url, path], capture_output=True).returncode
+        return not subprocess.run(
+            [APT_HELPER, "download-file", url, path], capture_output=True
+        ).returncode
     try:
         with urllib.request.urlopen(url) as answer, path.open("wb") as file:
             shutil.copyfileobj(answer, file)

@@ -1,9 +1,9 @@
 """Corpora → the section on training in `docs/benchmarks.md`.
 
-First checks that the merges are those of the specification and of the `tokenizers` package, then times us and
-the peers in the same run: each measurement is a whole process, and rounds alternate. The pattern is GPT-2's
-unless the table names another one, and the text between two `<|endoftext|>` is a document. A corpus may have
-any size.
+First checks that the merges are those of the specification and of the `tokenizers` package, then
+times us and the peers in the same run: each measurement is a whole process, and rounds alternate.
+The pattern is GPT-2's unless the table names another one, and the text between two `<|endoftext|>`
+is a document. A corpus may have any size.
 
     python -m bench.train [FOLDER]
 
@@ -40,7 +40,16 @@ SMALL_VOCAB_SIZE = 8_000
 PEERS = ("gigatoken", "ffbpe", "rustbpe", "tokenizers", "sentencepiece")
 TAKE_PATTERNS = ("bpetite", "rustbpe", "tokenizers")
 """The contenders that train with any pattern."""
-IMPORTS = ("bpetite", "gigatoken", "ffbpe", "rustbpe", "tokenizers", "tiktoken", "sentencepiece", "numpy")
+IMPORTS = (
+    "bpetite",
+    "gigatoken",
+    "ffbpe",
+    "rustbpe",
+    "tokenizers",
+    "tiktoken",
+    "sentencepiece",
+    "numpy",
+)
 """Imports that are timed, beside an interpreter without any; `bpetite` also for its class `Tokenizer`."""
 STARTS = 21
 """How often each of these is started."""
@@ -76,11 +85,17 @@ def measure(
     """Run a contender in a process of its own; `None` if it failed or was stopped."""
     settings = [str(path), str(vocab_size), str(threads), pattern, END_OF_TEXT_TOKEN]
     command = [sys.executable, "-m", "bench.contenders", contender, *settings]
-    environment = {**compiled(), "RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
+    environment = {
+        **compiled(),
+        "RAYON_NUM_THREADS": str(threads),
+        "TOKENIZERS_PARALLELISM": "true",
+    }
     start = time.perf_counter()
     with (
         tempfile.TemporaryFile() as told,
-        subprocess.Popen(command, env=environment, stdout=told, stderr=subprocess.DEVNULL) as process,
+        subprocess.Popen(
+            command, env=environment, stdout=told, stderr=subprocess.DEVNULL
+        ) as process,
     ):
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -117,7 +132,11 @@ def medians(runs: Sequence[Callable[[], Cost | None]], rounds: int) -> list[Cost
             if cost is None or cost.wall > SLOW:
                 given_up.add(at)
     return [
-        Cost(median(c.wall for c in each), median(c.cpu for c in each), int(median(c.peak for c in each)))
+        Cost(
+            median(c.wall for c in each),
+            median(c.cpu for c in each),
+            int(median(c.peak for c in each)),
+        )
         if each
         else None
         for each in costs
@@ -168,7 +187,8 @@ def head_of(path: Path, megabytes: int, scratch: Path) -> Path:
     return part
 
 
-# The checks, in a process of their own: the memory of this process would count as that of its children.
+# The checks, in a process of their own: the memory of this process would count as that of its
+# children.
 
 
 def check(path: Path) -> None:
@@ -218,7 +238,9 @@ def seconds(cost: Cost | None) -> str:
 
 def peers_table(paths: Sequence[Path], rounds: int) -> str:
     """Return our cost and that of the peers on each corpus."""
-    columns = [medians([partial(measure, name, path) for name in CONTENDERS], rounds) for path in paths]
+    columns = [
+        medians([partial(measure, name, path) for name in CONTENDERS], rounds) for path in paths
+    ]
     rows = [
         [name, *(f"{shown(column[at])}{times(column[at], column[0])}" for column in columns)]
         for at, name in enumerate(CONTENDERS)
@@ -236,11 +258,17 @@ def patterns_table(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
     rows = []
     for name in ("llama3", "o200k"):
         columns = [
-            medians([partial(measure, who, part, pattern=PATTERNS[name]) for who in TAKE_PATTERNS], rounds)
+            medians(
+                [partial(measure, who, part, pattern=PATTERNS[name]) for who in TAKE_PATTERNS],
+                rounds,
+            )
             for part in parts
         ]
         rows += [
-            [f"{name}: {who}", *(f"{shown(column[at])}{times(column[at], column[0])}" for column in columns)]
+            [
+                f"{name}: {who}",
+                *(f"{shown(column[at])}{times(column[at], column[0])}" for column in columns),
+            ]
             for at, who in enumerate(TAKE_PATTERNS)
         ]
     head = [f"pattern, {VOCAB_SIZE:,} tokens", *(f"{part.stem}, {size_of(part)}" for part in parts)]
@@ -264,7 +292,9 @@ def imports_table() -> str:
 def start_of(code: str) -> float | None:
     """Return the seconds of an interpreter that runs some code; `None` if it fails."""
     start = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", code], env=compiled(), capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=compiled(), capture_output=True, check=False
+    )
     return time.perf_counter() - start if done.returncode == 0 else None
 
 
@@ -307,7 +337,9 @@ def threads_table(paths: Sequence[Path], rounds: int) -> str:
     """Return our seconds with one thread and with two."""
     rows = []
     for path in paths:
-        costs = medians([partial(measure, "bpetite", path, threads=threads) for threads in (1, 2)], rounds)
+        costs = medians(
+            [partial(measure, "bpetite", path, threads=threads) for threads in (1, 2)], rounds
+        )
         rows.append([path.stem, *map(seconds, costs)])
     return table(["bpetite, seconds with", "1 thread", "2 threads"], rows)
 
@@ -316,7 +348,9 @@ def counting_table(paths: Sequence[Path]) -> str:
     """Return our seconds of counting alone, and the gain by a second thread."""
     rows = []
     for path in paths:
-        turns = [[stage("counting", str(path), str(threads)) for threads in (1, 2)] for _ in range(TURNS)]
+        turns = [
+            [stage("counting", str(path), str(threads)) for threads in (1, 2)] for _ in range(TURNS)
+        ]
         one, two = (median(column) for column in zip(*turns, strict=True))
         rows.append([path.stem, f"{one:.3f}", f"{two:.3f}", f"**{one / two:.2f}x**"])
     return table(["counting alone, seconds with", "1 thread", "2 threads", ""], rows)
@@ -329,7 +363,9 @@ def merging_table(paths: Sequence[Path]) -> str:
         counts = count(str(path), threads=2)
         text = sum(len(pretoken) for pretoken, _ in counts.items()) / len(counts)
         most = stage("merging", str(VOCAB_SIZE), given=pickle.dumps(counts))
-        rows.append([path.stem, f"{len(counts):,}", f"{text:.0f}", f"{most:.0f}", f"{most - text:.0f}"])
+        rows.append(
+            [path.stem, f"{len(counts):,}", f"{text:.0f}", f"{most:.0f}", f"{most - text:.0f}"]
+        )
     head = [
         "merging, bytes for each pretoken",
         "pretokens",

@@ -63,7 +63,9 @@ def _specified(vocabulary: Vocabulary, text: str) -> list[int]:
         token_id: text.encode() for text, token_id in vocabulary.special_tokens.items()
     }
     if not vocabulary.whole_pretoken_first:
-        return _encoder.encode(text, vocab, vocabulary.merges, vocabulary.special_tokens, vocabulary.pattern)
+        return _encoder.encode(
+            text, vocab, vocabulary.merges, vocabulary.special_tokens, vocabulary.pattern
+        )
     ids: list[int] = []
     for segment, is_special in split_at_specials(text, list(vocabulary.special_tokens)):
         if is_special:
@@ -104,7 +106,10 @@ def _pair(number: int) -> tuple[Tokenizer, tiktoken.Encoding]:
     )
     ranks = {token: token_id for token_id, token in tok.vocabulary.tokens.items()}
     return tok, tiktoken.Encoding(
-        "ours", pat_str=str(tok.pattern), mergeable_ranks=ranks, special_tokens=dict(tok.special_tokens)
+        "ours",
+        pat_str=str(tok.pattern),
+        mergeable_ranks=ranks,
+        special_tokens=dict(tok.special_tokens),
     )
 
 
@@ -129,9 +134,15 @@ def any_ids_decode_as_their_bytes(rng: Random) -> None:
     assert tok.decode_bytes(ids) == tok.decode_bytes(np.array(ids, np.uint32)) == raw
     for errors in ("replace", "ignore", "backslashreplace", "surrogateescape"):
         assert tok.decode(ids, errors=errors) == raw.decode(errors=errors), (ids, raw, errors)
-        stream, reference = tok.decode_stream(errors=errors), codecs.getincrementaldecoder("utf-8")(errors)
+        stream, reference = (
+            tok.decode_stream(errors=errors),
+            codecs.getincrementaldecoder("utf-8")(errors),
+        )
         shown = [stream.push(token_id) for token_id in ids]
-        assert shown == [reference.decode(tok.token_bytes(token_id)) for token_id in ids], (ids, errors)
+        assert shown == [reference.decode(tok.token_bytes(token_id)) for token_id in ids], (
+            ids,
+            errors,
+        )
         assert stream.finish() == reference.decode(b"", final=True), (ids, errors)
     _check_strict(tok, ids, raw)
     unknown = rng.choice((-1, 2**32 - 1, 2**64, max(known) + 1))

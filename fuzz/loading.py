@@ -79,7 +79,9 @@ def _gpt2_files() -> Loader:
 
 
 def _load_gpt2_files(folder: Path) -> None:
-    tok = cs336.Tokenizer.from_files(folder / "vocab.json", folder / "merges.txt", ["<|endoftext|>"])
+    tok = cs336.Tokenizer.from_files(
+        folder / "vocab.json", folder / "merges.txt", ["<|endoftext|>"]
+    )
     tok.encode("the<|endoftext|>")
 
 
@@ -128,7 +130,8 @@ def _counts_file() -> Loader:
         assert sum(count for _, count in counts.items()) == counts.total
 
     return Loader(
-        _saved(lambda folder: Counts.from_iterator([_corpus()]).save(folder / "corpus.counts")), load
+        _saved(lambda folder: Counts.from_iterator([_corpus()]).save(folder / "corpus.counts")),
+        load,
     )
 
 
@@ -199,8 +202,12 @@ def _json_line(rng: Random) -> bytes:
     record = {rng.choice(("id", "tëxt", "n")): rng.choice(_VALUES), "text": texts.text(rng, 200)}
     if rng.random() < 0.3:
         record["text "] = [{"text": "inner"}]
-    line = json.dumps(record, ensure_ascii=rng.random() < 0.5, separators=rng.choice(((",", ":"), None)))
-    return line.encode("utf-8", "surrogatepass") + rng.choice((b"\n", b"\n", b"\r\n", b" \n", b"\n\n", b""))
+    line = json.dumps(
+        record, ensure_ascii=rng.random() < 0.5, separators=rng.choice(((",", ":"), None))
+    )
+    return line.encode("utf-8", "surrogatepass") + rng.choice(
+        (b"\n", b"\n", b"\r\n", b" \n", b"\n\n", b"")
+    )
 
 
 def _texts_of_lines(content: bytes) -> list[str] | None:
@@ -233,7 +240,9 @@ def _check(rng: Random, loader: Loader) -> None:
             assert str(folder) in str(refused), f"the refusal names no file: {refused!r}"
         took, peak = time.process_time() - started, _peak() - before
         assert took < SECONDS, f"{took:.1f} s for {size} bytes"
-        assert peak < MEMORY_AT_LEAST + MEMORY_PER_BYTE * size, f"{peak} bytes of memory for {size} bytes"
+        assert peak < MEMORY_AT_LEAST + MEMORY_PER_BYTE * size, (
+            f"{peak} bytes of memory for {size} bytes"
+        )
 
 
 def _broken(rng: Random, content: bytes) -> bytes:
@@ -266,7 +275,9 @@ def _broken_bytes(rng: Random, content: bytes) -> bytes:
         end = min(end, start + rng.randint(0, 8))
     kept = content[start:end]
     return (
-        content[:start] + rng.choice((b"", kept + kept, rng.choice(_BYTES), rng.randbytes(3))) + content[end:]
+        content[:start]
+        + rng.choice((b"", kept + kept, rng.choice(_BYTES), rng.randbytes(3)))
+        + content[end:]
     )
 
 
@@ -294,9 +305,9 @@ def _broken_json(rng: Random, content: bytes) -> bytes:
     elif how == 1:
         holder[key] = json.loads(json.dumps(other_holder[other_key]))
     elif how == 2 and isinstance(holder, dict):
-        holder[rng.choice(("", "0", "00", "-1", "99999999999", "\ud800", "extra", str(other_key)))] = (
-            holder.pop(key)
-        )
+        holder[
+            rng.choice(("", "0", "00", "-1", "99999999999", "\ud800", "extra", str(other_key)))
+        ] = holder.pop(key)
     elif how == 3 and isinstance(holder, list):
         holder[key:key] = holder[: rng.randint(0, 50)]
     else:

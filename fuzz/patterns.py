@@ -29,7 +29,11 @@ _OPENINGS: dict[Syntax, str] = {
     "rust": "( (?: (?: (?> (?i: (?s: (?-i: (?im: (?m: (?x:",
     "oniguruma": "( (?: (?: (?> (?i: (?m: (?-i: (?mi: (?i)(?:",
 }
-_OPERATORS: dict[Syntax, list[str]] = {"bpetite": [], "rust": ["&&", "--", "~~"], "oniguruma": ["&&"]}
+_OPERATORS: dict[Syntax, list[str]] = {
+    "bpetite": [],
+    "rust": ["&&", "--", "~~"],
+    "oniguruma": ["&&"],
+}
 _CLASSES = r"alpha ^digit punct alnum space lower upper word ^word blank cntrl xdigit graph print"
 _RANGES = ["a-z", "A-Z", "0-9", r"\x00-\x7f", "i-k", "H-J", r"\t-\r", "!-/", "Α-Ω"]
 _CHANGES = r"aZ0 _'\[](){}*+?|^$.,-&:!=<>psSdDwWLN" + "\né漢"
@@ -124,7 +128,15 @@ _LETTERS = [
 ]
 _UPPER = [r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Lu}\p{Lo}]", r"\p{Lu}"]
 _LOWER = [r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lo}]", r"\p{Ll}"]
-_BEFORE_LETTERS = ["", " ?", r"\s?", r"[\t ]?", r"[^\S\r\n]?", r"[^\r\n\p{L}\p{N}]?", r"[^\r\n\p{L}\p{N}]?+"]
+_BEFORE_LETTERS = [
+    "",
+    " ?",
+    r"\s?",
+    r"[\t ]?",
+    r"[^\S\r\n]?",
+    r"[^\r\n\p{L}\p{N}]?",
+    r"[^\r\n\p{L}\p{N}]?+",
+]
 _CONTRACTIONS = [
     r"'(?:[sdmt]|ll|ve|re)",
     "'s|'t|'re|'ve|'m|'ll|'d",
@@ -132,7 +144,12 @@ _CONTRACTIONS = [
     "['’](?i:[sdmt]|ll)",
 ]
 _NUMBERS = [r"\p{N}", r"\p{N}{1,3}", r"\p{N}{1,2}+", r" ?\p{N}+", r"\d+", r"[0-9]{1,4}"]
-_SCRIPTS = [r"\p{Han}+", r"[\p{Han}\p{Hiragana}\p{Katakana}]+", r"[\p{Thai}\p{Lao}]+", r"\p{Hangul}{1,2}"]
+_SCRIPTS = [
+    r"\p{Han}+",
+    r"[\p{Han}\p{Hiragana}\p{Katakana}]+",
+    r"[\p{Thai}\p{Lao}]+",
+    r"\p{Hangul}{1,2}",
+]
 _SIGNS = [r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]", r"[\p{P}\p{S}]", r"[^\s\w]"]
 _AFTER_SIGNS = ["", "", r"[\r\n]*", r"[\r\n]*+", r"[\r\n/]*", r"\n?"]
 _LINE_ENDS = ["", r"\s*[\r\n]+", r"\s*[\r\n]", r"[\r\n]+", r"\s*\n{1,2}"]
@@ -153,10 +170,20 @@ def family(rng: Random) -> str:
         )
     )
     signs = (
-        rng.choice(("", " ?")) + rng.choice(_SIGNS) + rng.choice(("+", "+", "++")) + rng.choice(_AFTER_SIGNS)
+        rng.choice(("", " ?"))
+        + rng.choice(_SIGNS)
+        + rng.choice(("+", "+", "++"))
+        + rng.choice(_AFTER_SIGNS)
     )
     script = rng.choice(("", "", rng.choice(_SCRIPTS)))
-    parts = [script, words, rng.choice(_NUMBERS), signs, rng.choice(_LINE_ENDS), rng.choice(_SPACES)]
+    parts = [
+        script,
+        words,
+        rng.choice(_NUMBERS),
+        signs,
+        rng.choice(_LINE_ENDS),
+        rng.choice(_SPACES),
+    ]
     return "|".join(filter(None, parts))
 
 
@@ -168,7 +195,23 @@ def text(rng: Random) -> str:
 FEW_LETTERS = "abcd "
 """The characters of texts for patterns of few letters."""
 
-_FEW_REPEATS = ["", "", "", "", "*", "+", "?", "*?", "+?", "??", "*+", "?+", "{2}", "{1,3}", "{,2}?"]
+_FEW_REPEATS = [
+    "",
+    "",
+    "",
+    "",
+    "*",
+    "+",
+    "?",
+    "*?",
+    "+?",
+    "??",
+    "*+",
+    "?+",
+    "{2}",
+    "{1,3}",
+    "{,2}?",
+]
 _FEW_LOOKS = ["(?=", "(?!", "(?<=", "(?<!"]
 _FEW_PLACES = ["^", "$", r"\b", r"\B", r"\Z"]
 

@@ -73,7 +73,9 @@ def tiktoken_matches(pattern: str, texts: list[str]) -> list[list[bytes]] | None
         for start in range(len(text))
         for end in range(start + 1, len(text) + 1)
     }
-    tokens = [bytes([byte]) for byte in range(256)] + sorted(part for part in parts if len(part) > 1)
+    tokens = [bytes([byte]) for byte in range(256)] + sorted(
+        part for part in parts if len(part) > 1
+    )
     ranks = {token: rank for rank, token in enumerate(tokens)}
     try:
         encode = tiktoken.Encoding(

@@ -87,17 +87,24 @@ def _fuzz(name: str, seed: int, seconds: float, executions: int | None) -> int:
         left = seconds - (time.monotonic() - started)
         if executions is None and left <= 0:
             break
-        child = processes.Process(target=_work, args=(name, seed, first, left, executions, at, found))
+        child = processes.Process(
+            target=_work, args=(name, seed, first, left, executions, at, found)
+        )
         child.start()
         if _finished(child, at):
             break
         found.value += 1
-        print(f"{name}: case {at.value} of seed {seed} ended its process: {child.exitcode}", file=sys.stderr)
+        print(
+            f"{name}: case {at.value} of seed {seed} ended its process: {child.exitcode}",
+            file=sys.stderr,
+        )
         first = max(first, at.value) + 1
         if found.value >= MOST_FINDINGS:
             break
     took = time.monotonic() - started
-    print(f"{name:48} {at.value:>10,} executions {found.value:>4} findings {took:7.1f} s", flush=True)
+    print(
+        f"{name:48} {at.value:>10,} executions {found.value:>4} findings {took:7.1f} s", flush=True
+    )
     return found.value
 
 
@@ -131,7 +138,9 @@ def _work(
         at.value = case
         try:
             run_case(name, seed, case)
-        except BaseException:  # A panic is not an Exception, and any exception of a case is a finding.
+        except (
+            BaseException
+        ):  # A panic is not an Exception, and any exception of a case is a finding.
             found.value += 1
             print(f"{name}: case {case} of seed {seed}", file=sys.stderr)
             print("".join(traceback.format_exc(limit=-3))[:MOST_SHOWN], file=sys.stderr)
@@ -146,5 +155,7 @@ def _options() -> argparse.Namespace:
         "--seed", type=int, default=time.time_ns() % 2**32, help="default: another every time"
     )
     parser.add_argument("--only", default="", metavar="NAME", help="targets whose name holds this")
-    parser.add_argument("--case", type=int, metavar="N", help="run this one case again, in this process")
+    parser.add_argument(
+        "--case", type=int, metavar="N", help="run this one case again, in this process"
+    )
     return parser.parse_args()

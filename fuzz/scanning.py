@@ -27,8 +27,8 @@ def supported_pattern(rng: Random) -> str:
 def _misread(pattern: str) -> dict[int, None]:
     """Return characters that texts for a random pattern must not contain.
 
-    The `regex` module treats U+0345, whose uppercase is a letter, as a letter if part of the pattern ignores
-    case (`test_engine_pretokenize.py`).
+    The `regex` module treats U+0345, whose uppercase is a letter, as a letter if part of the
+    pattern ignores case (`test_engine_pretokenize.py`).
     """
     ignores_case = re.search(r"\(\?[a-z]*i", pattern)
     return {0x345: None} if ignores_case and pattern not in PATTERNS.values() else {}
@@ -55,7 +55,8 @@ def pieces_are_those_of_the_regex_module(rng: Random) -> None:
 def counts_are_those_of_the_pieces(rng: Random) -> None:
     """Documents, counted in two parts, with any number of threads, and one by one.
 
-    The engine is first: it gives up where a pattern is too hard to match, and the `regex` module does not.
+    The engine is first: it gives up where a pattern is too hard to match, and the `regex` module
+    does not.
     """
     rules, specials = vocabularies.dialect(rng), vocabularies.specials(rng)
     pattern = supported_pattern(rng)
@@ -64,7 +65,11 @@ def counts_are_those_of_the_pieces(rng: Random) -> None:
     given = [document.encode() if rng.random() < 0.5 else document for document in documents]
     counts = Counts.merge(
         Counts.from_iterator(
-            part, pattern=pattern, dialect=rules, special_tokens=specials, num_threads=rng.randint(1, 3)
+            part,
+            pattern=pattern,
+            dialect=rules,
+            special_tokens=specials,
+            num_threads=rng.randint(1, 3),
         )
         for part in (given[:half], given[half:])
     )

@@ -1,8 +1,8 @@
 """A time → a table: the memory of a process must not grow over hours of mixed work.
 
-Some threads share one tokenizer; others train, load, pickle and stream. Each round is checked. The memory in
-use is measured between rounds; the run fails if it is larger in the last tenth of the time than in the second
-by more than `GROWTH`.
+Some threads share one tokenizer; others train, load, pickle and stream. Each round is checked. The
+memory in use is measured between rounds; the run fails if it is larger in the last tenth of the
+time than in the second by more than `GROWTH`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0)
     options = parser.parse_args()
     shared = Tokenizer.train_from_iterator(
-        ["".join(texts.text(Random(number), 2000) for number in range(300))], 2000, dialect="tiktoken"
+        ["".join(texts.text(Random(number), 2000) for number in range(300))],
+        2000,
+        dialect="tiktoken",
     ).with_memory("128 MiB")
     began, rounds, measured = time.monotonic(), 0, []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(4) as pool:
@@ -43,7 +45,9 @@ def main() -> int:
             gc.collect()
             measured.append((time.monotonic() - began, _resident()))
     worked = time.process_time()
-    print(f"{rounds:,} rounds of 16 pieces in {measured[-1][0]:,.0f} s ({worked:,.0f} s of processor time)")
+    print(
+        f"{rounds:,} rounds of 16 pieces in {measured[-1][0]:,.0f} s ({worked:,.0f} s of processor time)"
+    )
     tenths = [_mean(measured, tenth / 10, (tenth + 1) / 10) for tenth in range(10)]
     print("MB resident in each tenth of the time:", *(f"{memory / 2**20:.0f}" for memory in tenths))
     del shared
@@ -66,7 +70,9 @@ def _work(rng: Random, shared: Tokenizer, folder: Path) -> None:
         case 2:
             assert list(shared.encode_iterable(texts.cut(rng, text))) == ids
         case 3:
-            counts = Counts.from_iterator([text, text], dialect=vocabularies.dialect(rng), num_threads=2)
+            counts = Counts.from_iterator(
+                [text, text], dialect=vocabularies.dialect(rng), num_threads=2
+            )
             assert counts.bytes == 2 * len(text.encode())
         case _:
             trained = Tokenizer.train_from_iterator([text], 600, dialect=vocabularies.dialect(rng))

@@ -114,4 +114,6 @@ def _expression(rng: Random) -> str:
 def cut(rng: Random, whole: str) -> list[str]:
     """Cut a text into pieces, some of them empty."""
     places = sorted(rng.randint(0, len(whole)) for _ in range(rng.randint(0, 6)))
-    return [whole[start:end] for start, end in zip([0, *places], [*places, len(whole)], strict=True)]
+    return [
+        whole[start:end] for start, end in zip([0, *places], [*places, len(whole)], strict=True)
+    ]

@@ -49,7 +49,9 @@ def training_is_as_specified(rng: Random) -> None:
     _check_prefix(rng, trained, corpus, vocab_size, case)
 
 
-def _check_prefix(rng: Random, trained: Tokenizer, corpus: str, vocab_size: int, case: object) -> None:
+def _check_prefix(
+    rng: Random, trained: Tokenizer, corpus: str, vocab_size: int, case: object
+) -> None:
     smallest = vocab_size - rng.randint(0, vocab_size - 256 - len(trained.special_tokens))
     reached = trained.vocab_size if trained.dialect.vocab_size_counts == "everything" else None
     smaller = min(smallest, reached or trained.mergeable_vocab_size)

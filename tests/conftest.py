@@ -29,5 +29,6 @@ def pytest_unconfigure() -> None:
     shutil.rmtree(_home, ignore_errors=True)
 
 
-# A shell starts background jobs with SIGINT ignored, and their children inherit it; Ctrl-C is tested here.
+# A shell starts background jobs with SIGINT ignored, and their children inherit it; Ctrl-C is
+# tested here.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -163,7 +163,9 @@ def test_special_tokens_can_be_text_or_an_error(tiny: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("special", ["parse", "text"])
-def test_special_tokens_are_treated_alike_by_every_method(tiny: Tokenizer, special: Special) -> None:
+def test_special_tokens_are_treated_alike_by_every_method(
+    tiny: Tokenizer, special: Special
+) -> None:
     text = "ab<|endoftext|>"
     ids = tiny.encode(text, special=special)
     assert tiny.encode_with_offsets(text, special=special)[0] == ids
@@ -199,10 +201,16 @@ UNTYPED: Any = TOKENIZER
 def test_special_tokens_go_before_and_behind_a_text() -> None:
     ids = TOKENIZER.encode("the dog")
     first, last = TOKENIZER.special_tokens["<s>"], TOKENIZER.special_tokens["</s>"]
-    assert TOKENIZER.encode("the dog", prepend="<s>", append=["</s>", last]) == [first, *ids, last, last]
+    assert TOKENIZER.encode("the dog", prepend="<s>", append=["</s>", last]) == [
+        first,
+        *ids,
+        last,
+        last,
+    ]
     assert TOKENIZER.encode("<s>", special="text", prepend=first)[0] == first
     with pytest.raises(
-        ValueError, match=r"append: '<x>' is not a special token of this tokenizer \(it has <s>, </s>"
+        ValueError,
+        match=r"append: '<x>' is not a special token of this tokenizer \(it has <s>, </s>",
     ):
         TOKENIZER.encode("a", append="<x>")
     with pytest.raises(KeyError):
@@ -210,12 +218,16 @@ def test_special_tokens_go_before_and_behind_a_text() -> None:
 
 
 def test_a_vocabulary_is_not_truncated_to_the_length_of_a_text() -> None:
-    with pytest.raises(ValueError, match=r"vocab_size 8000 is larger .* \(Tokenizer.fit shortens a text\)"):
+    with pytest.raises(
+        ValueError, match=r"vocab_size 8000 is larger .* \(Tokenizer.fit shortens a text\)"
+    ):
         TOKENIZER.truncate(8000)
 
 
 def test_progress_may_be_asked_for_by_true() -> None:
-    assert Tokenizer.train_from_iterator(["ab ab ab"], 258, progress=True) == Tokenizer.train("ab ab ab", 258)
+    assert Tokenizer.train_from_iterator(["ab ab ab"], 258, progress=True) == Tokenizer.train(
+        "ab ab ab", 258
+    )
     assert Tokenizer.train_from_iterator(["ab ab ab"], 258, progress=False) == Tokenizer.train(
         "ab ab ab", 258
     )

@@ -98,7 +98,9 @@ def test_train_early_stops_instead_of_merging_across_chunk_boundaries() -> None:
     ("corpus", "merges"),
     [("aaa", ((97, 97), (256, 97))), ("aaaa", ((97, 97), (256, 256)))],
 )
-def test_train_stops_when_counts_reach_zero(corpus: str, merges: tuple[tuple[int, int], ...]) -> None:
+def test_train_stops_when_counts_reach_zero(
+    corpus: str, merges: tuple[tuple[int, int], ...]
+) -> None:
     assert train_bpe(corpus, 300).merges == merges
 
 

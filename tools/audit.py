@@ -1,7 +1,7 @@
 """Dependencies and workflows → a line for each check: `make audit`.
 
-The exit code is 0 only if every check was made and found nothing. A check that could not reach its source is
-reported as that, and also fails.
+The exit code is 0 only if every check was made and found nothing. A check that could not reach its
+source is reported as that, and also fails.
 """
 
 from __future__ import annotations
@@ -28,7 +28,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python tools/audit.py", description=__doc__)
     parser.add_argument("--cargo-deny", required=True, metavar="FILE", help="the program")
     options = parser.parse_args()
-    deny = [options.cargo_deny, "--manifest-path", "rust/Cargo.toml", "--config", "deny.toml", "check"]
+    deny = [
+        options.cargo_deny,
+        "--manifest-path",
+        "rust/Cargo.toml",
+        "--config",
+        "deny.toml",
+        "check",
+    ]
     python = [sys.executable, "-m"]
     zizmor = str(Path(sys.executable).parent / "zizmor")
     workflows = sorted(map(str, Path(PROJECT, ".github", "workflows").glob("*.yml")))

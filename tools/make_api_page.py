@@ -92,7 +92,9 @@ def entries(name: str, value: Any) -> Iterator[str]:
         yield entry("###", signature(name, value), value)
         return
     made_by = value if hasattr(value, "__signature__") else vars(value).get("__init__")
-    shown = f"class {name}" if made_by is None else signature(name, made_by, bound=made_by is not value)
+    shown = (
+        f"class {name}" if made_by is None else signature(name, made_by, bound=made_by is not value)
+    )
     yield entry("###", shown.removesuffix(" -> None"), value)
     if name in WITHOUT_METHODS:
         return
@@ -109,7 +111,9 @@ def entries(name: str, value: Any) -> Iterator[str]:
             yield entry(level, f"{name}.{member}{f': {returned}' if returned else ''}", made)
         else:
             function = made.__func__ if isinstance(made, KINDS[1:]) else made
-            shown = signature(f"{name}.{member}", function, bound=not isinstance(made, staticmethod))
+            shown = signature(
+                f"{name}.{member}", function, bound=not isinstance(made, staticmethod)
+            )
             yield entry(level, shown, function)
 
 
@@ -139,7 +143,9 @@ def members(kind: type) -> Iterator[tuple[str, Any]]:
 def signature(name: str, function: Callable[..., object], *, bound: bool = False) -> str:
     """Return a call as in the source: on one line, or with a line for each parameter."""
     written = inspect.signature(function)
-    parameters = [one.replace(annotation=_bare(one.annotation)) for one in written.parameters.values()]
+    parameters = [
+        one.replace(annotation=_bare(one.annotation)) for one in written.parameters.values()
+    ]
     returned = _bare(written.return_annotation)
     shown = str(written.replace(parameters=parameters[bound:], return_annotation=returned))
     if len(name) + len(shown) > 100:
@@ -187,7 +193,9 @@ def of_stub(kind: ast.ClassDef) -> Iterator[ast.FunctionDef]:
 
 def line(function: ast.FunctionDef) -> str:
     """Return a method or property of a class in the stub as an item of a list."""
-    arguments = ast.unparse(function.args).removeprefix("self").removeprefix(", ").replace("=", " = ")
+    arguments = (
+        ast.unparse(function.args).removeprefix("self").removeprefix(", ").replace("=", " = ")
+    )
     called = ":" if function.decorator_list else f"({arguments}) ->"
     returned = "" if function.returns is None else ast.unparse(function.returns)
     text = " ".join((ast.get_docstring(function) or "").split())

@@ -2,9 +2,9 @@
 
     python tools/make_models_page.py FOLDER
 
-FOLDER holds a folder for each model, named as below, with its file: `qwen-3.5/tokenizer.json`. Each file is
-loaded, and its ids are compared as `bpetite check` does, or with recorded ids beside the file (`.inp` and
-`.out`, as llama.cpp has them).
+FOLDER holds a folder for each model, named as below, with its file: `qwen-3.5/tokenizer.json`. Each
+file is loaded, and its ids are compared as `bpetite check` does, or with recorded ids beside the
+file (`.inp` and `.out`, as llama.cpp has them).
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Family:
 _JSON = "{}/tokenizer.json".format
 FAMILIES = (
     Family("ALBERT, DeBERTa-v3, XLM-R, mT5"),
-    Family("BERT", {"BERT": _JSON("bert"), "GTE": _JSON("gte")}, "DistilBERT, MiniLM, E5, BGE, ELECTRA"),
+    Family(
+        "BERT", {"BERT": _JSON("bert"), "GTE": _JSON("gte")}, "DistilBERT, MiniLM, E5, BGE, ELECTRA"
+    ),
     Family("BLOOM"),
     Family("Claude 2", {"Claude 2": _JSON("claude")}, "Claude, Claude Instant"),
     Family("CLIP", {"CLIP": _JSON("clip")}, "OpenCLIP"),
@@ -67,16 +69,24 @@ FAMILIES = (
     Family("Falcon"),
     Family("Gemma 1 and 2"),
     Family(
-        "Gemma 3", {"Gemma 3 270M": "gemma-3/gemma-3-270m.gguf"}, "other Gemma 3, EmbeddingGemma, MedGemma"
+        "Gemma 3",
+        {"Gemma 3 270M": "gemma-3/gemma-3-270m.gguf"},
+        "other Gemma 3, EmbeddingGemma, MedGemma",
     ),
     Family("Gemma 4"),
     Family("GLM-4", {"GLM-4": _JSON("glm-4"), "GLM-4-32B-0414": _JSON("glm-4-32b-0414")}, "GLM-Z1"),
     Family("GLM-4.5", {"GLM-4.5V": _JSON("glm-4.5v")}, "GLM-4.5, GLM-4.6"),
     Family("GLM-4.7", {"GLM-4.7-Flash": _JSON("glm-4.7-flash")}, "GLM-5"),
-    Family("GPT-2", {"GPT-2": _JSON("gpt2")}, "GPT-3, DistilGPT-2, GPT-Neo, GPT-J, OPT, Phi-1, Phi-2"),
+    Family(
+        "GPT-2", {"GPT-2": _JSON("gpt2")}, "GPT-3, DistilGPT-2, GPT-Neo, GPT-J, OPT, Phi-1, Phi-2"
+    ),
     Family("GPT-3 (Codex)", {"p50k_base": "p50k/p50k_base.tiktoken"}, "text-davinci-003, Codex"),
     Family("GPT-4", {"cl100k_base": "cl100k/cl100k_base.tiktoken"}, "GPT-3.5, GPT-4"),
-    Family("GPT-4o", {"o200k_base": "o200k/o200k_base.tiktoken"}, "GPT-4o, GPT-5, gpt-oss-20b, gpt-oss-120b"),
+    Family(
+        "GPT-4o",
+        {"o200k_base": "o200k/o200k_base.tiktoken"},
+        "GPT-4o, GPT-5, gpt-oss-20b, gpt-oss-120b",
+    ),
     Family(
         "GPT-NeoX",
         {"GPT-NeoX": _JSON("gpt-neox"), "MPT": _JSON("mpt"), "ModernBERT": _JSON("modernbert")},
@@ -87,8 +97,17 @@ FAMILIES = (
     Family("Jamba"),
     Family("Jiutian", {"Jiutian-139MoE": _JSON("jiutian-139moe-chat")}),
     Family("Jurassic-2", {"Jurassic-2": "jurassic-2/j2.model"}),
-    Family("Kimi", {"Kimi K2": "kimi-k2/tiktoken.model"}, "Kimi K2.5, Kimi Linear, Moonlight", "kimi-k2"),
-    Family("Llama 2", {"Llama 2": "llama2/tokenizer.model"}, "Llama, Code Llama, Vicuna, TinyLlama, Phi-3"),
+    Family(
+        "Kimi",
+        {"Kimi K2": "kimi-k2/tiktoken.model"},
+        "Kimi K2.5, Kimi Linear, Moonlight",
+        "kimi-k2",
+    ),
+    Family(
+        "Llama 2",
+        {"Llama 2": "llama2/tokenizer.model"},
+        "Llama, Code Llama, Vicuna, TinyLlama, Phi-3",
+    ),
     Family(
         "Llama 3",
         {
@@ -144,13 +163,19 @@ FAMILIES = (
     Family("Qwen 3.6", {"Qwen3.6": "qwen-3.6/qwen3_6.tiktoken"}, pattern="qwen3.5"),
     Family("RoBERTa", {"RoBERTa": _JSON("roberta")}, "BART, Longformer, CodeBERT"),
     Family("RWKV"),
-    Family("SmolLM 2", {"SmolLM2 135M": "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"}, "other SmolLM2, SmolLM"),
+    Family(
+        "SmolLM 2",
+        {"SmolLM2 135M": "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"},
+        "other SmolLM2, SmolLM",
+    ),
     Family("SmolLM 3"),
     Family("StarCoder", {"StarCoder": "starcoder/starcoder.gguf"}, "StarCoder2, Granite Code"),
     Family("T5", {"NovelAI's T5": "nai-t5/spiece.model"}),
     Family("Whisper", {"Whisper tiny": _JSON("whisper")}, "Whisper base to large-v2"),
     Family(
-        "XLNet", {"XLNet": "xlnet/spiece.model", "XLNet as tokenizer.json": _JSON("xlnet")}, "XLNet large"
+        "XLNet",
+        {"XLNet": "xlnet/spiece.model", "XLNet as tokenizer.json": _JSON("xlnet")},
+        "XLNet large",
     ),
     Family("Yi, InternLM"),
 )
@@ -183,7 +208,9 @@ END = """
 
 def main(folder: Path) -> None:
     """Write the page."""
-    head = HEAD.format(count=sum(len(family.files) for family in FAMILIES), bpetite=version("bpetite"))
+    head = HEAD.format(
+        count=sum(len(family.files) for family in FAMILIES), bpetite=version("bpetite")
+    )
     PAGE.write_text(head + "".join(_row(family, folder) for family in FAMILIES) + END, "utf-8")
 
 
@@ -196,7 +223,12 @@ def _row(family: Family, folder: Path) -> str:
         (f"{', '.join(texts)}: " if len(by_result) > 1 else "") + result + _range(texts.values())
         for result, texts in by_result.items()
     ]
-    cells = (family.name, ", ".join(family.files), family.others, "; ".join(told) or "not to be had here")
+    cells = (
+        family.name,
+        ", ".join(family.files),
+        family.others,
+        "; ".join(told) or "not to be had here",
+    )
     return f"| {' | '.join(cells)} |\n"
 
 

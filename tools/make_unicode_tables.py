@@ -2,8 +2,8 @@
 
     python tools/make_unicode_tables.py && make fmt
 
-Run it with the release of `regex` that has the engine's Unicode version. The tests need the same one
-(`pyproject.toml`), to see that the specification and the engine agree on every code point.
+Run it with the release of `regex` that has the engine's Unicode version. The tests need the same
+one (`pyproject.toml`), to see that the specification and the engine agree on every code point.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ CATEGORIES = (
 )
 EVERY_CODE_POINT = "".join(map(chr, range(0x110000)))
 TARGET = Path(__file__).parent.parent / "rust" / "src" / "unicode"
-WIDTH = 104
+WIDTH = 72
 
 CATEGORIES_HEADER = """\
 //! The general category of every code point. Written by `tools/make_unicode_tables.py`.
 //!
-//! A set is a list of `first-last` in hexadecimal; `first-last/2` is every second code point, as in alphabets
-//! whose capital and small letters take turns. What is in no category is unassigned.
+//! A set is a list of `first-last` in hexadecimal; `first-last/2` is every second code point, as in
+//! alphabets whose capital and small letters take turns. What is in no category is unassigned.
 
 /// The version of the Unicode database that everything here was made from.
 pub const UNICODE_VERSION: &str = "{version}";
@@ -42,18 +42,20 @@ pub const UNICODE_VERSION: &str = "{version}";
 PROPERTIES_HEADER = """\
 //! Properties of characters by name. Written by `tools/make_unicode_tables.py`.
 //!
-//! Each row has all names of a property or of a value, in capitals, without blanks, `_` and `-`, and a list
-//! of sets: ranges as in [`super::categories`], general categories (`Lu`), and rows by their first names
-//! (earlier ones; for script extensions, scripts). An odd number of these sets contains each member.
+//! Each row has all names of a property or of a value, in capitals, without blanks, `_` and `-`,
+//! and a list of sets: ranges as in [`super::categories`], general categories (`Lu`), and rows by
+//! their first names (earlier ones; for script extensions, scripts). An odd number of these sets contains
+//! each member.
 
 """
 
 CASES_HEADER = """\
-//! Which characters match each other when case is ignored. Written by `tools/make_unicode_tables.py`.
+//! Which characters match each other when case is ignored. Written by
+//! `tools/make_unicode_tables.py`.
 
-/// `first-last=other` pairs the first with `other`, the next with the one after it, and so on to `last`; with
-/// `/2` after `last`, every second. Pairs count in both directions, and only as they are written: `i` and `İ`
-/// are one, `i` and `I` are one, `I` and `İ` are not.
+/// `first-last=other` pairs the first with `other`, the next with the one after it, and so on to
+/// `last`; with `/2` after `last`, every second. Pairs count in both directions, and only as they
+/// are written: `i` and `İ` are one, `i` and `I` are one, `I` and `İ` are not.
 """
 
 
@@ -114,16 +116,22 @@ def literal(words: list[str], indent: str) -> str:
 
 def unicode_version() -> str:
     """Return the Unicode version that the installed `regex` module supports."""
-    found = re.search(r"supports Unicode (\d+\.\d+\.\d+)", distribution("regex").read_text("METADATA") or "")
+    found = re.search(
+        r"supports Unicode (\d+\.\d+\.\d+)", distribution("regex").read_text("METADATA") or ""
+    )
     if found is None:
-        raise SystemExit("the installed regex module does not say which Unicode version it supports")
+        raise SystemExit(
+            "the installed regex module does not say which Unicode version it supports"
+        )
     return found[1]
 
 
 def categories() -> str:
     """Write the general categories."""
     source = CATEGORIES_HEADER.replace("{version}", unicode_version())
-    return source + table("CATEGORIES", "The name of each general category, and its members.", by_category())
+    return source + table(
+        "CATEGORIES", "The name of each general category, and its members.", by_category()
+    )
 
 
 def by_category() -> dict[str, int]:
@@ -131,7 +139,9 @@ def by_category() -> dict[str, int]:
     return {category: as_bits(rf"\p{{{category}}}") for category in CATEGORIES}
 
 
-def table(name: str, meaning: str, rows: dict[str, int], named: dict[str, int] | None = None) -> str:
+def table(
+    name: str, meaning: str, rows: dict[str, int], named: dict[str, int] | None = None
+) -> str:
     """Write names and members as a table. Rows refer to sets with a name where that is shorter."""
     source = f"/// {meaning}\npub static {name}: [(&str, &str); {len(rows)}] = [\n"
     for names, members in rows.items():
@@ -146,12 +156,15 @@ def table(name: str, meaning: str, rows: dict[str, int], named: dict[str, int] |
 def without_sets(members: int, sets: dict[str, int]) -> tuple[list[str], int]:
     """Return the names of sets whose symmetric difference is near a set, and what differs from it.
 
-    Begin with no set, or with all that lie mostly in it, and take one after the other that brings it nearer.
+    Begin with no set, or with all that lie mostly in it, and take one after the other that brings
+    it nearer.
 
     >>> without_sets(0b1101010101, {"a": 0b0101010101, "b": 0b1111})
     (['a'], 512)
     """
-    mostly = [name for name, held in sets.items() if 2 * (members & held).bit_count() > held.bit_count()]
+    mostly = [
+        name for name, held in sets.items() if 2 * (members & held).bit_count() > held.bit_count()
+    ]
     found = []
     for names in ([], [name for name in mostly if name in CATEGORIES]):
         rest = members
@@ -200,7 +213,9 @@ def properties() -> str:
     source += "".join(f'    ("{names}", "{held}"),\n' for names, held in groups) + "];\n\n"
 
     scripts = values("SC")
-    wider = {names: members for names, members in values("SCX").items() if members != scripts[names]}
+    wider = {
+        names: members for names, members in values("SCX").items() if members != scripts[names]
+    }
     by_script = {names.split()[0]: members for names, members in scripts.items()}
     binary = by_value(
         {
@@ -235,7 +250,10 @@ def cases() -> str:
                 continue
         runs.append([first, first, other, 0])
     words = [
-        f"{first:x}" + (f"-{last:x}" if last > first else "") + ("/2" if step == 2 else "") + f"={other:x}"
+        f"{first:x}"
+        + (f"-{last:x}" if last > first else "")
+        + ("/2" if step == 2 else "")
+        + f"={other:x}"
         for first, last, other, step in sorted(runs)
     ]
     return f"{CASES_HEADER}pub const CASES: &str =\n    {literal(words, '   ')};\n"
@@ -243,7 +261,11 @@ def cases() -> str:
 
 def main() -> None:
     """Write the files."""
-    for name, source in (("categories", categories()), ("properties", properties()), ("cases", cases())):
+    for name, source in (
+        ("categories", categories()),
+        ("properties", properties()),
+        ("cases", cases()),
+    ):
         (TARGET / f"{name}.rs").write_text(source, encoding="utf-8")
 
 

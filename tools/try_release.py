@@ -2,8 +2,9 @@
 
     python tools/try_release.py dist/bpetite-0.1.0-cp311-abi3-*.whl [PYTHON ...]
 
-Of a source distribution, pip builds the wheel, in a folder of its own. Each PYTHON (by default the one that
-runs this) gets an empty environment and an empty folder. The README is the one in the wheel.
+Of a source distribution, pip builds the wheel, in a folder of its own. Each PYTHON (by default the
+one that runs this) gets an empty environment and an empty folder. The README is the one in the
+wheel.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
 def main() -> int:
     """Try one file with every given Python."""
     parser = argparse.ArgumentParser(prog="python tools/try_release.py", description=__doc__)
-    parser.add_argument("file", type=Path, metavar="FILE", help="the wheel, or the source distribution")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="the wheel, or the source distribution"
+    )
     parser.add_argument("pythons", nargs="*", metavar="PYTHON", default=[sys.executable])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -42,13 +45,24 @@ def main() -> int:
             wheel = built(wheel, Path(folder))
         blocks = minute(readme_of(wheel))
         for place, python in enumerate(options.pythons):
-            print(f"{wheel.name}: {use(wheel, python, blocks, Path(folder, str(place)))}: works", flush=True)
+            print(
+                f"{wheel.name}: {use(wheel, python, blocks, Path(folder, str(place)))}: works",
+                flush=True,
+            )
     return 0
 
 
 def built(source: Path, folder: Path) -> Path:
     """Let pip build the wheel, far from any repository."""
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+    ]
     subprocess.run([*pip, "--wheel-dir", folder, source], cwd=folder, check=True)
     [wheel] = folder.glob("*.whl")
     return wheel
@@ -64,7 +78,9 @@ def readme_of(wheel: Path) -> str:
             if not any(name.endswith(needed) for name in names):
                 raise SystemExit(f"{wheel.name}: without {needed}")
         [metadata] = [name for name in names if name.endswith(".dist-info/METADATA")]
-        return str(email.message_from_bytes(packed.read(metadata)).get_payload(decode=True), "utf-8")
+        return str(
+            email.message_from_bytes(packed.read(metadata)).get_payload(decode=True), "utf-8"
+        )
 
 
 def minute(readme: str) -> dict[str, str]:
@@ -96,8 +112,14 @@ def use(wheel: Path, python: str, blocks: dict[str, str], folder: Path) -> str:
         raise SystemExit("there is no sh to run the commands")
     for command in ([own, "-c", blocks["python"]], [shell, "-euc", blocks["sh"]]):
         subprocess.run(command, cwd=folder, env=bare, check=True, stdin=subprocess.DEVNULL)
-    asked = [own, "-c", "import sys, bpetite; print('Python', sys.version.split()[0], bpetite.__file__)"]
-    name, _, place = subprocess.check_output(asked, cwd=folder, env=bare, text=True).strip().rpartition(" ")
+    asked = [
+        own,
+        "-c",
+        "import sys, bpetite; print('Python', sys.version.split()[0], bpetite.__file__)",
+    ]
+    name, _, place = (
+        subprocess.check_output(asked, cwd=folder, env=bare, text=True).strip().rpartition(" ")
+    )
     if not Path(place).resolve().is_relative_to(environment.resolve()):
         raise SystemExit(f"{place}: not what was installed")
     return name

@@ -5,8 +5,8 @@ use crate::memory;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
-/// The maximum number of ids that are decoded between two beats of the pulse, and the room in bytes that is reserved
-/// for them, as if each were the longest token.
+/// The maximum number of ids that are decoded between two beats of the pulse, and the room in bytes
+/// that is reserved for them, as if each were the longest token.
 const IDS_PER_BEAT: usize = 1 << 9;
 const ROOM: usize = 1 << 18;
 
@@ -14,7 +14,12 @@ const ROOM: usize = 1 << 18;
 const COMMON_LENGTH: usize = 5;
 
 /// Appends the bytes of the ids to a vector.
-pub fn decode_onto(tokens: &TokenBytes, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
+pub fn decode_onto(
+    tokens: &TokenBytes,
+    ids: &[u32],
+    bytes: &mut Vec<u8>,
+    pulse: &mut Pulse,
+) -> Result<()> {
     let ids_per_beat = (ROOM / tokens.longest().max(1)).clamp(1, IDS_PER_BEAT);
     for (number, chunk) in ids.chunks(ids_per_beat).enumerate() {
         memory::reserve(bytes, chunk.len() * tokens.longest())?;
@@ -23,7 +28,8 @@ pub fn decode_onto(tokens: &TokenBytes, ids: &[u32], bytes: &mut Vec<u8>, pulse:
         unsafe { bytes.set_len(bytes.len() + length) };
         pulse.beat(4 * chunk.len())?;
         if number == 0 {
-            // Room for the rest: a vector that grows takes new memory from the system again and again.
+            // Room for the rest: a vector that grows takes new memory from the system again and
+            // again.
             let rest = ids.len() - chunk.len();
             let bytes_per_token = COMMON_LENGTH.min(length.div_ceil(chunk.len()));
             memory::reserve(bytes, rest.saturating_mul(bytes_per_token))?;
@@ -49,8 +55,12 @@ mod tests {
             let watch = &mut Unwatched;
             let pulse = &mut Pulse::of(watch);
             decode_onto(&tokens, &ids, &mut bytes, pulse).unwrap();
-            let expected =
-                [b"before", &*b"ab".repeat(IDS_PER_BEAT + 1), &long, &b"ab".repeat(IDS_PER_BEAT - 1)];
+            let expected = [
+                b"before",
+                &*b"ab".repeat(IDS_PER_BEAT + 1),
+                &long,
+                &b"ab".repeat(IDS_PER_BEAT - 1),
+            ];
             assert!(bytes == expected.concat());
             assert!(decode_onto(&tokens, &[0, 1], &mut bytes, pulse).is_err());
         }

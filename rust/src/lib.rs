@@ -1,8 +1,8 @@
 //! The engine of bpetite: the hot loops behind the Python package, and nothing else.
 //!
-//! Data flows one way: text is cut into pretokens, pretokens are counted, counts become merges; merges turn text into
-//! ids, and ids become bytes again ([`decode`]).
-//! The Python specification is readable code with the same results; the tests compare the two.
+//! Data flows one way: text is cut into pretokens, pretokens are counted, counts become merges;
+//! merges turn text into ids, and ids become bytes again ([`decode`]). The Python specification is
+//! readable code with the same results; the tests compare the two.
 
 // Keys, files and masks are read as little-endian words.
 #[cfg(target_endian = "big")]

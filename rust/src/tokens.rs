@@ -1,7 +1,7 @@
 //! A table from ids to the bytes of tokens, shared by decoding and encoding with offsets.
 //!
-//! Ids may have gaps and any value of 32 bits. A record has 16 bytes: a token of up to 15 bytes and its length, read
-//! with one load; or a reference to a longer token.
+//! Ids may have gaps and any value of 32 bits. A record has 16 bytes: a token of up to 15 bytes and
+//! its length, read with one load; or a reference to a longer token.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -11,11 +11,13 @@ use crate::error::{Error, Result};
 const INLINE: usize = 15;
 const RECORD: usize = INLINE + 1;
 
-/// The number of tokens that are written at a time, and the room that they need: each writes a whole record.
+/// The number of tokens that are written at a time, and the room that they need: each writes a
+/// whole record.
 const GROUP: usize = 8;
 const GROUP_ROOM: usize = (GROUP + 1) * RECORD;
 
-/// Ids below this factor times the number of tokens are indices of an array; larger ones are in a hash map.
+/// Ids below this factor times the number of tokens are indices of an array; larger ones are in a
+/// hash map.
 const SPREAD: usize = 8;
 
 /// Values of a record's last byte that are not the length of a short token.
@@ -24,7 +26,8 @@ const ABSENT: u8 = 0xFF;
 
 const NO_RECORD: Record = Record([ABSENT; RECORD]);
 
-/// Up to 15 bytes and their length; or the start (8 bytes) and length (4 bytes) of a longer token, and `LONG`.
+/// Up to 15 bytes and their length; or the start (8 bytes) and length (4 bytes) of a longer token,
+/// and `LONG`.
 #[derive(Clone, Copy)]
 struct Record([u8; RECORD]);
 
@@ -138,8 +141,8 @@ impl TokenBytes {
         self.longest
     }
 
-    /// Writes the bytes of tokens to the start of `room`, and returns their number. An unknown id is an error, and so
-    /// is too little room.
+    /// Writes the bytes of tokens to the start of `room`, and returns their number. An unknown id
+    /// is an error, and so is too little room.
     pub fn write(&self, ids: &[u32], room: &mut [MaybeUninit<u8>]) -> Result<usize> {
         let mut written = 0;
         let (groups, rest) = ids.as_chunks::<GROUP>();
@@ -153,10 +156,14 @@ impl TokenBytes {
         Ok(written + self.write_each(rest, &mut room[written..])?)
     }
 
-    /// Write a group of tokens without a branch for each, if all of them are short: whole records are copied, and each
-    /// overwrites the unused end of the one before.
+    /// Write a group of tokens without a branch for each, if all of them are short: whole records
+    /// are copied, and each overwrites the unused end of the one before.
     #[inline(always)]
-    fn write_short(&self, ids: &[u32; GROUP], room: &mut [MaybeUninit<u8>; GROUP_ROOM]) -> Option<usize> {
+    fn write_short(
+        &self,
+        ids: &[u32; GROUP],
+        room: &mut [MaybeUninit<u8>; GROUP_ROOM],
+    ) -> Option<usize> {
         let (mut written, mut all) = (0, 0);
         for &id in ids {
             let record = &self.records.get(id as usize).unwrap_or(&NO_RECORD).0;
@@ -235,18 +242,21 @@ mod tests {
     #[test]
     fn tokens_in_groups_are_written_as_one_by_one() {
         let long = [b'x'; 16];
-        let given: [(u32, &[u8]); 4] = [(0, b"a"), (1, b"bc"), (2, b"123456789012345"), (u32::MAX, &long)];
+        let given: [(u32, &[u8]); 4] =
+            [(0, b"a"), (1, b"bc"), (2, b"123456789012345"), (u32::MAX, &long)];
         let tokens = TokenBytes::new(given.into_iter()).unwrap();
         for length in 0..3 * GROUP {
             for odd in 0..=length {
                 let ids: Vec<u32> =
                     (0..length).map(|i| if i == odd { u32::MAX } else { i as u32 % 3 }).collect();
-                let expected: Vec<u8> = ids.iter().flat_map(|&id| tokens.get(id).unwrap()).copied().collect();
+                let expected: Vec<u8> =
+                    ids.iter().flat_map(|&id| tokens.get(id).unwrap()).copied().collect();
                 for room in [expected.len(), expected.len() + 1, expected.len() + GROUP_ROOM] {
                     assert_eq!(written(&tokens, &ids, room).unwrap(), expected);
                 }
                 assert!(expected.is_empty() || written(&tokens, &ids, expected.len() - 1).is_err());
-                let unknown: Vec<u32> = ids.iter().map(|&id| if id == u32::MAX { 3 } else { id }).collect();
+                let unknown: Vec<u32> =
+                    ids.iter().map(|&id| if id == u32::MAX { 3 } else { id }).collect();
                 assert_eq!(written(&tokens, &unknown, 1000).is_err(), odd < length);
             }
         }

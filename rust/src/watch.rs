@@ -1,7 +1,8 @@
 //! The pulse of a long call: how it reports its progress, and how it is stopped.
 //!
-//! Hot loops call [`Pulse::beat`] with the amount of work done. Once enough work has passed, the calling thread looks at
-//! the clock, and reports if the interval is over; worker threads only check a stop flag.
+//! Hot loops call [`Pulse::beat`] with the amount of work done. Once enough work has passed, the
+//! calling thread looks at the clock, and reports if the interval is over; worker threads only
+//! check a stop flag.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,8 +20,8 @@ pub const MERGING: Stage = "merging";
 /// Text to ids; not measured.
 pub const ENCODING: Stage = "encoding";
 
-/// Receives the reports of a long call, several times a second and always in the calling thread. An error that it
-/// returns ends the call and is passed on.
+/// Receives the reports of a long call, several times a second and always in the calling thread. An
+/// error that it returns ends the call and is passed on.
 pub trait Watch: Send {
     /// `done` of `total` units of `stage` are finished (`total` is 0 if unknown).
     fn report(&mut self, stage: Stage, done: u64, total: u64) -> Result<()>;
@@ -45,8 +46,8 @@ impl Watch for Unwatched {
     }
 }
 
-/// The interval between reports, and the amount of work (bytes, slots or positions) between two looks at the clock,
-/// which takes well below 10 ms.
+/// The interval between reports, and the amount of work (bytes, slots or positions) between two
+/// looks at the clock, which takes well below 10 ms.
 const INTERVAL: Duration = Duration::from_millis(100);
 const WORK_PER_CHECK: usize = 1 << 17;
 
@@ -58,8 +59,8 @@ pub struct Pulse<'a> {
     units: u64,
     pub finished: u64,
     pub finished_documents: u64,
-    /// The process that has the threads of this call, if there are any. A report that returns in another one, which was
-    /// forked meanwhile and does not have them, ends the call there.
+    /// The process that has the threads of this call, if there are any. A report that returns in
+    /// another one, which was forked meanwhile and does not have them, ends the call there.
     pub process: Option<u32>,
     last: Option<Instant>,
     work: usize,

@@ -1,17 +1,19 @@
-//! A team: a leading thread and others that live for one call. They take items in order from a queue.
+//! A team: a leading thread and others that live for one call. They take items in order from a
+//! queue.
 //!
 //! ```text
-//! leader:  push 0, 1, 2, ... -> [ 3 | 2 ]  -> each thread: work(1, item), work(2, item), ..., finish
+//! leader:  push 0, 1, 2, ... -> [ 3 | 2 ]  -> each thread: work(1, item), ..., finish
 //! ```
 //!
-//! A leader may work, too, or wait for the others. Items are begun in order. After an error no further item is begun,
-//! but those before it are finished. So the reported error does not depend on timing: it is the error of the first bad
-//! item. If no thread can be started, the leader does all the work.
+//! A leader may work, too, or wait for the others. Items are begun in order. After an error no
+//! further item is begun, but those before it are finished. So the reported error does not depend
+//! on timing: it is the error of the first bad item. If no thread can be started, the leader does
+//! all the work.
 //!
-//! There is no thread pool that a fork could break. If the process is forked during such a call (by a callback, say),
-//! the child has none of the threads and cannot know their results: there the call ends with [`Error::Forked`]. So a
-//! leader must call [`check`](Team::check) after every call of foreign code, before it takes the next lock; its pulse
-//! does so itself.
+//! There is no thread pool that a fork could break. If the process is forked during such a call (by
+//! a callback, say), the child has none of the threads and cannot know their results: there the
+//! call ends with [`Error::Forked`]. So a leader must call [`check`](Team::check) after every call
+//! of foreign code, before it takes the next lock; its pulse does so itself.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -30,8 +32,8 @@ use crate::watch::Pulse;
 /// The longest wait for other threads before the leader checks for signals and reports.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Locks a mutex, even if a thread panicked while it held the lock: each change of the shared data is complete in
-/// itself.
+/// Locks a mutex, even if a thread panicked while it held the lock: each change of the shared data
+/// is complete in itself.
 pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -158,7 +160,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Keeps the error of the item that would come next: the call fails once all items before it are finished.
+    /// Keeps the error of the item that would come next: the call fails once all items before it
+    /// are finished.
     pub fn fail_next(&self, error: Error) {
         let items = lock(&self.items);
         let number = items.next + items.waiting.len();
@@ -181,8 +184,14 @@ impl<T> Queue<T> {
         }
     }
 
-    /// The loop of one thread. Errors are kept with the numbers of their items, except those that end the call at once.
-    fn run(&self, worker: Result<impl Worker<T>>, when_empty: WhenEmpty, pulse: &mut Pulse) -> Result<()> {
+    /// The loop of one thread. Errors are kept with the numbers of their items, except those that
+    /// end the call at once.
+    fn run(
+        &self,
+        worker: Result<impl Worker<T>>,
+        when_empty: WhenEmpty,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         let mut worker = worker?;
         while let Some((number, item)) = self.next(when_empty) {
             match worker.work(number, item, pulse) {
@@ -229,8 +238,8 @@ pub struct Team<'env, T, W> {
 
 /// Runs `lead` in this thread. All threads that it starts have ended when this returns.
 ///
-/// Two differences from `std::thread::scope`: a thread that cannot be started is no panic, and a forked process does
-/// not wait for the threads of its parent.
+/// Two differences from `std::thread::scope`: a thread that cannot be started is no panic, and a
+/// forked process does not wait for the threads of its parent.
 pub fn lead<'env, T: Send, W: Worker<T>>(
     queue: &'env Queue<T>,
     worker: &'env (dyn Fn() -> Result<W> + Sync),
@@ -248,7 +257,8 @@ pub fn lead<'env, T: Send, W: Worker<T>>(
     if let Some(panic) = team.join() {
         resume_unwind(panic);
     }
-    // An interrupt comes first, then the error of an item, then the leader's. An item that was merely stopped has none.
+    // An interrupt comes first, then the error of an item, then the leader's. An item that was
+    // merely stopped has none.
     match (lock(&queue.failure).take(), result) {
         (_, Err(interrupt @ Error::Caller { interrupts: true, .. })) => Err(interrupt),
         (Some((_, Error::Stopped)), Err(error)) => Err(error),
@@ -280,14 +290,15 @@ impl<T: Send, W: Worker<T>> Team<'_, T, W> {
         let guard = ThreadGuard::new(queue);
         let work = move || {
             let _guard = guard;
-            if let Err(error) = queue.run(worker(), WhenEmpty::Wait, &mut Pulse::until(&queue.stop)) {
+            if let Err(error) = queue.run(worker(), WhenEmpty::Wait, &mut Pulse::until(&queue.stop))
+            {
                 queue.fail(usize::MAX, error);
             }
         };
         // SAFETY:
         // 1. What the thread borrows outlives the team.
-        // 2. A team is not dropped before the thread has ended, except in a forked process, which does not have the
-        //    thread.
+        // 2. A team is not dropped before the thread has ended, except in a forked process, which
+        //    does not have the thread.
         let started = unsafe { Builder::new().spawn_unchecked(work) };
         let Ok(thread) = started else { return false };
         lock(&self.threads).push(thread);
@@ -305,8 +316,8 @@ impl<T: Send, W: Worker<T>> Team<'_, T, W> {
         self.wait(pulse, |_| false, |pulse| pulse.check())
     }
 
-    /// Waits until `is_over` holds, which receives whether the queue is closed, or no thread is left; reports
-    /// meanwhile.
+    /// Waits until `is_over` holds, which receives whether the queue is closed, or no thread is
+    /// left; reports meanwhile.
     pub fn wait(
         &self,
         pulse: &mut Pulse,
@@ -334,7 +345,8 @@ impl<T, W> Team<'_, T, W> {
 
     /// Fails in a forked process, which does not have the threads.
     pub fn check(&self) -> Result<()> {
-        let is_forked = self.started() > 0 && self.process.load(Ordering::Relaxed) != std::process::id();
+        let is_forked =
+            self.started() > 0 && self.process.load(Ordering::Relaxed) != std::process::id();
         if is_forked { Err(Error::Forked) } else { Ok(()) }
     }
 
@@ -368,15 +380,16 @@ impl<T, W> Drop for Team<'_, T, W> {
 /// More threads would gain nothing.
 const MAX_THREADS: usize = 256;
 
-/// Returns the number of threads of a call: `wanted`, or one for each core, but no more than there are items. Every
-/// default for a number of threads comes from here.
+/// Returns the number of threads of a call: `wanted`, or one for each core, but no more than there
+/// are items. Every default for a number of threads comes from here.
 pub fn thread_count(wanted: Option<usize>, items: usize) -> usize {
     let cores = || available_parallelism().map_or(1, NonZero::get);
     wanted.unwrap_or_else(cores).clamp(1, MAX_THREADS).min(items.max(1))
 }
 
-/// Runs a job on every item, on up to `threads` threads as far as memory allows, and returns the results in the order
-/// of the items. The calling thread takes part, and reports meanwhile. Of several errors, the first item's is returned.
+/// Runs a job on every item, on up to `threads` threads as far as memory allows, and returns the
+/// results in the order of the items. The calling thread takes part, and reports meanwhile. Of
+/// several errors, the first item's is returned.
 pub fn each<T: Send, R: Send>(
     threads: usize,
     items: impl IntoIterator<Item = T>,
@@ -464,7 +477,9 @@ mod tests {
 
     #[test]
     fn a_panic_of_any_thread_ends_the_work() {
-        for (threads, leads) in [(1, true), (2, true), (5, true), (1, false), (2, false), (5, false)] {
+        for (threads, leads) in
+            [(1, true), (2, true), (5, true), (1, false), (2, false), (5, false)]
+        {
             let queue = Queue::default();
             let worker = || Ok(PanicsAt(if leads { usize::MAX } else { 3 }));
             let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -502,7 +517,8 @@ mod tests {
         assert!(ended.load(Ordering::Relaxed));
     }
 
-    /// Its items last until the call is stopped; the leader's own only until another thread has begun one.
+    /// Its items last until the call is stopped; the leader's own only until another thread has
+    /// begun one.
     #[test]
     fn an_interrupt_ends_the_last_item_of_another_thread() {
         let (leader, begun, queue) = (current().id(), AtomicBool::new(false), Queue::default());

@@ -1,8 +1,9 @@
 """The `bpetite` command; `python -m bpetite` is the same.
 
-Importing takes most of the time of a short command. Until that is done, Ctrl-C ends the process here: nothing
-was begun that must be cleaned up, and Python would print where it was interrupted. So this module, and
-`bpetite/__init__.py` before it, import nothing that Python has not imported to start.
+Importing takes most of the time of a short command. Until that is done, Ctrl-C ends the process
+here: nothing was begun that must be cleaned up, and Python would print where it was interrupted. So
+this module, and `bpetite/__init__.py` before it, import nothing that Python has not imported to
+start.
 """
 
 import os
@@ -41,7 +42,9 @@ def _leave() -> "NoReturn":
         sys.modules["threading"]._shutdown()  # It waits for threads, and lets pools of them end.
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # It is closed; results were written before.
+        with suppress(
+            AttributeError, OSError, ValueError
+        ):  # It is closed; results were written before.
             stream.flush()
     os._exit(0)
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-PRETOKENIZER_PATTERN: str = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+PRETOKENIZER_PATTERN: str = (
+    r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+)
 """The GPT-2 pattern, for the `regex` module: each match is a pretoken."""
 
 Pattern = str | Sequence[str]

@@ -11,7 +11,14 @@ from typing import Any
 
 from bpetite._constants import PRETOKENIZER_PATTERN, Pair, Pattern
 from bpetite._pretokenizer import pretokenize, split_at_specials
-from bpetite.specification.added_tokens import AddedToken, Choice, Normalize, of_parts, sections, unchanged
+from bpetite.specification.added_tokens import (
+    AddedToken,
+    Choice,
+    Normalize,
+    of_parts,
+    sections,
+    unchanged,
+)
 
 _UNKNOWN = -1
 """A byte that is not a token."""
@@ -89,17 +96,18 @@ def encode_ordinary(
 ) -> Iterator[int]:
     """Encode text without looking for special tokens.
 
-    The pair of the lowest rank is merged, the leftmost among equals, until no pair has a rank. One pair is
-    merged at a time. (Merging all pairs of a rank in one pass differs only if the result of a later merge is
-    also the result, or a part, of an earlier one. Imported vocabularies have such merges, and the libraries
-    that they come from merge one pair at a time.) No merge involves a byte that is not a token.
+    The pair of the lowest rank is merged, the leftmost among equals, until no pair has a rank. One
+    pair is merged at a time. (Merging all pairs of a rank in one pass differs only if the result of
+    a later merge is also the result, or a part, of an earlier one. Imported vocabularies have such
+    merges, and the libraries that they come from merge one pair at a time.) No merge involves a
+    byte that is not a token.
 
-    With `whole_pretoken_first`, a pretoken that is itself a token gets that token's id before any merge is
-    tried. `provisional` tokens exist only to be merged further: one that is left at the end is replaced by
-    the ids of its bytes. `unknown` is the id of a byte that is not a token, and whether it stands once for
-    successive ones of a pretoken; without it, a text with such a byte cannot be encoded. `equal_ranks` are
-    the places where merges of the same rank begin and end. With `drops_missing`, bytes that are no tokens are
-    left out before any merge.
+    With `whole_pretoken_first`, a pretoken that is itself a token gets that token's id before any
+    merge is tried. `provisional` tokens exist only to be merged further: one that is left at the
+    end is replaced by the ids of its bytes. `unknown` is the id of a byte that is not a token, and
+    whether it stands once for successive ones of a pretoken; without it, a text with such a byte
+    cannot be encoded. `equal_ranks` are the places where merges of the same rank begin and end.
+    With `drops_missing`, bytes that are no tokens are left out before any merge.
 
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"abab", 257: b"ab"}
     >>> list(encode_ordinary("xabab abab", vocab, [(257, 257), (97, 98)], {}))
@@ -154,8 +162,9 @@ def _merge_all(ids: list[int], rank_of: Mapping[Pair, int], id_of_pair: Mapping[
 def _encode_ordinary(text: str, merges: Sequence[Pair]) -> list[int]:
     """Encode text with a vocabulary that was trained here: bytes are ids 0 to 255, merges follow.
 
-    Each merge is one pass from left to right over the pretoken, in the order of ranks. As the parts of a
-    merge come before it, this gives the ids of `encode_ordinary`, which also knows imported vocabularies.
+    Each merge is one pass from left to right over the pretoken, in the order of ranks. As the parts
+    of a merge come before it, this gives the ids of `encode_ordinary`, which also knows imported
+    vocabularies.
 
     >>> _encode_ordinary("abab cab", [(97, 98), (256, 256)])
     [257, 32, 99, 256]
@@ -230,4 +239,6 @@ def _base_ids(vocab: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> 
 
 def _ordinary(vocab: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> dict[int, bytes]:
     """Return the tokens that are not special, in the order of their ids."""
-    return {token_id: vocab[token_id] for token_id in sorted(set(vocab) - set(special_tokens.values()))}
+    return {
+        token_id: vocab[token_id] for token_id in sorted(set(vocab) - set(special_tokens.values()))
+    }

@@ -54,7 +54,9 @@ UNICODE_VERSION: str
 def pretokenize(text: str, pattern: Pattern) -> list[bytes]:
     """Return the pretokens of a text, in order."""
 
-def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma", "oniguruma cuts"]) -> str:
+def read_pattern(
+    pattern: str, syntax: Literal["bpetite", "rust", "oniguruma", "oniguruma cuts"]
+) -> str:
     """Translate a pattern from another engine's syntax, or refuse what has no equivalent.
 
     With `"oniguruma cuts"`, empty matches cut a text, too.
@@ -156,7 +158,9 @@ class TextColumn(Sequence[bytes]):
     Of another library, a column of strings or bytes: what has `__arrow_c_stream__` or `__arrow_c_array__`.
     """
 
-    def __new__(cls, column: Column, *, nulls: Literal["error", "skip", "empty"] | None = None) -> TextColumn:
+    def __new__(
+        cls, column: Column, *, nulls: Literal["error", "skip", "empty"] | None = None
+    ) -> TextColumn:
         """A row that is null is an error (by default), is left out, or is an empty text."""
 
     def are_text(self) -> bool:
@@ -218,7 +222,9 @@ class CountTable:
     ) -> None:
         """Count documents, of which several may come as a column."""
 
-    def add_counts(self, pretokens: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
+    def add_counts(
+        self, pretokens: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]
+    ) -> None:
         """Add pretokens (joined bytes and the end of each) and their counts."""
 
     def merge(self, other: CountTable, times: int = 1) -> None:
@@ -534,7 +540,9 @@ class Encoder:
     def count(self, text: str, special: Special = ..., num_threads: int | None = ...) -> int:
         """Return the number of ids of a text."""
 
-    def count_batch(self, texts: Texts, special: Special = ..., num_threads: int | None = ...) -> list[int]:
+    def count_batch(
+        self, texts: Texts, special: Special = ..., num_threads: int | None = ...
+    ) -> list[int]:
         """Return the number of ids of each text."""
 
     def encode_stream(self, special: Special = ...) -> EncodeStream:
@@ -589,7 +597,9 @@ class FramedEncoder:
     def encode(self, text: str) -> FramedEncoding:
         """Encode a text."""
 
-    def encode_batch(self, texts: Sequence[str], num_threads: int | None = ...) -> list[FramedEncoding]:
+    def encode_batch(
+        self, texts: Sequence[str], num_threads: int | None = ...
+    ) -> list[FramedEncoding]:
         """Encode texts."""
 
 @final

@@ -1,7 +1,8 @@
 """Writes and reads artifacts, with all checks of an artifact; `docs/artifact.md` is normative.
 
-Schema 1 holds a vocabulary of the default dialect and pattern whose only special token is `<|endoftext|>`,
-token by token; schema 2 holds any other one. Equal vocabularies have equal artifacts, byte for byte.
+Schema 1 holds a vocabulary of the default dialect and pattern whose only special token is
+`<|endoftext|>`, token by token; schema 2 holds any other one. Equal vocabularies have equal
+artifacts, byte for byte.
 """
 
 from __future__ import annotations
@@ -108,14 +109,20 @@ def _check_version(path: AnyPath, document: Json, known: Sequence[int]) -> None:
     _check_has(path, document, ["schema_version"])
     version = document["schema_version"]
     if type(version) is not int or version not in known:
-        raise ValueError(f"{path}: schema_version: {version!r:.80} is not {' or '.join(map(str, known))}")
+        raise ValueError(
+            f"{path}: schema_version: {version!r:.80} is not {' or '.join(map(str, known))}"
+        )
 
 
-def _check_keys(path: AnyPath, document: Json, keys: Iterable[str], optional: Iterable[str] = ()) -> None:
+def _check_keys(
+    path: AnyPath, document: Json, keys: Iterable[str], optional: Iterable[str] = ()
+) -> None:
     """Check that every key is known and there."""
     if unknown := [key for key in document if key not in {*keys, *optional}]:
         schema = document["schema_version"]
-        raise ValueError(f"{path}: {unknown[0]!r:.80} is not a key of an artifact of schema {schema}")
+        raise ValueError(
+            f"{path}: {unknown[0]!r:.80} is not a key of an artifact of schema {schema}"
+        )
     _check_has(path, document, keys)
 
 
@@ -124,7 +131,8 @@ def _check_has(path: AnyPath, document: Json, keys: Iterable[str]) -> None:
         raise MissingKeyError(f"{path}: {missing[0]} is missing")
 
 
-# Schema 1: the default dialect and pattern -------------------------------------------------------------
+# Schema 1: the default dialect and pattern
+# -------------------------------------------------------------
 
 _SCHEMA_1_KEYS = (
     "mergeable_vocab_size",
@@ -189,7 +197,9 @@ def _of_schema_1(path: AnyPath, document: Json) -> Vocabulary:
         count = len(pairs) // 2
         size = document["mergeable_vocab_size"]
         if type(size) is not int or size != BASE_VOCAB_SIZE + count:
-            makes = f"{BASE_VOCAB_SIZE} bytes and {count} merges make {BASE_VOCAB_SIZE + count} tokens"
+            makes = (
+                f"{BASE_VOCAB_SIZE} bytes and {count} merges make {BASE_VOCAB_SIZE + count} tokens"
+            )
             raise ValueError(f"mergeable_vocab_size is {size!r:.80}, but {makes}")
         _check_special_tokens(typed(document["special_tokens"], dict, "special_tokens"), size)
         vocabulary = _default_vocabulary(pairs)
@@ -214,7 +224,9 @@ def _checked_pairs(merges: Any) -> array[int]:
 
 def _check_special_tokens(special_tokens: Mapping[str, Any], size: int) -> None:
     if list(special_tokens) != [END_OF_TEXT_TOKEN]:
-        raise ValueError(f"special_tokens must be {END_OF_TEXT_TOKEN} alone, not {[*special_tokens]!r:.80}")
+        raise ValueError(
+            f"special_tokens must be {END_OF_TEXT_TOKEN} alone, not {[*special_tokens]!r:.80}"
+        )
     token_id = special_tokens[END_OF_TEXT_TOKEN]
     if type(token_id) is not int or token_id != size:
         raise ValueError(
@@ -227,7 +239,9 @@ def _tokens_of_lists(vocab: Any) -> Arrays:
     tokens: dict[int, bytes] = {}
     for key, values in typed(vocab, dict, "vocab").items():
         if not isinstance(values, list) or not all(map(_is_byte, values)):
-            raise ValueError(f"vocab[{key!r:.80}] must be a list of bytes, 0 to 255, not {values!r:.80}")
+            raise ValueError(
+                f"vocab[{key!r:.80}] must be a list of bytes, 0 to 255, not {values!r:.80}"
+            )
         tokens[_canonical_id("vocab", key)] = bytes(values)
     return Arrays.of(dict(sorted(tokens.items())))
 
@@ -256,7 +270,8 @@ def _check_tokens(tokens: Arrays, vocabulary: Vocabulary) -> None:
             raise ValueError(f"vocab[{token_id}] is {token!r:.80}, but must be {right_token!r:.80}")
 
 
-# Schema 2: any vocabulary ------------------------------------------------------------------------------
+# Schema 2: any vocabulary
+# ------------------------------------------------------------------------------
 
 
 def _to_schema_2(vocabulary: Vocabulary) -> Json:
@@ -304,13 +319,19 @@ def _of_schema_2(path: AnyPath, document: Json) -> Vocabulary:
         merges, merge_ids = _merge_rows(fields.pop("merges"), fields.pop("merge_ids"))
         equal_ranks = fields.pop("equal_ranks", [])
         if len(equal_ranks) % 2:
-            raise ValueError(f"equal_ranks must hold two places for each rank, not {len(equal_ranks)} in all")
+            raise ValueError(
+                f"equal_ranks must hold two places for each rank, not {len(equal_ranks)} in all"
+            )
         unknown = tuple(fields.pop("unknown")) if "unknown" in fields else None
         is_plain = not (equal_ranks or unknown or "provisional" in fields)
         lists_all = not (merge_ids and is_plain and tokens.keys().isdisjoint(merge_ids))
         if lists_all:
             _check_has_all(tokens, merge_ids)
-        if unknown and unknown[0] not in {*tokens, *decode_only, *fields["special_tokens"].values()}:
+        if unknown and unknown[0] not in {
+            *tokens,
+            *decode_only,
+            *fields["special_tokens"].values(),
+        }:
             raise ValueError(f"unknown: no token has id {unknown[0]}")
         fields["decode_only"] = decode_only
         fields["dialect"] = Dialect(**fields["dialect"])
@@ -326,7 +347,8 @@ def _check_has_all(tokens: Mapping[int, bytes], merge_ids: Sequence[int]) -> Non
             raise ValueError(f"merge {rank} makes id {token_id}, which tokens lacks")
 
 
-# Checking JSON -----------------------------------------------------------------------------------------
+# Checking JSON
+# -----------------------------------------------------------------------------------------
 
 
 def _is_text(value: object) -> bool:
@@ -369,12 +391,20 @@ _FIELDS: Mapping[str, tuple[type | None, Callable[[Any], bool], str]] = {
     "decode_only": (dict, _is_hexadecimal, "bytes in hexadecimal"),
     "dialect": (dict, _is_text, "a string"),
     "drops_missing": (None, lambda value: value is True, "true, or left out"),
-    "drops_space": (None, lambda value: value is True or value == "all", 'true or "all", or left out'),
+    "drops_space": (
+        None,
+        lambda value: value is True or value == "all",
+        'true or "all", or left out',
+    ),
     "equal_ranks": (list, _is_id, _AN_ID),
     "merge_ids": (list, _is_id, _AN_ID),
     "merges": (list, _is_id, _AN_ID),
     "normalization": (None, lambda value: True, "checked where it is used"),
-    "pattern": (None, lambda value: _is_text(value) or _is_texts(value), "a string or a list of strings"),
+    "pattern": (
+        None,
+        lambda value: _is_text(value) or _is_texts(value),
+        "a string or a list of strings",
+    ),
     "provisional": (list, _is_id, _AN_ID),
     "schema_version": (None, _is_count, "a number"),
     "special_tokens": (dict, _is_id, _AN_ID),
@@ -419,7 +449,9 @@ def _check_values(document: Json) -> None:
     if document["dialect"].keys() != _AXES:
         raise ValueError(f"dialect must be an object with the axes {', '.join(sorted(_AXES))}")
     if document["trained_with"].keys() - {"min_count", "max_token_length"}:
-        raise ValueError(f"trained_with must be of known options, not {document['trained_with']!r:.80}")
+        raise ValueError(
+            f"trained_with must be of known options, not {document['trained_with']!r:.80}"
+        )
 
 
 def _merge_rows(merges: Any, ids: Any) -> tuple[bytes, list[int]]:

@@ -1,6 +1,7 @@
 """Cuts text into pretokens: the first step of training and encoding, after special tokens are split off.
 
-This is the specification. The default pattern is compiled on import, any other pattern at its first use.
+This is the specification. The default pattern is compiled on import, any other pattern at its first
+use.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,10 +26,10 @@ _compile(PRETOKENIZER_PATTERN)
 def pretokenize(text: str, pattern: Pattern = PRETOKENIZER_PATTERN) -> list[bytes]:
     """Cut text into pretokens, in order, as UTF-8 bytes; joined, they are the text.
 
-    A pattern may be a list of steps: each step cuts the pieces of the step before, and treats each piece as a
-    whole text. The step `SPACE` puts a space before every piece that does not begin with one. After the step
-    `BYTES`, expressions match printable characters that stand for single bytes (as in byte-level tokenizers),
-    so that they may cut within a character.
+    A pattern may be a list of steps: each step cuts the pieces of the step before, and treats each
+    piece as a whole text. The step `SPACE` puts a space before every piece that does not begin with
+    one. After the step `BYTES`, expressions match printable characters that stand for single bytes
+    (as in byte-level tokenizers), so that they may cut within a character.
 
     >>> pretokenize("ab ab, it's")
     [b'ab', b' ab', b',', b' it', b"'s"]

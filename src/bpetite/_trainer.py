@@ -1,6 +1,7 @@
 """Byte-level BPE training, written to be read: from a corpus to merges and a vocabulary.
 
-1. The corpus is normalized, if that is wanted, and `pretokenize` cuts it; no pair ever crosses a pretoken.
+1. The corpus is normalized, if that is wanted, and `pretokenize` cuts it; no pair ever crosses a
+   pretoken.
 2. Equal pretokens are counted once, with their multiplicity.
 3. The merge loop counts all pairs afresh, picks the best one, and applies it everywhere, until the
    vocabulary is full or no pair is left.
@@ -16,7 +17,13 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal
 
-from bpetite._constants import BASE_VOCAB_SIZE, END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN, Pair, Pattern
+from bpetite._constants import (
+    BASE_VOCAB_SIZE,
+    END_OF_TEXT_TOKEN,
+    PRETOKENIZER_PATTERN,
+    Pair,
+    Pattern,
+)
 from bpetite._pretokenizer import pieces, split_at_specials
 from bpetite.dialect import Dialect
 from bpetite.specification.normalizer import Beginning, Step, aligned
@@ -57,8 +64,8 @@ def train_bpe(
 ) -> TrainerResult:
     """Learn merges from a corpus until the vocabulary has the wanted size or no pair is left.
 
-    Pretokens rarer than `min_count` are dropped; no token grows beyond `max_token_length` bytes. The text
-    between special tokens is normalized by the steps of `normalization` before it is cut.
+    Pretokens rarer than `min_count` are dropped; no token grows beyond `max_token_length` bytes.
+    The text between special tokens is normalized by the steps of `normalization` before it is cut.
 
     >>> train_bpe("ab ab ab", 258).merges
     ((97, 98), (32, 256))
@@ -155,7 +162,9 @@ def _count_pairs(words: Mapping[Word, int]) -> Counter[Pair]:
     return counts
 
 
-def _only_short(pair_counts: Counter[Pair], vocab: Mapping[int, bytes], longest: int) -> Counter[Pair]:
+def _only_short(
+    pair_counts: Counter[Pair], vocab: Mapping[int, bytes], longest: int
+) -> Counter[Pair]:
     """Keep the pairs whose token has at most `longest` bytes."""
     short: Counter[Pair] = Counter()
     for (left, right), count in pair_counts.items():
@@ -165,7 +174,9 @@ def _only_short(pair_counts: Counter[Pair], vocab: Mapping[int, bytes], longest:
 
 
 def _select_best_pair(
-    pair_counts: Mapping[Pair, int], rules: Dialect | None = None, vocab: Mapping[int, bytes] | None = None
+    pair_counts: Mapping[Pair, int],
+    rules: Dialect | None = None,
+    vocab: Mapping[int, bytes] | None = None,
 ) -> Pair:
     """Pick the pair with the highest count; the dialect's tie rule decides among equals.
 

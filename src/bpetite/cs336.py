@@ -1,7 +1,7 @@
 """The interface of Stanford's CS336 assignment: `train_bpe`, and a `Tokenizer` made from `bytes` tokens.
 
-Ids are given to special tokens first, then to the bytes, then to the merges. Special tokens are boundaries in
-the corpus. Ties go to the lexicographically greater pair of bytes.
+Ids are given to special tokens first, then to the bytes, then to the merges. Special tokens are
+boundaries in the corpus. Ties go to the lexicographically greater pair of bytes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def train_bpe(
     training = Training(_DIALECT, pattern, special_tokens)
     training.planned_tokens(vocab_size)  # checks the size before the file is read
     counts = Counts.from_files(input_path, **training.counting, num_threads=num_threads)
-    trained = train_vocabulary(counts, vocab_size, training, num_threads=num_threads, keep_counts=False)
+    trained = train_vocabulary(
+        counts, vocab_size, training, num_threads=num_threads, keep_counts=False
+    )
     vocab = {token_id: text.encode("utf-8") for text, token_id in trained.special_tokens.items()}
     vocab.update(trained.tokens)
     return vocab, [(vocab[left], vocab[right]) for left, right in trained.merges]
@@ -114,7 +116,10 @@ class Tokenizer:
 
     @classmethod
     def from_files(
-        cls, vocab_filepath: AnyPath, merges_filepath: AnyPath, special_tokens: Sequence[str] | None = None
+        cls,
+        vocab_filepath: AnyPath,
+        merges_filepath: AnyPath,
+        special_tokens: Sequence[str] | None = None,
     ) -> Tokenizer:
         """Load a `vocab.json` and a `merges.txt` in GPT-2's format (as `save` writes them).
 
@@ -157,7 +162,9 @@ class Tokenizer:
         return self._tokenizer.decode(ids, errors="replace")
 
 
-def _pairs_of_ids(tokens: Mapping[int, bytes], merges: Iterable[BytesPair]) -> list[tuple[int, int]]:
+def _pairs_of_ids(
+    tokens: Mapping[int, bytes], merges: Iterable[BytesPair]
+) -> list[tuple[int, int]]:
     id_of = {token: token_id for token_id, token in sorted(tokens.items(), reverse=True)}
     pairs = []
     for rank, (left, right) in enumerate(merges):

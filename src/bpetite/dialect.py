@@ -65,7 +65,9 @@ class Dialect(Record):
             return name
         check_type("dialect", name, str, "a str or a Dialect")
         if name not in DIALECTS:
-            raise ValueError(f"dialect: {name!r} is not known; the named ones are {', '.join(DIALECTS)}")
+            raise ValueError(
+                f"dialect: {name!r} is not known; the named ones are {', '.join(DIALECTS)}"
+            )
         return DIALECTS[name]
 
     @property
@@ -84,7 +86,9 @@ class Dialect(Record):
         'largest_bytes'
         """
         if unknown := sorted(set(axes) - set(AXES)):
-            raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(AXES)}")
+            raise ValueError(
+                f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(AXES)}"
+            )
         return replaced(self, **axes)
 
     def planned_tokens(self, vocab_size: int, special_count: int) -> int:
@@ -98,7 +102,9 @@ class Dialect(Record):
         counts_everything = self.vocab_size_counts == "everything"
         smallest = BASE_VOCAB_SIZE + (special_count if counts_everything else 0)
         if vocab_size < smallest:
-            specials = f" and {special_count} special" if counts_everything and special_count else ""
+            specials = (
+                f" and {special_count} special" if counts_everything and special_count else ""
+            )
             needed = f"must be at least {smallest} (256 base tokens{specials}), not {vocab_size}"
             raise ValueError(worded(lambda name: f"{name('vocab_size')} {needed}"))
         return vocab_size - smallest
@@ -142,7 +148,9 @@ class Dialect(Record):
         special_count = integer("special_count", special_count, least=0)
         return BASE_VOCAB_SIZE + (0 if self.special_ids == "last" else special_count)
 
-    def special_token_ids(self, special_tokens: Sequence[str], mergeable_vocab_size: int) -> dict[str, int]:
+    def special_token_ids(
+        self, special_tokens: Sequence[str], mergeable_vocab_size: int
+    ) -> dict[str, int]:
         """Return the id of every special token after this number of base and merged tokens.
 
         >>> Dialect.named("bpetite").special_token_ids(["<|endoftext|>"], 258)
@@ -178,7 +186,10 @@ DIALECTS: dict[str, Dialect] = {
         unmatched_text="skipped",
     ),
     "huggingface": Dialect(
-        base_ids="gpt2_printable", special_ids="first", vocab_size_counts="everything", equal_tokens="shared"
+        base_ids="gpt2_printable",
+        special_ids="first",
+        vocab_size_counts="everything",
+        equal_tokens="shared",
     ),
     "tiktoken": Dialect(
         vocab_size_counts="everything",

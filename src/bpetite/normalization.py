@@ -37,7 +37,9 @@ def checked(normalization: object) -> Normalization | None:
         return None
     listed = [[normalization]] if isinstance(normalization, str) else normalization
     if not isinstance(listed, Sequence):
-        raise ValueError(f"normalization must be a name or a list of steps, not {normalization!r:.80}")
+        raise ValueError(
+            f"normalization must be a name or a list of steps, not {normalization!r:.80}"
+        )
     steps = tuple(map(_checked_step, listed))
     if not steps:
         return None
@@ -67,7 +69,9 @@ def normalizing(steps: Sequence[Step]) -> Callable[[str], str]:
     return lambda text: normalizer(text, "segment")
 
 
-@lru_cache(maxsize=4)  # A map has tens of thousands of texts, and a vocabulary is checked more than once.
+@lru_cache(
+    maxsize=4
+)  # A map has tens of thousands of texts, and a vocabulary is checked more than once.
 def _normalizer(steps: tuple[Step, ...]) -> Normalizer:
     """Return the engine's normalizer, which does all but to put a space first."""
     return Normalizer([step for step in steps if step != SPACE_FIRST])

@@ -1,7 +1,8 @@
 """Named patterns: the regular expressions that cut text into pretokens.
 
-A pattern is written in the syntax of the `regex` module. Each match, from left to right, is a pretoken; so is
-the text between two matches, so that no text is lost. A pattern may also be a list of such steps.
+A pattern is written in the syntax of the `regex` module. Each match, from left to right, is a
+pretoken; so is the text between two matches, so that no text is lost. A pattern may also be a list
+of such steps.
 """
 
 import re
@@ -15,8 +16,14 @@ CL100K = (
 
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
-LLAMA3 = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|" + _SPACES
-QWEN3_5 = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|" + _SPACES
+LLAMA3 = (
+    _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|" + _SPACES
+)
+QWEN3_5 = (
+    _CONTRACTIONS
+    + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|"
+    + _SPACES
+)
 
 
 def _by_capitals(upper: str, lower: str, ending: str) -> str:
@@ -32,7 +39,9 @@ TEKKEN = rf"{_by_capitals(_UPPER, _LOWER, '')}|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r
 
 _NO_HAN = r"(?:(?!\p{Han})%s)"
 _WORDS_WITHOUT_HAN = _by_capitals(_NO_HAN % _UPPER, _NO_HAN % _LOWER, f"{_CONTRACTIONS}?")
-KIMI_K2 = rf"[\p{{Han}}]+|{_WORDS_WITHOUT_HAN}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACES}"
+KIMI_K2 = (
+    rf"[\p{{Han}}]+|{_WORDS_WITHOUT_HAN}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACES}"
+)
 
 NANOCHAT = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*"""

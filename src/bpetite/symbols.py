@@ -1,7 +1,7 @@
 """BPE over words of arbitrary strings instead of bytes; merges are pairs of strings.
 
-The rules are those of textbooks: pairs are counted afresh in every round, the smallest of the most frequent
-pairs is merged, and equal strings are one token.
+The rules are those of textbooks: pairs are counted afresh in every round, the smallest of the most
+frequent pairs is merged, and equal strings are one token.
 """
 
 from __future__ import annotations

@@ -18,7 +18,14 @@ from bpetite._engine import Encoder, GrowingEncoding, pattern_way
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal import columns
-from bpetite._internal.arguments import UnknownTokenError, check_path, check_type, check_word, several, worded
+from bpetite._internal.arguments import (
+    UnknownTokenError,
+    check_path,
+    check_type,
+    check_word,
+    several,
+    worded,
+)
 from bpetite._internal.files import write_all
 from bpetite._internal.integers import BYTES, integer, number_with_unit
 from bpetite._internal.json import naming
@@ -89,14 +96,24 @@ class Tokenizer:
     """
 
     __slots__ = (
-        *("__weakref__", "_assumptions", "_encoder", "_original", "_spelled", "_template", "_vocabulary"),
+        *(
+            "__weakref__",
+            "_assumptions",
+            "_encoder",
+            "_original",
+            "_spelled",
+            "_template",
+            "_vocabulary",
+        ),
         "_warns_of_template",
     )
 
     _vocabulary: Vocabulary
     _encoder: Encoder | LaterEncoder
     _assumptions: tuple[str, ...]
-    _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
+    _original: (
+        Original | None
+    )  # the files that it was read from, which may hold more than a vocabulary
     _spelled: dict[str, int] | None  # what `get_vocab` returns, once it was asked for
     _template: AnyTemplate  # what its library puts around a text
     _warns_of_template: bool  # whether the next call that leaves the template out says so
@@ -123,7 +140,8 @@ class Tokenizer:
             object.__setattr__(self, name, value)
         return self
 
-    # Training ---------------------------------------------------------------------------------------
+    # Training
+    # ---------------------------------------------------------------------------------------
 
     @classmethod
     def train(
@@ -131,13 +149,19 @@ class Tokenizer:
     ) -> Tokenizer:
         """Train on one text; in the default dialect, `vocab_size` counts the 256 bytes and the merges.
 
-        The special token is added to this number: `vocab_size=10_000` gives 10,001 tokens, including
-        `<|endoftext|>`; `total_size` counts all tokens. Accepts the keywords of `train_from_iterator`.
+        The special token is added to this number: `vocab_size=10_000` gives 10,001 tokens,
+        including `<|endoftext|>`; `total_size` counts all tokens. Accepts the keywords of
+        `train_from_iterator`.
 
         >>> Tokenizer.train("low lower", 258).encode("low")
         [257]
         """
-        check_type("corpus", corpus, str, "a str (train_from_iterator takes several, train_from_files paths)")
+        check_type(
+            "corpus",
+            corpus,
+            str,
+            "a str (train_from_iterator takes several, train_from_files paths)",
+        )
         if len(corpus) < 1000 and os.path.isfile(corpus):
             meant = "the corpus is the name of a file; train_from_files trains on its text"
             warn(f"{corpus}: {meant}")
@@ -152,8 +176,8 @@ class Tokenizer:
     ) -> Tokenizer:
         """Train on texts in files, folders, globs and URLs; `Counts.from_files` explains paths.
 
-        Accepts the keywords of `train_from_iterator`, and the keywords of `Counts.from_files` for reading
-        documents.
+        Accepts the keywords of `train_from_iterator`, and the keywords of `Counts.from_files` for
+        reading documents.
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -170,11 +194,12 @@ class Tokenizer:
     ) -> Tokenizer:
         """Train on documents from any iterable of `str` or UTF-8 `bytes`, or from an Arrow column.
 
-        Keywords are `dialect` (by default "bpetite"; for a new model, "tiktoken" is recommended: it keeps
-        documents apart, and its ids are ranks), `pattern` ("gpt2"), `special_tokens`, `min_count` (1),
-        `max_token_length`, `normalization` (such as "NFC": applied to each text before it is cut, in training
-        and in encoding), `total_size` (instead of `vocab_size`: counts all tokens), `num_threads`,
-        `memory_limit` and `progress`; the other defaults are None.
+        Keywords are `dialect` (by default "bpetite"; for a new model, "tiktoken" is recommended: it
+        keeps documents apart, and its ids are ranks), `pattern` ("gpt2"), `special_tokens`,
+        `min_count` (1), `max_token_length`, `normalization` (such as "NFC": applied to each text
+        before it is cut, in training and in encoding), `total_size` (instead of `vocab_size`:
+        counts all tokens), `num_threads`, `memory_limit` and `progress`; the other defaults are
+        None.
 
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
@@ -187,9 +212,10 @@ class Tokenizer:
     ) -> Tokenizer:
         """Train on counts; their pattern becomes the tokenizer's.
 
-        Accepts the keywords of `train_from_iterator`, except `pattern`. By default, dialect and special
-        tokens are the ones used for counting. If merging is expected to need more than `memory_limit`, in
-        addition to the counts, a `MemoryError` is raised at once; a larger `min_count` needs less.
+        Accepts the keywords of `train_from_iterator`, except `pattern`. By default, dialect and
+        special tokens are the ones used for counting. If merging is expected to need more than
+        `memory_limit`, in addition to the counts, a `MemoryError` is raised at once; a larger
+        `min_count` needs less.
 
         >>> from bpetite import Counts
         >>> counts = Counts.from_iterator(["low lower"])
@@ -197,7 +223,9 @@ class Tokenizer:
         True
         """
         check_type("counts", counts, Counts, "Counts")
-        return cls._trained(lambda **_: counts, vocab_size, given_counts=counts, pattern=None, **options)
+        return cls._trained(
+            lambda **_: counts, vocab_size, given_counts=counts, pattern=None, **options
+        )
 
     @classmethod
     def _trained(
@@ -246,7 +274,9 @@ class Tokenizer:
                 vocab_size,
                 training,
                 num_threads=num_threads,
-                memory_limit=memory_limit if is_counted else None,  # New counts were limited already.
+                memory_limit=memory_limit
+                if is_counted
+                else None,  # New counts were limited already.
                 progress=report,
                 keep_counts=is_counted,
             )
@@ -258,9 +288,9 @@ class Tokenizer:
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (`fit` shortens a text to a number of tokens).
 
-        The result equals a training with this `vocab_size`: the first merges are kept, and so are the
-        template, truncation and padding of a `tokenizer.json`. `assumptions` lists anything that could not be
-        kept.
+        The result equals a training with this `vocab_size`: the first merges are kept, and so are
+        the template, truncation and padding of a `tokenizer.json`. `assumptions` lists anything
+        that could not be kept.
 
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
@@ -279,8 +309,8 @@ class Tokenizer:
     ) -> Tokenizer:
         """Learn up to `add` further tokens on new text; existing ids keep their meaning.
 
-        Texts are counted with the rules of this vocabulary, such as its normalization; counts must use the
-        same rules.
+        Texts are counted with the rules of this vocabulary, such as its normalization; counts must
+        use the same rules.
 
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
@@ -311,10 +341,10 @@ class Tokenizer:
     def add_tokens(self, tokens: Iterable[str], *, special: bool = False) -> Tokenizer:
         """Return a tokenizer with additional tokens, which are matched literally in texts.
 
-        Their ids follow the largest id in use; a text that is already a token keeps its id. The `special=` of
-        `encode` decides how special tokens are treated; other tokens are found in every text. With the
-        `tokenizer.json` of a model such as Llama 2, tokens that are not special are found in normalized text,
-        as in tokenizers.
+        Their ids follow the largest id in use; a text that is already a token keeps its id. The
+        `special=` of `encode` decides how special tokens are treated; other tokens are found in
+        every text. With the `tokenizer.json` of a model such as Llama 2, tokens that are not
+        special are found in normalized text, as in tokenizers.
 
         >>> tok = Tokenizer.train("ab ab ab", 258).add_tokens(["<|user|>"], special=True)
         >>> tok.encode("<|user|>ab"), len(tok)
@@ -332,7 +362,9 @@ class Tokenizer:
         spelled = self._spelled_ids() if self._vocabulary.provisional else None
         return self._changed(self._vocabulary.with_tokens(texts, special=special, ids=spelled))
 
-    def _with_tokens_in(self, original: Original, texts: Sequence[str], *, special: bool) -> Tokenizer:
+    def _with_tokens_in(
+        self, original: Original, texts: Sequence[str], *, special: bool
+    ) -> Tokenizer:
         """Return the tokenizer of a `tokenizer.json` with further tokens.
 
         The file decides where texts are normalized before tokens of characters are found.
@@ -369,7 +401,8 @@ class Tokenizer:
             lost = f"the settings of {', '.join(self._original.files)}: left out, as {reason}"
             return changed._set(_assumptions=(*self._assumptions, lost))
 
-    # Encoding ---------------------------------------------------------------------------------------
+    # Encoding
+    # ---------------------------------------------------------------------------------------
 
     def encode(
         self,
@@ -382,23 +415,30 @@ class Tokenizer:
         """Encode text.
 
         A special token in the text becomes its id (`special="parse"`), is treated as ordinary text
-        (`"text"`), or raises a `ValueError` (`"error"`). Use `"text"` or `"error"` for text from users: with
-        `"parse"`, a user who writes `<|endoftext|>` ends the text. Added tokens of other libraries' files
-        that are not special, such as runs of spaces, are found in every text.
+        (`"text"`), or raises a `ValueError` (`"error"`). Use `"text"` or `"error"` for text from
+        users: with `"parse"`, a user who writes `<|endoftext|>` ends the text. Added tokens of
+        other libraries' files that are not special, such as runs of spaces, are found in every
+        text.
 
         `add_special_tokens=True` adds the tokens that the model's own library puts around the ids
-        (`template`), such as `<s>`. By default they are omitted, and the first call issues a warning if there
-        are any; `False` omits them silently. `prepend` and `append` are tokens to add before and after all of
-        these: special tokens by name, any token by id, one or several.
+        (`template`), such as `<s>`. By default they are omitted, and the first call issues a
+        warning if there are any; `False` omits them silently. `prepend` and `append` are tokens to
+        add before and after all of these: special tokens by name, any token by id, one or several.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode("ab<|endoftext|>", special="text", append="<|endoftext|>")
         [256, 60, 124, 101, 110, 100, 111, 102, 116, 101, 120, 116, 124, 62, 258]
         """
-        # No parameter is for keywords alone, here and in `encode_to_numpy`: their defaults would cost every
-        # call 40 ns. In an `if`, each `is None` is one instruction; chained or named, they are ten (10 ns).
+        # No parameter is for keywords alone, here and in `encode_to_numpy`: their defaults would
+        # cost every call 40 ns. In an `if`, each `is None` is one instruction; chained or named,
+        # they are ten (10 ns).
         ids = self._encoder.encode(text, special)
-        if prepend is None and append is None and add_special_tokens is None and not self._warns_of_template:
+        if (
+            prepend is None
+            and append is None
+            and add_special_tokens is None
+            and not self._warns_of_template
+        ):
             return ids
         if prepend is None and append is None and add_special_tokens is False:
             return ids
@@ -437,7 +477,9 @@ class Tokenizer:
             if token in self.special_tokens:
                 return self.special_tokens[token]
             has = ", ".join(self.special_tokens) or "none"
-            raise ValueError(f"{name}: {token!r} is not a special token of this tokenizer (it has {has})")
+            raise ValueError(
+                f"{name}: {token!r} is not a special token of this tokenizer (it has {has})"
+            )
         if not has_id(self._vocabulary, token):
             raise UnknownTokenError(f"{name}: no token has the id {token}")
         return token
@@ -473,13 +515,15 @@ class Tokenizer:
     def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> EncodedParts:
         """Encode the joined text of parts, each with its own choice of `special`, as in `encode`.
 
-        For prompts with parts written by users: special tokens in these parts are ordinary text (`"text"`) or
-        refused (`"error"`), and no special token is ever found across a seam. Everything else works as in the
-        whole text: merges, pretokens, normalization and added tokens that are not special cross seams.
+        For prompts with parts written by users: special tokens in these parts are ordinary text
+        (`"text"`) or refused (`"error"`), and no special token is ever found across a seam.
+        Everything else works as in the whole text: merges, pretokens, normalization and added
+        tokens that are not special cross seams.
 
-        The result is a named tuple: the `ids`, and for each id the number of the part that contains its first
-        character (`parts`), for loss masks in training. White space that a token takes belongs to the token,
-        and a character that normalization inserts belongs to the part of the character it was inserted for.
+        The result is a named tuple: the `ids`, and for each id the number of the part that contains
+        its first character (`parts`), for loss masks in training. White space that a token takes
+        belongs to the token, and a character that normalization inserts belongs to the part of the
+        character it was inserted for.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode_parts([("<|endoftext|>a", "parse"), ("b ab", "text"), ("<|endoftext|>", "parse")])
@@ -540,8 +584,8 @@ class Tokenizer:
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts to one array of ids; text `i` has the ids from `offsets[i]` to `offsets[i + 1]`.
 
-        A text may also be UTF-8 `bytes`. `prepend`, `append` and `add_special_tokens` put tokens around each
-        text, as in `encode`, such as `<|endoftext|>`.
+        A text may also be UTF-8 `bytes`. `prepend`, `append` and `add_special_tokens` put tokens
+        around each text, as in `encode`, such as `<|endoftext|>`.
 
         >>> ids, offsets = Tokenizer.train("ab ab ab", 258).encode_batch_to_numpy(["ab ab", "", "ab"])
         >>> ids.tolist(), offsets.tolist()
@@ -549,7 +593,9 @@ class Tokenizer:
         """
         import_numpy()
         before, after = self._around(add_special_tokens, prepend, append)
-        return self._encoder.encode_batch_to_numpy(texts, special, dtype, num_threads, after, prepend=before)
+        return self._encoder.encode_batch_to_numpy(
+            texts, special, dtype, num_threads, after, prepend=before
+        )
 
     def encode_column(
         self,
@@ -565,10 +611,11 @@ class Tokenizer:
     ) -> Any:
         """Encode a column of strings to a column of lists of ids, without a Python object for each row.
 
-        The column may come from any library that supports Arrow, in one chunk or several, and each of them
-        accepts the result: `pyarrow.array(result)`, `polars.Series(result)`, ... A row without a text raises
-        an error that names it, stays null (`nulls="keep"`), or is an empty text (`"empty"`). `prepend`,
-        `append` and `add_special_tokens` put tokens around each text, as in `encode`.
+        The column may come from any library that supports Arrow, in one chunk or several, and each
+        of them accepts the result: `pyarrow.array(result)`, `polars.Series(result)`, ... A row
+        without a text raises an error that names it, stays null (`nulls="keep"`), or is an empty
+        text (`"empty"`). `prepend`, `append` and `add_special_tokens` put tokens around each text,
+        as in `encode`.
 
         >>> import pyarrow
         >>> column = Tokenizer.train("ab ab ab", 258).encode_column(pyarrow.array(["ab ab", "", "ab"]))
@@ -576,9 +623,13 @@ class Tokenizer:
         [[256, 257], [], [256]]
         """
         around = self._around(add_special_tokens, prepend, append)
-        return columns.encoded(self._made_encoder(), column, special, dtype, num_threads, around, nulls)
+        return columns.encoded(
+            self._made_encoder(), column, special, dtype, num_threads, around, nulls
+        )
 
-    def encode_iterable(self, iterable: Iterable[str], *, special: Special = "parse") -> Iterator[int]:
+    def encode_iterable(
+        self, iterable: Iterable[str], *, special: Special = "parse"
+    ) -> Iterator[int]:
         """Yield the ids of the joined text in constant memory, regardless of how it was divided.
 
         >>> list(Tokenizer.train("ab ab ab", 258).encode_iterable(["a", "b a", "b"]))
@@ -590,10 +641,11 @@ class Tokenizer:
     def growing(self, text: str = "", *, special: Special = "parse") -> GrowingEncoding:
         """Return a text that can be appended to, with its ids, which always equal the ids of the whole text.
 
-        For prompts that grow turn by turn: the cost of appending does not depend on the text before. `append`
-        returns how many of the earlier ids are unchanged, `settled` is the number of ids that no later text
-        can change, and `truncate` goes back to a number of characters or ids. Text appended with its own
-        `special` is a separate part, as in `encode_parts`; `parts` has the part number of each id.
+        For prompts that grow turn by turn: the cost of appending does not depend on the text
+        before. `append` returns how many of the earlier ids are unchanged, `settled` is the number
+        of ids that no later text can change, and `truncate` goes back to a number of characters or
+        ids. Text appended with its own `special` is a separate part, as in `encode_parts`; `parts`
+        has the part number of each id.
 
         >>> prompt = Tokenizer.train("ab ab ab", 258).growing("ab a")
         >>> prompt.ids
@@ -616,8 +668,8 @@ class Tokenizer:
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """Encode a text, and return the start and end of each token in it.
 
-        In characters, a token that has a part of a character spans all of it, so tokens that share a
-        character overlap; in bytes of UTF-8, the spans are adjacent and never overlap.
+        In characters, a token that has a part of a character spans all of it, so tokens that share
+        a character overlap; in bytes of UTF-8, the spans are adjacent and never overlap.
 
         >>> Tokenizer.train("ab ab ab", 258).encode_with_offsets("ab é")
         ([256, 32, 195, 169], [(0, 2), (2, 3), (3, 4), (3, 4)])
@@ -683,9 +735,9 @@ class Tokenizer:
     ) -> list[dict[str, int | float]]:
         """Return how well smaller vocabularies, cut from this one, would compress a text.
 
-        There is a row for each of the `sizes`, which mean the same as in training and `truncate`; by default,
-        there are up to 200 rows, from the fewest tokens to all. The text is encoded once. The command
-        `report` does the same with files.
+        There is a row for each of the `sizes`, which mean the same as in training and `truncate`;
+        by default, there are up to 200 rows, from the fewest tokens to all. The text is encoded
+        once. The command `report` does the same with files.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> for row in tok.curve("ab ab", [256, 258]):
@@ -711,11 +763,12 @@ class Tokenizer:
     ) -> str:
         """Shorten a text to at most `max_tokens` tokens; `side` is the side where it is cut off.
 
-        The result is the longest beginning (with `side="left"`, the longest end) that has at most this many
-        tokens when it is encoded alone. It never ends within a character or a special token. Only as much of
-        the text is encoded as fits. (In a range of over 1,024 characters without a safe place to cut, such as
-        a very long word, only lengths near the limit are tried.) With `add_special_tokens=True`, the tokens
-        of the `template` count towards `max_tokens`.
+        The result is the longest beginning (with `side="left"`, the longest end) that has at most
+        this many tokens when it is encoded alone. It never ends within a character or a special
+        token. Only as much of the text is encoded as fits. (In a range of over 1,024 characters
+        without a safe place to cut, such as a very long word, only lengths near the limit are
+        tried.) With `add_special_tokens=True`, the tokens of the `template` count towards
+        `max_tokens`.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.fit("ab ab abc", 3), tok.fit("ab ab abc", 2, side="left")
@@ -740,11 +793,12 @@ class Tokenizer:
     ) -> Iterator[Chunk]:
         """Split a text into chunks of at most `size` tokens each, when they are encoded alone.
 
-        A chunk is a named tuple of its text, its ids, and its start and end in the text (in characters). It
-        is as long as fits, and ends between two pretokens if possible (and always between two characters).
-        `overlap` is the number of tokens that a chunk may share with the previous one. Without overlap, the
-        texts of all chunks together are the whole text. With `add_special_tokens=True`, the ids of each chunk
-        include the tokens of the `template`, which count towards `size`.
+        A chunk is a named tuple of its text, its ids, and its start and end in the text (in
+        characters). It is as long as fits, and ends between two pretokens if possible (and always
+        between two characters). `overlap` is the number of tokens that a chunk may share with the
+        previous one. Without overlap, the texts of all chunks together are the whole text. With
+        `add_special_tokens=True`, the ids of each chunk include the tokens of the `template`, which
+        count towards `size`.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> [(chunk.text, chunk.ids, chunk.start) for chunk in tok.chunks("ab ab abc", 2)]
@@ -758,7 +812,9 @@ class Tokenizer:
             if template.size:
                 numbers += f" ({size + template.size} without the {template.size} of the template)"
             raise ValueError(
-                worded(lambda name: f"{name('overlap')} must be smaller than {name('size')}: {numbers}")
+                worded(
+                    lambda name: f"{name('overlap')} must be smaller than {name('size')}: {numbers}"
+                )
             )
         spans = self._fitting(text, special).spans(size, overlap)
         return self._chunks(text, spans, special, template)
@@ -775,15 +831,19 @@ class Tokenizer:
     def _fitting(self, text: str, special: Special) -> Fitting:
         from bpetite.encoding.fitting import Fitting, any_of
 
-        # The engine refuses an unknown `special`, what is no text and, with "error", a special token in it.
-        # Only for the last two must it see the text.
+        # The engine refuses an unknown `special`, what is no text and, with "error", a special
+        # token in it. Only for the last two must it see the text.
         must_see = special == "error" or not isinstance(text, str)
         self._encoder.count(text if must_see else "", special)
-        specials = frozenset(self._vocabulary.added_tokens if special == "text" else self.special_tokens)
+        specials = frozenset(
+            self._vocabulary.added_tokens if special == "text" else self.special_tokens
+        )
         edges: list[int] = []
         for match in any_of(specials).finditer(text):
             edges += match.span()
-        return Fitting(text, lambda piece: self._encoder.count(piece, special), self._dividing_pattern, edges)
+        return Fitting(
+            text, lambda piece: self._encoder.count(piece, special), self._dividing_pattern, edges
+        )
 
     @property
     def _dividing_pattern(self) -> Pattern | None:
@@ -792,7 +852,8 @@ class Tokenizer:
         changes = vocabulary.normalization or vocabulary.token_flags or vocabulary.added_tokens
         return None if changes or SPACE in pattern_steps(self.pattern) else self.pattern
 
-    # Decoding ---------------------------------------------------------------------------------------
+    # Decoding
+    # ---------------------------------------------------------------------------------------
 
     def decode(self, ids: Ids, *, skip_special: bool = False, errors: str = "strict") -> str:
         """Decode ids. An unknown id raises `KeyError`; bytes that are not UTF-8 raise `UnicodeDecodeError`.
@@ -807,7 +868,9 @@ class Tokenizer:
         """
         if skip_special:
             special = self._special_ids()
-            ids = [token_id for token_id in several("ids", "integers", ids) if token_id not in special]
+            ids = [
+                token_id for token_id in several("ids", "integers", ids) if token_id not in special
+            ]
         try:
             if type(errors) is not str:
                 check_type("errors", errors, str)
@@ -853,7 +916,9 @@ class Tokenizer:
         except KeyError as unknown:
             raise unknown_id(unknown, self._vocabulary) from None
 
-    def decode_column(self, column: Column, *, errors: str = "strict", nulls: Nulls = "error") -> Any:
+    def decode_column(
+        self, column: Column, *, errors: str = "strict", nulls: Nulls = "error"
+    ) -> Any:
         """Decode a column of lists of ids to a column of strings; `errors` is strict, replace or ignore.
 
         >>> import pyarrow
@@ -868,9 +933,9 @@ class Tokenizer:
     ) -> DecodeStream:
         """Return a stream that decodes ids as they arrive; an incomplete character waits for the next ids.
 
-        A model may write bytes that are not text: each becomes U+FFFD, unless `errors` says otherwise. If the
-        ids continue a prompt, pass the ids of the prompt, too: their text is not repeated, but they decide
-        how a first space, and a character that they begin, are decoded.
+        A model may write bytes that are not text: each becomes U+FFFD, unless `errors` says
+        otherwise. If the ids continue a prompt, pass the ids of the prompt, too: their text is not
+        repeated, but they decide how a first space, and a character that they begin, are decoded.
 
         >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream()
         >>> stream.push(256), stream.push(0xC3), stream.push([0xA9]), stream.finish()
@@ -881,9 +946,12 @@ class Tokenizer:
         stream.push(prompt)
         return stream
 
-    # Looking inside ---------------------------------------------------------------------------------
+    # Looking inside
+    # ---------------------------------------------------------------------------------
 
-    def show(self, text: str, *, special: Special = "parse", add_special_tokens: bool = False) -> ShownText:
+    def show(
+        self, text: str, *, special: Special = "parse", add_special_tokens: bool = False
+    ) -> ShownText:
         """Return the tokens of a text for display: coloured in a notebook, plain elsewhere.
 
         >>> Tokenizer.train("ab ab ab", 258).show("ab abc")
@@ -892,7 +960,9 @@ class Tokenizer:
         """
         specials = set(self._vocabulary.special_tokens_apart.values())
         ids = self.encode(text, special, add_special_tokens=add_special_tokens)
-        return ShownText([ShownToken(token, self.token_bytes(token), token in specials) for token in ids])
+        return ShownText(
+            [ShownToken(token, self.token_bytes(token), token in specials) for token in ids]
+        )
 
     def pretokens(self, text: str) -> list[bytes]:
         """Return the pretokens of a text, in order; a special token is a piece of its own.
@@ -930,9 +1000,9 @@ class Tokenizer:
     def get_vocab(self) -> dict[str, int]:
         """Return the id of each token, special ones included, as Hugging Face's libraries spell tokens.
 
-        That is one printable character for each byte, such as `Ġthe` for " the", or the spelling in the
-        `tokenizer.json` that was read. SentencePiece's tokens keep its spelling, such as `▁the` and `<0x0A>`.
-        `vocabulary.tokens` has the bytes.
+        That is one printable character for each byte, such as `Ġthe` for " the", or the spelling in
+        the `tokenizer.json` that was read. SentencePiece's tokens keep its spelling, such as `▁the`
+        and `<0x0A>`. `vocabulary.tokens` has the bytes.
 
         >>> vocab = Tokenizer.train("ab ab ab", 258).get_vocab()
         >>> vocab["Ġab"], vocab["<|endoftext|>"], len(vocab)
@@ -1063,9 +1133,9 @@ class Tokenizer:
     def pattern_way(self) -> str:
         """The way the pattern is run: "masks", "automaton" or "machine", from the fastest to the slowest.
 
-        Masks process hundreds of bytes at a time, the automaton one character after the other. The regex
-        machine, needed for look-behind and the like, backtracks: it is many times slower, and a document
-        is never divided among threads. `docs/patterns.md` says which patterns need it.
+        Masks process hundreds of bytes at a time, the automaton one character after the other. The
+        regex machine, needed for look-behind and the like, backtracks: it is many times slower, and
+        a document is never divided among threads. `docs/patterns.md` says which patterns need it.
 
         >>> Tokenizer.train("to be or not to be", 260).pattern_way
         'masks'
@@ -1095,8 +1165,8 @@ class Tokenizer:
     def assumptions(self) -> tuple[str, ...]:
         """The assumptions made when another library's file was read, as sentences; empty for an artifact.
 
-        They name the pattern, the special tokens and the Unicode version, where the file does not specify
-        them.
+        They name the pattern, the special tokens and the Unicode version, where the file does not
+        specify them.
 
         >>> Tokenizer.train("ab", 257).assumptions
         ()
@@ -1107,10 +1177,10 @@ class Tokenizer:
     def template(self) -> Template | None:
         """The ids that the model's own library puts before (`prefix`) and after each text (`suffix`).
 
-        It comes from the `post_processor` of a `tokenizer.json`, from `add_bos_token` and `add_eos_token` of
-        a `tokenizer_config.json` or a GGUF file, from the class that a configuration names (RoBERTa), or is
-        the `<s>` of a `tekken.json`. None if nothing is put there, as in a new training. `encode` and its
-        like apply it with `add_special_tokens=True`.
+        It comes from the `post_processor` of a `tokenizer.json`, from `add_bos_token` and
+        `add_eos_token` of a `tokenizer_config.json` or a GGUF file, from the class that a
+        configuration names (RoBERTa), or is the `<s>` of a `tekken.json`. None if nothing is put
+        there, as in a new training. `encode` and its like apply it with `add_special_tokens=True`.
 
         >>> import json, pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1128,14 +1198,16 @@ class Tokenizer:
             raise ValueError(f"the template cannot be applied: {self._template.reason}")
         return self._template
 
-    # Memory -----------------------------------------------------------------------------------------
+    # Memory
+    # -----------------------------------------------------------------------------------------
 
     @property
     def memory(self) -> int:
         """The maximum size of this tokenizer's cache in bytes (`with_memory` sets it).
 
-        By default that is 1/32 of the memory of the machine, or of the container of this process, but at
-        least 32 MiB and at most 1 GiB; 128 MiB where the system does not say (macOS, Windows).
+        By default that is 1/32 of the memory of the machine, or of the container of this process,
+        but at least 32 MiB and at most 1 GiB; 128 MiB where the system does not say (macOS,
+        Windows).
 
         >>> (32 << 20) <= Tokenizer.train("ab", 257).memory <= (1 << 30)
         True
@@ -1145,28 +1217,31 @@ class Tokenizer:
     def with_memory(self, memory: int | str) -> Tokenizer:
         """Return the same tokenizer with its own cache of at most this size, such as `"512MiB"`.
 
-        The cache holds the ids of earlier pretokens: a larger one is faster for hundreds of megabytes of many
-        languages, and a smaller one (at least 1 MiB) saves memory, for example where many processes share a
-        machine. The ids do not depend on it. The cache takes memory as it is used; while a full cache is
-        replaced, there are two.
+        The cache holds the ids of earlier pretokens: a larger one is faster for hundreds of
+        megabytes of many languages, and a smaller one (at least 1 MiB) saves memory, for example
+        where many processes share a machine. The ids do not depend on it. The cache takes memory as
+        it is used; while a full cache is replaced, there are two.
 
         >>> small = Tokenizer.train("ab ab", 258).with_memory("4 MiB")
         >>> small.memory, small.encode("ab ab")
         (4194304, [256, 257])
         """
-        size = integer("memory", number_with_unit("memory", memory, BYTES), least=1 << 20, most=sys.maxsize)
+        size = integer(
+            "memory", number_with_unit("memory", memory, BYTES), least=1 << 20, most=sys.maxsize
+        )
         kept = set(self.__slots__) - {"__weakref__", "_encoder"}
         same = object.__new__(type(self))
         same._set(**{name: getattr(self, name) for name in kept})
         return same._set(_encoder=self._encoder.with_memory(size))
 
-    # Files ------------------------------------------------------------------------------------------
+    # Files
+    # ------------------------------------------------------------------------------------------
 
     def save(self, path: AnyPath, overwrite: bool = False) -> None:
         """Save as an artifact; no partial file is ever left.
 
-        An artifact holds the vocabulary, but not the `template`, which `to_huggingface` and `save_folder`
-        write.
+        An artifact holds the vocabulary, but not the `template`, which `to_huggingface` and
+        `save_folder` write.
 
         >>> import tempfile
         >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -1189,17 +1264,18 @@ class Tokenizer:
     ) -> Tokenizer:
         """Load an artifact, or any other file, folder or object that holds a BPE tokenizer.
 
-        Files: `tokenizer.json`, a model's folder, tiktoken's files of ranks, `vocab.json` and `merges.txt`,
-        `encoder.json` and `vocab.bpe`, `tekken.json`, GGUF, SentencePiece's `.model` of type BPE with byte
-        fallback. Objects: a `tiktoken.Encoding`, a `tokenizers.Tokenizer`, a tokenizer of transformers. If a
-        file lacks the pattern or the special tokens, pass them here (special tokens as a dict with ids, or a
-        list). `assumptions` lists what was assumed.
+        Files: `tokenizer.json`, a model's folder, tiktoken's files of ranks, `vocab.json` and
+        `merges.txt`, `encoder.json` and `vocab.bpe`, `tekken.json`, GGUF, SentencePiece's `.model`
+        of type BPE with byte fallback. Objects: a `tiktoken.Encoding`, a `tokenizers.Tokenizer`, a
+        tokenizer of transformers. If a file lacks the pattern or the special tokens, pass them here
+        (special tokens as a dict with ids, or a list). `assumptions` lists what was assumed.
 
-        A name that is not a path, such as `Qwen/Qwen2.5-7B` or `cl100k_base`, is looked up in the caches of
-        the Hugging Face Hub and of tiktoken. Nothing is downloaded: the error names the command that does.
+        A name that is not a path, such as `Qwen/Qwen2.5-7B` or `cl100k_base`, is looked up in the
+        caches of the Hugging Face Hub and of tiktoken. Nothing is downloaded: the error names the
+        command that does.
 
-        A few vocabularies lack tokens for some bytes, mostly control characters. A text with such a byte is
-        refused; with `missing="drop"` the byte is dropped, as in the model's own library.
+        A few vocabularies lack tokens for some bytes, mostly control characters. A text with such a
+        byte is refused; with `missing="drop"` the byte is dropped, as in the model's own library.
 
         >>> import tempfile
         >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -1221,9 +1297,9 @@ class Tokenizer:
     def save_original(self, path: AnyPath, *, overwrite: bool = False) -> None:
         """Write the file or folder that this tokenizer was read from, byte for byte.
 
-        A folder is written to a new folder: `tokenizer.json` with `tokenizer_config.json`, chat templates and
-        all other files of the tokenizer, but nothing of the model. GPT-2's two files are also written to a
-        folder. A single file is written to a file.
+        A folder is written to a new folder: `tokenizer.json` with `tokenizer_config.json`, chat
+        templates and all other files of the tokenizer, but nothing of the model. GPT-2's two files
+        are also written to a folder. A single file is written to a file.
 
         >>> import os, tempfile
         >>> tok = Tokenizer.train("ab ab", 257)
@@ -1256,16 +1332,17 @@ class Tokenizer:
     ) -> None:
         """Write a folder for `transformers.AutoTokenizer.from_pretrained`; `load` reads it, too.
 
-        The folder is created if it is missing. It has a `tokenizer.json`, as `to_huggingface` writes it, and
-        a `tokenizer_config.json`, which says which tokens are special and what they are for. If the tokenizer
-        was read from a folder with a `tokenizer.json`, all other files of the tokenizer are copied from
-        there. After `extend` and `truncate`, all of this is kept around the new vocabulary.
+        The folder is created if it is missing. It has a `tokenizer.json`, as `to_huggingface`
+        writes it, and a `tokenizer_config.json`, which says which tokens are special and what they
+        are for. If the tokenizer was read from a folder with a `tokenizer.json`, all other files of
+        the tokenizer are copied from there. After `extend` and `truncate`, all of this is kept
+        around the new vocabulary.
 
-        `bos_token`, `eos_token` and `pad_token` name special tokens, and `chat_template` is the text of a
-        template. By default, these settings are the ones of the folder that the tokenizer was read from. If
-        it names no `bos_token` or `eos_token`, special tokens with usual names are used, such as
-        `<|endoftext|>`; with a template, the `eos_token` is the token that ends a message, such as
-        `<|im_end|>`.
+        `bos_token`, `eos_token` and `pad_token` name special tokens, and `chat_template` is the
+        text of a template. By default, these settings are the ones of the folder that the tokenizer
+        was read from. If it names no `bos_token` or `eos_token`, special tokens with usual names
+        are used, such as `<|endoftext|>`; with a template, the `eos_token` is the token that ends a
+        message, such as `<|im_end|>`.
 
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1308,7 +1385,8 @@ class Tokenizer:
         original = self._original
         return original if original is not None and original.kind == kind else None
 
-    # Files of other libraries -----------------------------------------------------------------------
+    # Files of other libraries
+    # -----------------------------------------------------------------------
 
     @classmethod
     def from_tiktoken(
@@ -1321,8 +1399,9 @@ class Tokenizer:
     ) -> Tokenizer:
         """Read tiktoken's file of ranks, with the pattern and the special tokens, which such files lack.
 
-        Special tokens are a dict with ids, or a list whose ids follow the last rank. Tokens that no merge
-        makes are used for whole pretokens, as in tiktoken; `whole_pretoken_first=False` refuses such files.
+        Special tokens are a dict with ids, or a list whose ids follow the last rank. Tokens that no
+        merge makes are used for whole pretokens, as in tiktoken; `whole_pretoken_first=False`
+        refuses such files.
 
         >>> import tempfile
         >>> tok = Tokenizer.train_from_iterator(["ab ab"], 259, dialect="tiktoken")
@@ -1388,7 +1467,9 @@ class Tokenizer:
         from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 
         original = self._original_of("huggingface")
-        content = original.content if original else huggingface.to_bytes(self._vocabulary, self._template)
+        content = (
+            original.content if original else huggingface.to_bytes(self._vocabulary, self._template)
+        )
         return HuggingFaceTokenizer.from_str(content.decode("utf-8"))
 
     def to_tiktoken_encoding(self, name: str = "bpetite") -> TiktokenEncoding:
@@ -1420,10 +1501,10 @@ class Tokenizer:
     def to_huggingface(self, path: AnyPath, *, overwrite: bool = False) -> None:
         """Write a `tokenizer.json`, one file; `save_folder` writes a folder that transformers loads.
 
-        A tokenizer that was read from a `tokenizer.json` is written byte for byte as it was, including what a
-        vocabulary does not hold: templates, decoders, truncation, padding. Any other is written with its
-        `template`, so that the real library gives the ids of `encode` with `add_special_tokens=True`; of a
-        pair of texts, each gets the template.
+        A tokenizer that was read from a `tokenizer.json` is written byte for byte as it was,
+        including what a vocabulary does not hold: templates, decoders, truncation, padding. Any
+        other is written with its `template`, so that the real library gives the ids of `encode`
+        with `add_special_tokens=True`; of a pair of texts, each gets the template.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1433,17 +1514,23 @@ class Tokenizer:
         """
         check_path("path", path)
         if is_folder(os.fspath(path)):
-            raise IsADirectoryError(f"{path} is a folder; save_folder writes one that transformers loads")
+            raise IsADirectoryError(
+                f"{path} is a folder; save_folder writes one that transformers loads"
+            )
         self._as_huggingface_files(path).write_file(path, overwrite=overwrite)
 
     @classmethod
     def from_gpt2(
-        cls, vocab_path: AnyPath, merges_path: AnyPath, *, special_tokens: Sequence[str] | None = None
+        cls,
+        vocab_path: AnyPath,
+        merges_path: AnyPath,
+        *,
+        special_tokens: Sequence[str] | None = None,
     ) -> Tokenizer:
         """Read GPT-2's `vocab.json` and `merges.txt`; the pattern is GPT-2's.
 
-        Special tokens that `vocab.json` lacks get ids after its last one. If none are given, `<|endoftext|>`
-        is a special token if it is in the file.
+        Special tokens that `vocab.json` lacks get ids after its last one. If none are given,
+        `<|endoftext|>` is a special token if it is in the file.
 
         >>> import tempfile
         >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -1459,7 +1546,9 @@ class Tokenizer:
         read = read_files("gpt2", gpt2.parse, [vocab_path, merges_path], special_tokens)
         return cls._of_file(vocab_path, read)
 
-    def to_gpt2(self, vocab_path: AnyPath, merges_path: AnyPath, *, overwrite: bool = False) -> None:
+    def to_gpt2(
+        self, vocab_path: AnyPath, merges_path: AnyPath, *, overwrite: bool = False
+    ) -> None:
         """Write GPT-2's `vocab.json` and `merges.txt`, both or none.
 
         The files do not hold the `template`, which `to_huggingface` and `save_folder` write.
@@ -1481,7 +1570,9 @@ class Tokenizer:
             vocab, merges, *_ = original.files.values()
         else:
             vocab, merges = gpt2.to_bytes(self._vocabulary)
-            read_back = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
+            read_back = gpt2.parse(
+                vocab_path, vocab, merges_path, merges, list(self.special_tokens)
+            )
             self._check_export(read_back, vocab_path)
         write_all({vocab_path: vocab, merges_path: merges}, overwrite=overwrite)
 
@@ -1520,7 +1611,9 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         size = self._vocabulary.size_in_words
-        return f"Tokenizer({size}, dialect {self.dialect.name}, fingerprint {self.fingerprint[:12]})"
+        return (
+            f"Tokenizer({size}, dialect {self.dialect.name}, fingerprint {self.fingerprint[:12]})"
+        )
 
 
 def _streamed(stream: Any, pieces: Iterator[str]) -> Iterator[int]:
@@ -1536,4 +1629,6 @@ def _from_packed(kind: type[Tokenizer], packed: bytes) -> Tokenizer:
 
     artifact, attributes, memory = pickle.loads(zlib.decompress(packed))
     same = kind(vocabulary_of(artifact, "pickle"))._set(**attributes)
-    return same if memory is None else same.with_memory(memory)  # None: what is usual on this machine
+    return (
+        same if memory is None else same.with_memory(memory)
+    )  # None: what is usual on this machine

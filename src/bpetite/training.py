@@ -47,8 +47,9 @@ class FileTrainingOptions(TrainingOptions, ReadingOptions, total=False):
 class Training:
     """The options of a training, except the corpus and the size.
 
-    They are checked when this is made, so that errors are raised before a corpus is read. The dialect and the
-    special tokens are those of the counts that are trained on, unless others are given.
+    They are checked when this is made, so that errors are raised before a corpus is read. The
+    dialect and the special tokens are those of the counts that are trained on, unless others are
+    given.
 
     >>> Training("cs336").planned_tokens(500)
     243
@@ -142,8 +143,9 @@ def train_vocabulary(
 ) -> Vocabulary:
     """Learn merges from counts until the vocabulary has the wanted size or no pair is left.
 
-    If merging is expected to need more than `memory_limit`, in addition to the counts, it is refused at once.
-    Counts that are not kept are empty afterwards, and their memory is free for merging.
+    If merging is expected to need more than `memory_limit`, in addition to the counts, it is
+    refused at once. Counts that are not kept are empty afterwards, and their memory is free for
+    merging.
 
     >>> train_vocabulary(Counts.from_iterator(["ab ab ab"]), 258).merges
     ((97, 98), (32, 256))
@@ -184,8 +186,8 @@ def extend_vocabulary(
 ) -> Vocabulary:
     """Learn up to `add` further tokens from new counts; existing ids keep their meaning.
 
-    The existing merges are first applied to the new counts, lowest rank first; then training goes on. New ids
-    follow the largest id in use. Ties go to the ids that were created first.
+    The existing merges are first applied to the new counts, lowest rank first; then training goes
+    on. New ids follow the largest id in use. Ties go to the ids that were created first.
 
     >>> old = train_vocabulary(Counts.from_iterator(["ab"]), 300)
     >>> extend_vocabulary(old, Counts.from_iterator(["abc"]), 5).merges
@@ -244,7 +246,9 @@ def _learn(
     # `min_count` on the scale of the counts; 1 keeps everything, even with weights below 1.
     least = 1 if training.min_count == 1 else training.min_count * counts.scale
     if least > LARGEST_COUNT:
-        raise OverflowError(f"min_count {training.min_count} is larger than any count, which has 64 bits")
+        raise OverflowError(
+            f"min_count {training.min_count} is larger than any count, which has 64 bits"
+        )
     return train_merges(
         counts._table,
         base=base,
@@ -267,7 +271,9 @@ def _check_memory(limit: int | None, expected: int) -> None:
     takes = f"merging is expected to take {_gigabytes(expected)}"
     if limit is not None and expected > limit:
         exceeded = f"{takes}, but the limit is {_gigabytes(limit)}"
-        raise MemoryError(worded(lambda name: f"{exceeded}; a larger {name('min_count')} needs less"))
+        raise MemoryError(
+            worded(lambda name: f"{exceeded}; a larger {name('min_count')} needs less")
+        )
     free = available_memory()
     if free is not None and expected > free:
         exceeded = f"{takes} of memory, but only {_gigabytes(free)} are free"
@@ -285,4 +291,6 @@ def _check_counted_by(counts: Counts, training: Training) -> None:
         raise TypeError(
             f"counts must be Counts, not {type(counts).__name__}; Counts.load reads a file of them"
         )
-    Counts(**training.counting | {"pattern": training.pattern or counts.pattern})._check_same_rules(counts)
+    Counts(**training.counting | {"pattern": training.pattern or counts.pattern})._check_same_rules(
+        counts
+    )

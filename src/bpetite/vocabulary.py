@@ -1,20 +1,22 @@
 """The vocabulary: base tokens, merges and special tokens, as one immutable and checked value.
 
-All invariants are checked once, when the value is created. Code that receives a `Vocabulary` can rely on
-them:
+All invariants are checked once, when the value is created. Code that receives a `Vocabulary` can
+rely on them:
 
 - all 256 bytes are base tokens, with any ids;
-- the parents of every merge are base tokens or results of earlier merges, and no pair is merged twice;
-- the token of a merge has the bytes of its parents, and an id; the size of all tokens together is limited;
-- ids are unique, special tokens included, and fit 32 bits; there may be gaps (a special token may also be
-  the token of the same bytes, and, where spaces are spelled U+2581 before tokens are looked for, one of such
-  marks the token of as many spaces);
+- the parents of every merge are base tokens or results of earlier merges, and no pair is merged
+  twice;
+- the token of a merge has the bytes of its parents, and an id; the size of all tokens together is
+  limited;
+- ids are unique, special tokens included, and fit 32 bits; there may be gaps (a special token may
+  also be the token of the same bytes, and, where spaces are spelled U+2581 before tokens are looked
+  for, one of such marks the token of as many spaces);
 - special tokens are non-empty, distinct strings.
 
-Files of other libraries hold vocabularies that our training cannot give. They are accepted with `irregular`:
-a merge may come before those of its parents, and bytes may have no token; but the token of a merge must still
-have the bytes of its parents. Encoding always takes the pair of the lowest rank, so it is defined for any
-order.
+Files of other libraries hold vocabularies that our training cannot give. They are accepted with
+`irregular`: a merge may come before those of its parents, and bytes may have no token; but the
+token of a merge must still have the bytes of its parents. Encoding always takes the pair of the
+lowest rank, so it is defined for any order.
 
 The *rank* of a merge, its place in the order, is independent of the *id* of its token.
 """
@@ -78,7 +80,9 @@ class Arrays(Record):
     """Rows of left, right and resulting id, in the order of rank (32 bits)."""
 
     @staticmethod
-    def of(tokens: Mapping[int, bytes], merges: Sequence[Pair] = (), merge_ids: Sequence[int] = ()) -> Arrays:
+    def of(
+        tokens: Mapping[int, bytes], merges: Sequence[Pair] = (), merge_ids: Sequence[int] = ()
+    ) -> Arrays:
         """Take tokens in the order of their ids, and merges.
 
         >>> Arrays.of({3: b"a", 5: b"bc"}).token_at(1)
@@ -163,7 +167,11 @@ class Arrays(Record):
         return tuple(memoryview(self.merges).cast("I")[2::3].tolist())
 
 
-_LAZY_FIELDS = {"tokens": Arrays.to_tokens, "merges": Arrays.to_pairs, "merge_ids": Arrays.to_merge_ids}
+_LAZY_FIELDS = {
+    "tokens": Arrays.to_tokens,
+    "merges": Arrays.to_pairs,
+    "merge_ids": Arrays.to_merge_ids,
+}
 
 
 class Vocabulary(Record, lazy=_LAZY_FIELDS):
@@ -199,7 +207,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
 
     added_tokens: Collection[str] = frozenset()
     """The special tokens that are ordinary ones of the model: Hugging Face's added tokens that are not
-    special, SentencePiece's user-defined pieces. They are found in every text, even where special tokens are
+    special, SentencePiece's user-defined pieces. They are found in every text, even where special
+    tokens are
     text (`special="text"`) or an error."""
 
     token_flags: Mapping[str, Collection[str]] = MappingProxyType({})
@@ -221,8 +230,9 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
 
     provisional: Collection[int] = frozenset()
     """Tokens that exist only to be merged further: one that is left after merging is replaced by the ids of
-    its bytes. Internally, their ids are after all others. SentencePiece's vocabularies, whose merges begin
-    with characters, need them for the first bytes of characters. With `unknown` they may also be single
+    its bytes. Internally, their ids are after all others. SentencePiece's vocabularies, whose
+    merges begin with characters, need them for the first bytes of characters. With `unknown` they
+    may also be single
     bytes, and a character of which any is left is unknown."""
 
     drops_space: DropsSpace = False
@@ -231,7 +241,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
 
     unknown: tuple[int, bool] | None = None
     """The id that stands for bytes without a token (with `provisional`, for characters without one), and
-    whether it stands once for successive ones of a pretoken, or for each. Without it, text with such a byte
+    whether it stands once for successive ones of a pretoken, or for each. Without it, text with
+    such a byte
     cannot be encoded."""
 
     equal_ranks: Sequence[Pair] = ()
@@ -280,8 +291,11 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         other_ids = self._check_other_ids(arrays, specials, steps_in(normalization))
         if unknown := sorted(set(self.added_tokens) - specials.keys()):
             raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
-        _check_provisional(self.provisional, arrays, other_ids, may_be_bytes=self.unknown is not None)
-        # From now on, `arrays` has the tokens and merges, and `__getattr__` is asked for these fields.
+        _check_provisional(
+            self.provisional, arrays, other_ids, may_be_bytes=self.unknown is not None
+        )
+        # From now on, `arrays` has the tokens and merges, and `__getattr__` is asked for these
+        # fields.
         for name in _LAZY_FIELDS:
             del self.__dict__[name]
         self.__dict__.update(
@@ -355,8 +369,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     ) -> Vocabulary:
         """Build a vocabulary from the engine's merges: rows of left, right and resulting symbol.
 
-        Symbols 0 to 255 are the base tokens in the order of their ids; new tokens follow in the order of
-        merges. The rows may also be the bytes of an array.
+        Symbols 0 to 255 are the base tokens in the order of their ids; new tokens follow in the
+        order of merges. The rows may also be the bytes of an array.
 
         >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).tokens[257]
         b'ab'
@@ -376,7 +390,9 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             normalization=normalization,
         )
 
-    def extended(self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]] | bytes) -> Vocabulary:
+    def extended(
+        self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]] | bytes
+    ) -> Vocabulary:
         """Add merges, as rows of left, right and resulting symbol; `ids` are the ids of the existing symbols.
 
         New tokens get ids after the largest one in use.
@@ -524,13 +540,17 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         optional = {
             "normalization": self.normalization,
             "added_tokens": sorted(self.added_tokens),
-            "decode_only": [[token_id, token.hex()] for token_id, token in self.decode_only.items()],
+            "decode_only": [
+                [token_id, token.hex()] for token_id, token in self.decode_only.items()
+            ],
             "token_flags": sorted(self.token_flags.items()),
             "provisional": sorted(self.provisional),
             "drops_space": self.drops_space,
             "unknown": self.unknown,
             "drops_missing": self.drops_missing,
-            "unicode_version": UNICODE_VERSION if UNICODE_VERSION != _FIRST_UNICODE_VERSION else None,
+            "unicode_version": UNICODE_VERSION
+            if UNICODE_VERSION != _FIRST_UNICODE_VERSION
+            else None,
             "equal_ranks": self.equal_ranks,
         }
         content |= {name: value for name, value in optional.items() if value}
@@ -546,8 +566,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     ) -> Vocabulary:
         """Return the vocabulary with additional tokens, special or not.
 
-        New ids follow the largest one in use. A text that is already a token keeps its id, which is looked up
-        in `ids` (the spelled tokens), if given, or else by its bytes.
+        New ids follow the largest one in use. A text that is already a token keeps its id, which is
+        looked up in `ids` (the spelled tokens), if given, or else by its bytes.
 
         >>> tokens = {byte: bytes([byte]) for byte in range(256)}
         >>> dict(Vocabulary(tokens, []).with_tokens(["<x>", "a"], special=True).special_tokens)
@@ -570,7 +590,9 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             else:
                 existing = ids.get(text)
             if existing is not None and self.arrays.token_of(existing) not in _bytes_of(text):
-                raise ValueError(f"tokens: {text!r:.80} is the name of token {existing}; choose another text")
+                raise ValueError(
+                    f"tokens: {text!r:.80} is the name of token {existing}; choose another text"
+                )
             specials[text] = next_id if existing is None else existing
             next_id += existing is None
             if not special:
@@ -598,8 +620,9 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     def truncate(self, vocab_size: int) -> Vocabulary:
         """Return the vocabulary that training to this smaller `vocab_size` would have given.
 
-        The first merges are kept, and all tokens that no merge makes. `vocab_size` means the same as in
-        training: all tokens, or all but special and decode-only tokens, depending on the dialect.
+        The first merges are kept, and all tokens that no merge makes. `vocab_size` means the same
+        as in training: all tokens, or all but special and decode-only tokens, depending on the
+        dialect.
 
         >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
         >>> Vocabulary(tokens, [(97, 98), (256, 99)]).truncate(257).merges
@@ -642,8 +665,8 @@ def _rows_of_ids(
 ) -> tuple[bytes, int]:
     """Return rows of ids, of rows of left, right and resulting symbol, and how many symbols are new.
 
-    `ids` are the ids of the symbols so far; new ones follow `next_id`. With shared tokens a pair may occur
-    again in a later row, which makes no new symbol: the first row decides its rank.
+    `ids` are the ids of the symbols so far; new ones follow `next_id`. With shared tokens a pair
+    may occur again in a later row, which makes no new symbol: the first row decides its rank.
 
     >>> array("I", _rows_of_ids([(0, 1, 2), (2, 0, 3)], [97, 98], 256)[0]).tolist()
     [97, 98, 256, 256, 97, 257]
@@ -748,7 +771,9 @@ def _checked_ranges(equal_ranks: Sequence[Pair], merges: int) -> tuple[Pair, ...
     for ranks in equal_ranks:
         start, end = _pair("equal_ranks: each", ranks)
         if not last <= start < end - 1 < merges:
-            raise ValueError(f"equal_ranks: {start} to {end} are not several of {merges} merges from {last}")
+            raise ValueError(
+                f"equal_ranks: {start} to {end} are not several of {merges} merges from {last}"
+            )
         last = end
     return tuple((start, end) for start, end in equal_ranks)
 
@@ -772,8 +797,9 @@ def flagged_tokens(vocabulary: Vocabulary) -> list[tuple[str, int, Sequence[str]
 def spelled_otherwise(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
     """Return what special tokens are decoded to that are not decoded to their texts.
 
-    Those that are searched in normalized text are known by their normalized texts, as in `tokenizers`. Those
-    that are tokens of spaces, too, are decoded to spaces, not to the marks that stand for them.
+    Those that are searched in normalized text are known by their normalized texts, as in
+    `tokenizers`. Those that are tokens of spaces, too, are decoded to spaces, not to the marks that
+    stand for them.
     """
     decoded = {}
     for text, token_id in vocabulary.special_tokens.items():
@@ -819,7 +845,9 @@ def _find_merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> list
         try:
             token = tokens[left] + tokens[right]
         except KeyError as unknown:
-            raise ValueError(f"merge {rank} is made of id {unknown.args[0]}, which no token has") from None
+            raise ValueError(
+                f"merge {rank} is made of id {unknown.args[0]}, which no token has"
+            ) from None
         if token not in ids_of:
             raise ValueError(f"merge {rank} makes {token!r:.80}, which is not a token")
         token_id = ids_of[token][0]

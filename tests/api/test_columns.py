@@ -27,7 +27,15 @@ from bpetite.corpus.columns import _sorting
 Row = str | None
 
 TOKENIZER = Tokenizer.train("the cat sat on the mat, naïve cafés 東京 " * 20, 300)
-ROWS: list[Row] = ["the cat", "", "naïve cafés", None, "on the mat, on the mat", "東京 <|endoftext|>", "x"]
+ROWS: list[Row] = [
+    "the cat",
+    "",
+    "naïve cafés",
+    None,
+    "on the mat, on the mat",
+    "東京 <|endoftext|>",
+    "x",
+]
 rows_of_any_kind = st.lists(st.none() | st.text(alphabet="the cé東\n", max_size=20), max_size=30)
 
 
@@ -49,7 +57,9 @@ KINDS: dict[str, Callable[[list[Row]], Any]] = {
     ),
     "chunked": lambda rows: pyarrow.chunked_array([rows[:2], [], rows[2:]], pyarrow.string()),
     "slice": lambda rows: pyarrow.array(["before", None, *rows, "after"], pyarrow.string())[2:-1],
-    "slice of views": lambda rows: pyarrow.array(["b" * 20, *rows, "a"], pyarrow.string_view())[1:-1],
+    "slice of views": lambda rows: pyarrow.array(["b" * 20, *rows, "a"], pyarrow.string_view())[
+        1:-1
+    ],
     "views with empty slices": views_with_empty_slices,
     "table": lambda rows: pyarrow.table({"text": pyarrow.array(rows, pyarrow.string())}),
     "slice of a table": lambda rows: pyarrow.record_batch(
@@ -79,7 +89,9 @@ def test_every_kind_of_column_gives_what_its_texts_give(kind: str, rows: list[Ro
     column = KINDS[kind]
     ids = [None if row is None else TOKENIZER.encode(row) for row in rows]
     assert listed(TOKENIZER.encode_column(column(rows), nulls="keep")) == ids
-    assert listed(TOKENIZER.encode_column(column(rows), nulls="empty")) == [row or [] for row in ids]
+    assert listed(TOKENIZER.encode_column(column(rows), nulls="empty")) == [
+        row or [] for row in ids
+    ]
     counts = [row if row is None else len(row) for row in ids]
     assert listed(TOKENIZER.count_column(column(rows), nulls="keep")) == counts
     texts = [row for row in rows if row is not None]
@@ -93,7 +105,9 @@ def test_every_kind_of_column_gives_what_its_texts_give(kind: str, rows: list[Ro
     assert TOKENIZER.encode_batch(column(rows)) == TOKENIZER.encode_batch(texts)
     assert TOKENIZER.count_batch(column(rows)) == TOKENIZER.count_batch(texts)
     for ours, theirs in zip(
-        TOKENIZER.encode_batch_to_numpy(column(rows)), TOKENIZER.encode_batch_to_numpy(texts), strict=True
+        TOKENIZER.encode_batch_to_numpy(column(rows)),
+        TOKENIZER.encode_batch_to_numpy(texts),
+        strict=True,
     ):
         np.testing.assert_array_equal(ours, theirs)
     assert Counts.from_iterator(column(rows)) == Counts.from_iterator(texts)
@@ -101,20 +115,30 @@ def test_every_kind_of_column_gives_what_its_texts_give(kind: str, rows: list[Ro
 
 @given(rows=rows_of_any_kind, dtype=st.sampled_from(["uint16", "uint32"]), large=st.booleans())
 def test_ids_become_the_texts_that_they_are_of(rows: list[Row], dtype: Any, large: bool) -> None:
-    encoded = pyarrow.array(TOKENIZER.encode_column(KINDS["string"](rows), dtype=dtype, nulls="keep"))
-    assert encoded.type == pyarrow.list_(pyarrow.uint16() if dtype == "uint16" else pyarrow.uint32())
+    encoded = pyarrow.array(
+        TOKENIZER.encode_column(KINDS["string"](rows), dtype=dtype, nulls="keep")
+    )
+    assert encoded.type == pyarrow.list_(
+        pyarrow.uint16() if dtype == "uint16" else pyarrow.uint32()
+    )
     if large:
         encoded = encoded.cast(pyarrow.large_list(pyarrow.int64()))
     assert listed(TOKENIZER.decode_column(encoded, nulls="keep")) == rows
-    assert listed(TOKENIZER.decode_column(encoded[1:], nulls="empty")) == [row or "" for row in rows[1:]]
+    assert listed(TOKENIZER.decode_column(encoded[1:], nulls="empty")) == [
+        row or "" for row in rows[1:]
+    ]
     if None in rows:
         with pytest.raises(ValueError, match=f"row {rows.index(None)} is null"):
             TOKENIZER.decode_column(encoded)
 
 
-@pytest.mark.parametrize("kind", [f"{sign}int{bits}" for sign in ("", "u") for bits in (16, 32, 64)])
+@pytest.mark.parametrize(
+    "kind", [f"{sign}int{bits}" for sign in ("", "u") for bits in (16, 32, 64)]
+)
 def test_ids_may_have_any_width(kind: str) -> None:
-    column = pyarrow.chunked_array([[[104, 105]], [[], [256]]], pyarrow.list_(getattr(pyarrow, kind)()))
+    column = pyarrow.chunked_array(
+        [[[104, 105]], [[], [256]]], pyarrow.list_(getattr(pyarrow, kind)())
+    )
     assert listed(TOKENIZER.decode_column(column)) == ["hi", "", TOKENIZER.decode([256])]
 
 
@@ -139,7 +163,9 @@ def test_options_are_those_of_batches() -> None:
         assert listed(TOKENIZER.count_column(column, special=special)) == list(map(len, expected))
     appended = [[*ids, end] for ids in TOKENIZER.encode_batch(texts)]
     for num_threads in (1, 2, 7):
-        assert listed(TOKENIZER.encode_column(column, append=end, num_threads=num_threads)) == appended
+        assert (
+            listed(TOKENIZER.encode_column(column, append=end, num_threads=num_threads)) == appended
+        )
     with pytest.raises(ValueError, match=r'special token "<\|endoftext\|>" at character 1'):
         TOKENIZER.encode_column(column, special="error")
     with pytest.raises(KeyError, match="99999"):
@@ -154,7 +180,9 @@ def test_a_column_is_read_where_documents_are() -> None:
     assert Tokenizer.train_from_iterator(column, 300) == Tokenizer.train_from_iterator(texts, 300)
     assert stats(TOKENIZER, Documents(column)) == stats(TOKENIZER, Documents(texts))
     for columns in (column, TextColumn(column), pyarrow.array(texts), polars.Series(texts)):
-        assert count_tokens(TOKENIZER, columns)["documents"].tokens == sum(TOKENIZER.count_batch(texts))
+        assert count_tokens(TOKENIZER, columns)["documents"].tokens == sum(
+            TOKENIZER.count_batch(texts)
+        )
 
 
 def test_a_column_is_encoded_to_shards(tmp_path: Path) -> None:
@@ -187,7 +215,11 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "must hold strings or bytes, not run_end_encoded<",
     ),
-    "no text": (lambda: pyarrow.array([b"a", b"b\xff"]), ValueError, "row 1: not valid UTF-8 at byte 1"),
+    "no text": (
+        lambda: pyarrow.array([b"a", b"b\xff"]),
+        ValueError,
+        "row 1: not valid UTF-8 at byte 1",
+    ),
     "no text behind": (
         lambda: pyarrow.chunked_array([[b"a"], [b"b", b"\xff"]]),
         ValueError,
@@ -293,7 +325,8 @@ def test_columns_are_kept_as_long_as_anybody_has_them_and_no_longer() -> None:
     assert first.to_pylist() == second.to_list() == [TOKENIZER.encode("the cat sat")] * 100_000
 
 
-# Producers that lie ---------------------------------------------------------------------------------------
+# Producers that lie
+# ---------------------------------------------------------------------------------------
 
 
 class Struct(ctypes.Structure):
@@ -320,7 +353,10 @@ class Changed:
     def __arrow_c_array__(self, requested_schema: object = None) -> Any:
         schema, capsule = self.array.__arrow_c_array__()
         pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-        pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        pointer_of.restype, pointer_of.argtypes = (
+            ctypes.c_void_p,
+            [ctypes.py_object, ctypes.c_char_p],
+        )
         self.change(Struct.from_address(pointer_of(capsule, b"arrow_array")))
         return schema, capsule
 
@@ -374,7 +410,9 @@ LIES: dict[str, Callable[[], Any]] = {
     "no dictionary": lambda: Changed(THREE.dictionary_encode(), setting(dictionary=0)),
     "no views": lambda: Changed(THREE.cast(pyarrow.string_view()), setting(n_buffers=1)),
     "no columns": lambda: Changed(pyarrow.record_batch([THREE], ["a"]), setting(n_children=0)),
-    "more rows than its column": lambda: Changed(pyarrow.record_batch([THREE], ["a"]), setting(length=4)),
+    "more rows than its column": lambda: Changed(
+        pyarrow.record_batch([THREE], ["a"]), setting(length=4)
+    ),
     "offsets that fall": lambda: with_offsets(STRING, [0, 3, 1], np.int32),
     "negative offsets": lambda: with_offsets(STRING, [-2, 1], np.int32),
     "large offsets that fall": lambda: with_offsets(LARGE, [0, 3, 1], np.int64),
@@ -419,10 +457,13 @@ def test_lists_that_contradict_themselves_are_refused(lie: str) -> None:
         TOKENIZER.decode_column(FALSE_LISTS[lie]())
 
 
-# A column of Parquet ---------------------------------------------------------------------------------------
+# A column of Parquet
+# ---------------------------------------------------------------------------------------
 
 
-def test_a_file_keeps_its_codecs_its_row_groups_and_what_its_rows_are_sorted_by(tmp_path: Path) -> None:
+def test_a_file_keeps_its_codecs_its_row_groups_and_what_its_rows_are_sorted_by(
+    tmp_path: Path,
+) -> None:
     table = pyarrow.table(
         {
             "key": range(7),
@@ -438,7 +479,10 @@ def test_a_file_keeps_its_codecs_its_row_groups_and_what_its_rows_are_sorted_by(
         "deep.y.list.element": "LZ4",
         "with.dot": "NONE",
     }
-    sorted_by = [pyarrow.parquet.SortingColumn(0), pyarrow.parquet.SortingColumn(4, descending=True)]
+    sorted_by = [
+        pyarrow.parquet.SortingColumn(0),
+        pyarrow.parquet.SortingColumn(4, descending=True),
+    ]
     source, output = tmp_path / "a.parquet", tmp_path / "b.parquet"
     pyarrow.parquet.write_table(
         table, source, row_group_size=3, compression=codecs, sorting_columns=sorted_by
@@ -482,7 +526,11 @@ def test_a_column_without_a_value_gives_no_ids(tmp_path: Path) -> None:
         treatments: list[tuple[Nulls, list[Any]]] = [("keep", [None, None]), ("empty", [[], []])]
         for nulls, expected in treatments:
             told = encode_column(
-                TOKENIZER, tmp_path / "a.parquet", tmp_path / "b.parquet", nulls=nulls, overwrite=True
+                TOKENIZER,
+                tmp_path / "a.parquet",
+                tmp_path / "b.parquet",
+                nulls=nulls,
+                overwrite=True,
             )
             assert told == (2, 0, 0)
             assert pyarrow.parquet.read_table(tmp_path / "b.parquet")["ids"].to_pylist() == expected
@@ -523,7 +571,10 @@ def test_parquet_from_a_pipe_is_refused_by_what_it_is(tmp_path: Path, texts: lis
     ):
         content = (tmp_path / "a.parquet").read_bytes()
         ran = subprocess.run(
-            [sys.executable, "-m", "bpetite", *command], input=content, capture_output=True, check=False
+            [sys.executable, "-m", "bpetite", *command],
+            input=content,
+            capture_output=True,
+            check=False,
         )
         assert (ran.returncode, ran.stdout) == (1, b"")
         assert b"Parquet cannot be read from a pipe" in ran.stderr
@@ -542,5 +593,7 @@ def test_rows_are_numbered_from_0_in_the_whole_file(tmp_path: Path) -> None:
         pyarrow.parquet.write_table(pyarrow.table({"text": rows}), path, row_group_size=2)
         with pytest.raises(ValueError, match=rf"a\.parquet: row 5: {wrong}"):
             encode_column(TOKENIZER, path, tmp_path / "b.parquet", **options)
-        with pytest.raises(ValueError, match=rf"(row|document) 5(: column 'text' is null|: {wrong})"):
+        with pytest.raises(
+            ValueError, match=rf"(row|document) 5(: column 'text' is null|: {wrong})"
+        ):
             stats(TOKENIZER, path, **options)

@@ -25,7 +25,19 @@ def handout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_handout_example_gives_its_printed_merges_and_vocabulary(handout: Path) -> None:
     vocab, merges = cs336.train_bpe(handout, 257 + 12, ["<|endoftext|>"], pattern=r"\S+")
     assert [b" ".join(pair).decode() for pair in merges] == [
-        *("s t", "e st", "o w", "l ow", "w est", "n e", "ne west", "w i", "wi d", "wid est", "low e"),
+        *(
+            "s t",
+            "e st",
+            "o w",
+            "l ow",
+            "w est",
+            "n e",
+            "ne west",
+            "w i",
+            "wi d",
+            "wid est",
+            "low e",
+        ),
         "lowe r",
     ]
     vocab, merges = cs336.train_bpe(handout, 257 + 6, ["<|endoftext|>"], pattern=r"\S+")
@@ -43,7 +55,9 @@ def test_special_tokens_are_hard_boundaries(tmp_path: Path) -> None:
     path = tmp_path / "corpus.txt"
     path.write_text("ab<|x|>ab<|x|>ab cd")
     vocab, _ = cs336.train_bpe(path, 300, ["<|x|>"])
-    assert not any(b"|" in token or b"x" in token for token in vocab.values() if 1 < len(token) != 5)
+    assert not any(
+        b"|" in token or b"x" in token for token in vocab.values() if 1 < len(token) != 5
+    )
     assert vocab[0] == b"<|x|>"
 
 
@@ -79,7 +93,9 @@ def test_files_give_the_same_tokenizer(handout: Path, tmp_path: Path) -> None:
 
 
 def test_a_vocabulary_that_lacks_bytes_encodes_what_it_can() -> None:
-    vocab = dict(enumerate([b" ", b"a", b"c", b"e", b"h", b"t", b"th", b" c", b" a", b"the", b" at"]))
+    vocab = dict(
+        enumerate([b" ", b"a", b"c", b"e", b"h", b"t", b"th", b" c", b" a", b"the", b" at"])
+    )
     merges = [(b"t", b"h"), (b" ", b"c"), (b" ", b"a"), (b"th", b"e"), (b" a", b"t")]
     tok = cs336.Tokenizer(vocab, merges)
     assert tok.encode("the cat ate") == [9, 7, 1, 5, 10, 3]

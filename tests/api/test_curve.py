@@ -8,7 +8,10 @@ from bpetite import Tokenizer, Vocabulary
 from bpetite._internal.types import Special
 from encoders import CORPUS
 
-TEXT = "The dog's lazy, the fox is quick. " * 5 + "Größe 東京<|endoftext|>def count():\n\treturn 7\n" * 4
+TEXT = (
+    "The dog's lazy, the fox is quick. " * 5
+    + "Größe 東京<|endoftext|>def count():\n\treturn 7\n" * 4
+)
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 
@@ -28,14 +31,18 @@ def test_what_smaller_vocabularies_give_is_what_they_give(dialect: str) -> None:
 @pytest.mark.parametrize("special", ["parse", "text"])
 def test_it_has_the_sizes_that_are_asked_for(special: Special) -> None:
     tok = Tokenizer.train(CORPUS, 420)
-    found = [(row["vocab_size"], row["tokens"]) for row in tok.curve(TEXT, [420, 300], special=special)]
+    found = [
+        (row["vocab_size"], row["tokens"]) for row in tok.curve(TEXT, [420, 300], special=special)
+    ]
     assert found == [(size, tok.truncate(size).count(TEXT, special)) for size in (420, 300)]
 
 
 @pytest.mark.parametrize("size", [255, 421])
 def test_a_size_that_truncate_refuses_is_refused(size: int) -> None:
     tok = Tokenizer.train(CORPUS, 420)
-    with pytest.raises(ValueError, match=f"each of sizes must be an integer from 256 to 420, not {size}"):
+    with pytest.raises(
+        ValueError, match=f"each of sizes must be an integer from 256 to 420, not {size}"
+    ):
         tok.curve(TEXT, [300, size])
 
 

@@ -39,7 +39,9 @@ any_ids = st.lists(st.integers(0, OURS.vocab_size - 1), max_size=12)
 def test_special_tokens_are_left_out_as_tokenizers_does(ids: list[int], skip: bool) -> None:
     expected = REAL.decode(ids, skip_special_tokens=skip)
     assert OURS.decode(ids, skip_special=skip, errors="replace") == expected
-    assert OURS.decode_batch([ids, np.array(ids, np.uint32)], skip_special=skip, errors="replace") == [
+    assert OURS.decode_batch(
+        [ids, np.array(ids, np.uint32)], skip_special=skip, errors="replace"
+    ) == [
         expected,
         expected,
     ]
@@ -93,7 +95,9 @@ def test_tokens_are_found_by_their_bytes() -> None:
 
 def test_an_unknown_id_or_token_is_a_sentence_that_says_what_there_is() -> None:
     tok = Tokenizer.train("ab ab", 257)
-    gaps = Tokenizer(Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], {"<s>": 300, "<t>": 302}))
+    gaps = Tokenizer(
+        Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], {"<s>": 300, "<t>": 302})
+    )
     calls: list[Callable[[Tokenizer, int], object]] = [
         lambda tok, token_id: tok.decode([97, token_id]),
         lambda tok, token_id: tok.decode([97, token_id], skip_special=True),
@@ -106,7 +110,10 @@ def test_an_unknown_id_or_token_is_a_sentence_that_says_what_there_is() -> None:
         for token_id in (999_999, -1, 258):
             with pytest.raises(KeyError) as raised:
                 call(tok, token_id)
-            assert str(raised.value) == f"unknown id {token_id}: the ids of this vocabulary are 0 to 257"
+            assert (
+                str(raised.value)
+                == f"unknown id {token_id}: the ids of this vocabulary are 0 to 257"
+            )
         with pytest.raises(KeyError, match="ids of this vocabulary are 0 to 255, 300 and 302"):
             call(gaps, 301)
     says_of: dict[str | bytes, str] = {

@@ -23,7 +23,11 @@ def test_the_last_step_is_what_encoding_gives(text: str) -> None:
     for pretoken in TOKENIZER.pretokens(text):
         steps = EXPLAINER.steps(pretoken)
         ids += steps[-1].ids if steps else EXPLAINER.start(pretoken)
-    assert ids == encode(text, TOKENIZER.vocabulary.tokens, TOKENIZER.merges, {}) == TOKENIZER.encode(text)
+    assert (
+        ids
+        == encode(text, TOKENIZER.vocabulary.tokens, TOKENIZER.merges, {})
+        == TOKENIZER.encode(text)
+    )
 
 
 def test_every_step_is_the_lowest_rank_applied_everywhere() -> None:

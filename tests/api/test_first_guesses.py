@@ -15,7 +15,9 @@ from test_cli import bpetite
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    tokenizer = Tokenizer.train_from_iterator(["the cat and the hat"], 262, special_tokens=["<|end|>"])
+    tokenizer = Tokenizer.train_from_iterator(
+        ["the cat and the hat"], 262, special_tokens=["<|end|>"]
+    )
     tokenizer.save(tmp_path / "tok.json")
     return tmp_path / "tok.json"
 
@@ -23,7 +25,11 @@ def model(tmp_path: Path) -> Path:
 def test_a_model_is_taken_with_its_option_or_without(model: Path) -> None:
     text = model.with_name("a.txt")
     text.write_text("the cat")
-    for command in (["encode", "--text", "the cat"], ["stats", "--input", str(text)], ["inspect", "--json"]):
+    for command in (
+        ["encode", "--text", "the cat"],
+        ["stats", "--input", str(text)],
+        ["inspect", "--json"],
+    ):
         results = [
             bpetite(*command, "--model", str(model)),
             bpetite(command[0], str(model), *command[1:]),
@@ -50,7 +56,8 @@ def test_words_stand_before_options_or_behind_them(model: Path) -> None:
         assert Tokenizer.load(out).encode("the hat") == Tokenizer.load(model).encode("the hat")
         out.unlink()
     one, other = (
-        bpetite("count-tokens", *words) for words in ((model, "--quiet", text), (text, "--model", model))
+        bpetite("count-tokens", *words)
+        for words in ((model, "--quiet", text), (text, "--model", model))
     )
     assert (one.returncode, one.stdout) == (0, other.stdout)
     wrong: dict[str, list[str | Path]] = {
@@ -76,7 +83,10 @@ def test_words_stand_before_options_or_behind_them(model: Path) -> None:
         ("Qwen2.5-7B", "`hf download Qwen/MODEL tokenizer.json`"),
         ("mistral", "`hf download mistralai/MODEL tokenizer.json`"),
         ("claude-3", "its maker has not published its tokenizer"),
-        ("cl100k", "the file that is at https://openaipublic.blob.core.windows.net/encodings/cl100k_base"),
+        (
+            "cl100k",
+            "the file that is at https://openaipublic.blob.core.windows.net/encodings/cl100k_base",
+        ),
         ("Qwen/Qwen3-0.6B", "`hf download Qwen/Qwen3-0.6B tokenizer.json`"),
     ],
 )
@@ -86,7 +96,9 @@ def test_the_name_of_a_model_tells_which_file_to_get(name: str, said: str, tmp_p
     assert said in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["missing.json", "gpt-4o.json", "folder/tokenizer.model", "ab", "phishing"])
+@pytest.mark.parametrize(
+    "name", ["missing.json", "gpt-4o.json", "folder/tokenizer.model", "ab", "phishing"]
+)
 def test_any_other_missing_path_is_a_missing_file(name: str) -> None:
     with pytest.raises(FileNotFoundError, match="No such file"):
         Tokenizer.load(name)
@@ -119,7 +131,10 @@ def test_a_token_is_inspected_by_its_text(model: Path) -> None:
     ):
         shown = bpetite("inspect", str(model), "--token", text, "--json")
         assert json.loads(shown.stdout)["id"] == token_id
-        assert shown.stdout == bpetite("inspect", str(model), "--token", str(token_id), "--json").stdout
+        assert (
+            shown.stdout
+            == bpetite("inspect", str(model), "--token", str(token_id), "--json").stdout
+        )
     he = tokenizer.token_id("he")
     facts = json.loads(bpetite("inspect", str(model), "--token", "e", "--json").stdout)
     assert facts["part_of"] == [he]
@@ -169,7 +184,9 @@ def test_numbers_may_have_units(tmp_path: Path) -> None:
     for wrong in ("32x", "k", "1.5", ""):
         refused = bpetite(*train, tmp_path / "no", "--vocab-size", wrong)
         assert refused.returncode == 2
-        said = f"argument --vocab-size: {wrong!r} is not a whole number, such as 300, 32k, 1M or 10B"
+        said = (
+            f"argument --vocab-size: {wrong!r} is not a whole number, such as 300, 32k, 1M or 10B"
+        )
         assert said.encode() in refused.stderr
 
 
@@ -199,7 +216,10 @@ def test_training_takes_the_special_tokens_of_counts(tmp_path: Path) -> None:
 def test_rules_that_differ_are_said_in_a_line_with_options_and_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("the cat and the hat " * 9)
     many = [f"<|reserved_{number}|>" for number in range(99)]
-    for name, *rules in (("a", "--dialect", "cs336", "--special-token", *many), ("b", "--pattern", "o200k")):
+    for name, *rules in (
+        ("a", "--dialect", "cs336", "--special-token", *many),
+        ("b", "--pattern", "o200k"),
+    ):
         count = ("count", "--input", tmp_path / "a.txt", "--output", tmp_path / name, *rules)
         assert bpetite(*count).returncode == 0
     out = ("--output", tmp_path / "out")
@@ -207,15 +227,23 @@ def test_rules_that_differ_are_said_in_a_line_with_options_and_files(tmp_path: P
     assert b"/b: counted with the pattern o200k, but cl100k is needed; leave out --pattern" in (
         bpetite(*train, "--pattern", "cl100k").stderr
     )
-    merged = bpetite("merge-counts", "--counts", tmp_path / "a", tmp_path / "b", *out).stderr.decode()
+    merged = bpetite(
+        "merge-counts", "--counts", tmp_path / "a", tmp_path / "b", *out
+    ).stderr.decode()
     assert "/b: counted with the pattern o200k, but " in merged
     assert "/a with gpt2: they cannot be added up" in merged
-    other = bpetite("train", "--counts", tmp_path / "a", "--vocab-size", "500", *out, "--dialect", "bpetite")
+    other = bpetite(
+        "train", "--counts", tmp_path / "a", "--vocab-size", "500", *out, "--dialect", "bpetite"
+    )
     assert b"<|reserved_3|>" not in other.stderr
 
 
-def test_counts_of_different_dialects_or_of_none_are_added_up_and_trained_on(tmp_path: Path) -> None:
-    ours, theirs = (Counts.from_iterator(["the hat"], dialect=name) for name in ("bpetite", "huggingface"))
+def test_counts_of_different_dialects_or_of_none_are_added_up_and_trained_on(
+    tmp_path: Path,
+) -> None:
+    ours, theirs = (
+        Counts.from_iterator(["the hat"], dialect=name) for name in ("bpetite", "huggingface")
+    )
     assert Counts.merge([ours, ours]).dialect == Dialect()
     assert Counts.merge([theirs, theirs]).weighted(2).dialect == Dialect.named("huggingface")
     both = Counts.merge([ours, theirs, ours])
@@ -228,7 +256,14 @@ def test_counts_of_different_dialects_or_of_none_are_added_up_and_trained_on(tmp
 
 def test_a_finished_folder_is_said_to_be_finished(model: Path) -> None:
     model.with_name("a.txt").write_text("the cat")
-    encode = ("encode-corpus", model, "--input", model.with_name("a.txt"), "--output", model.with_name("ids"))
+    encode = (
+        "encode-corpus",
+        model,
+        "--input",
+        model.with_name("a.txt"),
+        "--output",
+        model.with_name("ids"),
+    )
     assert bpetite(*encode).returncode == 0
     assert b"ids is finished; --force writes it anew" in bpetite(*encode).stderr
     assert bpetite(*encode, "--resume").returncode == 0
@@ -236,7 +271,9 @@ def test_a_finished_folder_is_said_to_be_finished(model: Path) -> None:
 
 def test_a_text_that_names_a_file_is_told_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("the cat")
-    with pytest.warns(UserWarning, match=r"a.txt: the corpus is the name of a file; train_from_files trains"):
+    with pytest.warns(
+        UserWarning, match=r"a.txt: the corpus is the name of a file; train_from_files trains"
+    ):
         Tokenizer.train(str(tmp_path / "a.txt"), 300)
     with pytest.raises(TypeError, match="train_from_iterator takes several"):
         Tokenizer.train(["a", "b"], 300)  # type: ignore[arg-type]  # what is tried first
@@ -245,7 +282,9 @@ def test_a_text_that_names_a_file_is_told_to_be_one(tmp_path: Path) -> None:
 
 
 def test_a_file_that_exists_says_how_to_replace_it(model: Path) -> None:
-    with pytest.raises(FileExistsError, match=r"tok.json exists already; overwrite=True replaces it"):
+    with pytest.raises(
+        FileExistsError, match=r"tok.json exists already; overwrite=True replaces it"
+    ):
         Tokenizer.load(model).save(model)
 
 
@@ -258,6 +297,12 @@ def test_ids_may_stand_behind_the_model(model: Path) -> None:
 def test_stdin_is_read_as_the_options_say(model: Path) -> None:
     lines = b'{"text": "hi"}\n{"text": "the"}\n'
     divided = bpetite("encode", model, "--input-format", "jsonl", stdin=lines).stdout
-    assert [*map(json.loads, divided.splitlines())] == [[104, 105], Tokenizer.load(model).encode("the")]
-    assert bpetite("encode", model, "--separator", "|", stdin=b"hi|hi").stdout == b"[104,105]\n[104,105]\n"
+    assert [*map(json.loads, divided.splitlines())] == [
+        [104, 105],
+        Tokenizer.load(model).encode("the"),
+    ]
+    assert (
+        bpetite("encode", model, "--separator", "|", stdin=b"hi|hi").stdout
+        == b"[104,105]\n[104,105]\n"
+    )
     assert bpetite("encode", model, stdin=b"hi|").stdout == b"[104,105,124]\n"

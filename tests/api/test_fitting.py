@@ -27,7 +27,8 @@ def tokenizer(pattern: str) -> Tokenizer:
 
 PATTERNS_TRIED = [*PATTERNS, r"\w+|\W"]
 TEXTS = st.lists(
-    st.sampled_from([*"hel pthm123\n aé日\u0301", "hello", "  ", "'re", *SPECIALS, "<|x", "|>"]), max_size=14
+    st.sampled_from([*"hel pthm123\n aé日\u0301", "hello", "  ", "'re", *SPECIALS, "<|x", "|>"]),
+    max_size=14,
 ).map("".join)
 
 
@@ -36,7 +37,9 @@ def test_special_tokens_are_found_as_the_specification_finds_them() -> None:
         for length in range(7):
             for text in map("".join, product("ab", repeat=length)):
                 cuts = fitting.any_of(frozenset(specials)).finditer(text)
-                expected = [segment for segment, special in split_at_specials(text, specials) if special]
+                expected = [
+                    segment for segment, special in split_at_specials(text, specials) if special
+                ]
                 assert [found.group() for found in cuts] == expected
 
 
@@ -55,7 +58,9 @@ def ends(tok: Tokenizer, text: str, special: Literal["parse", "text"]) -> list[i
     return [end for end in range(len(text) + 1) if end not in within]
 
 
-@given(st.sampled_from(PATTERNS_TRIED), TEXTS, st.integers(0, 12), st.sampled_from(["parse", "text"]))
+@given(
+    st.sampled_from(PATTERNS_TRIED), TEXTS, st.integers(0, 12), st.sampled_from(["parse", "text"])
+)
 def test_what_fits_is_the_longest_that_does(
     pattern: str, text: str, most: int, special: Literal["parse", "text"]
 ) -> None:
@@ -77,12 +82,18 @@ def test_much_of_a_long_text_fits(pattern: str, most: int) -> None:
         kept = tok.fit(text, most, side=side)
         longer = len(kept) + 1
         assert tok.count(kept) <= most
-        assert tok.count(text[:longer] if side == "right" else text[-longer:]) > most or "<|x|>" in text[:16]
+        assert (
+            tok.count(text[:longer] if side == "right" else text[-longer:]) > most
+            or "<|x|>" in text[:16]
+        )
         assert text.startswith(kept) if side == "right" else text.endswith(kept)
 
 
 @given(
-    st.sampled_from(PATTERNS_TRIED), TEXTS.map(lambda text: text * 3), st.integers(5, 20), st.integers(0, 4)
+    st.sampled_from(PATTERNS_TRIED),
+    TEXTS.map(lambda text: text * 3),
+    st.integers(5, 20),
+    st.integers(0, 4),
 )
 def test_chunks_cover_the_text_and_fit(pattern: str, text: str, size: int, overlap: int) -> None:
     tok = tokenizer(pattern)
@@ -120,7 +131,9 @@ def test_neighbours_share_at_most_the_overlap() -> None:
 def test_a_vocabulary_that_normalizes_fits_too() -> None:
     plain = tokenizer("gpt2").vocabulary
     tok = Tokenizer(
-        Vocabulary(plain.tokens, plain.merges, plain.special_tokens, plain.pattern, normalization="NFC")
+        Vocabulary(
+            plain.tokens, plain.merges, plain.special_tokens, plain.pattern, normalization="NFC"
+        )
     )
     text = "e\u0301te\u0301 hello <|x|>" * 30
     for most in (0, 1, 2, 3, 7, 50):

@@ -61,7 +61,10 @@ TAKERS: dict[str, tuple[int, Callable[[Path, Any], object]]] = {
     "vocab_size of files": (262, trained_on_file),
     "vocab_size to truncate to": (262, lambda _, n: TOKENIZER.truncate(n).merges),
     "vocab_size of a plan": (262, lambda _, n: Dialect().planned_tokens(n, 1)),
-    "min_count": (2, lambda _, n: Tokenizer.train_from_counts(COUNTS, 270, min_count=n).fingerprint),
+    "min_count": (
+        2,
+        lambda _, n: Tokenizer.train_from_counts(COUNTS, 270, min_count=n).fingerprint,
+    ),
     "max_token_length": (
         3,
         lambda _, n: Tokenizer.train_from_counts(COUNTS, 270, max_token_length=n).fingerprint,
@@ -77,7 +80,10 @@ TAKERS: dict[str, tuple[int, Callable[[Path, Any], object]]] = {
         2,
         lambda _, n: Tokenizer.train_from_counts(COUNTS, 270, num_threads=n).merges,
     ),
-    "num_threads of counting": (2, lambda _, n: list(Counts.from_iterator([TEXT], num_threads=n).items())),
+    "num_threads of counting": (
+        2,
+        lambda _, n: list(Counts.from_iterator([TEXT], num_threads=n).items()),
+    ),
     "num_threads of a corpus": (2, lambda folder, n: encoded(folder, num_threads=n)),
     "shard_size": (5, lambda folder, n: encoded(folder, shard_size=n)),
     "samples": (3, verified),

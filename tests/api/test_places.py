@@ -44,7 +44,9 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", ["", "a", "az", "z", " aé", "<s>a", "zz<s>"])
 @pytest.mark.parametrize("more", [{}, {"trim": "yes"}, {"trim": "keep first"}])
-def test_a_token_without_bytes_has_no_place_in_any_text(kind: str, text: str, more: dict[str, Any]) -> None:
+def test_a_token_without_bytes_has_no_place_in_any_text(
+    kind: str, text: str, more: dict[str, Any]
+) -> None:
     encoder = KINDS[kind]
     ids = encoder.encode(text)
     encoder.places(text, ids, **more)
@@ -61,7 +63,9 @@ def test_a_token_without_bytes_has_no_place_in_any_text(kind: str, text: str, mo
         ("unknown ones dropped", [97], [(2, 3)]),
     ],
 )
-def test_unknown_bytes_have_places(kind: str, ids: list[int], places: list[tuple[int, int]]) -> None:
+def test_unknown_bytes_have_places(
+    kind: str, ids: list[int], places: list[tuple[int, int]]
+) -> None:
     assert KINDS[kind].encode("zzaz") == ids
     assert KINDS[kind].places("zzaz", ids) == places
     with pytest.raises(ValueError, match="these ids do not belong to this text"):

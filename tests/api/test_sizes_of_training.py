@@ -24,22 +24,32 @@ def test_a_total_size_counts_every_token(dialect: str, specials: list[str]) -> N
         Tokenizer.train_from_counts(Counts.from_iterator([CORPUS], **how), total_size=270),
     ):
         assert len(tok) == 270
-    with pytest.raises(ValueError, match=f"total_size must be an integer of at least {256 + len(specials)}"):
+    with pytest.raises(
+        ValueError, match=f"total_size must be an integer of at least {256 + len(specials)}"
+    ):
         Tokenizer.train(CORPUS, total_size=255, **how)
 
 
 def test_one_size_is_given() -> None:
-    with pytest.raises(TypeError, match="vocab_size must be an integer, not None, unless total_size"):
+    with pytest.raises(
+        TypeError, match="vocab_size must be an integer, not None, unless total_size"
+    ):
         Tokenizer.train(CORPUS)
-    with pytest.raises(ValueError, match="vocab_size and total_size: only one of them can be given"):
+    with pytest.raises(
+        ValueError, match="vocab_size and total_size: only one of them can be given"
+    ):
         Tokenizer.train(CORPUS, 270, total_size=270)
 
 
 def test_a_tokenizer_says_how_many_tokens_are_special() -> None:
-    assert repr(Tokenizer.train(CORPUS, 270)).startswith("Tokenizer(271 tokens: 270 and '<|endoftext|>', ")
+    assert repr(Tokenizer.train(CORPUS, 270)).startswith(
+        "Tokenizer(271 tokens: 270 and '<|endoftext|>', "
+    )
     two = Tokenizer.train(CORPUS, 270, special_tokens=["<s>", "</s>"])
     assert repr(two).startswith("Tokenizer(272 tokens: 270 and 2 special, ")
-    assert repr(Tokenizer.train(CORPUS, 270, special_tokens=[])).startswith("Tokenizer(270 tokens, ")
+    assert repr(Tokenizer.train(CORPUS, 270, special_tokens=[])).startswith(
+        "Tokenizer(270 tokens, "
+    )
     long = Tokenizer.train(CORPUS, 270, special_tokens=["<" * 99])
     assert repr(long).startswith("Tokenizer(271 tokens: 270 and 1 special, ")
 
@@ -52,7 +62,9 @@ def test_tokens_that_are_only_decoded_are_counted_among_those_that_are_not_speci
 
 
 @pytest.mark.parametrize("specials", [[], ["<s>"], ["<s>", "</s>"]])
-def test_the_commands_say_the_size_as_the_tokenizer_does(specials: list[str], tmp_path: Path) -> None:
+def test_the_commands_say_the_size_as_the_tokenizer_does(
+    specials: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "a.txt").write_text(CORPUS)
     model = tmp_path / "t.json"
     how = ["train", "--input", tmp_path / "a.txt", "--output", model, "--vocab-size", 270]
@@ -65,7 +77,9 @@ def test_the_commands_say_the_size_as_the_tokenizer_does(specials: list[str], tm
 
 def test_train_takes_the_options_of_train_from_iterator() -> None:
     how: dict[str, Any] = {"dialect": "tiktoken", "pattern": "llama3", "min_count": 2}
-    assert Tokenizer.train(CORPUS, 265, **how) == Tokenizer.train_from_iterator([CORPUS], 265, **how)
+    assert Tokenizer.train(CORPUS, 265, **how) == Tokenizer.train_from_iterator(
+        [CORPUS], 265, **how
+    )
 
 
 def test_the_command_line_takes_a_total_size(tmp_path: Path) -> None:

@@ -37,7 +37,9 @@ WAYS: dict[str, Callable[..., object]] = {
     "train": lambda **how: Tokenizer.train(TEXT, 260, **how),
     "a list": lambda **how: Tokenizer.train_from_iterator([TEXT], 260, **how),
     "bytes": lambda **how: Tokenizer.train_from_iterator([TEXT.encode()], 260, **how),
-    "a generator": lambda **how: Tokenizer.train_from_iterator((text for text in [TEXT]), 260, **how),
+    "a generator": lambda **how: Tokenizer.train_from_iterator(
+        (text for text in [TEXT]), 260, **how
+    ),
     "Arrow": lambda **how: Tokenizer.train_from_iterator(column(), 260, **how),
     "a column": lambda **how: Counts.from_iterator(TextColumn(column()), **how),
     "counts": lambda **how: Counts.from_iterator([TEXT], **how),
@@ -56,7 +58,9 @@ def test_texts(way: str) -> None:
         WAYS[way](special_tokens=[])
 
 
-@pytest.mark.parametrize("counted", [Counts.from_files, lambda path: Tokenizer.train_from_files(path, 260)])
+@pytest.mark.parametrize(
+    "counted", [Counts.from_files, lambda path: Tokenizer.train_from_files(path, 260)]
+)
 def test_files(counted: Callable[[Path], object], tmp_path: Path) -> None:
     for path in files(tmp_path):
         with pytest.warns(UserWarning, match=TOLD) as told:

@@ -74,7 +74,9 @@ def test_apply_merges_goes_from_left_to_right() -> None:
 
 
 @given(
-    corpus=st.lists(st.lists(st.sampled_from(["a", "b", "ab", "ba", "é", "\ud800"]), max_size=8), max_size=8),
+    corpus=st.lists(
+        st.lists(st.sampled_from(["a", "b", "ab", "ba", "é", "\ud800"]), max_size=8), max_size=8
+    ),
     num_merges=st.integers(0, 12),
 )
 def test_engine_equals_the_problem_statement(corpus: list[list[str]], num_merges: int) -> None:

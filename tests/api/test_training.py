@@ -69,7 +69,9 @@ def test_extend_goes_on_where_the_old_merges_end() -> None:
     assert new.encode("the<|endoftext|>") == old.encode("the<|endoftext|>")
 
 
-@given(st.text("ab ", max_size=20), st.text("ab ", max_size=20), st.integers(0, 12), st.integers(0, 12))
+@given(
+    st.text("ab ", max_size=20), st.text("ab ", max_size=20), st.integers(0, 12), st.integers(0, 12)
+)
 def test_extend_equals_its_naive_form(first: str, second: str, start: int, add: int) -> None:
     old = Tokenizer.train(first, 256 + start)
     new = old.extend([second], add=add)
@@ -79,7 +81,9 @@ def test_extend_equals_its_naive_form(first: str, second: str, start: int, add: 
 @pytest.mark.parametrize("name", list(DIALECTS))
 def test_extend_by_the_same_text_is_training_on(name: str) -> None:
     whole = Tokenizer.train_from_iterator([CORPUS], 320, dialect=name, special_tokens=[])
-    parts = Tokenizer.train_from_iterator([CORPUS], 290, dialect=name, special_tokens=[]).extend([CORPUS], 30)
+    parts = Tokenizer.train_from_iterator([CORPUS], 290, dialect=name, special_tokens=[]).extend(
+        [CORPUS], 30
+    )
     assert parts.vocabulary == whole.vocabulary
 
 
@@ -97,7 +101,11 @@ def test_extending_takes_the_options_of_training() -> None:
     assert tok.extend(["ab", "ab", "cd"], 9, min_count=2).merges == ((97, 98),)
     seen: list[tuple[str, int, int]] = []
     short = tok.extend(
-        ["abcd"] * 2, 9, max_token_length=2, num_threads=1, progress=lambda *event: seen.append(event)
+        ["abcd"] * 2,
+        9,
+        max_token_length=2,
+        num_threads=1,
+        progress=lambda *event: seen.append(event),
     )
     assert short.merges == ((97, 98), (99, 100))
     assert seen[-1][0] == "merging"
@@ -119,7 +127,12 @@ def test_max_token_length_equals_the_specification(longest: int) -> None:
 
 def test_counts_remember_the_rules_that_made_them() -> None:
     counts = Counts.from_iterator(["a<|x|>b"], dialect="tiktoken", special_tokens=["<|x|>"])
-    assert Tokenizer.train_from_counts(counts, 300, dialect="tiktoken", special_tokens=["<|x|>"]).merges == ()
+    assert (
+        Tokenizer.train_from_counts(
+            counts, 300, dialect="tiktoken", special_tokens=["<|x|>"]
+        ).merges
+        == ()
+    )
     with pytest.raises(ValueError, match="boundaries"):
         Tokenizer.train_from_counts(counts, 300, dialect="tiktoken", special_tokens=["<|y|>"])
     with pytest.raises(ValueError, match="boundaries"):
@@ -193,7 +206,9 @@ def unread() -> Iterator[str]:
     ],
 )
 @pytest.mark.parametrize("dialect", ["bpetite", "tiktoken"])
-def test_wrong_options_are_refused_before_the_corpus_is_read(dialect: str, options: dict[str, Any]) -> None:
+def test_wrong_options_are_refused_before_the_corpus_is_read(
+    dialect: str, options: dict[str, Any]
+) -> None:
     with pytest.raises((ValueError, TypeError)):
         Tokenizer.train_from_iterator(unread(), 300, **{"dialect": dialect, **options})
     with pytest.raises((ValueError, TypeError)):
@@ -229,7 +244,9 @@ def test_the_name_of_a_file_of_counts_is_no_counts() -> None:
 
 
 def test_a_mapping_is_no_iterable_of_documents() -> None:
-    with pytest.raises(TypeError, match="documents must be several str or bytes, not a dict: give the texts"):
+    with pytest.raises(
+        TypeError, match="documents must be several str or bytes, not a dict: give the texts"
+    ):
         Tokenizer.train_from_iterator({"train": ["a text"]}, 300)
 
 
@@ -282,7 +299,9 @@ def test_available_memory_is_what_the_system_tells() -> None:
     assert available is None or available > 0
 
 
-def test_memory_that_the_process_may_not_take_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_the_process_may_not_take_is_not_available(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     limit = {"/proc/self/limits": b"4096", "/proc/self/status": b"8"}
 
     def word(path: str, before: bytes = b"") -> bytes:

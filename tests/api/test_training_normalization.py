@@ -13,8 +13,17 @@ from bpetite._trainer import train_bpe
 from bpetite.normalization import steps_in
 from test_cli import bpetite, check_failed
 
-DECOMPOSED = "cafe\u0301s na\u0131\u0308ve e\u0301te\u0301 <|endoftext|>\u0301e u\u0308ber \ufb01n " * 5
-NORMALIZATIONS: list[Any] = ["NFC", "NFD", "NFKC", "NFKD", "Lowercase", (("NFD",), ("Replace", "e", "E"))]
+DECOMPOSED = (
+    "cafe\u0301s na\u0131\u0308ve e\u0301te\u0301 <|endoftext|>\u0301e u\u0308ber \ufb01n " * 5
+)
+NORMALIZATIONS: list[Any] = [
+    "NFC",
+    "NFD",
+    "NFKC",
+    "NFKD",
+    "Lowercase",
+    (("NFD",), ("Replace", "e", "E")),
+]
 
 
 @pytest.mark.parametrize("dialect", ["bpetite", "cs336", "huggingface", "tiktoken"])
@@ -58,7 +67,9 @@ def normalized() -> Tokenizer:
     tok = Tokenizer.train_from_iterator(["the cat"], 259)
     vocabulary = tok.vocabulary
     return Tokenizer(
-        Vocabulary(vocabulary.tokens, vocabulary.merges, vocabulary.special_tokens, normalization="NFC")
+        Vocabulary(
+            vocabulary.tokens, vocabulary.merges, vocabulary.special_tokens, normalization="NFC"
+        )
     )
 
 
@@ -74,15 +85,23 @@ def test_extending_learns_only_tokens_that_normalized_text_gives() -> None:
     }
     counts = Counts.from_iterator([text], normalization="NFC")
     assert tok.extend(counts, 6) == extended
-    with pytest.raises(ValueError, match="counted with the normalization none, but 'NFC' is needed"):
+    with pytest.raises(
+        ValueError, match="counted with the normalization none, but 'NFC' is needed"
+    ):
         tok.extend(Counts.from_iterator([text]), 6)
-    with pytest.raises(ValueError, match="counted with the normalization 'NFC', but none is needed"):
+    with pytest.raises(
+        ValueError, match="counted with the normalization 'NFC', but none is needed"
+    ):
         Tokenizer.train("ab", 257).extend(counts, 6)
 
 
 def test_counts_of_different_normalizations_are_not_added(tmp_path: Path) -> None:
-    plain, of_nfc = (Counts.from_iterator(["e\u0301"], normalization=form) for form in (None, "NFC"))
-    with pytest.raises(ValueError, match="counted with the normalization 'NFC', but none is needed"):
+    plain, of_nfc = (
+        Counts.from_iterator(["e\u0301"], normalization=form) for form in (None, "NFC")
+    )
+    with pytest.raises(
+        ValueError, match="counted with the normalization 'NFC', but none is needed"
+    ):
         Counts.merge([plain, of_nfc])
     assert plain != of_nfc
     of_nfc.save(tmp_path / "nfc.counts")
@@ -116,6 +135,8 @@ def test_the_command_line_trains_on_normalized_text(tmp_path: Path) -> None:
     assert bpetite("train", *how, "--output", tmp_path / "u.json").returncode == 0
     assert Tokenizer.load(tmp_path / "u.json") == expected
     refused = bpetite("train", *how, "--output", tmp_path / "v.json", "--normalization", "NFD")
-    check_failed(refused, "counted with the normalization 'NFC', but 'NFD' is needed", "--normalization")
+    check_failed(
+        refused, "counted with the normalization 'NFC', but 'NFD' is needed", "--normalization"
+    )
     stored = json.loads((tmp_path / "t.json").read_text())
     assert stored["normalization"] == "NFC"

@@ -62,7 +62,11 @@ def test_tokens_are_added_to_tokens_of_characters_as_tokenizers_adds_them(
     theirs.add_special_tokens(names) if special else theirs.add_tokens(names)
     larger = tok.add_tokens(names, special=special)
     larger.to_huggingface(tmp_path / "again.json")
-    for same in (larger, Tokenizer.load(tmp_path / "again.json"), pickle.loads(pickle.dumps(larger))):
+    for same in (
+        larger,
+        Tokenizer.load(tmp_path / "again.json"),
+        pickle.loads(pickle.dumps(larger)),
+    ):
         assert same.get_vocab() == theirs.get_vocab()
         assert len(same) == theirs.get_vocab_size()
         for text in ADDED_TEXTS:
@@ -73,14 +77,18 @@ def test_tokens_are_added_to_tokens_of_characters_as_tokenizers_adds_them(
 
 @pytest.mark.parametrize("special", [False, True])
 @pytest.mark.parametrize("name", TRAININGS)
-def test_tokens_are_added_to_a_model_of_sentencepiece(name: str, special: bool, tmp_path: Path) -> None:
+def test_tokens_are_added_to_a_model_of_sentencepiece(
+    name: str, special: bool, tmp_path: Path
+) -> None:
     path = tmp_path / "tokenizer.model"
     path.write_bytes(trained(name))
     tok = Tokenizer.load(path)
     larger = tok.add_tokens(["<new>", "<s>" if special else "<other>"], special=special)
     new_id = tok.largest_id + 1
     assert larger.token_to_id("<new>") == new_id
-    new_ids = {text: own for text, own in larger.special_tokens.items() if text not in tok.special_tokens}
+    new_ids = {
+        text: own for text, own in larger.special_tokens.items() if text not in tok.special_tokens
+    }
     assert larger.get_vocab() == tok.get_vocab() | new_ids
     for text in TEXT, "caté 東 \U0001f600\n":
         assert larger.encode(text) == tok.encode(text)
@@ -133,7 +141,11 @@ def test_added_tokens_are_found_as_tokenizers_finds_them(special: bool, tmp_path
 
 
 def test_what_are_no_tokens_is_refused() -> None:
-    wrong_types: list[tuple[Any, str]] = [("<x>", "not one"), (5, "several str"), ([5], "several str")]
+    wrong_types: list[tuple[Any, str]] = [
+        ("<x>", "not one"),
+        (5, "several str"),
+        ([5], "several str"),
+    ]
     for wrong, message in wrong_types:
         with pytest.raises(TypeError, match=f"^tokens .*{message}"):
             TRAINED.add_tokens(wrong)
@@ -171,7 +183,14 @@ def test_ids_and_texts_around_a_text_are_taken_of_every_kind_and_others_refused(
     end = TRAINED.special_tokens["<|endoftext|>"]
     plain = TRAINED.encode("the")
     same: list[Any] = [
-        *(end, np.int64(end), np.uint16(end), np.array(end), "<|endoftext|>", np.str_("<|endoftext|>")),
+        *(
+            end,
+            np.int64(end),
+            np.uint16(end),
+            np.array(end),
+            "<|endoftext|>",
+            np.str_("<|endoftext|>"),
+        ),
         *([end], (end,), np.array([end]), np.array(["<|endoftext|>"]), iter([end])),
     ]
     for token in same:

@@ -81,7 +81,9 @@ class Polite(Tokenizer):
     """A subclass of `Tokenizer`."""
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+)
 def test_copies_are_equal_and_of_the_same_kind(again: Callable[[Any], Any]) -> None:
     trained = Polite.train_from_iterator(["ab ab abc"], 260, dialect="cs336", min_count=1)
     given = Vocabulary(
@@ -93,7 +95,12 @@ def test_copies_are_equal_and_of_the_same_kind(again: Callable[[Any], Any]) -> N
         assert hash(copied) == hash(vocabulary)
         assert copied.fingerprint == vocabulary.fingerprint
     assert again(trained) == trained
-    assert type(again(trained)) is type(trained.truncate(258)) is type(trained.extend(["x"], 1)) is Polite
+    assert (
+        type(again(trained))
+        is type(trained.truncate(258))
+        is type(trained.extend(["x"], 1))
+        is Polite
+    )
 
 
 def test_from_merges_refuses_a_special_token_given_twice() -> None:
@@ -115,7 +122,10 @@ def test_truncate_takes_a_prefix_of_the_merges() -> None:
 def kinds_of_vocabularies() -> dict[str, Vocabulary]:
     """Return vocabularies that truncate may count wrongly, by what they have."""
     rows = [(97, 98, 256), (256, 99, 257), (98, 99, 258), (97, 258, 259), (99, 99, 260)]
-    kinds = {name: Vocabulary.from_merges(rows, Dialect.named(name), ["<|x|>", "<|y|>"]) for name in DIALECTS}
+    kinds = {
+        name: Vocabulary.from_merges(rows, Dialect.named(name), ["<|x|>", "<|y|>"])
+        for name in DIALECTS
+    }
     for name, dialect in DIALECTS.items():
         whole = dataclasses.replace(kinds[name], dialect=dialect)
         free = max(*whole.tokens, *whole.special_tokens.values()) + 1
@@ -244,7 +254,9 @@ def by_the_rules(
 
 @given(
     st.lists(st.tuples(*[st.integers(94, 103) | st.integers(254, 262)] * 3), max_size=8),
-    st.dictionaries(st.integers(94, 103) | st.integers(250, 262), st.binary(max_size=3), max_size=8),
+    st.dictionaries(
+        st.integers(94, 103) | st.integers(250, 262), st.binary(max_size=3), max_size=8
+    ),
     st.booleans(),
     st.booleans(),
     st.sampled_from([{}, {"x": 257}, {"x": 1000}]),
@@ -269,7 +281,9 @@ def test_tokens_and_merges_are_taken_and_refused_as_the_rules_say(
     tokens = dict(sorted((BASE | others).items()))
     pairs, merge_ids = [row[:2] for row in rows], [row[2] for row in rows]
     arrays = Arrays.of(tokens, pairs, merge_ids)
-    found = outcome(lambda: Vocabulary.of_arrays(arrays, special_tokens=specials, irregular=irregular))
+    found = outcome(
+        lambda: Vocabulary.of_arrays(arrays, special_tokens=specials, irregular=irregular)
+    )
     given_objects = outcome(
         lambda: Vocabulary(tokens, pairs, specials, merge_ids=merge_ids, irregular=irregular)
     )
@@ -297,7 +311,11 @@ def test_objects_of_tokens_and_merges_are_made_when_they_are_asked_for() -> None
     assert vocabulary.merges == ((97, 98), (256, 99))
     assert vocabulary.merge_ids == (256, 257)
     assert vocabulary.merges is vocabulary.merges
-    assert list(vocabulary.tokens.items())[254:] == [*list(BASE.items())[254:], (256, b"ab"), (257, b"abc")]
+    assert list(vocabulary.tokens.items())[254:] == [
+        *list(BASE.items())[254:],
+        (256, b"ab"),
+        (257, b"abc"),
+    ]
     with pytest.raises(TypeError):
         vocabulary.tokens[0] = b"x"  # type: ignore[index]  # the point of the test
     with pytest.raises(AttributeError, match="tokkens"):
@@ -314,15 +332,22 @@ def test_a_pair_that_comes_back_keeps_its_first_rank() -> None:
 def test_what_a_merge_makes_is_part_of_the_fingerprint_where_its_bytes_do_not_tell() -> None:
     tokens = BASE | {256: b"ab", 257: b"bc", 258: b"abc", 259: b"abc"}
     merges = [(97, 98), (98, 99), (256, 99), (97, 257)]
-    found, given = (Vocabulary(tokens, merges), Vocabulary(tokens, merges, merge_ids=[256, 257, 258, 259]))
+    found, given = (
+        Vocabulary(tokens, merges),
+        Vocabulary(tokens, merges, merge_ids=[256, 257, 258, 259]),
+    )
     assert found.fingerprint == given.fingerprint
-    assert Vocabulary(tokens, merges, merge_ids=[256, 257, 259, 258]).fingerprint != found.fingerprint
+    assert (
+        Vocabulary(tokens, merges, merge_ids=[256, 257, 259, 258]).fingerprint != found.fingerprint
+    )
 
 
 def behaviour(vocabulary: Vocabulary) -> list[object]:
     """What the calls of a vocabulary return, or raise."""
     counts = Counts.from_iterator(
-        ["xyz xyz<z>ab"], dialect=vocabulary.dialect, special_tokens=sorted(vocabulary.special_tokens)
+        ["xyz xyz<z>ab"],
+        dialect=vocabulary.dialect,
+        special_tokens=sorted(vocabulary.special_tokens),
     )
     tokenizer = Tokenizer(vocabulary)
     works: list[Callable[[], object]] = [
@@ -388,7 +413,9 @@ def test_merges_may_stand_before_their_parents_where_that_is_said() -> None:
     made = Vocabulary(tokens, [(257, 257), (97, 98)], irregular=True)
     assert made.irregular
     assert Tokenizer(made).encode("xabab abab") == [120, 256, 32, 256]
-    assert vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
+    assert (
+        vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
+    )
     regular = Vocabulary(tokens, [(97, 98), (257, 257)], irregular=True)
     assert not regular.irregular
     assert regular == Vocabulary(tokens, [(97, 98), (257, 257)])
@@ -403,12 +430,16 @@ def test_merges_of_equal_ranks_are_applied_from_the_left() -> None:
     assert Tokenizer(made).encode("abcd") == [257, 258]
     assert Tokenizer(dataclasses.replace(made, equal_ranks=())).encode("abcd") == [97, 256, 100]
     assert (
-        made != dataclasses.replace(made, equal_ranks=()) != dataclasses.replace(made, equal_ranks=[(0, 3)])
+        made
+        != dataclasses.replace(made, equal_ranks=())
+        != dataclasses.replace(made, equal_ranks=[(0, 3)])
     )
     assert made.fingerprint != dataclasses.replace(made, equal_ranks=()).fingerprint
     document = json.loads(artifact_bytes(made))
     assert (len(document["tokens"]), document["equal_ranks"]) == (259, [0, 2])
-    assert vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
+    assert (
+        vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
+    )
     with pytest.raises(ValueError, match="cannot be truncated"):
         made.truncate(257)
     for wrong, says in [
@@ -437,7 +468,9 @@ def test_bytes_may_have_no_token_where_that_is_said() -> None:
 
 
 def test_tokens_that_are_only_decoded_are_part_of_the_vocabulary() -> None:
-    made = Vocabulary(BASE | {256: b"ab"}, [(97, 98)], {"<x>": 257}, decode_only={300: b"ab", 299: b""})
+    made = Vocabulary(
+        BASE | {256: b"ab"}, [(97, 98)], {"<x>": 257}, decode_only={300: b"ab", 299: b""}
+    )
     tok = Tokenizer(made)
     assert (made.vocab_size, made.mergeable_vocab_size) == (260, 257)
     assert list(made.decode_only) == [299, 300]
@@ -445,7 +478,9 @@ def test_tokens_that_are_only_decoded_are_part_of_the_vocabulary() -> None:
     assert tok.decode([299, 300, 256]) == "abab"
     assert made.fingerprint != dataclasses.replace(made, decode_only={}).fingerprint
     assert json.loads(artifact_bytes(made))["decode_only"] == {"299": "", "300": "6162"}
-    assert vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
+    assert (
+        vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
+    )
     assert made.truncate(256).decode_only == made.decode_only
     with pytest.raises(ValueError, match="id 257 is given twice"):
         dataclasses.replace(made, decode_only={257: b""})

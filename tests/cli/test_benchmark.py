@@ -46,7 +46,14 @@ def timed(model: Path, *chosen: Library) -> list[tuple[str, str]]:
 
 
 def test_a_model_and_a_text_are_timed_and_the_table_has_a_row_for_each_library(model: Path) -> None:
-    given = [str(model), str(model.parent / "c.txt"), "--libraries", "bpetite", "tiktoken", "tokenizers"]
+    given = [
+        str(model),
+        str(model.parent / "c.txt"),
+        "--libraries",
+        "bpetite",
+        "tiktoken",
+        "tokenizers",
+    ]
     found = json.loads(bpetite("bench", *given, "--json").stdout)
     assert found["own_library"] == "tokenizers"
     assert {row["library"] for row in found["rows"]} == {"bpetite", "tiktoken", "tokenizers"}
@@ -61,7 +68,9 @@ def test_a_model_and_a_text_are_timed_and_the_table_has_a_row_for_each_library(m
     assert all(len(line) < 80 for line in out)
 
 
-def test_a_library_with_other_ids_gets_no_time_but_the_first_place(model: Path, tmp_path: Path) -> None:
+def test_a_library_with_other_ids_gets_no_time_but_the_first_place(
+    model: Path, tmp_path: Path
+) -> None:
     place = tmp_path / "fake"
     for name, text in {
         "tiktoken/__init__.py": FAKE,
@@ -123,7 +132,10 @@ def test_a_figure_that_not_all_processes_have_is_left_out(tmp_path: Path) -> Non
     taken = comparison._Figures(tmp_path, Tokenizer.train(CORPUS, 300), 1)
     ours = Library("bpetite", (libraries.bpetite_texts,))
     figures = {"first": 2.0, "decoding": 1.0, "loading": 1.0}
-    taken.figures[ours] = {"one": [figures | {"later": 1.0}, figures | {"first": 4.0}], "two": [figures]}
+    taken.figures[ours] = {
+        "one": [figures | {"later": 1.0}, figures | {"first": 4.0}],
+        "two": [figures],
+    }
     assert (taken.row(ours, 6).first, taken.row(ours, 6).later) == (3, None)
 
 
@@ -154,7 +166,9 @@ def test_every_library_is_fed_the_documents_and_nothing_else(model: Path, tmp_pa
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
     documents = ["the cat\n", "the hat", "", "cafés, 東京都"]
-    found = measured(model, [Library("tiktoken", (libraries.tiktoken_special,), str(place))], *documents)
+    found = measured(
+        model, [Library("tiktoken", (libraries.tiktoken_special,), str(place))], *documents
+    )
     assert found.rows[0].reason == ""
     calls = fed.read_text("utf-8").splitlines()
     assert len(calls) % len(documents) == 0
@@ -172,14 +186,19 @@ LINES = "".join(f"line {number} of a text\n" for number in range(1000))
 INPUTS = {
     "one.txt": ({"one.txt": LINES}, [*pieces(LINES)]),
     "three.txt": ({"three.txt": f"{LINES}<|endoftext|>b<|endoftext|>c"}, [LINES, "b", "c"]),
-    "lines.jsonl": ({"lines.jsonl": f'{json.dumps({"text": LINES})}\n{{"text": "b"}}\n'}, [LINES, "b"]),
+    "lines.jsonl": (
+        {"lines.jsonl": f'{json.dumps({"text": LINES})}\n{{"text": "b"}}\n'},
+        [LINES, "b"],
+    ),
     "folder": ({"folder/a.txt": LINES, "folder/b.txt": "b"}, [LINES, "b"]),
 }
 """Files, and the documents that a library gets of them."""
 
 
 @pytest.mark.parametrize("name", INPUTS)
-def test_the_documents_are_those_of_the_input_or_pieces_of_a_single_one(name: str, model: Path) -> None:
+def test_the_documents_are_those_of_the_input_or_pieces_of_a_single_one(
+    name: str, model: Path
+) -> None:
     files, expected = INPUTS[name]
     for file, text in files.items():
         (model.parent / file).parent.mkdir(exist_ok=True)
@@ -197,12 +216,23 @@ def test_a_text_in_pieces_says_so(model: Path) -> None:
     given = [str(model), str(model.parent / "one.txt"), "--libraries", "bpetite"]
     out = bpetite("bench", *given).stdout.decode().splitlines()
     number = len([*pieces(LINES)])
-    assert out[0] == f"text  0.0 MB in {number} pieces, {len(LINES) / number:,.0f} bytes on average; 1 thread"
+    assert (
+        out[0]
+        == f"text  0.0 MB in {number} pieces, {len(LINES) / number:,.0f} bytes on average; 1 thread"
+    )
     assert out[1] == "      the text is one document, which was cut at line ends"
 
 
 def test_another_separator_can_be_chosen(model: Path) -> None:
-    given = [str(model), str(model.parent / "c.txt"), "--separator", ";", "--libraries", "bpetite", "--json"]
+    given = [
+        str(model),
+        str(model.parent / "c.txt"),
+        "--separator",
+        ";",
+        "--libraries",
+        "bpetite",
+        "--json",
+    ]
     assert json.loads(bpetite("bench", *given).stdout)["documents"] == CORPUS.count(";") + 1
 
 
@@ -227,7 +257,12 @@ def test_the_text_is_cut_at_a_character() -> None:
 
 def test_wrong_numbers_and_names_are_refused(model: Path) -> None:
     text = str(model.parent / "c.txt")
-    for wrong in (["--megabytes", "0"], ["--num-threads", "0"], ["--rounds", "0"], ["--libraries", "none"]):
+    for wrong in (
+        ["--megabytes", "0"],
+        ["--num-threads", "0"],
+        ["--rounds", "0"],
+        ["--libraries", "none"],
+    ):
         done = bpetite("bench", str(model), text, *wrong)
         assert (done.returncode, done.stdout) == (1, b"")
         assert wrong[0].strip("-") in done.stderr.decode()

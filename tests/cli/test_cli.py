@@ -16,7 +16,10 @@ CORPUS = "the cat sat on the mat <|endoftext|> naïve cafés, 東京\n" * 4
 
 def bpetite(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "bpetite", *map(str, arguments)], input=stdin, capture_output=True, check=False
+        [sys.executable, "-m", "bpetite", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        check=False,
     )
 
 
@@ -37,9 +40,13 @@ def check_failed(done: subprocess.CompletedProcess[bytes], *words: str) -> None:
         assert word in message
 
 
-def test_train_prints_one_line_of_json_and_saves_what_the_library_saves(folder: Path, tmp_path: Path) -> None:
+def test_train_prints_one_line_of_json_and_saves_what_the_library_saves(
+    folder: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "tok.json"
-    done = bpetite("train", "--input", folder / "corpus.txt", "--vocab-size", 280, "--output", output)
+    done = bpetite(
+        "train", "--input", folder / "corpus.txt", "--vocab-size", 280, "--output", output
+    )
     assert done.returncode == 0
     assert done.stdout.count(b"\n") == 1
     summary = json.loads(done.stdout)
@@ -68,12 +75,21 @@ def test_train_says_how_far_it_came_and_how_long_it_took(folder: Path, tmp_path:
     size = re.escape("281 tokens: 280 and '<|endoftext|>'")
     assert re.fullmatch(rf"trained in (\d+ ms|\d+\.\d s); {size}", took)
     done = bpetite("train", "--input", corpus, "--vocab-size", 9000, "--output", output, "--force")
-    assert re.search(r"merges=\d+ \(of 8744 planned; no pair is left\) elapsed", done.stderr.decode())
+    assert re.search(
+        r"merges=\d+ \(of 8744 planned; no pair is left\) elapsed", done.stderr.decode()
+    )
 
 
 def test_train_is_silent_when_told_to_be(folder: Path, tmp_path: Path) -> None:
     done = bpetite(
-        "train", "--quiet", "--input", folder / "corpus.txt", "--vocab-size", 280, "--output", tmp_path / "t"
+        "train",
+        "--quiet",
+        "--input",
+        folder / "corpus.txt",
+        "--vocab-size",
+        280,
+        "--output",
+        tmp_path / "t",
     )
     assert done.returncode == 0
     assert done.stderr == b""
@@ -82,7 +98,9 @@ def test_train_is_silent_when_told_to_be(folder: Path, tmp_path: Path) -> None:
 def test_who_chose_no_dialect_is_told_which_one_to_choose(folder: Path, tmp_path: Path) -> None:
     source, counts = ("--input", folder / "corpus.txt"), tmp_path / "corpus.counts"
     to_train = ("--vocab-size", 280, "--force", "--output", tmp_path / "tok.json")
-    advice = b"the dialect was bpetite, the default; for a new model, --dialect tiktoken is recommended"
+    advice = (
+        b"the dialect was bpetite, the default; for a new model, --dialect tiktoken is recommended"
+    )
     assert advice in bpetite("train", *source, *to_train).stderr
     assert advice in bpetite("count", *source, "--output", counts).stderr
     for given in ((*source, "--dialect", "bpetite"), ("--counts", counts), (*source, "--quiet")):
@@ -106,7 +124,14 @@ def test_special_tokens_that_are_counted_as_text_are_told_once(name: str, tmp_pa
 
 
 def test_special_tokens_at_the_separator_are_not_told(folder: Path, tmp_path: Path) -> None:
-    how = ("--input", folder / "corpus.txt", "--output", tmp_path / "c", "--separator", "<|endoftext|>")
+    how = (
+        "--input",
+        folder / "corpus.txt",
+        "--output",
+        tmp_path / "c",
+        "--separator",
+        "<|endoftext|>",
+    )
     assert b"special" not in bpetite("count", *how).stderr
 
 
@@ -121,7 +146,9 @@ def test_train_says_nothing_before_its_inputs_are_found(source: str, tmp_path: P
 
 def test_train_stops_early_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("ab")
-    done = bpetite("train", "--input", tmp_path / "c.txt", "--vocab-size", 999, "--output", tmp_path / "t")
+    done = bpetite(
+        "train", "--input", tmp_path / "c.txt", "--vocab-size", 999, "--output", tmp_path / "t"
+    )
     assert json.loads(done.stdout)["actual_mergeable_vocab_size"] == 257
     assert b"merges=1 (of 743 planned; no pair is left)" in done.stderr
 
@@ -161,7 +188,15 @@ def test_encode_reads_texts_as_every_command_does(folder: Path, tmp_path: Path) 
     tok = Tokenizer.load(model)
     (tmp_path / "a.jsonl").write_text('{"body": "the cat"}\n{"body": "caf\\u00e9"}\n')
     (tmp_path / "b.txt").write_text("one|two")
-    inputs = ("--input", tmp_path / "a.jsonl", tmp_path / "b.txt", "--text-field", "body", "--separator", "|")
+    inputs = (
+        "--input",
+        tmp_path / "a.jsonl",
+        tmp_path / "b.txt",
+        "--text-field",
+        "body",
+        "--separator",
+        "|",
+    )
     lines = bpetite("encode", "--model", model, *inputs).stdout.splitlines()
     assert list(map(json.loads, lines)) == tok.encode_batch(["the cat", "café", "one", "two"])
     shown = bpetite("encode", "--model", model, *inputs, "--show").stdout.decode()
@@ -171,7 +206,9 @@ def test_encode_reads_texts_as_every_command_does(folder: Path, tmp_path: Path) 
 def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) -> None:
     model, output = folder / "tok.json", tmp_path / "out.json"
     train = ("train", "--vocab-size", 300, "--output", output)
-    check_failed(bpetite(*train, "--input", tmp_path / "missing.txt"), "missing.txt", "No such file")
+    check_failed(
+        bpetite(*train, "--input", tmp_path / "missing.txt"), "missing.txt", "No such file"
+    )
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9 au lait")
     check_failed(bpetite(*train, "--input", tmp_path / "latin.txt"), "latin.txt", "UTF-8", "byte 3")
     check_failed(
@@ -181,16 +218,22 @@ def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) ->
     check_failed(bpetite("decode", "--model", model, "--ids", 97, 999_999), "999999")
     check_failed(bpetite("decode", "--model", model, "--ids", 0x80), "utf-8")
     check_failed(bpetite("decode", "--model", model, stdin=b"[97, x]"), "'x' is not an id")
-    check_failed(bpetite("decode", "--model", model, stdin=b"[97, 1"), "stdin: the array of ids has no ]")
-    check_failed(bpetite("decode", "--model", model, stdin=b"97]"), "stdin: the array of ids has no [")
+    check_failed(
+        bpetite("decode", "--model", model, stdin=b"[97, 1"), "stdin: the array of ids has no ]"
+    )
+    check_failed(
+        bpetite("decode", "--model", model, stdin=b"97]"), "stdin: the array of ids has no ["
+    )
     check_failed(bpetite("encode", "--model", model, stdin=b"\xff"), "stdin", "byte 0")
     check_failed(
-        bpetite("encode", "--model", model, "--text", "a\udcff"), "--text: not valid UTF-8 at byte 1"
+        bpetite("encode", "--model", model, "--text", "a\udcff"),
+        "--text: not valid UTF-8 at byte 1",
     )
     check_failed(bpetite("encode", "--model", tmp_path / "none.json", "--text", "a"), "none.json")
     (tmp_path / "bad.json").write_text("{}")
     check_failed(
-        bpetite("encode", "--model", tmp_path / "bad.json", "--text", "a"), "schema_version is missing"
+        bpetite("encode", "--model", tmp_path / "bad.json", "--text", "a"),
+        "schema_version is missing",
     )
     assert not output.exists()
 
@@ -205,8 +248,18 @@ def test_an_existing_output_is_left_alone_unless_forced(folder: Path, tmp_path: 
     assert output.read_bytes() == (folder / "tok.json").read_bytes()
 
 
-def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder: Path, tmp_path: Path) -> None:
-    train = ("train", "--input", tmp_path / "missing.txt", "--vocab-size", 280, "--force", "--output")
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(
+    folder: Path, tmp_path: Path
+) -> None:
+    train = (
+        "train",
+        "--input",
+        tmp_path / "missing.txt",
+        "--vocab-size",
+        280,
+        "--force",
+        "--output",
+    )
     check_failed(bpetite(*train, tmp_path / "no" / "tok.json"), "no/tok.json", "does not exist")
     check_failed(bpetite(*train, tmp_path), f"{tmp_path} is a folder")
     check_failed(bpetite(*train, ""), "the name of the output is empty")
@@ -219,7 +272,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder: Pat
 
 
 @pytest.mark.parametrize(
-    "arguments", [("train",), ("train", "--vocab-size", "many"), ("fly",), ("encode", "--text", "a")]
+    "arguments",
+    [("train",), ("train", "--vocab-size", "many"), ("fly",), ("encode", "--text", "a")],
 )
 def test_misuse_of_options_is_exit_code_2(arguments: tuple[str, ...]) -> None:
     done = bpetite(*arguments)
@@ -232,9 +286,8 @@ def test_misuse_of_options_is_exit_code_2(arguments: tuple[str, ...]) -> None:
 
 def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
     (folder / "long.txt").write_text("the cat " * 200_000)
-    command = (
-        f"{sys.executable} -m bpetite encode --model {folder}/tok.json --input {folder}/long.txt | head -c 9"
-    )
+    encode = f"{sys.executable} -m bpetite encode"
+    command = f"{encode} --model {folder}/tok.json --input {folder}/long.txt | head -c 9"
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
     assert len(done.stdout) == 9
     assert done.stderr == b""
@@ -252,8 +305,19 @@ def test_demo_shows_what_training_brought() -> None:
 
 def test_special_tokens_are_given_together_or_one_by_one(folder: Path, tmp_path: Path) -> None:
     output = tmp_path / "tok.json"
-    command = ("train", "--input", folder / "corpus.txt", "--vocab-size", 270, "--output", output, "--quiet")
-    assert bpetite(*command, "--special-token", "<a>", "<b>", "--special-token", "<e>").returncode == 0
+    command = (
+        "train",
+        "--input",
+        folder / "corpus.txt",
+        "--vocab-size",
+        270,
+        "--output",
+        output,
+        "--quiet",
+    )
+    assert (
+        bpetite(*command, "--special-token", "<a>", "<b>", "--special-token", "<e>").returncode == 0
+    )
     assert list(Tokenizer.load(output).special_tokens) == ["<a>", "<b>", "<e>"]
 
 
@@ -268,7 +332,9 @@ def test_every_command_prints_json_where_it_is_asked_for(folder: Path) -> None:
 
 @pytest.mark.parametrize("written", ["300.5", "0.3001k", "nan"])
 def test_numbers_are_whole(folder: Path, written: str) -> None:
-    done = bpetite("train", "--input", folder / "corpus.txt", "--output", "none", "--vocab-size", written)
+    done = bpetite(
+        "train", "--input", folder / "corpus.txt", "--output", "none", "--vocab-size", written
+    )
     assert done.returncode == 2
     assert f"--vocab-size: {written!r} is not a whole number" in done.stderr.decode()
 
@@ -284,6 +350,10 @@ def test_words_behind_the_model_are_inputs(folder: Path, command: str) -> None:
 
 def test_words_behind_a_model_that_have_no_place_are_wrong(folder: Path) -> None:
     model, corpus = folder / "tok.json", folder / "corpus.txt"
-    for line in [("encode", model, corpus, "--text", "hi"), ("inspect", model, corpus), ("stats", model)]:
+    for line in [
+        ("encode", model, corpus, "--text", "hi"),
+        ("inspect", model, corpus),
+        ("stats", model),
+    ]:
         done = bpetite(*line)
         assert (done.returncode, done.stdout) == (2, b"")

@@ -21,7 +21,10 @@ TEXTS = ["the cat sat on the mat", "naïve cafés, 東京", "the <|endoftext|> e
 
 def bpetite(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "bpetite", *map(str, arguments)], input=stdin, capture_output=True, check=False
+        [sys.executable, "-m", "bpetite", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        check=False,
     )
 
 
@@ -43,7 +46,9 @@ def failed(*arguments: object) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS[:5]))
+    (tmp_path / "a.jsonl").write_text(
+        "".join(json.dumps({"text": text}) + "\n" for text in TEXTS[:5])
+    )
     (tmp_path / "b.txt").write_text("\x1e".join(TEXTS[5:]))
     return tmp_path
 
@@ -73,12 +78,22 @@ def test_counts_of_parts_train_the_vocabulary_of_the_whole(folder: Path) -> None
     assert (folder / "2.json").read_bytes() == (folder / "3.json").read_bytes() == artifact
     expected = Tokenizer.train_from_iterator(TEXTS, 300, dialect="tiktoken")
     assert Tokenizer.load(folder / "1.json") == expected
-    assert "exists already" in failed("count", "--input", folder / "b.txt", "--output", folder / "a.parquet")
+    assert "exists already" in failed(
+        "count", "--input", folder / "b.txt", "--output", folder / "a.parquet"
+    )
     message = failed(
-        "train", "--counts", folder / "m.parquet", *size[:2], *size[4:], folder / "4", "--dialect=bpetite"
+        "train",
+        "--counts",
+        folder / "m.parquet",
+        *size[:2],
+        *size[4:],
+        folder / "4",
+        "--dialect=bpetite",
     )
     assert "boundaries" in message
-    message = failed("train", "--counts", folder / "m.parquet", "--pattern", "o200k", *size, folder / "4")
+    message = failed(
+        "train", "--counts", folder / "m.parquet", "--pattern", "o200k", *size, folder / "4"
+    )
     assert "pattern" in message
 
 
@@ -90,7 +105,10 @@ def test_an_option_that_is_given_again_adds_to_what_was_given(folder: Path) -> N
     counted = json.loads(done("count", *inputs, "--output", folder / "again.parquet"))
     assert counted["documents"] == 2
     twice = ["--counts", folder / "again.parquet"] * 2
-    assert json.loads(done("merge-counts", *twice, "--output", folder / "sum.parquet"))["documents"] == 4
+    assert (
+        json.loads(done("merge-counts", *twice, "--output", folder / "sum.parquet"))["documents"]
+        == 4
+    )
 
 
 def test_every_option_of_several_values_adds_to_them() -> None:
@@ -202,7 +220,15 @@ def test_stats_tell_how_a_vocabulary_fits_each_source(folder: Path) -> None:
 def test_tokens_are_counted_by_source(folder: Path) -> None:
     tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
     tokenizer.save(folder / "tok.json")
-    count = ("count-tokens", "--model", folder / "tok.json", "--quiet", "--separator", "\x1e", "--input")
+    count = (
+        "count-tokens",
+        "--model",
+        folder / "tok.json",
+        "--quiet",
+        "--separator",
+        "\x1e",
+        "--input",
+    )
     inputs = [folder / "a.jsonl", folder / "b.txt"]
     counts = tokenizer.count_batch(TEXTS, special="text")
     sizes = [len("".join(texts).encode()) for texts in (TEXTS[:5], TEXTS[5:])]
@@ -224,7 +250,13 @@ def test_tokens_are_counted_by_source(folder: Path) -> None:
         "total": {"documents": 12, "tokens": sum(counts), "bytes": sum(sizes), "special_texts": 4},
     }
     table = done(*count, *inputs).decode().splitlines()
-    assert table[3].split() == ["total", "12", str(sum(sizes)), str(sum(counts)), f"{sum(counts) / 12:.1f}"]
+    assert table[3].split() == [
+        "total",
+        "12",
+        str(sum(sizes)),
+        str(sum(counts)),
+        f"{sum(counts) / 12:.1f}",
+    ]
 
 
 def test_a_source_may_have_any_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,12 +274,19 @@ def test_a_source_may_have_any_name(folder: Path, monkeypatch: pytest.MonkeyPatc
             zip(names, tokens, strict=True)
         )
         assert told["total"]["tokens"] == sum(tokens)
-        table = [line.split()[0] for line in done(command, "tok.json", *names).decode().splitlines()]
+        table = [
+            line.split()[0] for line in done(command, "tok.json", *names).decode().splitlines()
+        ]
         assert table == ["source", *names, "total"]
     fits = corpus.stats(tokenizer, names)
-    assert [(fit.name, fit.tokens) for fit in fits] == [*zip(names, tokens, strict=True), (None, sum(tokens))]
+    assert [(fit.name, fit.tokens) for fit in fits] == [
+        *zip(names, tokens, strict=True),
+        (None, sum(tokens)),
+    ]
     rows = corpus.compare({"a": tokenizer}, names)
-    assert [(row["source"], row["tokens"]) for row in rows] == [(fit.name, fit.tokens) for fit in fits]
+    assert [(row["source"], row["tokens"]) for row in rows] == [
+        (fit.name, fit.tokens) for fit in fits
+    ]
     assert corpus.count_tokens(tokenizer, names)["total"].tokens == tokens[0]
 
 
@@ -268,7 +307,9 @@ def test_a_weight_is_refused_where_it_is_not_applied(
     monkeypatch.chdir(folder)
     Tokenizer.train_from_iterator(TEXTS, 300).save("tok.json")
     options = ["--input", "a.jsonl", "b.txt:2", *TAKES_NO_WEIGHTS[command]]
-    assert "b.txt: has the weight 2, but weights are for counting" in failed(command, "tok.json", *options)
+    assert "b.txt: has the weight 2, but weights are for counting" in failed(
+        command, "tok.json", *options
+    )
 
 
 def test_a_weight_is_applied_in_counting_and_training(folder: Path) -> None:
@@ -291,7 +332,12 @@ def test_tokens_are_counted_of_stdin_and_of_a_text(folder: Path) -> None:
         "special_texts": 0,
     }
     count = ("count-tokens", folder / "tok.json", "--json")
-    for name, options in (("-", []), ("-", ["-"]), ("-", ["--input", "-"]), ("--text", ["--text", text])):
+    for name, options in (
+        ("-", []),
+        ("-", ["-"]),
+        ("-", ["--input", "-"]),
+        ("--text", ["--text", text]),
+    ):
         told = json.loads(done(*count, *options, stdin=text.encode()))
         assert told == {"sources": {name: expected}, "total": expected}
     lines = (folder / "a.jsonl").read_bytes()
@@ -305,12 +351,19 @@ def test_a_text_is_cut_to_a_number_of_tokens_and_divided(folder: Path) -> None:
     tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
     tokenizer.save(folder / "tok.json")
     text = "the cat sat, naïve 東京\n" * 5
-    sides: list[tuple[list[str], Literal["right", "left"]]] = [([], "right"), (["--side", "left"], "left")]
+    sides: list[tuple[list[str], Literal["right", "left"]]] = [
+        ([], "right"),
+        (["--side", "left"], "left"),
+    ]
     for options, side in sides:
         expected = tokenizer.fit(text, 7, side=side)
         assert 0 < len(expected) < len(text)
         fit = ("fit", folder / "tok.json", "--tokens", "7", *options)
-        assert done(*fit, stdin=text.encode()).decode() == done(*fit, "--text", text).decode() == expected
+        assert (
+            done(*fit, stdin=text.encode()).decode()
+            == done(*fit, "--text", text).decode()
+            == expected
+        )
         assert json.loads(done(*fit, "--text", text, "--json")) == expected
     for overlap in (0, 3):
         chunks = ("chunks", folder / "tok.json", "--tokens", "7", "--overlap", overlap)
@@ -356,14 +409,25 @@ def test_what_is_wrong_with_a_column_is_said(folder: Path) -> None:
     tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
     tokenizer.save(folder / "tok.json")
     source = parquet(folder / "a.parquet", ["a"])
-    command = ("encode-column", "--model", folder / "tok.json", "--output", folder / "b.parquet", "--input")
+    command = (
+        "encode-column",
+        "--model",
+        folder / "tok.json",
+        "--output",
+        folder / "b.parquet",
+        "--input",
+    )
     assert "no column 'text' (there is 'number', 'body')" in failed(*command, source)
     known = ("--column", "body", "--ids-column", "number")
-    assert "has a column 'number' already; --ids-column names another" in failed(*command, source, *known)
+    assert "has a column 'number' already; --ids-column names another" in failed(
+        *command, source, *known
+    )
     assert "'x' is not a special token" in failed(*command, source, "--append-special", "x")
     assert "broken Parquet" in failed(*command, folder / "a.jsonl")
     texts = pyarrow.array([b"a", b"\xff"])
-    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), folder / "c.parquet", row_group_size=1)
+    pyarrow.parquet.write_table(
+        pyarrow.table({"text": texts}), folder / "c.parquet", row_group_size=1
+    )
     assert "c.parquet: row 1: not valid UTF-8 at byte 0" in failed(*command, folder / "c.parquet")
     assert not (folder / "b.parquet").exists()
 
@@ -388,7 +452,8 @@ def test_commands_that_make_or_measure_data_take_special_tokens_alike(
     }
     asked = [] if special == "text" else ["--special", special]
     told = (
-        "special tokens in the documents that became ordinary text: 3; --special parse gives them their ids"
+        "special tokens in the documents that became ordinary text: 3; "
+        "--special parse gives them their ids"
     )
     for name, options in commands.items():
         ran = bpetite(name, "tok.json", *options, "--json", *asked)
@@ -397,7 +462,9 @@ def test_commands_that_make_or_measure_data_take_special_tokens_alike(
             assert re.search(rb"(document|row) 0: the text contains the special token", ran.stderr)
             continue
         assert ran.returncode == 0, ran.stderr
-        expected = sum(tokenizer.count_batch(texts, special="text" if special == "text" else "parse"))
+        expected = sum(
+            tokenizer.count_batch(texts, special="text" if special == "text" else "parse")
+        )
         tokens = re.findall(rb'"tokens": (\d+)', ran.stdout)
         assert int(tokens[0]) == expected, name
         assert (f"bpetite {name}: {told}" in ran.stderr.decode()) == (special == "text")
@@ -418,7 +485,9 @@ def test_documents_that_run_together_in_the_shards_are_warned_of(folder: Path) -
         assert ran.returncode == 0
         return ran.stderr.decode()
 
-    warning = "no token separates documents in the shards; --append-special '<|endoftext|>' ends each"
+    warning = (
+        "no token separates documents in the shards; --append-special '<|endoftext|>' ends each"
+    )
     assert warning in told("tok.json")
     assert warning not in told("tok.json", "--append-special", "<|endoftext|>")
     assert told("tok.json", "--quiet") == ""
@@ -427,7 +496,9 @@ def test_documents_that_run_together_in_the_shards_are_warned_of(folder: Path) -
     specials = ["<|begin_of_text|>", "<|reserved|>", "<|end_of_text|>"]
     Tokenizer.train_from_iterator(TEXTS, 300, special_tokens=specials).save(folder / "llama.json")
     assert "--append-special '<|end_of_text|>' ends each" in told("llama.json")
-    Tokenizer.train_from_iterator(TEXTS, 300, special_tokens=specials[:2]).save(folder / "begin.json")
+    Tokenizer.train_from_iterator(TEXTS, 300, special_tokens=specials[:2]).save(
+        folder / "begin.json"
+    )
     assert "append-special" not in told("begin.json")
 
 
@@ -454,7 +525,9 @@ def test_special_tokens_are_text_or_parsed_as_asked_for(tmp_path: Path) -> None:
             assert (fit.documents, fit.tokens) == (2, 2 * expected)
         both = {"a": tokenizer, "b": tokenizer.truncate(256)}
         rows = corpus.compare(both, Documents(iter([text])), special=choice)
-        assert [row["tokens"] for row in rows] == [tok.count(text, special=choice) for tok in both.values()]
+        assert [row["tokens"] for row in rows] == [
+            tok.count(text, special=choice) for tok in both.values()
+        ]
     refused = failed(*stats, "--special", "error")
     assert re.search(r"\w+: document \d+: the text contains the special token", refused)
     assert "--special parse gives its id" in refused
@@ -468,7 +541,15 @@ def test_progress_is_told_on_stderr_and_only_there(folder: Path) -> None:
 
 def test_invalid_documents_are_reported(folder: Path) -> None:
     (folder / "bad.txt").write_bytes(b"a\x1e\xff\x1eb")
-    count = ("count", "--input", folder / "bad.txt", "--separator", "\x1e", "--output", folder / "c.parquet")
+    count = (
+        "count",
+        "--input",
+        folder / "bad.txt",
+        "--separator",
+        "\x1e",
+        "--output",
+        folder / "c.parquet",
+    )
     assert "bad.txt: document 1: not valid UTF-8 at byte 0" in failed(*count)
     assert json.loads(done(*count, "--invalid", "skip"))["skipped_documents"] == 1
     assert json.loads(done(*count, "--invalid", "replace", "--force"))["replaced_documents"] == 1
@@ -490,13 +571,18 @@ def test_the_cluster_is_a_flag(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("library", "target"), [("tokenizers", "tokenizer.json"), ("tiktoken", "t.tiktoken")]
 )
-def test_a_check_without_the_library_says_what_to_install(folder: Path, library: str, target: str) -> None:
+def test_a_check_without_the_library_says_what_to_install(
+    folder: Path, library: str, target: str
+) -> None:
     Tokenizer.train_from_iterator(TEXTS, 300).save(folder / "tok.json")
     code = f"import sys; sys.modules[{library!r}] = None\nfrom bpetite.cli import main\nmain(sys.argv[1:])"
     command = ["convert", folder / "tok.json", folder / "unchecked" / target, "--check"]
     (folder / "unchecked").mkdir(exist_ok=True)
     ran = subprocess.run(
-        [sys.executable, "-c", code, *map(str, command)], capture_output=True, check=False, text=True
+        [sys.executable, "-c", code, *map(str, command)],
+        capture_output=True,
+        check=False,
+        text=True,
     )
     assert (ran.returncode, ran.stdout) == (1, "")
     assert f"this needs the package {library}: pip install {library}" in ran.stderr
@@ -513,7 +599,10 @@ def test_without_an_extra_the_message_names_it(folder: Path) -> None:
     ):
         command = ["count", *map(str, arguments), "--output", str(folder / "x.parquet")]
         ran = subprocess.run(
-            [sys.executable, "-c", hide.format(module), *command], capture_output=True, check=False, text=True
+            [sys.executable, "-c", hide.format(module), *command],
+            capture_output=True,
+            check=False,
+            text=True,
         )
         assert ran.returncode == 1
         assert extra in ran.stderr
@@ -538,4 +627,7 @@ def test_too_little_memory_for_counts_names_the_option_that_needs_less(
         ["train", "--input", counts, *training],
     ):
         assert cli.run(command) == 1
-        assert "5 bytes could not be allocated; a (smaller) --memory-limit keeps" in capsys.readouterr().err
+        assert (
+            "5 bytes could not be allocated; a (smaller) --memory-limit keeps"
+            in capsys.readouterr().err
+        )

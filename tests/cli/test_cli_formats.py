@@ -46,16 +46,23 @@ def test_a_tokenizer_goes_round_through_every_format_and_comes_back_the_same(fol
     special = f"<|endoftext|>={tok.special_tokens['<|endoftext|>']}"
     given = ("--pattern", "gpt2", "--special-token", special)
     first = converted(folder / "tok.json", folder / "tokenizer.json", "--check")
-    assert (first["from"], first["to"], first["checked_with"]) == ("bpetite", "huggingface", ["tokenizers"])
+    assert (first["from"], first["to"], first["checked_with"]) == (
+        "bpetite",
+        "huggingface",
+        ["tokenizers"],
+    )
     second = converted(folder / "tokenizer.json", folder / "tok.tiktoken", "--check")
     assert second["checked_with"] == ["tokenizers", "tiktoken"]
     third = converted(folder / "tok.tiktoken", folder / "gpt2", "--check", *given)
     assert third["to"] == "gpt2"
     fourth = converted(folder / "gpt2", folder / "back.json", "--check")
     assert fourth["to"] == "bpetite"
-    assert {first["fingerprint"], second["fingerprint"], third["fingerprint"], fourth["fingerprint"]} == {
-        tok.fingerprint
-    }
+    assert {
+        first["fingerprint"],
+        second["fingerprint"],
+        third["fingerprint"],
+        fourth["fingerprint"],
+    } == {tok.fingerprint}
     assert Tokenizer.load(folder / "back.json").encode(TEXT) == tok.encode(TEXT)
     peer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     assert peer.encode(TEXT).ids == tok.encode(TEXT)
@@ -78,7 +85,10 @@ def test_a_folder_that_is_asked_for_is_one_that_transformers_and_we_load(
     tok.save_folder(tmp_path / "of transformers")
     (tmp_path / "there").mkdir()
     written = f"{tmp_path}/{target}"
-    assert converted(f"{tmp_path}/{source}", written, "--to", "huggingface", "--check")["to"] == "huggingface"
+    assert (
+        converted(f"{tmp_path}/{source}", written, "--to", "huggingface", "--check")["to"]
+        == "huggingface"
+    )
     names = ["tokenizer.json", "tokenizer_config.json"]
     assert sorted(path.name for path in Path(written).iterdir()) == names
     assert Tokenizer.load(written).encode(TEXT) == tok.encode(TEXT)
@@ -87,12 +97,17 @@ def test_a_folder_that_is_asked_for_is_one_that_transformers_and_we_load(
 
 
 @pytest.mark.parametrize("kind", ["bpetite", "tiktoken"])
-def test_a_format_of_one_file_is_not_written_to_a_folder(kind: str, folder: Path, tmp_path: Path) -> None:
+def test_a_format_of_one_file_is_not_written_to_a_folder(
+    kind: str, folder: Path, tmp_path: Path
+) -> None:
     (tmp_path / "there").mkdir()
     for target in ("new/", "there", "there/"):
         done = bpetite("convert", folder / "tok.json", f"{tmp_path}/{target}", "--to", kind)
         assert (done.returncode, done.stdout) == (1, b"")
-        assert f"is a folder, and {kind} is a format of one file: name it, as in " in done.stderr.decode()
+        assert (
+            f"is a folder, and {kind} is a format of one file: name it, as in "
+            in done.stderr.decode()
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
     assert not any((tmp_path / "there").iterdir())
 
@@ -101,7 +116,9 @@ def test_settings_of_a_folder_are_refused_for_a_file(folder: Path, tmp_path: Pat
     for target in (tmp_path / "tokenizer.json", tmp_path / "tok.json"):
         done = bpetite("convert", folder / "tok.json", target, "--eos-token", "<|endoftext|>")
         assert (done.returncode, done.stdout) == (1, b"")
-        assert f"--eos-token is for a folder of huggingface, and {target} is for a file" in str(done.stderr)
+        assert f"--eos-token is for a folder of huggingface, and {target} is for a file" in str(
+            done.stderr
+        )
         assert not target.exists()
 
 
@@ -112,9 +129,21 @@ CHAT_TOKENS = ["<s>", "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|eos|>"]
     ("template", "options", "bos", "eos", "notes"),
     [
         (None, [], "<s>", "<|eos|>", ["bos_token is <s>", "eos_token is <|eos|>"]),
-        ("{{ x }}<|im_end|>", [], "<s>", "<|im_end|>", ["bos_token is <s>", "eos_token is <|im_end|>"]),
+        (
+            "{{ x }}<|im_end|>",
+            [],
+            "<s>",
+            "<|im_end|>",
+            ["bos_token is <s>", "eos_token is <|im_end|>"],
+        ),
         ("{{ x }}<|eos|>", [], "<s>", "<|eos|>", ["bos_token is <s>", "eos_token is <|eos|>"]),
-        ("{{ x + eos_token }}", [], "<s>", "<|im_end|>", ["bos_token is <s>", "eos_token is <|im_end|>"]),
+        (
+            "{{ x + eos_token }}",
+            [],
+            "<s>",
+            "<|im_end|>",
+            ["bos_token is <s>", "eos_token is <|im_end|>"],
+        ),
         (None, ["--eos-token", "<|endoftext|>"], "<s>", "<|endoftext|>", ["bos_token is <s>"]),
         (
             "<|im_end|>",
@@ -149,7 +178,9 @@ def test_the_tokens_that_begin_and_end_a_text_are_chosen_and_said(
 
 
 PATTERN_LOST = "the file does not hold the pattern; give it when you load the file: gpt2"
-SPECIALS_LOST = "the file does not hold the special tokens; give them and their ids when you load the file"
+SPECIALS_LOST = (
+    "the file does not hold the special tokens; give them and their ids when you load the file"
+)
 SPECIAL_LOST = "the files do not say which tokens are special; name them when you load the files"
 END_CHOSEN = "note: eos_token is <|endoftext|>, by its name; --eos-token names another"
 BESIDE_LOST = [
@@ -256,11 +287,15 @@ def test_what_is_assumed_goes_to_stderr(folder: Path, tmp_path: Path) -> None:
     said = done.stderr.decode()
     assert "note: there are no special tokens" in said
     assert "give --special-token, or put" in said
-    done = bpetite("convert", tmp_path / "t.tiktoken", tmp_path / "u.json", "--pattern", "gpt2", "--quiet")
+    done = bpetite(
+        "convert", tmp_path / "t.tiktoken", tmp_path / "u.json", "--pattern", "gpt2", "--quiet"
+    )
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_every_command_that_opens_a_tokenizer_opens_every_format(folder: Path, tmp_path: Path) -> None:
+def test_every_command_that_opens_a_tokenizer_opens_every_format(
+    folder: Path, tmp_path: Path
+) -> None:
     tok = Tokenizer.load(folder / "tok.json")
     special = f"<|endoftext|>={tok.special_tokens['<|endoftext|>']}"
     tok.to_huggingface(tmp_path / "named.json")
@@ -283,7 +318,9 @@ def test_every_command_that_opens_a_tokenizer_opens_every_format(folder: Path, t
         report = ("report", tmp_path / name, *options, "--input", tmp_path / "text.txt", "--force")
         done = bpetite(*report, "--json", "--output", tmp_path / "report.html")
         assert json.loads(done.stdout)["sources"][-1]["tokens"] == len(tok.encode(CORPUS))
-        assert ("note: the files do not hold their pattern" in done.stderr.decode()) == (name == "gpt2/")
+        assert ("note: the files do not hold their pattern" in done.stderr.decode()) == (
+            name == "gpt2/"
+        )
         assert f'"name": "{name.rstrip("/")}"' in (tmp_path / "report.html").read_text("utf-8")
         quiet = bpetite(*report, "--quiet", "--output", tmp_path / "report.html")
         assert (quiet.returncode, quiet.stderr) == (0, b"")
@@ -291,12 +328,16 @@ def test_every_command_that_opens_a_tokenizer_opens_every_format(folder: Path, t
 
 
 @pytest.mark.parametrize("name", ["model.gguf", "tekken.json", "tokenizer.model"])
-def test_a_name_of_a_format_that_is_not_written_is_refused(folder: Path, tmp_path: Path, name: str) -> None:
+def test_a_name_of_a_format_that_is_not_written_is_refused(
+    folder: Path, tmp_path: Path, name: str
+) -> None:
     done = bpetite("convert", folder / "tok.json", tmp_path / name)
     assert (done.returncode, done.stdout) == (1, b"")
     assert "can be read, but not written" in done.stderr.decode()
     assert list(tmp_path.iterdir()) == []
-    assert bpetite("convert", folder / "tok.json", tmp_path / name, "--to", "bpetite").returncode == 0
+    assert (
+        bpetite("convert", folder / "tok.json", tmp_path / name, "--to", "bpetite").returncode == 0
+    )
 
 
 def test_convert_writes_a_config_to_a_folder(folder: Path, tmp_path: Path) -> None:
@@ -309,8 +350,12 @@ def test_convert_writes_a_config_to_a_folder(folder: Path, tmp_path: Path) -> No
     assert config["eos_token"] == "<|endoftext|>"
 
 
-def test_special_tokens_are_given_one_by_one_or_together_everywhere(folder: Path, tmp_path: Path) -> None:
-    tok = Tokenizer.train_from_iterator([CORPUS], 400, dialect="tiktoken", special_tokens=["<a>", "<b>"])
+def test_special_tokens_are_given_one_by_one_or_together_everywhere(
+    folder: Path, tmp_path: Path
+) -> None:
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 400, dialect="tiktoken", special_tokens=["<a>", "<b>"]
+    )
     tok.to_tiktoken(tmp_path / "t.tiktoken")
     ids = [f"{text}={token_id}" for text, token_id in tok.special_tokens.items()]
     for given in (
@@ -331,7 +376,9 @@ def test_the_viewer_opens_every_format(folder: Path, tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         address = process.stdout.readline().decode().strip()
-        with urllib.request.urlopen(f"{address}ask", b'{"question": "about"}', timeout=60) as answer:
+        with urllib.request.urlopen(
+            f"{address}ask", b'{"question": "about"}', timeout=60
+        ) as answer:
             models = json.load(answer)["models"]
         process.terminate()
     assert [(model["name"], model["fingerprint"]) for model in models] == [
@@ -394,7 +441,9 @@ def test_compare_shows_two_tokenizers_side_by_side(folder: Path, tmp_path: Path)
     done = bpetite("compare", folder / "tok.json", folder / "tok.json", "--text", TEXT, "--json")
     compared = json.loads(done.stdout)
     assert compared["same_ids"] is True
-    assert compared["rows"][0]["ids"] == compared["rows"][1]["ids"] == tok.encode(TEXT, special="text")
+    assert (
+        compared["rows"][0]["ids"] == compared["rows"][1]["ids"] == tok.encode(TEXT, special="text")
+    )
     done = bpetite("compare", folder / "tok.json", folder / "tok.json", "--text", CORPUS * 30)
     assert "(the first 500 tokens of each)" in done.stdout.decode()
     done = bpetite("compare", folder / "tok.json", folder / "tok.json", "--text", "", "--json")
@@ -402,13 +451,17 @@ def test_compare_shows_two_tokenizers_side_by_side(folder: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("source", ["a", "english.txt", "a-corpus-with-a-long-name.txt", "x" * 70])
-def test_compare_fits_80_columns(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compare_fits_80_columns(
+    source: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder)
     for name in ("llama-3.1-8b", "qwen-2.5"):
         Path(name).mkdir(exist_ok=True)
         Tokenizer.load("tok.json").to_huggingface(f"{name}/tokenizer.json", overwrite=True)
     Path(source).write_text(CORPUS * 300, "utf-8")
-    done = bpetite("compare", "llama-3.1-8b/tokenizer.json", "qwen-2.5/tokenizer.json", "--input", source)
+    done = bpetite(
+        "compare", "llama-3.1-8b/tokenizer.json", "qwen-2.5/tokenizer.json", "--input", source
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.decode().splitlines()
     assert max(map(len, lines)) <= 80
@@ -436,9 +489,14 @@ def test_compare_counts_the_tokens_of_many_texts(folder: Path, tmp_path: Path) -
     ]
     assert rows[1]["tokens_to_first"] == rows[1]["tokens"] / rows[0]["tokens"]
     table = bpetite(*command, *texts).stdout.decode().splitlines()
-    assert len(table) == 2 + 3 * (1 + 3)  # The names of the sources are too long to stand in the rows.
+    assert len(table) == 2 + 3 * (
+        1 + 3
+    )  # The names of the sources are too long to stand in the rows.
     assert table[2] == str(tmp_path / "de")
-    per = [f"{rows[2][name]:.3f}" for name in ("bytes_per_token", "characters_per_token", "tokens_per_word")]
+    per = [
+        f"{rows[2][name]:.3f}"
+        for name in ("bytes_per_token", "characters_per_token", "tokens_per_word")
+    ]
     numbers = [f"{rows[2]['tokens']:,}", *per, f"{rows[2]['tokens_to_first']:.2f}x"]
     assert table[5].split() == ["third.json", *numbers]
     assert all(len(line) <= 80 for line in table if not line.startswith("/"))
@@ -456,9 +514,13 @@ def test_a_file_is_checked_with_its_own_library(
     facts = json.loads(bpetite("check", folder / "tok.json").stdout)
     assert (facts["compared_with"], facts["verdict"][:5]) == (None, "read;")
     other = "bpetite.formats.shared.peers.peer_of"
-    monkeypatch.setattr(other, lambda *_: peers.Peer("tokenizers", lambda text: tok.encode(text)[:9]))
+    monkeypatch.setattr(
+        other, lambda *_: peers.Peer("tokenizers", lambda text: tok.encode(text)[:9])
+    )
     from_file = Tokenizer.load(tmp_path / "tokenizer.json")
-    with pytest.raises(ValueError, match=r"t.json, as tokenizers reads it, would not be the same tokenizer"):
+    with pytest.raises(
+        ValueError, match=r"t.json, as tokenizers reads it, would not be the same tokenizer"
+    ):
         peers.compared_with(from_file._original, tok.vocabulary, tok.encode, "t.json")
 
 
@@ -478,7 +540,9 @@ def test_two_files_are_checked_whatever_their_header_and_the_files_beside_them_s
     header: bytes, beside: dict[str, Any], tmp_path: Path
 ) -> None:
     trained = tokenizers.ByteLevelBPETokenizer()
-    trained.train_from_iterator([TEXT], 300, special_tokens=["<m>", "<|endoftext|>"], show_progress=False)
+    trained.train_from_iterator(
+        [TEXT], 300, special_tokens=["<m>", "<|endoftext|>"], show_progress=False
+    )
     trained.save_model(str(tmp_path))
     merges = (tmp_path / "merges.txt").read_bytes().partition(b"\n")[2]
     if header.endswith(b"\r\n"):

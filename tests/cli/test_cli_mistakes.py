@@ -141,7 +141,15 @@ BAD: dict[str, list[str]] = {
     "PATH": SOURCES,
     "DIR": PATHS,
     "FILE": PATHS,
-    "OUT": ["", "missing/out.json", "folder", "/dev/null", "/proc/out.json", "a\udcff/b", "x" * 5000],
+    "OUT": [
+        "",
+        "missing/out.json",
+        "folder",
+        "/dev/null",
+        "/proc/out.json",
+        "a\udcff/b",
+        "x" * 5000,
+    ],
     "SIZE": SIZES,
     "TOKENS": SIZES,
     "N": NUMBERS,
@@ -174,7 +182,9 @@ def arguments_of(command: str) -> Iterator[tuple[argparse.Action, str]]:
 
 
 CASES = [
-    pytest.param(command, action, kind, id=f"{command} {(action.option_strings or [action.dest])[0]}")
+    pytest.param(
+        command, action, kind, id=f"{command} {(action.option_strings or [action.dest])[0]}"
+    )
     for command in GOOD
     for action, kind in arguments_of(command)
     if kind not in SLOW
@@ -203,7 +213,9 @@ def ran(command: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str, 
     with monkeypatch.context() as streams:
         streams.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"the cat")))
         streams.setattr(sys, "stdout", io.TextIOWrapper(printed, write_through=True))
-        streams.setattr(sys, "stderr", io.TextIOWrapper(told, errors="backslashreplace", write_through=True))
+        streams.setattr(
+            sys, "stderr", io.TextIOWrapper(told, errors="backslashreplace", write_through=True)
+        )
         try:
             code = cli.run(command)
         except SystemExit as left:
@@ -243,7 +255,9 @@ def test_a_mistake_gives_a_message(
     monkeypatch.chdir(folder)
     if command in LEFT_OUT:
         monkeypatch.setattr("bpetite.show.viewer.server.Viewer.serve_forever", lambda _: None)
-        monkeypatch.setattr("bpetite.cli.commands.demo.standard_library", lambda: [TEXT], raising=False)
+        monkeypatch.setattr(
+            "bpetite.cli.commands.demo.standard_library", lambda: [TEXT], raising=False
+        )
     failed = 0
     for mistake in BAD[kind]:
         line = with_mistake(command, action, mistake)
@@ -267,7 +281,9 @@ def test_every_argument_has_a_kind_of_mistakes() -> None:
 
 def test_the_commands_themselves_are_right(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    shutil.rmtree("out.ids", ignore_errors=True)  # a mistake may have begun it, with another size of shards
+    shutil.rmtree(
+        "out.ids", ignore_errors=True
+    )  # a mistake may have begun it, with another size of shards
     for command in GOOD.keys() - LEFT_OUT:
         code, _, told = ran([command, *GOOD[command]], monkeypatch)
         assert code == 0, told
@@ -304,7 +320,10 @@ NAMED: dict[str, tuple[list[str], str]] = {
         "--shard-size must be",
     ),
     "hold_out must be": (["stats", *GOOD["stats"], "--hold-out=2"], "--hold-out must be"),
-    "split='held": (["stats", *GOOD["stats"], "--split=held-out"], "--split held-out needs --hold-out"),
+    "split='held": (
+        ["stats", *GOOD["stats"], "--split=held-out"],
+        "--split held-out needs --hold-out",
+    ),
     "separator must": (["stats", *GOOD["stats"], "--separator="], "--separator must not be empty"),
     "append_special: ": (
         ["encode-corpus", *GOOD["encode-corpus"], "--append-special=<|x|>"],
@@ -352,11 +371,17 @@ def test_only_the_command_line_names_options() -> None:
 @pytest.mark.parametrize(
     ("mistake", "told_of"),
     [
-        ("--special-token=<\udcff>", r"argument --special-token: not valid UTF-8 at byte 1: b'<\xff>'"),
+        (
+            "--special-token=<\udcff>",
+            r"argument --special-token: not valid UTF-8 at byte 1: b'<\xff>'",
+        ),
         ("--pattern=\udcff", r"argument --pattern: not valid UTF-8 at byte 0: b'\xff'"),
         ("--separator=ab\udcff", r"argument --separator: not valid UTF-8 at byte 2: b'ab\xff'"),
         ("--input=", "path 1 of 2 is empty"),
-        ("--input=c.txt:" + HUGE, f"c.txt: weight {HUGE}: a count times {HUGE} does not fit 64 bits"),
+        (
+            "--input=c.txt:" + HUGE,
+            f"c.txt: weight {HUGE}: a count times {HUGE} does not fit 64 bits",
+        ),
     ],
 )
 def test_a_message_has_the_place_and_the_value(

@@ -56,10 +56,15 @@ def test_every_stage_ends_with_a_line(capsys: pytest.CaptureFixture[str]) -> Non
             progress("documents", size // 1000, 0)
         for merges in (0, 50, 100):
             progress("merging", merges, 224)
-    assert lines(capsys) == ["Counting: 3.0 of 3.0 MB, 3,000 documents", "Training merges: 100 of 224"]
+    assert lines(capsys) == [
+        "Counting: 3.0 of 3.0 MB, 3,000 documents",
+        "Training merges: 100 of 224",
+    ]
 
 
-def test_of_what_has_no_known_size_the_amount_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_what_has_no_known_size_the_amount_is_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with Shown(clock=Clock()) as progress:
         progress("encoding", 2_000_000, 0)
     assert lines(capsys) == ["Encoding: 2.0 MB"]
@@ -132,7 +137,9 @@ def test_in_python_progress_is_written_if_it_is_asked_for(
 ) -> None:
     Tokenizer.train_from_files(folder / "c.txt", 300, progress=True)
     assert lines(capsys)[-1] == "Training merges: 44 of 44"
-    corpus.encode(Tokenizer.load(folder / "tok.json"), folder / "c.txt", folder / "ids", progress=True)
+    corpus.encode(
+        Tokenizer.load(folder / "tok.json"), folder / "c.txt", folder / "ids", progress=True
+    )
     assert lines(capsys) == ["Encoding: 0.0 of 0.0 MB, 1 document"]
     Tokenizer.train_from_files(folder / "c.txt", 300)
     assert lines(capsys) == []

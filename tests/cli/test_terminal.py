@@ -37,13 +37,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def bpetite(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bpetite", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False
+    )
 
 
 def in_terminal(folder: Path, *arguments: str, **environment: str) -> tuple[int, str]:
     """Run the command with stdin, stdout and stderr on a terminal; return its exit code and what it wrote."""
     master, slave = pty.openpty()
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NO_COLOR", "TERM", "COLUMNS")
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "bpetite", *arguments],
         cwd=folder,
@@ -61,7 +67,8 @@ def in_terminal(folder: Path, *arguments: str, **environment: str) -> tuple[int,
     return process.wait(), written.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-# Help ----------------------------------------------------------------------------------------------------
+# Help
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_help_lists_every_command_in_a_group_by_its_first_sentence() -> None:
@@ -80,7 +87,9 @@ def test_help_lists_every_command_in_a_group_by_its_first_sentence() -> None:
 def test_every_example_in_the_help_is_a_command_that_exists(name: str) -> None:
     shown = COMMANDS[name].format_help()
     examples = re.findall(
-        r"^  (?:.*\| )?(bpetite [a-z].*)", shown.split("examples:\n")[1].split("\n\n")[0], re.MULTILINE
+        r"^  (?:.*\| )?(bpetite [a-z].*)",
+        shown.split("examples:\n")[1].split("\n\n")[0],
+        re.MULTILINE,
     )
     assert examples, name
     for example in examples:
@@ -120,7 +129,8 @@ def test_the_version_is_told(folder: Path) -> None:
     assert re.fullmatch(r"bpetite \d+\.\d+\.\d+\S*\n", bpetite(folder, "--version").stdout)
 
 
-# In a terminal -------------------------------------------------------------------------------------------
+# In a terminal
+# -------------------------------------------------------------------------------------------
 
 
 def test_tokens_are_coloured_in_a_terminal_only(folder: Path) -> None:
@@ -137,7 +147,15 @@ def test_tokens_are_coloured_in_a_terminal_only(folder: Path) -> None:
 
 
 def test_a_terminal_sees_a_live_bar_with_rate_and_time_left(folder: Path, tmp_path: Path) -> None:
-    train = ("train", "--input", "corpus.txt", "--vocab-size", "600", "--output", str(tmp_path / "t.json"))
+    train = (
+        "train",
+        "--input",
+        "corpus.txt",
+        "--vocab-size",
+        "600",
+        "--output",
+        str(tmp_path / "t.json"),
+    )
     code, shown = in_terminal(folder, *train)
     assert code == 0
     assert "merging" in shown
@@ -151,7 +169,14 @@ def test_a_terminal_sees_a_live_bar_with_rate_and_time_left(folder: Path, tmp_pa
 
 def test_what_is_shown_and_told_fits_a_terminal_of_80_columns(folder: Path, tmp_path: Path) -> None:
     many = [f"<|reserved_{number}|>" for number in range(99)]
-    learned = ("--vocab-size", "600", "--output", str(tmp_path / "t.json"), "--special-token", *many)
+    learned = (
+        "--vocab-size",
+        "600",
+        "--output",
+        str(tmp_path / "t.json"),
+        "--special-token",
+        *many,
+    )
     (folder / "specials.txt").write_text(" ".join(many))
     ids = ("--output", str(tmp_path / "ids"))
     commands: list[tuple[str, ...]] = [
@@ -169,17 +194,24 @@ def test_what_is_shown_and_told_fits_a_terminal_of_80_columns(folder: Path, tmp_
             assert len(line.split("\r")[-1]) <= 80 or str(tmp_path) in line, line
 
 
-def test_a_person_is_told_that_stdin_is_read_and_what_is_wrong_within_80_columns(folder: Path) -> None:
+def test_a_person_is_told_that_stdin_is_read_and_what_is_wrong_within_80_columns(
+    folder: Path,
+) -> None:
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "bpetite", "encode", "tok.json"]
     process = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=-1, stderr=-1)
     os.write(master, b"the\n\x04")  # Ctrl-D
     ids, told = process.communicate(timeout=60)
-    assert told.decode() == "reading from the terminal; Ctrl-D (on Windows, Ctrl-Z and Enter) ends it\n"
+    assert (
+        told.decode()
+        == "reading from the terminal; Ctrl-D (on Windows, Ctrl-Z and Enter) ends it\n"
+    )
     assert json.loads(ids) == Tokenizer.load(folder / "tok.json").encode("the\n")
     os.close(master)
     os.close(slave)
-    code, shown = in_terminal(folder, "train", "--input", "corpus.txt", "--vocab-size", "lots", COLUMNS="80")
+    code, shown = in_terminal(
+        folder, "train", "--input", "corpus.txt", "--vocab-size", "lots", COLUMNS="80"
+    )
     assert code == 2
     assert "usage: bpetite train" in shown
     assert all(len(line) <= 80 for line in shown.splitlines()), shown
@@ -187,7 +219,9 @@ def test_a_person_is_told_that_stdin_is_read_and_what_is_wrong_within_80_columns
 
 def test_ctrl_c_ends_the_viewer_quietly(folder: Path) -> None:
     command = [sys.executable, "-m", "bpetite", "view", "tok.json", "--no-browser"]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     address = process.stdout.readline().strip()
     with urllib.request.urlopen(address, timeout=60) as page:
@@ -203,12 +237,20 @@ def test_the_viewer_waits_for_no_browser_and_gives_it_an_address_that_works_once
 ) -> None:
     """A browser such as w3m does not return before it is closed, and its arguments are seen by all users."""
     browser, opened = tmp_path / "browser", tmp_path / "opened"
-    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part; mv {opened}.part {opened}; exec sleep 600\n')
+    browser.write_text(
+        f'#!/bin/sh\necho "$1" > {opened}.part; mv {opened}.part {opened}; exec sleep 600\n'
+    )
     browser.chmod(0o755)
     environment = {**os.environ, "BROWSER": f"{browser} %s"}
     command = [sys.executable, "-m", "bpetite", "view", "tok.json", "--quiet"]
     process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=-1, stderr=-1, text=True, start_new_session=True
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=-1,
+        stderr=-1,
+        text=True,
+        start_new_session=True,
     )
     assert process.stdout is not None
     printed = process.stdout.readline().strip()
@@ -238,7 +280,8 @@ def test_a_viewer_that_cannot_start_says_why(folder: Path) -> None:
         assert words in done.stderr
 
 
-# Inspect -------------------------------------------------------------------------------------------------
+# Inspect
+# -------------------------------------------------------------------------------------------------
 
 
 def test_inspect_shows_rules_sizes_and_merges(folder: Path) -> None:
@@ -266,12 +309,16 @@ def test_inspect_shows_how_a_token_is_built(folder: Path) -> None:
     tok = Tokenizer.load(folder / "tok.json")
     token_id = max(tok.vocabulary.tokens, key=lambda i: (len(tok.vocabulary.tokens[i]), i))
     shown = bpetite(folder, "inspect", "tok.json", "--token", str(token_id)).stdout
-    facts = json.loads(bpetite(folder, "inspect", "tok.json", "--token", str(token_id), "--json").stdout)
+    facts = json.loads(
+        bpetite(folder, "inspect", "tok.json", "--token", str(token_id), "--json").stdout
+    )
     assert facts["steps"][-1]["ids"] == [token_id]
     assert f"made by merge {facts['rank']}" in shown
     assert len(shown.splitlines()) == 6 + len(facts["steps"])
     special = tok.special_tokens["<|endoftext|>"]
-    assert "a special token" in bpetite(folder, "inspect", "tok.json", "--token", str(special)).stdout
+    assert (
+        "a special token" in bpetite(folder, "inspect", "tok.json", "--token", str(special)).stdout
+    )
     assert "no merge makes it" in bpetite(folder, "inspect", "tok.json", "--token", "97").stdout
     unknown = bpetite(folder, "inspect", "tok.json", "--token", "99999")
     assert (unknown.returncode, unknown.stdout) == (1, "")

@@ -26,7 +26,10 @@ from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.sources import Input, find_inputs
 
-TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(300)]
+TEXTS = [
+    f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5)
+    for n in range(300)
+]
 
 
 @given(
@@ -45,7 +48,9 @@ def test_parts_of_an_input_hold_its_documents(
     try:
         whole = [text for batch in read_batches(Input(str(path)), reading) for text in batch.texts]
         parts = list(divide(Input(str(path)), reading, size))
-        apart = [text for part in parts for batch in read_batches(part, reading) for text in batch.texts]
+        apart = [
+            text for part in parts for batch in read_batches(part, reading) for text in batch.texts
+        ]
     finally:
         batches.BLOCK = before
     assert apart == whole
@@ -63,7 +68,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "in" / "b.txt").write_text("\x00".join(TEXTS[200:]))
     import gzip
 
-    (folder / "in" / "c.jsonl.gz").write_bytes(gzip.compress(lines[:-30000].rpartition("\n")[0].encode()))
+    (folder / "in" / "c.jsonl.gz").write_bytes(
+        gzip.compress(lines[:-30000].rpartition("\n")[0].encode())
+    )
     Tokenizer.train("".join(TEXTS), 400).save(folder / "tok.json")
     return folder
 
@@ -126,17 +133,25 @@ def test_shards_are_those_of_one_machine(
     corpus.verify(tmp_path / "spread", inputs=True)
 
 
-def test_an_error_in_a_task_is_the_error_of_the_call(nodes: Cluster, folder: Path, tmp_path: Path) -> None:
+def test_an_error_in_a_task_is_the_error_of_the_call(
+    nodes: Cluster, folder: Path, tmp_path: Path
+) -> None:
     (tmp_path / "bad.jsonl").write_text('{"text": "a"}\n' * 999 + '{"text": 1}\n')
     with pytest.raises(ValueError, match=r"bad\.jsonl: line 1000: field 'text' is not a string"):
-        cluster.count([folder / "in" / "a.jsonl", tmp_path / "bad.jsonl"], reading=READING, task_bytes=5000)
+        cluster.count(
+            [folder / "in" / "a.jsonl", tmp_path / "bad.jsonl"], reading=READING, task_bytes=5000
+        )
     tokenizer = Tokenizer.load(folder / "tok.json")
     with pytest.raises(ValueError, match=r"bad\.jsonl: line 1000"):
         cluster.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "out", task_bytes=5000)
     (tmp_path / "bad.jsonl").write_text('{"text": "a"}\n{"text": "mended"}\n')
     with pytest.raises(ValueError, match="option shard_size changed"):
         cluster.encode(
-            tokenizer, tmp_path / "bad.jsonl", tmp_path / "out", resume=True, options=Options(shard_size=5)
+            tokenizer,
+            tmp_path / "bad.jsonl",
+            tmp_path / "out",
+            resume=True,
+            options=Options(shard_size=5),
         )
     cluster.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "out", resume=True)
     corpus.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "local")
@@ -204,7 +219,9 @@ def test_a_stopped_run_goes_on_behind_the_last_whole_shard(
     assert len(shards) == 2 * whole
     with pytest.raises(FileExistsError, match="resume=True continues"):
         cluster.encode(tokenizer, folder / "in", out, options=options, task_bytes=5000)
-    go_on: Any = {0: cluster.encode, 1: partial(cluster.encode, task_bytes=6000), 7: corpus.encode}[whole]
+    go_on: Any = {0: cluster.encode, 1: partial(cluster.encode, task_bytes=6000), 7: corpus.encode}[
+        whole
+    ]
     go_on(tokenizer, folder / "in", out, options=options, resume=True)
     assert contents(out) == contents(tmp_path / "local")
     assert shards.items() <= {path.name: path.stat().st_ino for path in out.iterdir()}.items()
@@ -225,7 +242,10 @@ def test_only_what_a_stopped_run_has_read_must_be_as_it_was(
     for path in paths[2:]:
         path.write_text(path.read_text() + "\x00which grew")  # nobody has read it
     content = paths[0].read_text()
-    for number, says in ((0, "changed since it was encoded"), (1, "changed since the run read a part of it")):
+    for number, says in (
+        (0, "changed since it was encoded"),
+        (1, "changed since the run read a part of it"),
+    ):
         whole = paths[number].stat()
         was = paths[number].read_text()
         paths[number].write_text(was + "more")
@@ -255,7 +275,9 @@ def test_a_divided_file_of_which_a_part_was_read_must_be_as_it_was(
     for changed in (content.replace("cat", "dog"), content):
         path.unlink()
         path.write_text(changed)  # with another time
-        with pytest.raises(ValueError, match=r"large\.txt: changed since the run read a part of it"):
+        with pytest.raises(
+            ValueError, match=r"large\.txt: changed since the run read a part of it"
+        ):
             cluster.encode(tokenizer, path, out, options=options, resume=True)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # restored
     cluster.encode(tokenizer, path, out, options=options, resume=True)
@@ -263,7 +285,9 @@ def test_a_divided_file_of_which_a_part_was_read_must_be_as_it_was(
     assert contents(out) == contents(tmp_path / "local")
 
 
-def test_a_divided_file_must_not_be_written_to_while_it_is_read(nodes: Cluster, tmp_path: Path) -> None:
+def test_a_divided_file_must_not_be_written_to_while_it_is_read(
+    nodes: Cluster, tmp_path: Path
+) -> None:
     tokenizer = Tokenizer.train("the cat sat on the mat", 270)
     path, out = tmp_path / "large.txt", tmp_path / "out"
     path.write_text("\x00".join(TEXTS))

@@ -44,7 +44,10 @@ from bpetite.reading import batches
 from disks import mount, read_only, small_disk
 
 END = "<|endoftext|>"
-TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(60)]
+TEXTS = [
+    f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5)
+    for n in range(60)
+]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +89,10 @@ def documents_in(folder: Path) -> list[list[int]]:
         assert ids.dtype == options["dtype"]
         assert len(offsets) == shard["documents"] + 1
         assert len(ids) == shard["tokens"] == offsets[-1]
-        found += [ids[a:b].tolist() for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+        found += [
+            ids[a:b].tolist()
+            for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+        ]
     return found
 
 
@@ -114,7 +120,11 @@ def megatron_offsets(path: Path, itemsize: int) -> np.ndarray:
 @pytest.mark.parametrize("shard_format", ["npy", "bin", "megatron"])
 @pytest.mark.parametrize("shard_size", [1, 333, 10**9])
 def test_shards_hold_every_document_in_order(
-    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, shard_format: ShardFormat, shard_size: int
+    tokenizer: Tokenizer,
+    lines: list[Path],
+    tmp_path: Path,
+    shard_format: ShardFormat,
+    shard_size: int,
 ) -> None:
     options = Options(format=shard_format, shard_size=shard_size, append_special=END)
     manifest = corpus.encode(tokenizer, lines, tmp_path / "out", options=options)
@@ -123,7 +133,9 @@ def test_shards_hold_every_document_in_order(
     assert manifest.documents == len(TEXTS)
     assert manifest.tokens == sum(map(len, expected))
     assert [shard.tokens for shard in manifest.shards[:-1]] == [
-        tokens for tokens in (shard.tokens for shard in manifest.shards[:-1]) if tokens >= shard_size
+        tokens
+        for tokens in (shard.tokens for shard in manifest.shards[:-1])
+        if tokens >= shard_size
     ]
     assert corpus.verify(tmp_path / "out") == manifest
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
@@ -131,7 +143,9 @@ def test_shards_hold_every_document_in_order(
         "bpetite.json",
         *(file.name for shard in manifest.shards for file in shard.files),
     }
-    assert [(read.name, read.documents) for read in manifest.inputs] == [(str(path), 20) for path in lines]
+    assert [(read.name, read.documents) for read in manifest.inputs] == [
+        (str(path), 20) for path in lines
+    ]
 
 
 def test_the_manifest_says_what_was_made_from_what(
@@ -149,14 +163,21 @@ def test_the_manifest_says_what_was_made_from_what(
     assert manifest["options"]["dtype"] == "uint16"
     for file in (file for shard in manifest["shards"] for file in shard["files"]):
         path = tmp_path / "out" / file["name"]
-        told = subprocess.run(["sha256sum", path], capture_output=True, check=True, text=True).stdout
+        told = subprocess.run(
+            ["sha256sum", path], capture_output=True, check=True, text=True
+        ).stdout
         assert (file["bytes"], file["sha256"]) == (path.stat().st_size, told.split()[0])
     for read in manifest["inputs"]:
         content = Path(read["name"]).read_bytes()
-        assert (read["bytes"], read["xxh3_128"]) == (len(content), xxhash.xxh3_128_hexdigest(content))
+        assert (read["bytes"], read["xxh3_128"]) == (
+            len(content),
+            xxhash.xxh3_128_hexdigest(content),
+        )
 
 
-def test_a_file_is_hashed_as_it_is_read(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> None:
+def test_a_file_is_hashed_as_it_is_read(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path
+) -> None:
     packed = tmp_path / "packed.jsonl.gz"
     packed.write_bytes(gzip.compress(lines[0].read_bytes()))
     with mock.patch("bpetite.reading.documents.hash_input", side_effect=AssertionError):
@@ -187,7 +208,9 @@ def test_how_a_corpus_is_divided_into_files_makes_no_difference(
         (folder / f"{number}.jsonl").write_text(part)
     paths = [folder / f"{number}.jsonl" for number in range(len(bounds) - 1)]
     corpus.encode(tokenizer, paths, folder / "out", options=Options(shard_size=shard_size))
-    corpus.encode(tokenizer, Documents(texts), folder / "whole", options=Options(shard_size=shard_size))
+    corpus.encode(
+        tokenizer, Documents(texts), folder / "whole", options=Options(shard_size=shard_size)
+    )
     ours, whole = contents(folder / "out"), contents(folder / "whole")
     del ours["manifest.json"], whole["manifest.json"]
     assert ours == whole
@@ -224,7 +247,9 @@ def test_ids_beyond_16_bits_survive(tmp_path: Path, shard_format: ShardFormat) -
     assert not (tmp_path / "no").exists()
 
 
-def test_progress_tells_bytes_and_documents(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> None:
+def test_progress_tells_bytes_and_documents(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path
+) -> None:
     size = sum(path.stat().st_size for path in lines)
     told: list[tuple[str, int, int]] = []
 
@@ -272,7 +297,9 @@ def test_memory_does_not_depend_on_the_size_of_the_corpus(tmp_path: Path) -> Non
     for megabytes in (60, 160):
         path, out = tmp_path / f"{megabytes}.txt", tmp_path / f"{megabytes}"
         path.write_bytes((b"the cat sat on the mat, " * 40 + b"|") * (megabytes << 10))
-        run = subprocess.run([sys.executable, "-c", MEASURED, path, out], capture_output=True, check=True)
+        run = subprocess.run(
+            [sys.executable, "-c", MEASURED, path, out], capture_output=True, check=True
+        )
         peaks.append(int(run.stdout))
         ids = sum(file.stat().st_size for file in out.glob("shard-*"))
         shutil.rmtree(out)
@@ -290,14 +317,22 @@ def test_an_empty_corpus_makes_no_shards(tokenizer: Tokenizer, tmp_path: Path) -
     corpus.verify(tmp_path / "one")
 
 
-def test_special_tokens_in_the_text_are_what_was_asked_for(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_special_tokens_in_the_text_are_what_was_asked_for(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
     text = f"a{END}b"
     for special in ("parse", "text"):
-        corpus.encode(tokenizer, Documents([text]), tmp_path / special, options=Options(special=special))
+        corpus.encode(
+            tokenizer, Documents([text]), tmp_path / special, options=Options(special=special)
+        )
         assert documents_in(tmp_path / special) == [tokenizer.encode(text, special=special)]
         corpus.verify(tmp_path / special)
-    with pytest.raises(ValueError, match=r": document 1: the text contains the special token .*endoftext"):
-        corpus.encode(tokenizer, Documents(["a", text]), tmp_path / "error", options=Options(special="error"))
+    with pytest.raises(
+        ValueError, match=r": document 1: the text contains the special token .*endoftext"
+    ):
+        corpus.encode(
+            tokenizer, Documents(["a", text]), tmp_path / "error", options=Options(special="error")
+        )
 
 
 @pytest.mark.parametrize("appended", [None, END])
@@ -358,7 +393,9 @@ def test_a_folder_is_written_anew_only_if_runs_have_written_all_of_it(
         corpus.encode(tokenizer, lines, out, resume=True, overwrite=True)
     before = contents(out)
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match=r"notes.txt is not a file of an encoded corpus; nothing was"):
+    with pytest.raises(
+        FileExistsError, match=r"notes.txt is not a file of an encoded corpus; nothing was"
+    ):
         corpus.encode(tokenizer, lines, out, overwrite=True)
     (out / "notes.txt").unlink()
     assert contents(out) == before
@@ -371,7 +408,9 @@ def test_a_folder_is_written_anew_only_if_runs_have_written_all_of_it(
     assert contents(tmp_path / "missing") == contents(out)
 
 
-def test_the_field_of_an_input_is_recorded_and_may_not_change(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_the_field_of_an_input_is_recorded_and_may_not_change(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "a", "body": "the cat"}\n' * 9)
     corpus.encode(tokenizer, f"{tmp_path}/a.jsonl:text=body", tmp_path / "out")
     assert documents_in(tmp_path / "out") == [tokenizer.encode("the cat")] * 9
@@ -395,7 +434,9 @@ def test_a_lone_surrogate_is_refused_by_name_whatever_is_done_with_it(
         lambda: corpus.stats(tokenizer, path),
     ]
     for work in works:
-        with pytest.raises(ValueError, match=r"c.jsonl: document 1: lone surrogate '.udc00' at character 6"):
+        with pytest.raises(
+            ValueError, match=r"c.jsonl: document 1: lone surrogate '.udc00' at character 6"
+        ):
             work()
     assert not list((tmp_path / "out").glob("shard-*"))
 
@@ -432,7 +473,8 @@ def test_options_that_make_no_sense_are_refused_before_anything_is_made(
     assert not (tmp_path / "out").exists()
 
 
-# Stopped and gone on -------------------------------------------------------------------------------------
+# Stopped and gone on
+# -------------------------------------------------------------------------------------
 
 
 class Stop(Exception):
@@ -457,7 +499,9 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(
     corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "whole", options=options)
     for after in (0, 7, 8, 31, 60):
         with pytest.raises(Stop):
-            corpus.encode(tokenizer, stopping(TEXTS, after), tmp_path / "out", options=options, resume=True)
+            corpus.encode(
+                tokenizer, stopping(TEXTS, after), tmp_path / "out", options=options, resume=True
+            )
         assert not (tmp_path / "out" / "manifest.json").exists()
         with pytest.raises(ValueError, match="not finished"):
             corpus.verify(tmp_path / "out")
@@ -481,7 +525,9 @@ def test_going_on_with_other_documents_is_refused(
     before = contents(tmp_path / "out")
     for others in (["other", *TEXTS[1:]], TEXTS[:3]):
         with pytest.raises(ValueError, match="documents: changed since the run began"):
-            corpus.encode(tokenizer, Documents(others), tmp_path / "out", options=options, resume=True)
+            corpus.encode(
+                tokenizer, Documents(others), tmp_path / "out", options=options, resume=True
+            )
     assert contents(tmp_path / "out") == before
 
 
@@ -508,7 +554,11 @@ def pipe_of(texts: list[str]) -> str:
 @pytest.mark.parametrize("kind", ["stdin", "memory", "documents", "pipe"])
 @pytest.mark.parametrize("is_finished", [True, False])
 def test_an_input_that_no_times_identify_is_read_again_and_compared(
-    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, is_finished: bool
+    tokenizer: Tokenizer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    is_finished: bool,
 ) -> None:
     """It was read to its end; then the run stopped, or went on to the end."""
 
@@ -564,20 +614,26 @@ def test_a_resumed_run_tells_of_all_special_tokens_and_texts_and_what_it_did(
         patched.setattr(ShardWriter, "finish", stopping_finish)
         with pytest.raises(Stop):
             corpus.encode(tokenizer, tmp_path / "a.txt", tmp_path / "out", options=options)
-    resumed = corpus.encode(tokenizer, tmp_path / "a.txt", tmp_path / "out", options=options, resume=True)
+    resumed = corpus.encode(
+        tokenizer, tmp_path / "a.txt", tmp_path / "out", options=options, resume=True
+    )
     assert resumed == whole
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
     assert (resumed.special_texts, resumed.text_bytes) == (60, size)
     assert resumed.encoded_bytes is not None
     assert 0 < resumed.encoded_bytes < size
-    again = corpus.encode(tokenizer, tmp_path / "a.txt", tmp_path / "out", options=options, resume=True)
+    again = corpus.encode(
+        tokenizer, tmp_path / "a.txt", tmp_path / "out", options=options, resume=True
+    )
     assert (again.special_texts, again.text_bytes, again.encoded_bytes) == (60, size, None)
 
 
 def documents_in_shards(folder: Path) -> list[list[list[int]]]:
     """The ids of each document of each shard."""
     documents = iter(documents_in(folder))
-    return [list(itertools.islice(documents, shard.documents)) for shard in Manifest.load(folder).shards]
+    return [
+        list(itertools.islice(documents, shard.documents)) for shard in Manifest.load(folder).shards
+    ]
 
 
 @pytest.fixture
@@ -634,13 +690,21 @@ def test_what_changed_refuses_to_go_on_and_is_named(
 
 def places(node: object) -> Iterator[tuple[Any, Any]]:
     """Every value in a JSON document: its container and its key."""
-    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    items = (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node)
+        if isinstance(node, list)
+        else ()
+    )
     for key, inner in items:
         yield node, key
         yield from places(inner)
 
 
-def test_a_broken_journal_is_refused_by_name(tokenizer: Tokenizer, lines: list[Path], stopped: Path) -> None:
+def test_a_broken_journal_is_refused_by_name(
+    tokenizer: Tokenizer, lines: list[Path], stopped: Path
+) -> None:
     journal = stopped / ".journal.jsonl"
     whole = journal.read_bytes()
     steps = whole.splitlines(keepends=True)
@@ -666,7 +730,13 @@ def test_a_broken_journal_is_refused_by_name(tokenizer: Tokenizer, lines: list[P
                     holder[key] = wrong
                 changed = json.dumps(document[number]).encode()
                 refused(
-                    b"".join([*steps[:number], steps[number][:65] + changed + b"\n", *steps[number + 1 :]])
+                    b"".join(
+                        [
+                            *steps[:number],
+                            steps[number][:65] + changed + b"\n",
+                            *steps[number + 1 :],
+                        ]
+                    )
                 )
 
 
@@ -692,7 +762,9 @@ def test_a_journal_line_that_was_cut_off_is_forgotten(
         assert contents(copy) == contents(stopped.parent / "whole")
 
 
-def test_two_runs_cannot_work_on_one_folder(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> None:
+def test_two_runs_cannot_work_on_one_folder(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path
+) -> None:
     out = tmp_path / "out"
 
     def interfering() -> Iterator[str]:
@@ -704,7 +776,9 @@ def test_two_runs_cannot_work_on_one_folder(tokenizer: Tokenizer, lines: list[Pa
     assert corpus.encode(tokenizer, Documents(interfering()), out).documents == 2
 
 
-def test_a_folder_with_other_things_in_it_is_left_alone(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_folder_with_other_things_in_it_is_left_alone(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
     (tmp_path / "mine.txt").write_text("precious")
     for resume in (False, True):
         with pytest.raises(FileExistsError, match="not empty"):
@@ -712,7 +786,8 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tokenizer: Tokenizer, tm
     assert {path.name for path in tmp_path.iterdir()} <= {"mine.txt", ".journal.jsonl"}
 
 
-# Killed, out of room, not allowed --------------------------------------------------------------------------
+# Killed, out of room, not allowed
+# --------------------------------------------------------------------------
 
 
 def command(*arguments: object) -> list[str]:
@@ -761,7 +836,9 @@ def ended(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command that writes to the folder and gets such a signal."""
     given = [folder, int(ended_by), nth, delay, *arguments, "--output", folder]
-    return subprocess.run([sys.executable, "-c", ENDED, *map(str, given)], capture_output=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", ENDED, *map(str, given)], capture_output=True, check=False
+    )
 
 
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(
@@ -771,12 +848,18 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(
     out, draw = tmp_path / "out", random.Random(6)
     kills = 0
     while not (out / "manifest.json").exists():
-        delay = draw.uniform(0, 0.02) if kills > 2 else 0  # and a late one may find that all is done
-        done = ended(out, signal.SIGKILL, draw.randint(1, 60), delay, "encode-corpus", *arguments, "--resume")
+        delay = (
+            draw.uniform(0, 0.02) if kills > 2 else 0
+        )  # and a late one may find that all is done
+        done = ended(
+            out, signal.SIGKILL, draw.randint(1, 60), delay, "encode-corpus", *arguments, "--resume"
+        )
         assert done.returncode in (0, -signal.SIGKILL), done.stderr
         kills += done.returncode != 0
     assert kills > 2
-    subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
+    subprocess.run(
+        command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True
+    )
     assert contents(tmp_path / "out") == contents(whole)
 
 
@@ -790,7 +873,10 @@ def test_killed_before_it_removes_the_journal_it_ends_with_the_same_files(
         with pytest.raises(Stop):
             corpus.encode(tokenizer, lines, out)
     (out / ".manifest.json.1-abcd.part").touch()
-    assert {path.name for path in out.glob(".*")} == {".journal.jsonl", ".manifest.json.1-abcd.part"}
+    assert {path.name for path in out.glob(".*")} == {
+        ".journal.jsonl",
+        ".manifest.json.1-abcd.part",
+    }
     corpus.encode(tokenizer, lines, out, resume=True)
     assert contents(out) == contents(tmp_path / "whole")
 
@@ -810,7 +896,9 @@ def test_two_runs_may_both_remove_the_journal(
     assert not list(out.glob(".*"))
 
 
-def test_interrupted_it_says_so_and_goes_on_later(large: tuple[list[str], Path], tmp_path: Path) -> None:
+def test_interrupted_it_says_so_and_goes_on_later(
+    large: tuple[list[str], Path], tmp_path: Path
+) -> None:
     arguments, whole = large
     done = ended(tmp_path / "out", signal.SIGINT, 30, 0, "encode-corpus", *arguments)
     assert done.returncode == 130
@@ -821,7 +909,9 @@ def test_interrupted_it_says_so_and_goes_on_later(large: tuple[list[str], Path],
     (
         tmp_path / "out" / ".manifest.json.1-abcd.part"
     ).touch()  # a process that was killed while it wrote a manifest leaves this
-    subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
+    subprocess.run(
+        command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True
+    )
     assert contents(tmp_path / "out") == contents(whole)
 
 
@@ -856,7 +946,10 @@ def test_a_disk_without_room_is_an_error_and_later_goes_on(
     largest = max(path.stat().st_size for path in whole.glob("shard-*.npy"))
     for limit in (1000, smallest - 1, (smallest + largest) // 2):
         done = subprocess.run(
-            [sys.executable, "-c", LIMITED, str(limit), *run], capture_output=True, check=False, text=True
+            [sys.executable, "-c", LIMITED, str(limit), *run],
+            capture_output=True,
+            check=False,
+            text=True,
         )
         assert done.returncode == 1
         assert "File too large" in done.stderr
@@ -875,7 +968,11 @@ def test_a_full_disk_is_an_error_and_with_more_room_goes_on(
     sizes = [path.stat().st_size for path in whole.iterdir()]
     size = sum(sizes)
     with small_disk(disk, size // 2) as mounted:
-        limited = command(*run) if mounted else [sys.executable, "-c", LIMITED, str(max(sizes) // 2), *run]
+        limited = (
+            command(*run)
+            if mounted
+            else [sys.executable, "-c", LIMITED, str(max(sizes) // 2), *run]
+        )
         done = subprocess.run(limited, capture_output=True, check=False, text=True)
         assert done.returncode == 1
         assert ("No space left on device" if mounted else "File too large") in done.stderr
@@ -889,7 +986,11 @@ def test_a_full_disk_is_an_error_and_with_more_room_goes_on(
 
 @pytest.mark.parametrize("method", ["write", "finish"])
 def test_whichever_write_fails_no_later_shard_is_called_whole(
-    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+    tokenizer: Tokenizer,
+    lines: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
 ) -> None:
     """Shards are completed while the next ones are written: an error in any of them must stop the run."""
     options = Options(shard_size=100)
@@ -899,7 +1000,10 @@ def test_whichever_write_fails_no_later_shard_is_called_whole(
         calls = iter(range(1000))
 
         def faulty(
-            self: ShardWriter, *arguments: object, calls: Iterator[int] = calls, failing: int = failing
+            self: ShardWriter,
+            *arguments: object,
+            calls: Iterator[int] = calls,
+            failing: int = failing,
         ) -> object:
             if next(calls) == failing:
                 raise OSError(28, "No space left on device")
@@ -983,15 +1087,20 @@ def test_a_run_goes_on_in_a_folder_that_was_read_only_for_a_while(
     arguments, whole = large
     with read_only(tmp_path / "out") as folder:
         refused = subprocess.run(
-            command("encode-corpus", *arguments, "--output", folder), capture_output=True, check=False
+            command("encode-corpus", *arguments, "--output", folder),
+            capture_output=True,
+            check=False,
         )
         assert refused.returncode == 1
     (tmp_path / "out").chmod(0o755)
-    subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
+    subprocess.run(
+        command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True
+    )
     assert contents(tmp_path / "out") == contents(whole)
 
 
-# Verifying -------------------------------------------------------------------------------------------------
+# Verifying
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shard_format", ["npy", "bin", "megatron"])
@@ -1023,14 +1132,18 @@ def test_verify_finds_every_changed_byte(
         corpus.verify(out, inputs=True)
 
 
-def test_verify_finds_shards_of_another_run(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> None:
+def test_verify_finds_shards_of_another_run(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     corpus.encode(tokenizer, lines, out)
     (out / "notes.txt").write_text("kept beside the shards")
     corpus.verify(out)
     for number in (7, 8):
         (out / f"shard-00000{number}.npy").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"shard-000007\.npy: a shard that is not in the .* \(and 1 more\)"):
+    with pytest.raises(
+        ValueError, match=r"shard-000007\.npy: a shard that is not in the .* \(and 1 more\)"
+    ):
         corpus.verify(out)
 
 
@@ -1059,10 +1172,14 @@ def test_a_folder_whose_offsets_have_their_former_name_is_read(
         shard.files[0] = replace(shard.files[0], name=f"{shard.files[0].name}.npy")
     former.save(out)
     assert corpus.verify(out) == former
-    assert corpus.encode(tokenizer, lines, out, options=Options(shard_size=500), resume=True) == former
+    assert (
+        corpus.encode(tokenizer, lines, out, options=Options(shard_size=500), resume=True) == former
+    )
     former.shards[0].files[0] = replace(former.shards[0].files[0], name="shard-000000.npy")
     former.save(out)
-    with pytest.raises(ValueError, match=r"shard 0 must be shard-000000\.npy and shard-000000\.offsets"):
+    with pytest.raises(
+        ValueError, match=r"shard 0 must be shard-000000\.npy and shard-000000\.offsets"
+    ):
         corpus.verify(out)
 
 
@@ -1077,7 +1194,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shard_format", ["npy", "bin", "megatron"])
-def test_places_of_documents_are_written_as_they_come(tmp_path: Path, shard_format: ShardFormat) -> None:
+def test_places_of_documents_are_written_as_they_come(
+    tmp_path: Path, shard_format: ShardFormat
+) -> None:
     lengths = [3, 0, 7, 1, 1, 0, 2, 9]
     writer = ShardWriter(tmp_path, 0, shard_format, "uint16")
     for first in range(0, len(lengths), 3):
@@ -1086,7 +1205,10 @@ def test_places_of_documents_are_written_as_they_come(tmp_path: Path, shard_form
     shard = writer.finish()
     assert (shard.tokens, shard.documents) == (23, 8)
     places = tmp_path / shard.files[0].name
-    assert read_offsets(places, shard_format, "uint16").tolist() == [0, *np.cumsum(lengths).tolist()]
+    assert read_offsets(places, shard_format, "uint16").tolist() == [
+        0,
+        *np.cumsum(lengths).tolist(),
+    ]
     assert hashlib.sha256(places.read_bytes()).hexdigest() == shard.files[0].sha256
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -1099,7 +1221,9 @@ def test_any_number_of_samples_is_verified_and_no_shard_is_larger_than_numbers_c
     for samples in (0, 1, 2**70):
         assert len(corpus.verify(tmp_path / "out", samples=samples).shards) == 1
     for wrong in (-1, 1.5, True):
-        with pytest.raises((ValueError, TypeError), match="samples must be an integer of at least 0"):
+        with pytest.raises(
+            (ValueError, TypeError), match="samples must be an integer of at least 0"
+        ):
             corpus.verify(tmp_path / "out", samples=wrong)  # type: ignore[arg-type]
     for size in (0, largest + 1):
         with pytest.raises(ValueError, match="shard_size must be an integer from 1 to"):

@@ -44,7 +44,9 @@ DOCUMENTS = ["first, naïve", "", "third\nwith a line", "東京 4", '"quoted" \\
 
 
 def jsonl(texts: list[str]) -> bytes:
-    return b"".join(json.dumps({"id": n, "text": text}).encode() + b"\n" for n, text in enumerate(texts))
+    return b"".join(
+        json.dumps({"id": n, "text": text}).encode() + b"\n" for n, text in enumerate(texts)
+    )
 
 
 def parquet(texts: Sequence[str | bytes | None], column: str = "text", rows: int = 2) -> bytes:
@@ -85,10 +87,14 @@ def test_documents_of_every_format_and_compression(tmp_path: Path, suffix: str) 
     assert texts_of(plain) == ["<|x|>".join(DOCUMENTS)]
 
 
-VIEWS = [getattr(pyarrow, name)() for name in ("string_view", "binary_view") if hasattr(pyarrow, name)]
+VIEWS = [
+    getattr(pyarrow, name)() for name in ("string_view", "binary_view") if hasattr(pyarrow, name)
+]
 
 
-@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), *VIEWS])
+@pytest.mark.parametrize(
+    "kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), *VIEWS]
+)
 def test_documents_of_parquet(tmp_path: Path, kind: pyarrow.DataType) -> None:
     table = pyarrow.table({"body": pyarrow.array(DOCUMENTS, pyarrow.string()).cast(kind)})
     pyarrow.parquet.write_table(table, tmp_path / "c.parquet", row_group_size=2)
@@ -111,7 +117,9 @@ PARQUET_KINDS = [
 
 
 @given(
-    rows=st.lists(st.none() | st.sampled_from(DOCUMENTS) | st.text(max_size=9) | st.binary(max_size=9)),
+    rows=st.lists(
+        st.none() | st.sampled_from(DOCUMENTS) | st.text(max_size=9) | st.binary(max_size=9)
+    ),
     kind=st.sampled_from(PARQUET_KINDS),
     group=st.integers(1, 9),
     stored=st.tuples(
@@ -127,7 +135,9 @@ def test_parquet_holds_what_a_list_holds(
     stored: tuple[bool, str, int],
     block: int,
 ) -> None:
-    as_text = kind in (pyarrow.string(), pyarrow.large_string()) or pyarrow.types.is_dictionary(kind)
+    as_text = kind in (pyarrow.string(), pyarrow.large_string()) or pyarrow.types.is_dictionary(
+        kind
+    )
     if as_text:
         rows = [row.decode("utf-8", "replace") if isinstance(row, bytes) else row for row in rows]
     else:
@@ -147,7 +157,9 @@ def test_parquet_holds_what_a_list_holds(
         strict = outcome(lambda: texts_of(path))
     given_rows = [row for row in rows if row is not None]
     expected = list(batches_of(given_rows, "skip"))
-    found, given = ([text for batch in made for text in decoded("", batch)] for made in (skipped, expected))
+    found, given = (
+        [text for batch in made for text in decoded("", batch)] for made in (skipped, expected)
+    )
     assert found == given
     lacking = len(rows) - len(given_rows)
     assert sum(b.affected for b in skipped) == sum(b.affected for b in expected) + lacking
@@ -177,7 +189,9 @@ def outcome(work: Callable[[], T]) -> T | str:
 def test_of_two_broken_documents_the_first_is_told(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_bytes(b'{"text": "a"}\n{"text": "\\udc00"}\n{"text": 3}\n')
-    with pytest.raises(ValueError, match=r"c.jsonl: document 1: lone surrogate '.udc00' at character 0"):
+    with pytest.raises(
+        ValueError, match=r"c.jsonl: document 1: lone surrogate '.udc00' at character 0"
+    ):
         texts_of(path)
 
 
@@ -190,7 +204,9 @@ def test_files_of_several_members_are_read_to_the_end(tmp_path: Path) -> None:
 
 
 def test_members_of_gzip_may_end_anywhere_in_what_is_read_at_a_time(tmp_path: Path) -> None:
-    pieces = [bytes(random.Random(number).choices(b"abcdefgh", k=number * 4999)) for number in range(40)]
+    pieces = [
+        bytes(random.Random(number).choices(b"abcdefgh", k=number * 4999)) for number in range(40)
+    ]
     (tmp_path / "c.gz").write_bytes(b"".join(map(gzip.compress, pieces)))
     assert texts_of(tmp_path / "c.gz") == [b"".join(pieces).decode()]
 
@@ -204,7 +220,9 @@ def test_gzip_is_unpacked_wherever_blocks_end_and_refused_wherever_it_breaks_off
     one, none, last = (gzip.compress(text) for text in (b"some text, some text", b"", b"7" * 700))
     whole = one + bytes(packed) + none + last
     with_none = len(whole) - len(last)
-    texts = dict.fromkeys([*range(len(one), len(one) + packed + 1), with_none], "some text, some text")
+    texts = dict.fromkeys(
+        [*range(len(one), len(one) + packed + 1), with_none], "some text, some text"
+    )
     texts[len(whole)] = "some text, some text" + "7" * 700
     for end in range(3, len(whole) + 1):
         (tmp_path / "c.gz").write_bytes(whole[:end])
@@ -264,12 +282,20 @@ def test_json_lines_are_no_text_whatever_their_name(tmp_path: Path) -> None:
                 assert texts_of(tmp_path / f"{name}{suffix}") == expected
     (tmp_path / "corpus").write_bytes(b'{"n": 1, "body": "first"}\n')
     assert texts_of(tmp_path / "corpus", Reading(text_field="body")) == ["first"]
-    for content in (b'{"n": 1, "body": "first"}\n', b'{"text": 5}\n', b'{"text" \n', b"{x}", b'["text"]\n'):
+    for content in (
+        b'{"n": 1, "body": "first"}\n',
+        b'{"text": 5}\n',
+        b'{"text" \n',
+        b"{x}",
+        b'["text"]\n',
+    ):
         (tmp_path / "corpus").write_bytes(content)
         assert texts_of(tmp_path / "corpus") == [content.decode()]
     for name in ("c.txt", "c.txt.gz"):
         (tmp_path / name).write_bytes(PACKED[name[5:]](lines))
-        with pytest.raises(ValueError, match=r"its name says text, but it holds JSON lines; input_format="):
+        with pytest.raises(
+            ValueError, match=r"its name says text, but it holds JSON lines; input_format="
+        ):
             texts_of(tmp_path / name)
         assert texts_of(tmp_path / name, Reading(input_format="text")) == [lines.decode()]
         assert texts_of(tmp_path / name, Reading(input_format="jsonl")) == ["first", "second"]
@@ -282,7 +308,11 @@ REFUSED = [
     ("c.gz", b"", "its name says gzip"),
     ("c.gz", gzip.compress(b"abc" * 999)[:-9], "broken gzip: it ends too early"),
     ("c.gz", gzip.compress(b"abc") + gzip.compress(b"abc")[:5], "broken gzip: it ends too early"),
-    ("c.gz", gzip.compress(b"abc")[:-8] + bytes(4) + b"\x03\0\0\0", "broken gzip: incorrect data check"),
+    (
+        "c.gz",
+        gzip.compress(b"abc")[:-8] + bytes(4) + b"\x03\0\0\0",
+        "broken gzip: incorrect data check",
+    ),
     ("c.gz", gzip.compress(b"abc")[:-4] + bytes(4), "broken gzip: incorrect length check"),
     ("c.zst", zstd(os.urandom(9999))[:-9], "broken zstd"),
     ("c.gz", gzip.compress(b"abc") + b"garbage", "broken gzip"),
@@ -343,7 +373,10 @@ def test_a_broken_document_is_repaired_or_left_out_only_if_asked(tmp_path: Path)
     (tmp_path / "c.jsonl").write_bytes(
         b'{"text": "a"}\n{"text": "\\ud800\\udc00\\udc00"}\n{"text": "\xff"}\n'
     )
-    for name, replaced, affected in (("c.txt", "\ufffd\ufffdb", 1), ("c.jsonl", "\U00010000\ufffd", 2)):
+    for name, replaced, affected in (
+        ("c.txt", "\ufffd\ufffdb", 1),
+        ("c.jsonl", "\U00010000\ufffd", 2),
+    ):
         path = Input(str(tmp_path / name))
         mended = list(read_batches(path, Reading(separator="|", invalid="replace")))
         assert decoded(name, mended[0])[1] == replaced
@@ -399,12 +432,17 @@ def test_long_documents_are_read_in_pieces_that_change_no_pretoken(
         pieces = [piece for batch in found for piece in decoded("long.txt", batch)]
         assert len(pieces) > 5
         assert [batch.goes_on for batch in found] == [True] * (len(found) - 1) + [False]
-        assert [t for piece in pieces for t in pretokenize(piece, pattern)] == pretokenize(text, pattern)
+        assert [t for piece in pieces for t in pretokenize(piece, pattern)] == pretokenize(
+            text, pattern
+        )
         assert all(
-            piece.count("<|end of text|>") == piece.count("<|") == piece.count("|>") for piece in pieces
+            piece.count("<|end of text|>") == piece.count("<|") == piece.count("|>")
+            for piece in pieces
         )
         assert not any(piece.startswith("<|") or piece.endswith("|>") for piece in pieces)
-    whole = list(read_batches(Input(str(tmp_path / "long.txt")), Reading(cut=cutter([r"\b\w+|\W"], []))))
+    whole = list(
+        read_batches(Input(str(tmp_path / "long.txt")), Reading(cut=cutter([r"\b\w+|\W"], [])))
+    )
     assert [len(batch.texts) for batch in whole] == [1]
 
 
@@ -464,8 +502,12 @@ def test_of_a_long_document_what_is_no_text_is_told_or_repaired_once(
 @pytest.mark.parametrize("name", ["c.txt.gz", "c.jsonl", "c.jsonl.gz"])
 def test_a_document_that_must_be_whole_has_a_largest_size(tmp_path: Path, name: str) -> None:
     text = "a" * 6_000_000
-    (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name == "c.txt.gz" else FORMS[name]([text]))
-    with pytest.raises(ValueError, match=f"{name}: a document has more than 5,000,000 bytes; max_document"):
+    (tmp_path / name).write_bytes(
+        gzip.compress(text.encode()) if name == "c.txt.gz" else FORMS[name]([text])
+    )
+    with pytest.raises(
+        ValueError, match=f"{name}: a document has more than 5,000,000 bytes; max_document"
+    ):
         Counts.from_files(tmp_path / name, max_document="5MB", pattern=r"a+")
     assert Counts.from_files(tmp_path / name, max_document="7MB", pattern=r"a+").documents == 1
 
@@ -479,14 +521,24 @@ def test_a_long_document_holds_as_many_documents_in_pieces_as_in_one(
     (tmp_path / "plain.txt").write_bytes(content)
     (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(content))
     plain, packed = (
-        Counts.from_files(path, dialect="tiktoken") for path in sorted(tmp_path.iterdir(), reverse=True)
+        Counts.from_files(path, dialect="tiktoken")
+        for path in sorted(tmp_path.iterdir(), reverse=True)
     )
     assert list(plain.items()) == list(packed.items())
     assert plain.documents == packed.documents == 20_001
 
 
 def test_inputs_come_in_the_order_given_and_sorted_by_bytes_within(tmp_path: Path) -> None:
-    for name in ("b/2.txt", "b/10.txt", "b/Z.txt", "b/é.txt", "b/.hidden", "b/.git/x", "b/c/d.txt", "a.txt"):
+    for name in (
+        "b/2.txt",
+        "b/10.txt",
+        "b/Z.txt",
+        "b/é.txt",
+        "b/.hidden",
+        "b/.git/x",
+        "b/c/d.txt",
+        "a.txt",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
     (tmp_path / "b" / "c" / "loop").symlink_to(tmp_path / "b")
@@ -530,7 +582,11 @@ def test_urls_are_read_through_fsspec(tmp_path: Path) -> None:
 
     memory = fsspec.filesystem("memory")
     memory.pipe(
-        {"/corpus/b.jsonl": jsonl(["b"]), "/corpus/a.txt.gz": gzip.compress(b"a"), "/corpus/.x": b"x"}
+        {
+            "/corpus/b.jsonl": jsonl(["b"]),
+            "/corpus/a.txt.gz": gzip.compress(b"a"),
+            "/corpus/.x": b"x",
+        }
     )
     memory.pipe("/corpus/c.parquet", parquet(["c"]))
     for argument in ("memory://corpus", "memory://corpus/*[a-z].*"):
@@ -610,7 +666,15 @@ NAMED: dict[str, bytes] = {
 def test_what_a_url_adds_to_a_name_hides_no_format(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(NAMED[name])
     with served(functools.partial(_Handler, directory=str(tmp_path))) as server:
-        for more in ("", "?download=true", "?name=x.txt", "?a/b.txt&c=d", "#x", "#x.txt", "?a=b.csv#c.txt"):
+        for more in (
+            "",
+            "?download=true",
+            "?name=x.txt",
+            "?a/b.txt&c=d",
+            "#x",
+            "#x.txt",
+            "?a=b.csv#c.txt",
+        ):
             assert texts_of(f"{server}/{name}{more}") == ["a", "b"], more
         assert texts_of(f"{server}/{name.replace('.', '%2E')}") == ["a", "b"]
 
@@ -658,7 +722,11 @@ def test_a_local_file_that_looks_like_an_address_is_a_file(
     assert texts_of(name) == ["text"]
     for argument in (name, f"{name}:2", "*", name[:3] + "*"):
         (found,) = find_inputs(argument)
-        assert (found.name, found.is_local, found.weight) == (name, True, 2 if ":2" in argument else 1)
+        assert (found.name, found.is_local, found.weight) == (
+            name,
+            True,
+            2 if ":2" in argument else 1,
+        )
     Path("memory:/a").mkdir(parents=True)
     Path("memory:/a/b.txt").write_text("local")
     assert texts_of("memory://a/b.txt") == ["local"]
@@ -673,7 +741,11 @@ def test_hugging_face_datasets_are_a_corpus(tmp_path: Path) -> None:
     expected = list(Counts.from_iterator(texts).items())
     for streaming in (False, True):
         rows = datasets.load_dataset(
-            "parquet", data_files=str(path), split="train", streaming=streaming, cache_dir=str(tmp_path)
+            "parquet",
+            data_files=str(path),
+            split="train",
+            streaming=streaming,
+            cache_dir=str(tmp_path),
         )
         counts = Counts.from_iterator(row["text"] for row in rows)
         assert (list(counts.items()), counts.documents) == (expected, 50)
@@ -696,7 +768,9 @@ def test_empty_documents_have_a_place_among_ids_and_none_in_counts(tmp_path: Pat
     assert corpus.stats(tokenizer, tmp_path / "in.jsonl")[-1].documents == 4
     counted = Counts.from_files(tmp_path / "in.jsonl", dialect="tiktoken")
     assert counted.documents == 3
-    joined = Counts.from_iterator(["a<|endoftext|><|endoftext|>b<|endoftext|>c"], dialect="tiktoken")
+    joined = Counts.from_iterator(
+        ["a<|endoftext|><|endoftext|>b<|endoftext|>c"], dialect="tiktoken"
+    )
     assert (joined.documents, list(joined.items())) == (3, list(counted.items()))
 
 

@@ -43,7 +43,9 @@ def test_a_file_has_the_layout_that_is_documented(counts: Counts, tmp_path: Path
     assert (rows, length, count) == (len(counts), 1, 1)
     lengths, numbers = blocks[14 : 14 + rows], blocks[14 + rows : 14 + 2 * rows]
     pretokens, ends = blocks[14 + 2 * rows :], [0, *itertools.accumulate(lengths)]
-    read = [(pretokens[start:end], n) for (start, end), n in zip(pairwise(ends), numbers, strict=True)]
+    read = [
+        (pretokens[start:end], n) for (start, end), n in zip(pairwise(ends), numbers, strict=True)
+    ]
     assert read == sorted(read) == list(counts.items())
     assert pretokens[size : size + 14] == bytes(14)
     digest = Xxh3128()
@@ -116,7 +118,9 @@ def test_blocks_do_not_depend_on_how_the_rows_were_counted(tmp_path: Path) -> No
     Counts.from_iterator(words).save(tmp_path / "whole", num_threads=1)
     Counts.from_iterator(words[::-1], memory_limit="1MB").save(tmp_path / "parts", num_threads=3)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert [len(ends) for _, ends, _ in counts_file.read_counts(tmp_path / "whole")[1]][:2] == [65_536] * 2
+    assert [len(ends) for _, ends, _ in counts_file.read_counts(tmp_path / "whole")[1]][:2] == [
+        65_536
+    ] * 2
 
 
 @settings(max_examples=25)
@@ -127,7 +131,9 @@ def test_training_on_merged_parts_gives_the_same_artifact(
     folder = tmp_path_factory.mktemp("parts")
     bounds = [0, *sorted(cuts), len(CORPUS)]
     for number, (start, end) in enumerate(pairwise(bounds)):
-        Counts.from_iterator(CORPUS[start:end], dialect="tiktoken").save(folder / f"{number}.parquet")
+        Counts.from_iterator(CORPUS[start:end], dialect="tiktoken").save(
+            folder / f"{number}.parquet"
+        )
     merged = Counts.merge(Counts.load(path) for path in sorted(folder.glob("*.parquet")))
     merged.save(folder / "merged")
     Counts.from_iterator(CORPUS, dialect="tiktoken").save(folder / "whole")
@@ -184,14 +190,17 @@ def test_counts_by_other_rules_do_not_add_up(counts: Counts) -> None:
 )
 def test_weights_are_exact(a: list[str], b: list[str], weights: tuple[Fraction, Fraction]) -> None:
     parts = [
-        Counts.from_iterator(texts).weighted(weight) for texts, weight in zip((a, b), weights, strict=True)
+        Counts.from_iterator(texts).weighted(weight)
+        for texts, weight in zip((a, b), weights, strict=True)
     ]
     merged = Counts.merge(parts)
     expected: dict[bytes, Fraction] = {}
     for texts, weight in zip((a, b), weights, strict=True):
         for pretoken, count in Counts.from_iterator(texts).items():
             expected[pretoken] = expected.get(pretoken, Fraction(0)) + count * weight
-    assert {pretoken: Fraction(count, merged.scale) for pretoken, count in merged.items()} == expected
+    assert {
+        pretoken: Fraction(count, merged.scale) for pretoken, count in merged.items()
+    } == expected
     assert merged.documents == len(a) + len(b)
     repeated = Counts.from_iterator(a * int(weights[0] * 12) + b * int(weights[1] * 12))
     assert train(merged) == train(repeated)
@@ -236,7 +245,8 @@ def test_sizes_are_written_as_people_write_them() -> None:
             memory_bytes(no_size)  # type: ignore[arg-type] # what is refused
 
 
-# Counting through sources ----------------------------------------------------------------------------------
+# Counting through sources
+# ----------------------------------------------------------------------------------
 
 
 def test_every_source_gives_the_same_counts(tmp_path: Path) -> None:
@@ -253,7 +263,9 @@ def test_every_source_gives_the_same_counts(tmp_path: Path) -> None:
         assert (counts.documents, counts.bytes) == (whole.documents, whole.bytes)
 
 
-def test_a_long_document_in_pieces_is_counted_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_document_in_pieces_is_counted_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import gzip
 
     monkeypatch.setattr(batches, "BLOCK", 1 << 15)
@@ -269,7 +281,9 @@ def test_a_long_document_in_pieces_is_counted_as_one(tmp_path: Path, monkeypatch
 def test_weights_of_sources_are_applied_and_recorded(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x y")
     (tmp_path / "b.txt").write_text("x")
-    counts = Counts.from_files([f"{tmp_path}/a.txt:2.0", f"{tmp_path}/b.txt:1.5", tmp_path / "b.txt"])
+    counts = Counts.from_files(
+        [f"{tmp_path}/a.txt:2.0", f"{tmp_path}/b.txt:1.5", tmp_path / "b.txt"]
+    )
     assert (dict(counts.items()), counts.scale) == ({b"x": 9, b" y": 4}, 2)
     assert counts.weights == {f"{tmp_path}/a.txt": "2", f"{tmp_path}/b.txt": "3/2"}
 
@@ -288,13 +302,17 @@ def test_a_bad_byte_is_named_by_its_place_in_the_document_however_often_that_was
             lambda: Counts.from_files(tmp_path / "c.txt", **reading.to_dict()),
             lambda: corpus.encode(tokenizer, tmp_path, tmp_path / "o", options=options),
         ):
-            with pytest.raises(ValueError, match=rf"c\.txt: document 1: not valid UTF-8 at byte {bad}$"):
+            with pytest.raises(
+                ValueError, match=rf"c\.txt: document 1: not valid UTF-8 at byte {bad}$"
+            ):
                 read()
 
 
 def test_an_invalid_document_is_named_wherever_it_is(tmp_path: Path) -> None:
     for number in range(40):
-        (tmp_path / f"{number:02}.txt").write_bytes(b"good|good|" + (b"b\xff" if number == 23 else b"good"))
+        (tmp_path / f"{number:02}.txt").write_bytes(
+            b"good|good|" + (b"b\xff" if number == 23 else b"good")
+        )
     with pytest.raises(ValueError, match=r"23\.txt: document 2: not valid UTF-8 at byte 1"):
         Counts.from_files(tmp_path, separator="|")
     replaced = Counts.from_files(tmp_path, separator="|", invalid="replace")
@@ -324,7 +342,9 @@ def test_progress_reaches_the_size_of_the_corpus(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a " * 50_000)
     (tmp_path / "b.jsonl").write_text('{"text": "b"}\n' * 5000)
     told: list[tuple[str, int, int]] = []
-    Counts.from_files([tmp_path / "a.txt", tmp_path / "b.jsonl"], progress=lambda *step: told.append(step))
+    Counts.from_files(
+        [tmp_path / "a.txt", tmp_path / "b.jsonl"], progress=lambda *step: told.append(step)
+    )
     assert {(stage, total) for stage, _, total in told} == {("counting", 170_000), ("documents", 0)}
     for counted, last in (("counting", 170_000), ("documents", 5001)):
         done = [done for stage, done, _ in told if stage == counted]

@@ -22,7 +22,8 @@ from bpetite.corpus import Documents, Options, Reading, is_held_out
 
 CHANCE = random.Random(11)
 TEXTS = [
-    "".join(CHANCE.choices("ab é東\t", k=CHANCE.randint(1, 40))) + str(number % 150) for number in range(400)
+    "".join(CHANCE.choices("ab é東\t", k=CHANCE.randint(1, 40))) + str(number % 150)
+    for number in range(400)
 ]
 HELD_OUT = [text for text in TEXTS if is_held_out(text, "20%")]
 SIDES = {"train": [text for text in TEXTS if text not in HELD_OUT], "held-out": HELD_OUT}
@@ -52,7 +53,9 @@ def write(folder: Path, form: str) -> tuple[Path, Json]:
 def encoded(folder: Path) -> Counter[tuple[int, ...]]:
     """The documents of a folder of shards, as ids."""
     manifest = corpus.verify(folder)
-    ids = np.concatenate([np.load(folder / shard.files[1].name) for shard in manifest.shards]).tolist()
+    ids = np.concatenate(
+        [np.load(folder / shard.files[1].name) for shard in manifest.shards]
+    ).tolist()
     end = TOKENIZER.special_tokens["<|endoftext|>"]
     documents: list[list[int]] = [[]]
     for token_id in ids:
@@ -85,10 +88,13 @@ def test_the_same_documents_are_held_out_in_every_format(tmp_path: Path, form: s
     assert Counts.merge(parts) == Counts.from_files(path, **how)
 
 
-def test_the_share_that_is_asked_for_is_held_out_and_smaller_shares_are_part_of_larger_ones() -> None:
+def test_the_share_that_is_asked_for_is_held_out_and_smaller_shares_are_part_of_larger_ones() -> (
+    None
+):
     texts = [f"text {number}" for number in range(20_000)]
     held_out = {
-        share: {text for text in texts if is_held_out(text, share)} for share in (0.01, "2%", "1/4", 0.5)
+        share: {text for text in texts if is_held_out(text, share)}
+        for share in (0.01, "2%", "1/4", 0.5)
     }
     for share, expected in ((0.01, 200), ("2%", 400), ("1/4", 5000), (0.5, 10_000)):
         assert abs(len(held_out[share]) - expected) < 5 * expected**0.5
@@ -107,7 +113,9 @@ def test_a_long_document_is_held_out_whole(tmp_path: Path) -> None:
     (tmp_path / "corpus.txt").write_text("|".join(texts))
     held_out = [text for text in texts if is_held_out(text, "50%")]
     assert 0 < len(held_out) < len(texts)
-    counts = Counts.from_files(tmp_path / "corpus.txt", separator="|", hold_out="50%", split="held-out")
+    counts = Counts.from_files(
+        tmp_path / "corpus.txt", separator="|", hold_out="50%", split="held-out"
+    )
     assert counts == Counts.from_iterator(held_out)
 
 
@@ -122,7 +130,9 @@ def test_documents_of_an_iterable_are_split_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("side", ["train", "held-out"])
-def test_a_document_that_is_not_text_is_refused_by_its_number_among_all(tmp_path: Path, side: str) -> None:
+def test_a_document_that_is_not_text_is_refused_by_its_number_among_all(
+    tmp_path: Path, side: str
+) -> None:
     lines = [*TEXTS[:100], "broken"]
     content = "|".join(lines).encode().replace(b"broken", b"br\xffken")
     (tmp_path / "corpus.txt").write_bytes(content)
@@ -141,7 +151,10 @@ def test_a_document_that_is_not_text_is_refused_by_its_number_among_all(tmp_path
         ({"hold_out": share}, "hold_out must be a share above 0 and below 1")
         for share in (0, 1, -0.1, "100%", "1.5", "one", "", "%", "nan", "1/0", True)
     ]
-    + [({"split": "held-out"}, "needs hold_out"), ({"hold_out": 0.1, "split": "test"}, "train or held-out")],
+    + [
+        ({"split": "held-out"}, "needs hold_out"),
+        ({"hold_out": 0.1, "split": "test"}, "train or held-out"),
+    ],
 )
 def test_a_wrong_share_or_side_is_refused(choice: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
@@ -156,7 +169,9 @@ def test_a_stopped_run_is_not_continued_with_another_share(tmp_path: Path) -> No
     corpus.encode(TOKENIZER, path, tmp_path / "ids", options=same, resume=True)
     for reading in (Reading(), Reading(hold_out="10%"), Reading(hold_out="20%", split="held-out")):
         with pytest.raises(ValueError, match=r"option (hold_out|split) changed"):
-            corpus.encode(TOKENIZER, path, tmp_path / "ids", options=Options(reading=reading), resume=True)
+            corpus.encode(
+                TOKENIZER, path, tmp_path / "ids", options=Options(reading=reading), resume=True
+            )
 
 
 def test_the_commands_hold_out_the_same_documents(tmp_path: Path) -> None:

@@ -46,7 +46,11 @@ CASES: dict[str, Case] = {
     "text, zstd": ({"c.zst": zstd(joined)}, ["c.zst"], {"separator": "\x00"}),
     "JSON lines": ({"c.jsonl": lines(TEXTS)}, ["c.jsonl"], {}),
     "JSON lines by another name": ({"c": lines(TEXTS)}, ["c"], {"input_format": "jsonl"}),
-    "JSON lines, another field": ({"c.json": lines(TEXTS, "body")}, ["c.json"], {"text_field": "body"}),
+    "JSON lines, another field": (
+        {"c.json": lines(TEXTS, "body")},
+        ["c.json"],
+        {"text_field": "body"},
+    ),
     "JSON lines, told by their beginning, which comes byte by byte": (
         {"c.json.gz": b"".join(map(gzip.compress, (b"{", b'"', lines(TEXTS)[2:])))},
         ["c.json.gz"],
@@ -69,7 +73,11 @@ CASES: dict[str, Case] = {
     "a glob": ({"1.jsonl": lines(TEXTS[:9]), "2.jsonl": lines(TEXTS[9:])}, ["*.jsonl"], {}),
     "a weight": ({"c.jsonl": lines(TEXTS)}, ["c.jsonl:2"], {}),
     "fields of their own": (
-        {"1.jsonl": lines(TEXTS[:9], "body"), "2.pq": rows(TEXTS[9:20], "a b"), "3.jsonl": lines(TEXTS[20:])},
+        {
+            "1.jsonl": lines(TEXTS[:9], "body"),
+            "2.pq": rows(TEXTS[9:20], "a b"),
+            "3.jsonl": lines(TEXTS[20:]),
+        },
         ["1.jsonl:text=body", "2.pq:text=a b", "3.jsonl"],
         {},
     ),
@@ -84,7 +92,9 @@ CASES: dict[str, Case] = {
 
 
 def as_options(keywords: dict[str, Any]) -> list[str]:
-    return [part for name, value in keywords.items() for part in (f"--{name.replace('_', '-')}", value)]
+    return [
+        part for name, value in keywords.items() for part in (f"--{name.replace('_', '-')}", value)
+    ]
 
 
 def by_counting(paths: list[str], keywords: dict[str, Any], folder: Path) -> Tokenizer:
@@ -128,7 +138,9 @@ def test_a_path_means_the_same_at_every_door(
     for path, content in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(content)
-    paths = [path.format(folder=tmp_path) if "://" in path else str(tmp_path / path) for path in paths]
+    paths = [
+        path.format(folder=tmp_path) if "://" in path else str(tmp_path / path) for path in paths
+    ]
     expected = Tokenizer.train_from_iterator(TEXTS, 290)
     assert len(expected.merges) > 20
     assert door(paths, keywords, tmp_path_factory.mktemp("out")) == expected
@@ -144,15 +156,35 @@ def test_a_path_means_the_same_at_every_door(
         ("c.txt", "text".encode("utf-16"), "not valid UTF-8 at byte 0"),
         ("c.csv", b"text,n\na,1\n", "CSV is not supported; .* input_format='text'"),
         ("c.tsv.gz", gzip.compress(b"text\tn\na\t1\n"), "TSV is not supported"),
-        ("c.json", b'[\n {"text": "a"},\n {"text": "b"}]', "a JSON array of records is not supported"),
-        ("c.json.gz", gzip.compress(b'[{"text": "a"}]'), "a JSON array of records is not supported"),
+        (
+            "c.json",
+            b'[\n {"text": "a"},\n {"text": "b"}]',
+            "a JSON array of records is not supported",
+        ),
+        (
+            "c.json.gz",
+            gzip.compress(b'[{"text": "a"}]'),
+            "a JSON array of records is not supported",
+        ),
         ("corpus.gz", gzip.compress(rows(TEXTS)), "Parquet inside gzip is not supported"),
         ("corpus.gz", gzip.compress(gzip.compress(b"text")), "gzip inside gzip is not supported"),
-        ("corpus.zst", zstd(b"c.txt" + bytes(252) + b"ustar\x0000" + bytes(2000)), "tar inside zstd"),
+        (
+            "corpus.zst",
+            zstd(b"c.txt" + bytes(252) + b"ustar\x0000" + bytes(2000)),
+            "tar inside zstd",
+        ),
         ("c.tar", b"c.txt" + bytes(252) + b"ustar\x0000" + bytes(2000), "tar is not"),
         ("corpus", b"c.txt" + bytes(252) + b"ustar  \0" + bytes(2000), "tar is not"),
-        ("c.tar.gz", gzip.compress(b"c.txt" + bytes(252) + b"ustar\x0000" + bytes(2000)), "tar is not"),
-        ("c.tgz", gzip.compress(b"c.txt" + bytes(252) + b"ustar\x0000" + bytes(2000)), "tar is not"),
+        (
+            "c.tar.gz",
+            gzip.compress(b"c.txt" + bytes(252) + b"ustar\x0000" + bytes(2000)),
+            "tar is not",
+        ),
+        (
+            "c.tgz",
+            gzip.compress(b"c.txt" + bytes(252) + b"ustar\x0000" + bytes(2000)),
+            "tar is not",
+        ),
     ],
     ids=range(16),
 )
@@ -206,7 +238,9 @@ BEGINNINGS = {
 """How contents begin that are refused."""
 
 REFUSED = [
-    kind for kind in formats.KINDS if not kind.form and not kind.compresses and kind is not formats.JSON
+    kind
+    for kind in formats.KINDS
+    if not kind.form and not kind.compresses and kind is not formats.JSON
 ]
 
 
@@ -234,7 +268,9 @@ def test_a_kind_that_is_not_text_is_refused_by_its_content_whatever_is_asked_for
 def test_a_kind_that_is_not_text_is_refused_by_its_name(kind: formats.Kind, tmp_path: Path) -> None:
     for ending in kind.endings.split():
         for name in (f"c{ending}", f"C{ending.upper()}", f"c{ending}.gz"):
-            (tmp_path / name).write_bytes(gzip.compress(b"a text") if name.endswith("gz") else b"a text")
+            (tmp_path / name).write_bytes(
+                gzip.compress(b"a text") if name.endswith("gz") else b"a text"
+            )
             with pytest.raises(ValueError, match=f"{kind.title} is not supported; ") as refused:
                 Counts.from_files(tmp_path)
             assert str(tmp_path / name) in str(refused.value)
@@ -247,7 +283,13 @@ def test_a_kind_that_is_not_text_is_refused_by_its_name(kind: formats.Kind, tmp_
 @pytest.mark.parametrize(
     "text",
     [
-        *("PAR1 is how Parquet begins", "PK is no zip", "GIF89a is a format", "ORC\nand", "The ftyp box"),
+        *(
+            "PAR1 is how Parquet begins",
+            "PK is no zip",
+            "GIF89a is a format",
+            "ORC\nand",
+            "The ftyp box",
+        ),
         *(
             "ARROW1",
             "ID3 tags",
@@ -260,7 +302,15 @@ def test_a_kind_that_is_not_text_is_refused_by_its_name(kind: formats.Kind, tmp_
             "\x00asleep",
             "%PDF",
         ),
-        *('{"n": 1}', "[1, 2]", '{"text": "no line"', "\ufeffa text", "OggS", "RIFF is a file", "7z"),
+        *(
+            '{"n": 1}',
+            "[1, 2]",
+            '{"text": "no line"',
+            "\ufeffa text",
+            "OggS",
+            "RIFF is a file",
+            "7z",
+        ),
     ],
 )
 def test_text_that_begins_almost_like_another_kind_is_text(text: str, tmp_path: Path) -> None:
@@ -332,7 +382,11 @@ def test_a_new_input_format_is_one_module_and_one_row_of_a_table(tmp_path: Path)
     found = bpetite("train", "--input", "d", "--vocab-size", "262", "--output", "tok.json")
     assert found["actual_mergeable_vocab_size"] == 262
     assert (tmp_path / "tok.json").read_bytes() == (tmp_path / "expected.json").read_bytes()
-    counted = bpetite("count", "--input", "by-another-name", "--input-format", "csv", "--output", "c.counts")
+    counted = bpetite(
+        "count", "--input", "by-another-name", "--input-format", "csv", "--output", "c.counts"
+    )
     assert counted["documents"] == 2
-    encoded = bpetite("encode-corpus", "tok.json", "--input", "d", "--output", "ids", "--num-threads", "2")
+    encoded = bpetite(
+        "encode-corpus", "tok.json", "--input", "d", "--output", "ids", "--num-threads", "2"
+    )
     assert encoded["documents"] == 4

@@ -53,7 +53,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "in").mkdir()
     (folder / "in" / "a.txt").write_text(SEPARATOR.join(texts[:third]))
     lines = "".join(f'{{"text": "{text}"}}\n' for text in texts[third : 2 * third])
-    (folder / "in" / "b.jsonl.zst").write_bytes(pyarrow.compress(lines.encode(), "zstd", asbytes=True))
+    (folder / "in" / "b.jsonl.zst").write_bytes(
+        pyarrow.compress(lines.encode(), "zstd", asbytes=True)
+    )
     rows = pyarrow.table({"text": texts[2 * third :]})
     pyarrow.parquet.write_table(rows, folder / "in" / "c.parquet", row_group_size=100)
     return folder
@@ -67,7 +69,9 @@ COUNT = ("--separator", SEPARATOR, "--quiet", "--force")
 @pytest.fixture(scope="module")
 def smallest(corpus: Path) -> int:
     """The smallest limit that works here, in bytes, and 4 MB more: no two processes are quite alike."""
-    _, said = peak("count", "--input", corpus / "in", "--output", corpus / "no", "--memory-limit", "1MB")
+    _, said = peak(
+        "count", "--input", corpus / "in", "--output", corpus / "no", "--memory-limit", "1MB"
+    )
     found = re.search(r"the smallest limit that works is ([0-9]+)MB", said)
     assert found, said
     assert not (corpus / "no").exists()
@@ -89,9 +93,15 @@ def test_counting_stays_within_its_limit(corpus: Path, smallest: int) -> None:
 def test_weights_and_sums_stay_within_their_limit(corpus: Path, smallest: int) -> None:
     limit = smallest + 20_000_000
     for name in ("a.txt", "b.jsonl.zst", "c.parquet"):
-        peak("count", "--input", corpus / "in" / name, "--output", corpus / f"{name}.counts", *COUNT)
+        peak(
+            "count", "--input", corpus / "in" / name, "--output", corpus / f"{name}.counts", *COUNT
+        )
     weighted = [f"{corpus}/in/a.txt:1.5", f"{corpus}/in/b.jsonl.zst:2", f"{corpus}/in/c.parquet"]
-    counted = [f"{corpus}/a.txt.counts:1.5", f"{corpus}/b.jsonl.zst.counts:2", f"{corpus}/c.parquet.counts"]
+    counted = [
+        f"{corpus}/a.txt.counts:1.5",
+        f"{corpus}/b.jsonl.zst.counts:2",
+        f"{corpus}/c.parquet.counts",
+    ]
     whole = corpus / "sum"
     peak("count", "--input", *weighted, "--output", whole, *COUNT)
     limited = ("--memory-limit", limit, "--output", corpus / "limited", "--force")
@@ -115,7 +125,9 @@ def test_a_page_that_must_be_whole_is_refused_beyond_the_limit(
     pyarrow.parquet.write_table(rows, tmp_path / "c.parquet", compression=codec)
     command = ("count", "--input", tmp_path / "c.parquet", "--output", tmp_path / "c")
     most, said = peak(*command, "--memory-limit", smallest)
-    found = re.search(r"c\.parquet: .* takes [0-9]+MB of memory; .* must be ([0-9]+)MB or more", said)
+    found = re.search(
+        r"c\.parquet: .* takes [0-9]+MB of memory; .* must be ([0-9]+)MB or more", said
+    )
     assert found, said
     assert most < MARGIN * smallest
     _, said = peak(*command, "--memory-limit", int(found[1]) * 10**6 + 30_000_000)
@@ -136,10 +148,14 @@ def test_a_document_that_must_be_whole_is_refused_beyond_the_limit(
     elif form == "jsonl":
         path.write_text(f'{{"text": "first"}}\n{{"text": "{text}"}}\n')
     else:
-        pyarrow.parquet.write_table(pyarrow.table({"text": ["first", text]}), path, compression="none")
+        pyarrow.parquet.write_table(
+            pyarrow.table({"text": ["first", text]}), path, compression="none"
+        )
     command = ("count", "--input", path, "--output", tmp_path / "c", *COUNT, *reading)
     most, said = peak(*command, "--memory-limit", smallest)
-    assert re.search(rf"c\.{form}: .* takes [0-9]+MB of memory; .* must be [0-9]+MB or more", said), said
+    assert re.search(
+        rf"c\.{form}: .* takes [0-9]+MB of memory; .* must be [0-9]+MB or more", said
+    ), said
     assert most < MARGIN * smallest
     assert not (tmp_path / "c").exists()
 
@@ -150,7 +166,9 @@ def test_encoding_stays_within_its_limit(corpus: Path) -> None:
     peak("train", "--input", corpus / "in" / "c.parquet", *trained)
     encoding = ("encode-corpus", "--model", model, "--input", corpus / "in", *COUNT[:3], "--output")
     _, said = peak(*encoding, ids, "--memory-limit", "1MB")
-    found = re.search(r"before anything is encoded, .* the smallest limit that works is ([0-9]+)MB", said)
+    found = re.search(
+        r"before anything is encoded, .* the smallest limit that works is ([0-9]+)MB", said
+    )
     assert found, said
     assert not ids.exists()
     most, said = peak(*encoding, ids, "--memory-limit", f"{found[1]}MB")

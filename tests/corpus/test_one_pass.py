@@ -60,7 +60,11 @@ def pipe(content: bytes) -> Iterator[str]:
     writer.join()
 
 
-MODELS: dict[str, Tokenizer] = {"a": trained(), "b": trained("o200k", 270), "c": trained(vocab_size=280)}
+MODELS: dict[str, Tokenizer] = {
+    "a": trained(),
+    "b": trained("o200k", 270),
+    "c": trained(vocab_size=280),
+}
 
 READERS: dict[str, Callable[[str], object]] = {
     "Counts.from_files": lambda path: list(Counts.from_files(path).items()),
@@ -109,12 +113,29 @@ COMMANDS: dict[str, list[str]] = {
     "compare the first": ["compare", "a.json", "a.json", "--json", "--input"],
     "stats": ["stats", "--model", "a.json", "--json", "--input"],
     "report": ["report", "a.json", "--json", "--output", "r.html", "--force", "--input"],
-    "report of several": ["report", "a.json", "b.json", "--json", "--output", "r.html", "--force", "--input"],
+    "report of several": [
+        "report",
+        "a.json",
+        "b.json",
+        "--json",
+        "--output",
+        "r.html",
+        "--force",
+        "--input",
+    ],
     "encode": ["encode", "--model", "a.json", "--input"],
     "count": ["count", "--output", "c.parquet", "--force", "--input"],
     "train": ["train", "--vocab-size", "280", "--output", "t.json", "--force", "--input"],
     "explain": ["explain", "--merges", "m.txt", "--input"],
-    "encode-corpus": ["encode-corpus", "--model", "a.json", "--output", "ids", "--resume", "--input"],
+    "encode-corpus": [
+        "encode-corpus",
+        "--model",
+        "a.json",
+        "--output",
+        "ids",
+        "--resume",
+        "--input",
+    ],
 }
 
 
@@ -151,7 +172,20 @@ def numbers(printed: bytes, source: str) -> object:
 def long_text(seed: int) -> str:
     """A text with places where parts of it depend on each other."""
     rng = random.Random(seed)
-    parts = ["the ", "cat ", "sat\n", "12345", ", ", "e\u0301", " t", "don't ", "<|x|>", "   ", "Éa", "日本 "]
+    parts = [
+        "the ",
+        "cat ",
+        "sat\n",
+        "12345",
+        ", ",
+        "e\u0301",
+        " t",
+        "don't ",
+        "<|x|>",
+        "   ",
+        "Éa",
+        "日本 ",
+    ]
     return "".join(rng.choices(parts, k=40_000))
 
 
@@ -185,8 +219,12 @@ def test_documents_are_cut_where_no_tokenizer_changes_its_ids(
         progress=lambda stage, done, _: reads.append(done) if stage == "encoding" else None,
     )
     assert len(reads) > 5, "the document is cut"
-    assert [fit.tokens for fit in tallied.fits[0]] == [tokenizer.count(text) for tokenizer in tokenizers]
-    with_one_that_is_prepared = tally([*tokenizers, KINDS["composed"]()], sources_of(tmp_path / "a.txt"))
+    assert [fit.tokens for fit in tallied.fits[0]] == [
+        tokenizer.count(text) for tokenizer in tokenizers
+    ]
+    with_one_that_is_prepared = tally(
+        [*tokenizers, KINDS["composed"]()], sources_of(tmp_path / "a.txt")
+    )
     assert [fit.tokens for fit in with_one_that_is_prepared.fits[0][:-1]] == [
         fit.tokens for fit in tallied.fits[0]
     ]

@@ -44,7 +44,9 @@ def gzip_members(content: bytes) -> bytes:
 
 def zstd_frames(content: bytes) -> bytes:
     skipped = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc"
-    packed = [pyarrow.compress(stretch, "zstd", asbytes=True) for stretch in stretches(content, 3000)]
+    packed = [
+        pyarrow.compress(stretch, "zstd", asbytes=True) for stretch in stretches(content, 3000)
+    ]
     return skipped.join(packed)
 
 
@@ -90,7 +92,9 @@ DIVIDED = ["a.jsonl", "a.txt", "e.parquet"]
 
 @pytest.mark.parametrize("name", DIVIDED)
 @pytest.mark.parametrize("size", [200, 4000, 1 << 20])
-def test_parts_of_every_format_hold_the_documents_of_the_whole(folder: Path, name: str, size: int) -> None:
+def test_parts_of_every_format_hold_the_documents_of_the_whole(
+    folder: Path, name: str, size: int
+) -> None:
     parts = list(divide(Input(str(folder / name)), READING, size))
     assert (len(parts) > 3) == (size < 1 << 20)
     apart = [(part, batch, 0) for part in parts for batch in read_batches(part, READING)]
@@ -139,13 +143,20 @@ def test_threads_read_out_of_order_what_one_reads(folder: Path) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_counts_and_shards_do_not_depend_on_threads(folder: Path, tmp_path: Path) -> None:
-    counted = [Counts.from_files(folder, separator=SEPARATOR, num_threads=threads) for threads in (1, 4)]
+    counted = [
+        Counts.from_files(folder, separator=SEPARATOR, num_threads=threads) for threads in (1, 4)
+    ]
     assert counted[0] == counted[1]
     tokenizer = Tokenizer.train_from_counts(counted[0], 400)
     for threads in (1, 4):
         options = corpus.Options(reading=READING, shard_size=3000)
-        corpus.encode(tokenizer, folder, tmp_path / str(threads), options=options, num_threads=threads)
-    made = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("1", "4")]
+        corpus.encode(
+            tokenizer, folder, tmp_path / str(threads), options=options, num_threads=threads
+        )
+    made = [
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("1", "4")
+    ]
     assert made[0] == made[1]
 
 
@@ -265,12 +276,18 @@ def many(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("shard_size", [400, 10**6])
 @pytest.mark.usefixtures("small")
 def test_small_files_are_read_together_as_they_would_be_apart(
-    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, separator: str | None, shard_size: int
+    many: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    separator: str | None,
+    shard_size: int,
 ) -> None:
     tokenizer = Tokenizer.train("".join(TEXTS), 300)
     options = corpus.Options(reading=Reading(separator=separator), shard_size=shard_size)
     for threads in (1, 3):
-        corpus.encode(tokenizer, many, tmp_path / str(threads), options=options, num_threads=threads)
+        corpus.encode(
+            tokenizer, many, tmp_path / str(threads), options=options, num_threads=threads
+        )
     together = Counts.from_files(many, separator=separator)
     monkeypatch.setattr(reader, "_SMALL", -1)
     made = corpus.encode(tokenizer, many, tmp_path / "apart", options=options, num_threads=1)

@@ -31,11 +31,15 @@ def written(rows: list[Row], **options: Any) -> bytes:
 
 def rows_of(path: Path, **reading: Any) -> list[Row]:
     read = read_batches(Input(str(path)), Reading(**reading))
-    return [text if isinstance(text, bytes) else text.encode() for batch in read for text in batch.texts]
+    return [
+        text if isinstance(text, bytes) else text.encode() for batch in read for text in batch.texts
+    ]
 
 
 @given(
-    rows=st.lists(st.none() | st.sampled_from(ROWS) | st.text(max_size=40).map(str.encode), max_size=80),
+    rows=st.lists(
+        st.none() | st.sampled_from(ROWS) | st.text(max_size=40).map(str.encode), max_size=80
+    ),
     options=st.fixed_dictionaries(
         {
             "compression": st.sampled_from(CODECS),
@@ -87,7 +91,9 @@ def test_batches_are_no_larger_than_asked_for(
     path.write_bytes(written(rows, use_dictionary=False if not use_dictionary else ["text"]))
     read = list(read_batches(Input(str(path)), Reading()))
     assert [text for batch in read for text in batch.texts] == rows
-    assert max(sum(map(len, batch.texts)) for batch in read) < (400_000 if not use_dictionary else 4_000_000)
+    assert max(sum(map(len, batch.texts)) for batch in read) < (
+        400_000 if not use_dictionary else 4_000_000
+    )
 
 
 def test_damage_is_refused_with_the_name_of_the_file(tmp_path: Path) -> None:
@@ -96,12 +102,16 @@ def test_damage_is_refused_with_the_name_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "c.parquet"
     outcomes = set()
     for _ in range(600):
-        rows: list[Row] = [bytes(chance.choices(b"abcd", k=chance.choice((0, 1, 40)))) for _ in range(30)]
+        rows: list[Row] = [
+            bytes(chance.choices(b"abcd", k=chance.choice((0, 1, 40)))) for _ in range(30)
+        ]
         options: dict[str, Any] = {
             "compression": chance.choice(CODECS),
             "row_group_size": chance.choice([11, 1000]),
         }
-        content = bytearray(written(rows, data_page_size=chance.choice([1, 100, 10_000]), **options))
+        content = bytearray(
+            written(rows, data_page_size=chance.choice([1, 100, 10_000]), **options)
+        )
         first_of_metadata = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
         for _ in range(chance.choice((1, 2))):
             place = chance.randrange(chance.choice((0, first_of_metadata)), len(content))

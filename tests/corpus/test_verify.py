@@ -42,7 +42,9 @@ def of_bytes(**more: Any) -> Tokenizer:
     tokens = base | {256: b"th", 257: b"the", 258: b" c"}
     merges = [(116, 104), (256, 101), (32, 99)]
     specials = {"<s>": 300, "<mask>": 301}
-    return Tokenizer(Vocabulary(tokens, merges, specials, merge_ids=[256, 257, 258], irregular=True, **more))
+    return Tokenizer(
+        Vocabulary(tokens, merges, specials, merge_ids=[256, 257, 258], irregular=True, **more)
+    )
 
 
 def without_bytes(tmp_path: Path, **model: Any) -> Path:
@@ -66,7 +68,9 @@ TOKENIZERS: dict[str, Callable[[Path], Tokenizer]] = {
     "mask that takes spaces": lambda _: of_bytes(token_flags={"<mask>": ["lstrip", "rstrip"]}),
     "pieces of Llama": lambda folder: loaded(trained("llama"), folder),
     "pieces of Gemma": lambda folder: loaded(trained("gemma"), folder),
-    "pieces with an unknown one": lambda folder: loaded(trained("llama", byte_fallback=False), folder),
+    "pieces with an unknown one": lambda folder: loaded(
+        trained("llama", byte_fallback=False), folder
+    ),
     "pieces without extra spaces": lambda folder: loaded(
         trained("llama", remove_extra_whitespaces=True), folder
     ),
@@ -138,7 +142,9 @@ def test_ids_that_no_text_has_are_found_without_the_inputs(name: str, tmp_path: 
     folder = tmp_path / "ids"
     corpus.encode(tok, tmp_path / "text.txt", folder)
     ids = tok.encode(text)
-    parts = [[tok.token_id(bytes([byte])) for byte in tok.token_bytes(token_id)] for token_id in ids]
+    parts = [
+        [tok.token_id(bytes([byte])) for byte in tok.token_bytes(token_id)] for token_id in ids
+    ]
     longest = max(range(len(ids)), key=lambda place: len(parts[place]))
     apart = [*ids[:longest], *parts[longest], *ids[longest + 1 :]]
     assert tok.decode(apart) == tok.decode(ids)
@@ -162,7 +168,15 @@ def test_inputs_that_are_gone_are_refused_by_name(source: str, tmp_path: Path) -
     text.write_text("the cat")
     path = {"stdin": "-", "a URL": text.as_uri(), "a file that is gone": str(text)}[source]
     command = [sys.executable, "-m", "bpetite"]
-    encode = [*command, "encode-corpus", str(tok), "--input", path, "--output", str(tmp_path / "ids")]
+    encode = [
+        *command,
+        "encode-corpus",
+        str(tok),
+        "--input",
+        path,
+        "--output",
+        str(tmp_path / "ids"),
+    ]
     subprocess.run(encode, input=b"the cat", capture_output=True, check=True)
     if source == "a file that is gone":
         text.unlink()

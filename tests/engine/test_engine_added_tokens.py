@@ -26,7 +26,9 @@ TINY = ["a", " ", "<", "\u00a0"]
 def token(
     text: str, token_id: int, special: bool, single_word: bool, lstrip: bool, rstrip: bool
 ) -> AddedToken:
-    return AddedToken(text, token_id, special, single_word=single_word, lstrip=lstrip, rstrip=rstrip)
+    return AddedToken(
+        text, token_id, special, single_word=single_word, lstrip=lstrip, rstrip=rstrip
+    )
 
 
 BYTES = Encoder(
@@ -57,7 +59,9 @@ class Search:
         ids = self.encoder.encode(text, special)
         ends = [0, *accumulate(len(character.encode()) for character in text)]
         found: list[Found] = []
-        for token_id, (start, end) in zip(ids, self.encoder.places(text, ids, special), strict=True):
+        for token_id, (start, end) in zip(
+            ids, self.encoder.places(text, ids, special), strict=True
+        ):
             if token_id >= FIRST:
                 found.append((ends[start], ends[end], token_id - FIRST))
             elif found and found[-1][2] is None:
@@ -78,7 +82,9 @@ class Search:
 
 
 def texts_of(alphabet: Sequence[str], longest: int) -> list[str]:
-    return ["".join(text) for length in range(longest + 1) for text in product(alphabet, repeat=length)]
+    return [
+        "".join(text) for length in range(longest + 1) for text in product(alphabet, repeat=length)
+    ]
 
 
 def specified(text: str, tokens: Sequence[AddedToken], special: Choice) -> list[Found] | None:
@@ -88,7 +94,8 @@ def specified(text: str, tokens: Sequence[AddedToken], special: Choice) -> list[
     except ValueError:
         return None
     return [
-        (len(text[:start].encode()), len(text[:end].encode()), token_id) for start, end, token_id in found
+        (len(text[:start].encode()), len(text[:end].encode()), token_id)
+        for start, end, token_id in found
     ]
 
 
@@ -104,10 +111,15 @@ def told(text: str, found: list[Found] | None) -> list[str | int] | None:
     if found is None:
         return None
     given = text.encode()
-    return [given[start:end].decode() if token_id is None else token_id for start, end, token_id in found]
+    return [
+        given[start:end].decode() if token_id is None else token_id
+        for start, end, token_id in found
+    ]
 
 
-def told_in_pieces(search: Search, pieces: Sequence[str], special: Choice) -> list[str | int] | None:
+def told_in_pieces(
+    search: Search, pieces: Sequence[str], special: Choice
+) -> list[str | int] | None:
     try:
         return search.told_in_pieces(pieces, special)
     except ValueError:
@@ -203,7 +215,9 @@ def test_a_token_is_found_wherever_it_stands(length: int) -> None:
 
 @pytest.mark.parametrize("number", [1, 7, 8, 9, 40, 300, 2000])
 def test_any_number_of_tokens_is_found(number: int) -> None:
-    texts = [chr(33 + one % 90) * (1 + one // 90 % 3) + str(one) * (one % 2) for one in range(number)]
+    texts = [
+        chr(33 + one % 90) * (1 + one // 90 % 3) + str(one) * (one % 2) for one in range(number)
+    ]
     tokens = [AddedToken(text, one) for one, text in enumerate(dict.fromkeys(texts))]
     search = Search(tokens)
     for whole in ("".join(texts), " ".join(texts), "-".join(reversed(texts)), "plain text " * 20):

@@ -34,7 +34,10 @@ def counted(table: _engine.CountTable, num_threads: int | None = None) -> dict[b
 
 
 def expected(
-    documents: list[str], pattern: str = GPT2, boundaries: tuple[str, ...] = (), count_unmatched: bool = True
+    documents: list[str],
+    pattern: str = GPT2,
+    boundaries: tuple[str, ...] = (),
+    count_unmatched: bool = True,
 ) -> Counter[bytes]:
     longest_first = sorted(boundaries, key=len, reverse=True)
     boundary = regex.compile("|".join(map(regex.escape, longest_first)) or r"(?!)")
@@ -48,7 +51,10 @@ def expected(
 
 
 def count(
-    documents: list[str], pattern: str = GPT2, boundaries: Sequence[str] = (), count_unmatched: bool = True
+    documents: list[str],
+    pattern: str = GPT2,
+    boundaries: Sequence[str] = (),
+    count_unmatched: bool = True,
 ) -> _engine.CountTable:
     table = _engine.CountTable(pattern, boundaries, count_unmatched)
     table.add_documents(documents)
@@ -294,7 +300,9 @@ def test_a_file_of_several_chunks_counts_like_its_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2**20, 2**22, 2**40])
 def test_counts_over_the_memory_limit_are_the_same(limit: int) -> None:
-    documents = [f"w{number % 70_001} {'y' * (number % 40)}{number % 999}" for number in range(200_000)]
+    documents = [
+        f"w{number % 70_001} {'y' * (number % 40)}{number % 999}" for number in range(200_000)
+    ]
     table = _engine.CountTable(GPT2)
     table.add_documents(documents, memory_limit=limit)
     assert counted(table) == expected(documents)
@@ -409,7 +417,8 @@ def test_the_same_table_can_be_filled_in_many_calls() -> None:
 
 @interrupts
 @pytest.mark.parametrize(
-    "work", ["table.add_files(['words.txt'] * 100_000)", "table.add_documents(itertools.repeat(text))"]
+    "work",
+    ["table.add_files(['words.txt'] * 100_000)", "table.add_documents(itertools.repeat(text))"],
 )
 def test_an_interrupt_stops_counting_within_a_second(
     work: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -41,7 +41,9 @@ def test_texts_decode_alike_however_large_the_one_before_was() -> None:
         assert encoder.decode(np.tile(ids, copies)) == text * copies
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"])
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"]
+)
 def test_ids_may_come_in_an_array_of_any_integers(dtype: str) -> None:
     ids = np.array([*b"hello"], dtype=dtype)
     assert trained_encoder().decode(ids) == "hello"

@@ -96,7 +96,9 @@ def test_every_code_point_encodes_as_its_pretokens_do() -> None:
     base = [trained().vocab[id_] for id_ in range(256)]
     assert base == [bytes([value]) for value in range(256)]
     for first in range(0, 0x110000, 0x1000):
-        characters = [chr(value) for value in range(first, first + 0x1000) if not 0xD800 <= value < 0xE000]
+        characters = [
+            chr(value) for value in range(first, first + 0x1000) if not 0xD800 <= value < 0xE000
+        ]
         text = "a".join(f"{character} {character}" for character in characters)
         ids = encoder.encode(text)
         assert encoder.decode(ids) == text
@@ -107,7 +109,11 @@ def test_every_code_point_encodes_as_its_pretokens_do() -> None:
 @given(text=texts)
 def test_ids_are_tiktokens_for_the_same_ranks(whole_pretoken_first: bool, text: str) -> None:
     result = trained("tiktoken")
-    ranks = {token: id_ for id_, token in result.vocab.items() if id_ not in result.special_tokens.values()}
+    ranks = {
+        token: id_
+        for id_, token in result.vocab.items()
+        if id_ not in result.special_tokens.values()
+    }
     theirs = tiktoken.Encoding(
         "ours",
         pat_str=PRETOKENIZER_PATTERN,
@@ -115,7 +121,10 @@ def test_ids_are_tiktokens_for_the_same_ranks(whole_pretoken_first: bool, text: 
         special_tokens=dict(result.special_tokens),
     )
     ours = encoder_of(
-        result.vocab, result.merges, result.special_tokens, whole_pretoken_first=whole_pretoken_first
+        result.vocab,
+        result.merges,
+        result.special_tokens,
+        whole_pretoken_first=whole_pretoken_first,
     )
     assert ours.encode(text) == theirs.encode(text, allowed_special="all")
     assert ours.encode(text, "text") == theirs.encode_ordinary(text)
@@ -151,7 +160,9 @@ def test_any_merge_list_encodes_as_specified(seed: int, whole_pretoken_first: bo
         pattern=PATTERNS["none"],
         whole_pretoken_first=whole_pretoken_first,
     )
-    for text in ["".join(rng.choices("abcd", k=rng.choice([2, 3, 4, 5, 30, 300]))) for _ in range(80)] * 2:
+    for text in [
+        "".join(rng.choices("abcd", k=rng.choice([2, 3, 4, 5, 30, 300]))) for _ in range(80)
+    ] * 2:
         assert encoder.encode(text) == specification(text)
 
 
@@ -166,12 +177,17 @@ def test_a_token_that_two_merges_make_is_merged_as_tokenizers_does() -> None:
         )
     )
     ours = encoder_of(vocab, merges, {}, PATTERNS["none"])
-    # After the first a+ba there is aba+a, which has the lower rank: the second a+ba is never merged.
+    # After the first a+ba there is aba+a, which has the lower rank: the second a+ba is never
+    # merged.
     assert ours.encode("abaaba") == [259, 256]
     for letters in itertools.product("ab", repeat=10):
         text = "".join(letters)
         expected = theirs.encode(text).ids
-        assert ours.encode(text) == _encoder.encode(text, vocab, merges, {}, PATTERNS["none"]) == expected
+        assert (
+            ours.encode(text)
+            == _encoder.encode(text, vocab, merges, {}, PATTERNS["none"])
+            == expected
+        )
 
 
 def test_ids_may_have_gaps_and_base_ids_any_order() -> None:
@@ -187,7 +203,12 @@ def test_a_whole_pretoken_is_taken_first_only_where_the_vocabulary_says_so() -> 
     vocab = {value: bytes([value]) for value in range(256)} | {256: b"bc", 257: b"abc"}
     merges = [(ord("b"), ord("c"))]
     assert encoder_of(vocab, merges, {}).encode("abc abc") == [97, 256, 32, 97, 256]
-    assert encoder_of(vocab, merges, {}, whole_pretoken_first=True).encode("abc abc") == [257, 32, 97, 256]
+    assert encoder_of(vocab, merges, {}, whole_pretoken_first=True).encode("abc abc") == [
+        257,
+        32,
+        97,
+        256,
+    ]
 
 
 def test_of_tokens_with_the_same_bytes_the_smallest_is_the_whole_pretoken() -> None:
@@ -238,7 +259,8 @@ def test_a_long_pretoken_of_random_letters_encodes_as_specified() -> None:
     assert trained_encoder().encode(text) == specified(text)
 
 
-# --- Special tokens ---------------------------------------------------------------------------------------
+# --- Special tokens
+# ---------------------------------------------------------------------------------------
 
 
 def with_specials(*specials: str) -> _engine.Encoder:
@@ -274,7 +296,9 @@ def test_what_an_interrupted_call_has_done_is_not_in_the_ids_of_the_next() -> No
 
     encoder = trained_encoder()
     with pytest.raises(KeyboardInterrupt):
-        encoder.encode_batch_to_numpy(["the a" + "a" * 30_000_000], num_threads=1, progress=interrupted)
+        encoder.encode_batch_to_numpy(
+            ["the a" + "a" * 30_000_000], num_threads=1, progress=interrupted
+        )
     assert encoder.encode("b") == specified("b")
 
 
@@ -315,7 +339,9 @@ FAULTS = {
 @pytest.mark.parametrize("length", [1000, 200_000], ids=["short texts", "texts that are cut"])
 @pytest.mark.parametrize("second", FAULTS)
 @pytest.mark.parametrize("first", FAULTS)
-def test_the_error_of_a_batch_is_that_of_its_first_bad_text(first: str, second: str, length: int) -> None:
+def test_the_error_of_a_batch_is_that_of_its_first_bad_text(
+    first: str, second: str, length: int
+) -> None:
     encoder = with_specials("<s>")
     strings = [character * length for character in "aé中"] * (2_000_000 // length)
     content = [text.encode() for text in strings]
@@ -324,7 +350,9 @@ def test_the_error_of_a_batch_is_that_of_its_first_bad_text(first: str, second: 
         strings[place] += FAULTS[fault][0]
         content[place] += FAULTS[fault][1]
     if first == "a special token":
-        of_str = of_bytes = f'ValueError: the text contains the special token "<s>" at character {length};'
+        of_str = of_bytes = (
+            f'ValueError: the text contains the special token "<s>" at character {length};'
+        )
     else:
         of_str = error_of(strings[bad].encode)
         of_bytes = f"{bad}: not valid UTF-8 at byte {len(content[bad]) - 1}"
@@ -339,7 +367,14 @@ def test_the_error_of_a_batch_is_that_of_its_first_bad_text(first: str, second: 
 def test_strings_give_the_ids_of_their_utf8_on_any_number_of_threads() -> None:
     encoder = trained_encoder()
     rng = random.Random(3)
-    alphabets = ["a ", "a\x7f\x80é", "\u07ff\u0800中\uffff", "\U00010000😀\U0010ffff", "a é中😀", CORPUS]
+    alphabets = [
+        "a ",
+        "a\x7f\x80é",
+        "\u07ff\u0800中\uffff",
+        "\U00010000😀\U0010ffff",
+        "a é中😀",
+        CORPUS,
+    ]
     strings = [
         "".join(rng.choices(alphabet, k=50)) * repeats
         for repeats in (1, 5, 6, 100, 3000)
@@ -354,7 +389,10 @@ def test_strings_give_the_ids_of_their_utf8_on_any_number_of_threads() -> None:
             found = encoder.encode_batch_to_numpy(given_texts, num_threads=num_threads)
             np.testing.assert_array_equal(found[0], expected)
             np.testing.assert_array_equal(found[1], offsets)
-            assert encoder.count_batch(given_texts, num_threads=num_threads) == np.diff(offsets).tolist()
+            assert (
+                encoder.count_batch(given_texts, num_threads=num_threads)
+                == np.diff(offsets).tolist()
+            )
 
 
 def test_every_character_of_a_string_becomes_utf8() -> None:
@@ -365,7 +403,8 @@ def test_every_character_of_a_string_becomes_utf8() -> None:
     assert ids.astype(np.uint8).tobytes() == characters.encode() * 2
 
 
-# --- Other forms ------------------------------------------------------------------------------------------
+# --- Other forms
+# ------------------------------------------------------------------------------------------
 
 
 @given(batch=st.lists(texts))
@@ -374,7 +413,9 @@ def test_batches_arrays_and_counts_agree_with_encoding_one_by_one(batch: list[st
     expected = [encoder.encode(text) for text in batch]
     assert encoder.encode_batch(batch) == expected
     assert (
-        encoder.count_batch(iter(batch)) == [encoder.count(text) for text in batch] == [*map(len, expected)]
+        encoder.count_batch(iter(batch))
+        == [encoder.count(text) for text in batch]
+        == [*map(len, expected)]
     )
     for dtype in ("uint32", "uint16"):
         ids, offsets = encoder.encode_batch_to_numpy(tuple(batch), dtype=dtype)
@@ -405,7 +446,9 @@ def test_texts_become_utf8_while_others_are_encoded(num_threads: int) -> None:
     # Those of four bytes have more ids than there is room for at first.
     encoder = trained_encoder()
     batch = [
-        f"{number} {characters * 3000}" for number in range(40) for characters in ("🎉🎈", "é a", "天地")
+        f"{number} {characters * 3000}"
+        for number in range(40)
+        for characters in ("🎉🎈", "é a", "天地")
     ]
     expected = [encoder.encode_to_numpy(text, num_threads=1) for text in batch]
     for given_texts in (batch, tuple(batch), [text.encode() for text in batch]):
@@ -481,10 +524,13 @@ def test_a_token_that_holds_part_of_a_character_spans_the_whole_of_it() -> None:
         with_specials().encode_with_offsets("", unit="words")  # type: ignore[arg-type]  # a wrong value
 
 
-# --- Streams ----------------------------------------------------------------------------------------------
+# --- Streams
+# ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pattern", [PATTERNS["gpt2"], PATTERNS["cl100k"], PATTERNS["o200k"], r"\w+|\W"])
+@pytest.mark.parametrize(
+    "pattern", [PATTERNS["gpt2"], PATTERNS["cl100k"], PATTERNS["o200k"], r"\w+|\W"]
+)
 def test_a_stream_gives_the_same_ids_wherever_it_is_cut(pattern: str) -> None:
     result = trained()
     specials = {"<|endoftext|>": 600, "<|endoftext|><": 601, "oft": 602}
@@ -505,7 +551,9 @@ def test_a_stream_gives_the_same_ids_wherever_it_is_cut(pattern: str) -> None:
 
 
 @given(pieces=st.lists(texts), special=st.sampled_from(["parse", "text"]))
-def test_a_stream_of_any_pieces_gives_the_ids_of_the_joined_text(pieces: list[str], special: str) -> None:
+def test_a_stream_of_any_pieces_gives_the_ids_of_the_joined_text(
+    pieces: list[str], special: str
+) -> None:
     stream = trained_encoder().encode_stream(special)  # type: ignore[arg-type]  # one of two literals
     ids = [id_ for piece in pieces for id_ in stream.feed(piece)] + stream.finish()
     assert ids == trained_encoder().encode("".join(pieces), special)  # type: ignore[arg-type]
@@ -543,12 +591,18 @@ def test_a_stream_is_as_new_after_a_text_and_after_an_error() -> None:
         stream.finish()
 
 
-# --- Arguments, threads, processes ------------------------------------------------------------------------
+# --- Arguments, threads, processes
+# ------------------------------------------------------------------------
 
 
 def test_a_lone_surrogate_is_refused_with_its_place() -> None:
     encoder = trained_encoder()
-    for call in (encoder.encode, encoder.encode_to_numpy, encoder.count, encoder.encode_with_offsets):
+    for call in (
+        encoder.encode,
+        encoder.encode_to_numpy,
+        encoder.count,
+        encoder.encode_with_offsets,
+    ):
         with pytest.raises(UnicodeEncodeError) as raised:
             call("ab\ud800")
         assert raised.value.start == 2
@@ -585,7 +639,9 @@ def definition(**changes: object) -> dict[str, object]:
         "added_tokens": [("<s>", 257, ["special"])],
     }
     given |= changes
-    packed = {name: value.tobytes() for name, value in given.items() if isinstance(value, np.ndarray)}
+    packed = {
+        name: value.tobytes() for name, value in given.items() if isinstance(value, np.ndarray)
+    }
     return given | packed
 
 
@@ -601,8 +657,14 @@ def definition(**changes: object) -> dict[str, object]:
         ({"added_tokens": [("<s>", 257, []), ("<s>", 258, [])]}, '"<s>" is given twice'),
         ({"added_tokens": [("", 257, ["special"])]}, "special token is empty"),
         ({"merges": np.array([(97, 98, 300)], dtype=np.uint32)}, "merge 0 names id 300"),
-        ({"merges": np.array([(98, 97, 256)], dtype=np.uint32)}, "does not have the bytes of its parents"),
-        ({"merges": np.array([(97, 98)], dtype=np.uint32)}, "the bytes are not whole rows of three numbers"),
+        (
+            {"merges": np.array([(98, 97, 256)], dtype=np.uint32)},
+            "does not have the bytes of its parents",
+        ),
+        (
+            {"merges": np.array([(97, 98)], dtype=np.uint32)},
+            "the bytes are not whole rows of three numbers",
+        ),
         ({"equal_ranks": [(0, 2)]}, "there are no merges 0 to 2"),
         ({"equal_ranks": [(1, 0)]}, "there are no merges 1 to 0"),
         ({"tokens": b"b" + bytes(range(1, 256)) + b"ab"}, "byte 98 has two ids, 0 and 98"),
@@ -660,7 +722,8 @@ def test_the_cache_stays_bounded_on_endless_distinct_pretokens() -> None:
 
 def test_ids_do_not_depend_on_the_memory_of_the_cache() -> None:
     text = "".join(
-        f"{number:x} {'中国哲学书电子化计划'[number % 9 :] * 2}{number} " for number in range(20_000)
+        f"{number:x} {'中国哲学书电子化计划'[number % 9 :] * 2}{number} "
+        for number in range(20_000)
     )
     tokenizer = Tokenizer.train(CORPUS * 3, 600)
     expected = tokenizer.encode_to_numpy(text)
@@ -669,7 +732,9 @@ def test_ids_do_not_depend_on_the_memory_of_the_cache() -> None:
         changed = tokenizer.with_memory(memory)
         assert changed == tokenizer
         for num_threads in [1, 2, 2]:
-            np.testing.assert_array_equal(changed.encode_to_numpy(text, num_threads=num_threads), expected)
+            np.testing.assert_array_equal(
+                changed.encode_to_numpy(text, num_threads=num_threads), expected
+            )
         assert pickle.loads(pickle.dumps(changed)).memory == changed.memory
     assert 32 << 20 <= tokenizer.memory <= 1 << 30
     assert tokenizer.with_memory("3MB").memory <= 3_000_000
@@ -692,7 +757,9 @@ print(pickle.dumps((tokenizer, tokenizer.with_memory("64 MiB"))).hex())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are read from /proc")
-def test_the_cache_takes_a_part_of_what_the_process_may_have_and_pickles_keep_only_what_was_chosen() -> None:
+def test_the_cache_takes_a_part_of_what_the_process_may_have_and_pickles_keep_only_what_was_chosen() -> (
+    None
+):
     command = [sys.executable, "-c", OF_LIMITED]
     packed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     usual, chosen = pickle.loads(bytes.fromhex(packed))
@@ -724,7 +791,9 @@ def test_long_pretokens_that_are_cut_have_the_ids_of_the_specification(rng: rand
         if len(token := vocab[pair[0]] + vocab[pair[1]]) < 16:
             merges[pair] = add(token)
             made.append(merges[pair])
-    if whole := rng.random() < 0.5:  # tokens that replace pretokens, and that perhaps no merge makes
+    if (
+        whole := rng.random() < 0.5
+    ):  # tokens that replace pretokens, and that perhaps no merge makes
         for _ in range(5):
             add("".join(rng.choices(CHARACTERS, k=rng.randint(1, 8))).encode())
     start = rng.randrange(len(merges) + 1)
@@ -786,7 +855,9 @@ def _encode_in_child(text: str) -> list[int]:
     return trained_encoder().encode(text)
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system")
+@pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system"
+)
 @alone
 def test_a_forked_child_encodes_while_the_parents_threads_do() -> None:
     text = CORPUS * 100

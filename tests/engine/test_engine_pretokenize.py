@@ -71,16 +71,25 @@ def in_contexts(character: str) -> str:
 
 
 def differing(texts: list[str], pattern: str) -> list[str]:
-    return [text for text in texts if _engine.pretokenize(text, pattern) != pretokenize(text, pattern)]
+    return [
+        text for text in texts if _engine.pretokenize(text, pattern) != pretokenize(text, pattern)
+    ]
 
 
 @pytest.mark.parametrize("name", NAMED_AND_SCANNED)
 def test_every_code_point_is_cut_like_the_specification_cuts_it(name: str) -> None:
-    # All unassigned and private planes are alike: one context for each of their characters is enough.
-    texts = ["\n".join(CODE_POINTS[first : first + 4096]) for first in range(0, len(CODE_POINTS), 4096)]
-    texts += ["".join(map(in_contexts, CODE_POINTS[first : first + 64])) for first in range(0, 0x20000, 64)]
+    # All unassigned and private planes are alike: one context for each of their characters is
+    # enough.
+    texts = [
+        "\n".join(CODE_POINTS[first : first + 4096]) for first in range(0, len(CODE_POINTS), 4096)
+    ]
     texts += [
-        "".join(map(in_contexts, CODE_POINTS[first : first + 64])) for first in range(0x20000, 0x110000, 4096)
+        "".join(map(in_contexts, CODE_POINTS[first : first + 64]))
+        for first in range(0, 0x20000, 64)
+    ]
+    texts += [
+        "".join(map(in_contexts, CODE_POINTS[first : first + 64]))
+        for first in range(0x20000, 0x110000, 4096)
     ]
     assert differing(texts, PATTERNS[name]) == []
 
@@ -93,7 +102,9 @@ def test_every_short_string_is_cut_like_the_specification_cuts_it(name: str) -> 
 
 
 @pytest.mark.parametrize("name", SCANNED)
-def test_every_longer_string_over_few_letters_is_cut_like_the_specification_cuts_it(name: str) -> None:
+def test_every_longer_string_over_few_letters_is_cut_like_the_specification_cuts_it(
+    name: str,
+) -> None:
     strings = map("".join, itertools.product(" \na'sA\u0301", repeat=6))
     assert differing(list(strings), SCANNED[name]) == []
 
@@ -112,8 +123,12 @@ def test_custom_patterns_use_the_same_unicode_version(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PATTERNS if name not in NAMED_AND_SCANNED])
-def test_every_code_point_is_cut_by_other_named_patterns_like_the_specification_cuts_it(name: str) -> None:
-    text = "".join(f"a{character} {character}1" for character in CODE_POINTS[:0x20000] if character != "ͅ")
+def test_every_code_point_is_cut_by_other_named_patterns_like_the_specification_cuts_it(
+    name: str,
+) -> None:
+    text = "".join(
+        f"a{character} {character}1" for character in CODE_POINTS[:0x20000] if character != "ͅ"
+    )
     assert _engine.pretokenize(text, PATTERNS[name]) == pretokenize(text, PATTERNS[name])
 
 
@@ -130,7 +145,11 @@ def test_what_is_not_tried_again_may_match_nothing(pattern: str) -> None:
 def test_a_part_that_may_match_nothing_is_not_repeated(part: str) -> None:
     texts = ["".join(letters) for letters in itertools.product("ab ", repeat=5)]
     for count in ("?", "??", "?+"):
-        for pattern in (f"(?:{part}){count}", f"(?:{part}){count}(?=b?)", f"(?:(?:{part}){count}| )a"):
+        for pattern in (
+            f"(?:{part}){count}",
+            f"(?:{part}){count}(?=b?)",
+            f"(?:(?:{part}){count}| )a",
+        ):
             assert differing(texts, pattern) == []
     for count in ("*", "+", "{2}", "{,3}?", "{1,3}+"):
         with pytest.raises(ValueError, match="a part that may match nothing is repeated"):
@@ -173,7 +192,11 @@ def test_look_behind_finds_what_the_regex_module_finds(
 @pytest.mark.parametrize("before", ["^|\\s", "a{2}", "\\ba|b\\B", "(?<!ab|b) ", "ab|(?>a) |."])
 def test_look_behind_of_few_lengths_is_supported(before: str) -> None:
     for text in map("".join, itertools.product("ab \n", repeat=5)):
-        for pattern in (f"(?<={before})[ab]+", f".(?<!{before})", f"(?m)(?<!{before})b|a(?<={before})"):
+        for pattern in (
+            f"(?<={before})[ab]+",
+            f".(?<!{before})",
+            f"(?m)(?<!{before})b|a(?<={before})",
+        ):
             assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern), (text, pattern)
 
 
@@ -182,7 +205,9 @@ def test_look_behind_of_few_lengths_is_supported(before: str) -> None:
 )
 def test_look_behind_of_any_length_is_refused(before: str) -> None:
     for sign in "=!":
-        with pytest.raises(ValueError, match="a look-behind has to match a fixed number of characters"):
+        with pytest.raises(
+            ValueError, match="a look-behind has to match a fixed number of characters"
+        ):
             _engine.pretokenize("a", f"a(?<{sign}{before})")
 
 
@@ -206,7 +231,10 @@ def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(writ
         (r"(a", r"\) is missing"),
         (r"a)", "parenthesis"),
         (r"(?x) a b", "verbose mode"),
-        (r"[z-a]", "a range has to go from the smaller character to the larger \\(at character 2\\)"),
+        (
+            r"[z-a]",
+            "a range has to go from the smaller character to the larger \\(at character 2\\)",
+        ),
         (r"a{3,2}", "from the smaller number"),
         (r"a**", "nothing to repeat"),
         (r"\p{Elvish}", r"no property \\p\{Elvish\}"),
@@ -245,7 +273,8 @@ def test_a_pattern_that_cannot_be_run_is_refused_with_the_reason(pattern: str, r
 SYNTAX = [f"\\{letter}" for letter in string.ascii_letters + "<>`'"]
 SYNTAX += [f"(?{sign})" for sign in string.ascii_letters + "0123&+|"]
 SYNTAX += [
-    f"(?{sign}a)" for sign in ("|", "&", "P>", "P=", "P<x>", "<x>", "'x'", "=", "!", "<=", "<!", ">", "~")
+    f"(?{sign}a)"
+    for sign in ("|", "&", "P>", "P=", "P<x>", "<x>", "'x'", "=", "!", "<=", "<!", ">", "~")
 ]
 SYNTAX += [
     "(?1)",
@@ -259,12 +288,16 @@ SYNTAX += [
     "\\g<1>",
     "\\k<x>",
 ]
-SYNTAX += [f"(*{verb})" for verb in ("FAIL", "ACCEPT", "SKIP", "PRUNE", "COMMIT", "THEN", "F", "UTF")]
+SYNTAX += [
+    f"(*{verb})" for verb in ("FAIL", "ACCEPT", "SKIP", "PRUNE", "COMMIT", "THEN", "F", "UTF")
+]
 """Every escape and every kind of group, also those that nobody supports."""
 
 
 @pytest.mark.parametrize("part", SYNTAX)
-def test_every_kind_of_syntax_means_what_it_means_to_the_regex_module_or_is_refused(part: str) -> None:
+def test_every_kind_of_syntax_means_what_it_means_to_the_regex_module_or_is_refused(
+    part: str,
+) -> None:
     """What moves the beginning of a match, calls a group or keeps a state is refused, as it is not listed."""
     for pattern in (
         part,
@@ -280,7 +313,10 @@ def test_every_kind_of_syntax_means_what_it_means_to_the_regex_module_or_is_refu
         except ValueError:
             continue
         assert (
-            differing(["".join(letters) for letters in itertools.product("ab \n", repeat=4)], pattern) == []
+            differing(
+                ["".join(letters) for letters in itertools.product("ab \n", repeat=4)], pattern
+            )
+            == []
         )
 
 
@@ -296,7 +332,11 @@ def test_what_moves_a_match_or_calls_a_group_is_refused_by_name(part: str) -> No
 
 def test_no_place_is_tried_twice() -> None:
     """Each letter doubles the number of ways."""
-    for pattern in (r"(?:a|a|(?<=c)b)+\d", r"(?:a|(?>a|b))+(?<!x)(?=\dc)", r"(?:(?:aa?|a)(?<!x))+\d"):
+    for pattern in (
+        r"(?:a|a|(?<=c)b)+\d",
+        r"(?:a|(?>a|b))+(?<!x)(?=\dc)",
+        r"(?:(?:aa?|a)(?<!x))+\d",
+    ):
         assert _engine.pretokenize("a" * 5000, pattern) == [b"a" * 5000]
         assert _engine.pattern_way(pattern) == "machine"
 
@@ -311,7 +351,12 @@ def test_trying_one_way_after_the_other_is_left_to_patterns_that_need_it() -> No
 def test_a_mark_whose_large_form_is_a_letter_is_no_letter() -> None:
     """U+0345, which the `regex` module treats as a letter if part of the pattern ignores case."""
     for pattern in (r"\P{L}|(?i:s)x", r"[^\p{L}]|(?i:ab|s){2}"):
-        assert _engine.pretokenize("the\u0345 x", pattern) == [b"the", "\u0345".encode(), b" ", b"x"]
+        assert _engine.pretokenize("the\u0345 x", pattern) == [
+            b"the",
+            "\u0345".encode(),
+            b" ",
+            b"x",
+        ]
 
 
 def test_case_is_ignored_only_within_its_group() -> None:

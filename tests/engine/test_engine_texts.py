@@ -40,7 +40,9 @@ def split(blocks: Iterable[bytes], separator: bytes) -> tuple[list[bytes], bytes
 @given(blocks=st.lists(letters, max_size=8), separator=letters)
 @example(blocks=[b"a|", b"||b|", b"|"], separator=b"||")
 @example(blocks=[b"aba", b"bab", b"a"], separator=b"abab")
-def test_splitting_is_that_of_bytes_however_they_come(blocks: list[bytes], separator: bytes) -> None:
+def test_splitting_is_that_of_bytes_however_they_come(
+    blocks: list[bytes], separator: bytes
+) -> None:
     content = b"".join(blocks)
     *texts, rest = content.split(separator) if separator else [content]
     assert split(blocks, separator) == (texts, rest)
@@ -128,7 +130,9 @@ def test_each_must_be_text_by_itself(texts: list[bytes], message: str) -> None:
         with pytest.raises(ValueError, match=f"(text|row) {message}"):
             trained_encoder().encode_batch_to_numpy(many)
         with pytest.raises(ValueError, match=f"document {message}"):
-            CountTable(PATTERNS["gpt2"]).add_documents(many if isinstance(many, list) else iter([many]))
+            CountTable(PATTERNS["gpt2"]).add_documents(
+                many if isinstance(many, list) else iter([many])
+            )
 
 
 @given(texts=st.lists(st.text(max_size=8)))
@@ -147,7 +151,9 @@ def test_progress_can_stop_a_batch() -> None:
         raise Stopped
 
     with pytest.raises(Stopped):
-        trained_encoder().encode_batch_to_numpy(["a b c é " * 1000] * 10_000, num_threads=1, progress=stop)
+        trained_encoder().encode_batch_to_numpy(
+            ["a b c é " * 1000] * 10_000, num_threads=1, progress=stop
+        )
 
 
 def test_an_unknown_id_is_not_appended() -> None:

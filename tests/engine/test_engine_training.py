@@ -91,9 +91,10 @@ def check_against_the_specification(
     training = Training(rules, pattern, specials, max_token_length=max_token_length)
     learned = train_vocabulary(counts, vocab_size, training)
     assert learned.merges == expected.merges
-    assert {**learned.tokens, **{i: text.encode() for text, i in learned.special_tokens.items()}} == dict(
-        expected.vocab
-    )
+    assert {
+        **learned.tokens,
+        **{i: text.encode() for text, i in learned.special_tokens.items()},
+    } == dict(expected.vocab)
 
 
 @pytest.mark.parametrize("rules", ALL_RULES)
@@ -116,11 +117,15 @@ def test_any_corpus_trains_as_specified(
     check_against_the_specification(corpus, vocab_size, rules, pattern, max_token_length)
 
 
-words_of_strings = st.lists(st.lists(st.sampled_from(["a", "b", "ab", "ba", "é"]), max_size=10), max_size=6)
+words_of_strings = st.lists(
+    st.lists(st.sampled_from(["a", "b", "ab", "ba", "é"]), max_size=10), max_size=6
+)
 
 
 @given(words_of_strings, st.integers(0, 12))
-def test_merges_of_strings_are_those_of_a_fresh_recount(corpus: list[list[str]], num_merges: int) -> None:
+def test_merges_of_strings_are_those_of_a_fresh_recount(
+    corpus: list[list[str]], num_merges: int
+) -> None:
     assert engine_strings(corpus, num_merges) == merge_strings(corpus, num_merges)
 
 
@@ -175,11 +180,18 @@ def test_arguments_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         _engine.train_symbol_merges(
-            symbols, [*map(packed, words)], counts, tie_break=tie_break, shared_tokens=True, max_merges=None
+            symbols,
+            [*map(packed, words)],
+            counts,
+            tie_break=tie_break,
+            shared_tokens=True,
+            max_merges=None,
         )
 
 
-def train_on_bytes(pretokens: Sequence[bytes], counts: Sequence[int], max_tokens: int) -> list[list[int]]:
+def train_on_bytes(
+    pretokens: Sequence[bytes], counts: Sequence[int], max_tokens: int
+) -> list[list[int]]:
     """Train with shared tokens, on two threads, on pretokens that were counted before."""
     table = _engine.CountTable(r"(?s:.+)")
     ends = np.cumsum([len(pretoken) for pretoken in pretokens], dtype=np.uint64)
@@ -247,6 +259,9 @@ def test_a_million_distinct_pretokens_of_count_one_are_trained() -> None:
 
 
 def test_counts_near_the_end_of_64_bits_are_kept_or_refused() -> None:
-    assert train_on_bytes([b"ab", b"cd"], [2**64 - 1, 2**64 - 2], 2) == [[97, 98, 256], [99, 100, 257]]
+    assert train_on_bytes([b"ab", b"cd"], [2**64 - 1, 2**64 - 2], 2) == [
+        [97, 98, 256],
+        [99, 100, 257],
+    ]
     with pytest.raises(OverflowError, match="64 bits"):
         train_on_bytes([b"ab", b"xab"], [2**63, 2**63], 2)

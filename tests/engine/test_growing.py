@@ -12,13 +12,16 @@ from bpetite import Tokenizer, _encoder
 from bpetite.patterns import PATTERNS
 
 CORPUS = (
-    "the cat's hat, the 12 345 rats\n\n  and the caf\u00e9 \u5929\u5730 <s><s>x \tHTTPServer's don't " * 4
+    "the cat's hat, the 12 345 rats\n\n  and the caf\u00e9 \u5929\u5730 <s><s>x \tHTTPServer's don't "
+    * 4
 )
 
 CUSTOM = [r"\w+|[^\w\s]+", r"(?=a)a|b+", r"[a-z ]+|\s", r".{1,7}(?=\s|$)|\s"]
 
 TOKENIZERS = {
-    pattern: Tokenizer.train_from_iterator([CORPUS], 300, pattern=pattern, special_tokens=["<s>", "<s><s>x"])
+    pattern: Tokenizer.train_from_iterator(
+        [CORPUS], 300, pattern=pattern, special_tokens=["<s>", "<s><s>x"]
+    )
     for pattern in [*PATTERNS.values(), *CUSTOM]
 }
 
@@ -232,7 +235,10 @@ def test_a_text_without_special_tokens_is_neither_kept_nor_encoded_again(name: s
 
 
 def test_a_text_is_cut_only_where_nothing_can_compose_with_what_is_before() -> None:
-    for steps in ([["Lowercase"], ["Replace", "e", "\u0301"]], [["NFC"], ["Replace", "\u00e9", "\u0301"]]):
+    for steps in (
+        [["Lowercase"], ["Replace", "e", "\u0301"]],
+        [["NFC"], ["Replace", "\u00e9", "\u0301"]],
+    ):
         tokenizer = prepared([*steps, ["NFC"]], {})
         for text in ("the cat aE!", "the cat ae\u0301!"):
             ids = tokenizer.encode(text)
@@ -264,7 +270,10 @@ def test_a_growing_text_encodes_as_specified(parts: list[str]) -> None:
     growing = tokenizer.growing()
     for part in parts:
         growing.append(part)
-    tokens = {**vocabulary.tokens, **{id_: text.encode() for text, id_ in vocabulary.special_tokens.items()}}
+    tokens = {
+        **vocabulary.tokens,
+        **{id_: text.encode() for text, id_ in vocabulary.special_tokens.items()},
+    }
     expected = _encoder.encode("".join(parts), tokens, vocabulary.merges, vocabulary.special_tokens)
     assert growing.ids == expected
 

@@ -17,14 +17,23 @@ from bpetite.encoding.decoding import DecodeStream
 from bpetite.patterns import PATTERNS
 
 TOKENS = [b"ab", b"bb", b"abab", b"aa", b"aaaa", "\u65e5".encode()[:2], b"  ", b"zz"]
-MERGES = [(97, 98, 300), (98, 98, 301), (300, 300, 302), (97, 97, 303), (303, 303, 304), (0xE6, 0x97, 305)]
+MERGES = [
+    (97, 98, 300),
+    (98, 98, 301),
+    (300, 300, 302),
+    (97, 97, 303),
+    (303, 303, 304),
+    (0xE6, 0x97, 305),
+]
 MERGES += [(32, 32, 306), (122, 122, 307)]
 
 
 SPECIAL = [(text, 290 + n, ["special"]) for n, text in enumerate(["<s>", "<s><s>x", "    "])]
 
 
-def encoder(pattern: str, *, lacks: bytes = b"", provisional: int = 0, **more: Any) -> _engine.Encoder:
+def encoder(
+    pattern: str, *, lacks: bytes = b"", provisional: int = 0, **more: Any
+) -> _engine.Encoder:
     """An encoder of a few merges; its last tokens may be `provisional`, and it may lack some bytes."""
     known = {byte: bytes([byte]) for byte in range(256) if byte not in lacks}
     tokens = known | dict(enumerate(TOKENS[: -1 if b"z" in lacks else None], 300))
@@ -41,7 +50,15 @@ def encoder(pattern: str, *, lacks: bytes = b"", provisional: int = 0, **more: A
     )
 
 
-GAPS = [r"a+b", r"(?:ab)+", r"a|a+b", r"\s*[\r\n]+|\s+(?!\S)|\s+", r"ab$|b", r"[ab]{2,3}", r"a*?b|z"]
+GAPS = [
+    r"a+b",
+    r"(?:ab)+",
+    r"a|a+b",
+    r"\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"ab$|b",
+    r"[ab]{2,3}",
+    r"a*?b|z",
+]
 STEPS = [("a+", "aa"), (SPACE, r" ?\S+"), (BYTES, "[a-z]+"), r"(?<=a)\w\w|\w"]
 KINDS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -58,18 +75,40 @@ KINDS: dict[str, dict[str, Any]] = {
     "a space before each": {"normalization": [["Prepend", " "], ["Replace", "\u2581", " "]]},
     "a space before the first": {"normalization": [["Space first"]]},
     "replaced": {"normalization": [["Replace", "ab", "z"], ["Replace", "a+", "b"]]},
-    "flags": {"added_tokens": [("<s>", 290, ["lstrip"]), ("<s", 291, ["rstrip", "special"]), (" ", 292, [])]},
-    "words": {"added_tokens": [("ab", 290, ["single_word", "normalized"]), ("z", 291, ["special"])]},
+    "flags": {
+        "added_tokens": [
+            ("<s>", 290, ["lstrip"]),
+            ("<s", 291, ["rstrip", "special"]),
+            (" ", 292, []),
+        ]
+    },
+    "words": {
+        "added_tokens": [("ab", 290, ["single_word", "normalized"]), ("z", 291, ["special"])]
+    },
 }
 ENCODERS = {
     f"{kind}, {pattern}": encoder(pattern, **more)
     for kind, more in KINDS.items()
-    for pattern in [PATTERNS["cl100k"], PATTERNS["none"], *(GAPS + STEPS if kind == "plain" else ["a+b"])]
+    for pattern in [
+        PATTERNS["cl100k"],
+        PATTERNS["none"],
+        *(GAPS + STEPS if kind == "plain" else ["a+b"]),
+    ]
 }
 
 texts = st.lists(
     st.sampled_from(
-        [*"abzqA\n\u0301 ", "ab", "aaaaaaaaa", "abab" * 20, " " * 9, "\u65e5\u65a5", "<s>", "<s", "a" * 80]
+        [
+            *"abzqA\n\u0301 ",
+            "ab",
+            "aaaaaaaaa",
+            "abab" * 20,
+            " " * 9,
+            "\u65e5\u65a5",
+            "<s>",
+            "<s",
+            "a" * 80,
+        ]
     ),
     max_size=5,
 ).map("".join)

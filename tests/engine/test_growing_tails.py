@@ -50,7 +50,14 @@ def a_case(flags: str, steps: str, cuts: str) -> Case:
     return Case(tokens, STEPS[steps], CUTS[cuts])
 
 
-BEGINNINGS = ["a" * LONG, " " * LONG, "\n" + " " * LONG, "ab" * LONG, "b " + "aab" * LONG, "\u4e2d" * LONG]
+BEGINNINGS = [
+    "a" * LONG,
+    " " * LONG,
+    "\n" + " " * LONG,
+    "ab" * LONG,
+    "b " + "aab" * LONG,
+    "\u4e2d" * LONG,
+]
 PIECES = [
     "a",
     "aa",
@@ -73,7 +80,8 @@ PIECES = [
 PIECES += ["\u0301", "\u00e9", "A", "\u4e2d", "a" * 40, " " * 40, "1"]
 appended = st.tuples(st.sampled_from(PIECES), st.sampled_from([None, None, "parse", "text"]))
 changes = st.lists(
-    st.one_of(appended, appended, appended, st.just("copy"), st.integers(LONG - 40, LONG + 40)), max_size=24
+    st.one_of(appended, appended, appended, st.just("copy"), st.integers(LONG - 40, LONG + 40)),
+    max_size=24,
 )
 
 
@@ -145,7 +153,9 @@ SHORT_PIECES = ["a", "b", " ", "z", "\u65e5", "\u65a5", "\u0301", "\u2581", "<s>
 
 @pytest.mark.parametrize("special", ["parse", "text"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_short_continuation_of_a_long_text_has_the_ids_of_the_whole(kind: str, special: Choice) -> None:
+def test_each_short_continuation_of_a_long_text_has_the_ids_of_the_whole(
+    kind: str, special: Choice
+) -> None:
     encoder = ENCODERS[f"{kind}, {PATTERNS['none']}"]
 
     def continued(growing: _engine.GrowingEncoding, text: str, depth: int) -> None:
@@ -182,9 +192,12 @@ SPELLINGS: list[dict[str, Any]] = [
     missing=st.sets(st.sampled_from(b"bc\xe6\xa5")),
     provisional=st.integers(0, 25),
     begin=st.one_of(
-        letters.map(lambda letter: letter * 8), st.lists(letters, min_size=8, max_size=40).map("".join)
+        letters.map(lambda letter: letter * 8),
+        st.lists(letters, min_size=8, max_size=40).map("".join),
     ),
-    pieces=st.lists(st.one_of(st.lists(letters, max_size=9).map("".join), st.integers(0, 700)), max_size=20),
+    pieces=st.lists(
+        st.one_of(st.lists(letters, max_size=9).map("".join), st.integers(0, 700)), max_size=20
+    ),
 )
 def test_a_long_pretoken_has_the_ids_of_the_whole_whatever_the_merges(
     choices: list[tuple[int, int]],
@@ -208,7 +221,9 @@ def test_a_long_pretoken_has_the_ids_of_the_whole_whatever_the_merges(
         usable.append(number)
     tokens[WHOLE] = b"c" + begin.encode() * 8
     made = [merged for _, _, merged in merges]
-    first_provisional = len(made) if "drops_unknown" in spelling else max(len(made) - provisional, 0)
+    first_provisional = (
+        len(made) if "drops_unknown" in spelling else max(len(made) - provisional, 0)
+    )
     encoder = _engine.Encoder(
         pattern=PATTERNS["none"],
         tokens=b"".join(tokens.values()),
@@ -258,8 +273,14 @@ def test_white_space_is_open_as_long_as_a_token_may_take_it(
         growing.append("a" + spaces, special=first)
         growing.append("<l>" + spaces, special=second)
         growing.append("b", special=first)
-        parts: list[tuple[str, Choice]] = [("a" + spaces, first), ("<l>" + spaces, second), ("b", first)]
-        assert (growing.ids, growing.parts) == case.engine.encode_parts(parts) == case.specified(parts)
+        parts: list[tuple[str, Choice]] = [
+            ("a" + spaces, first),
+            ("<l>" + spaces, second),
+            ("b", first),
+        ]
+        assert (
+            (growing.ids, growing.parts) == case.engine.encode_parts(parts) == case.specified(parts)
+        )
 
 
 @pytest.mark.parametrize("piece", ["a", "   ", "\u4e2d", "ac", "\n "])
@@ -287,7 +308,12 @@ def test_what_is_put_before_white_space_goes_if_a_token_takes_all_of_it(
 ) -> None:
     case = Case([token("<l>", 0, "sl")], steps, cuts)
     growing = case.engine.growing()
-    parts: list[tuple[str, Choice]] = [(" " * LONG, "text"), ("\n", "text"), ("<l>", "parse"), ("b", "text")]
+    parts: list[tuple[str, Choice]] = [
+        (" " * LONG, "text"),
+        ("\n", "text"),
+        ("<l>", "parse"),
+        ("b", "text"),
+    ]
     for count, (text, choice) in enumerate(parts, 1):
         growing.append(text, choice)
         assert (growing.ids, growing.parts) == case.engine.encode_parts(parts[:count])

@@ -25,7 +25,10 @@ def trained(pattern: str = "qwen2") -> Tokenizer:
 PREPARED: dict[str, dict[str, Any]] = {
     "composed": {"normalization": "NFC"},
     "small letters": {"normalization": "Lowercase"},
-    "a space before": {"normalization": [["Prepend", " "], ["Replace", "\u2581", " "]], "drops_space": True},
+    "a space before": {
+        "normalization": [["Prepend", " "], ["Replace", "\u2581", " "]],
+        "drops_space": True,
+    },
 }
 
 
@@ -62,7 +65,10 @@ def test_copies_of_what_a_prepared_text_needs_go_on_by_themselves(kind: str) -> 
             growing.append("ld, and \u0301 more <s>")
             other.append("\u0301s>")
             assert growing.ids == tokenizer.encode(begin + "ld, and \u0301 more <s>")
-            assert (other.text, other.ids) == (begin + "\u0301s>", tokenizer.encode(begin + "\u0301s>"))
+            assert (other.text, other.ids) == (
+                begin + "\u0301s>",
+                tokenizer.encode(begin + "\u0301s>"),
+            )
     streams = [tokenizer.decode_stream()]
     streams.append(copy.copy(streams[0]))
     for decoding in streams:

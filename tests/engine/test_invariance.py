@@ -21,7 +21,9 @@ def artifact(tokenizer: Tokenizer) -> bytes:
 
 
 @given(documents=DOCUMENTS, data=st.data())
-def test_the_order_of_documents_makes_no_difference(documents: list[str], data: st.DataObject) -> None:
+def test_the_order_of_documents_makes_no_difference(
+    documents: list[str], data: st.DataObject
+) -> None:
     shuffled = data.draw(st.permutations(documents))
     for name in DIALECTS:
         train = [
@@ -34,9 +36,15 @@ def test_the_order_of_documents_makes_no_difference(documents: list[str], data: 
 @given(documents=DOCUMENTS, cut=st.integers(0, 12))
 def test_counts_of_parts_add_up_to_counts_of_the_whole(documents: list[str], cut: int) -> None:
     whole = Counts.from_iterator(documents)
-    parts = Counts.merge([Counts.from_iterator(documents[:cut]), Counts.from_iterator(documents[cut:])])
+    parts = Counts.merge(
+        [Counts.from_iterator(documents[:cut]), Counts.from_iterator(documents[cut:])]
+    )
     assert list(whole.items()) == list(parts.items())
-    assert (whole.total, whole.documents, whole.bytes) == (parts.total, parts.documents, parts.bytes)
+    assert (whole.total, whole.documents, whole.bytes) == (
+        parts.total,
+        parts.documents,
+        parts.bytes,
+    )
 
 
 @pytest.mark.parametrize("name", list(DIALECTS))
@@ -49,7 +57,9 @@ def test_threads_and_ways_of_reading_make_no_difference(name: str) -> None:
     }
     artifacts.add(artifact(Tokenizer.train_from_iterator(texts, 1000, dialect=name)))
     artifacts.add(
-        artifact(Tokenizer.train_from_iterator([text.decode() for text in texts], 1000, dialect=name))
+        artifact(
+            Tokenizer.train_from_iterator([text.decode() for text in texts], 1000, dialect=name)
+        )
     )
     artifacts.add(artifact(Tokenizer.train_from_files(reversed(files), 1000, dialect=name)))
     assert len(artifacts) == 1

@@ -95,7 +95,8 @@ strings = st.text(max_size=12) | st.text(
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | strings,
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS) | strings, inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(FIELDS) | strings, inner, max_size=3)
     ),
     max_leaves=6,
 )
@@ -107,7 +108,9 @@ def objects(draw: st.DrawFn) -> bytes:
     dumps = [
         lambda value: json.dumps(value, ensure_ascii=True),
         lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
-        lambda value: json.dumps(value, ensure_ascii=True).replace("a", "\\u0061").replace("/", "\\/"),
+        lambda value: (
+            json.dumps(value, ensure_ascii=True).replace("a", "\\u0061").replace("/", "\\/")
+        ),
     ]
     space = st.sampled_from(["", "", "", " ", "\t", "\r", "  \t"])
     members = []
@@ -144,19 +147,27 @@ def broken(draw: st.DrawFn) -> bytes:
             b"\\u",
             b"\xef\xbb\xbf",
         ]
-        line = line[:start] + draw(st.sampled_from(pieces)) + line[start + draw(st.integers(0, 2)) :]
+        line = (
+            line[:start] + draw(st.sampled_from(pieces)) + line[start + draw(st.integers(0, 2)) :]
+        )
     return line.replace(b"\n", b"")
 
 
 lines = st.lists(
-    objects() | objects() | broken() | st.sampled_from([b"", b" \t\r", b"\x0b", b"null", b"[1]"]), max_size=6
+    objects() | objects() | broken() | st.sampled_from([b"", b" \t\r", b"\x0b", b"null", b"[1]"]),
+    max_size=6,
 )
 
 
 @given(
-    lines=lines, end=st.sampled_from([b"", b"\n"]), field=st.sampled_from(FIELDS), block=st.integers(1, 80)
+    lines=lines,
+    end=st.sampled_from([b"", b"\n"]),
+    field=st.sampled_from(FIELDS),
+    block=st.integers(1, 80),
 )
-def test_lines_are_read_as_by_python_alone(lines: list[bytes], end: bytes, field: str, block: int) -> None:
+def test_lines_are_read_as_by_python_alone(
+    lines: list[bytes], end: bytes, field: str, block: int
+) -> None:
     content = b"\n".join(lines) + end
     for invalid in INVALID:
         reading = Reading(text_field=field, invalid=invalid, input_format="jsonl")

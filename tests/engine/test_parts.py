@@ -33,7 +33,11 @@ class Case:
     """A vocabulary with added tokens and a normalization, in the engine and as specified."""
 
     def __init__(
-        self, tokens: list[AddedToken], steps: list[list[str]], pattern: str = "(?s:.+)", **more: Any
+        self,
+        tokens: list[AddedToken],
+        steps: list[list[str]],
+        pattern: str = "(?s:.+)",
+        **more: Any,
     ) -> None:
         self.tokens, self.steps, self.pattern = tokens, [tuple(step) for step in steps], pattern
         flags = ("special", "normalized", "single_word", "lstrip", "rstrip")
@@ -56,7 +60,9 @@ class Case:
         merges = [(left, right) for left, right, _ in MERGES]
         try:
             found = list(
-                encode_parts(parts, VOCAB, merges, self.tokens, self.normalized, pattern=self.pattern)
+                encode_parts(
+                    parts, VOCAB, merges, self.tokens, self.normalized, pattern=self.pattern
+                )
             )
         except ValueError:
             return None
@@ -75,12 +81,18 @@ class Case:
 def token(text: str, number: int, flags: str = "s") -> AddedToken:
     """The flags: s for special, n for normalized, w for a single word, l and r for white space."""
     names = {"s": "special", "n": "normalized", "w": "single_word", "l": "lstrip", "r": "rstrip"}
-    return AddedToken(text, 400 + number, **{name: letter in flags for letter, name in names.items()})
+    return AddedToken(
+        text, 400 + number, **{name: letter in flags for letter, name in names.items()}
+    )
 
 
-def case(*tokens: tuple[str, str], steps: list[list[str]] | None = None, pattern: str = "(?s:.+)") -> Case:
+def case(
+    *tokens: tuple[str, str], steps: list[list[str]] | None = None, pattern: str = "(?s:.+)"
+) -> Case:
     return Case(
-        [token(text, number, flags) for number, (text, flags) in enumerate(tokens)], steps or [], pattern
+        [token(text, number, flags) for number, (text, flags) in enumerate(tokens)],
+        steps or [],
+        pattern,
     )
 
 
@@ -97,11 +109,20 @@ TINY = {
     "normalized": ("aA ", case(("a", "sn"), ("aa", "sn"), ("A ", "n"), steps=LOWERED)),
     "some normalized": ("aA ", case(("a", "s"), ("aa", "sn"), ("AA ", "sl"), steps=LOWERED)),
     "normalized without need": ("ab ", case(("a", "sn"), ("ab", "s"), (" b", "snl"))),
-    "composed": ("e\u0301a", case(("\u00e9", "sn"), ("\u00e9a", "sn"), ("ae", "s"), steps=[["NFC"]])),
+    "composed": (
+        "e\u0301a",
+        case(("\u00e9", "sn"), ("\u00e9a", "sn"), ("ae", "s"), steps=[["NFC"]]),
+    ),
     "decomposed": ("e\u00e9a", case(("e", "sn"), ("\u0301a", "sn"), steps=[["NFD"]])),
     "prepended": ("ab ", case((" a", "sn"), ("b", "s"), ("a", "n"), steps=[["Prepend", " "]])),
-    "replaced": ("ab ", case(("bb", "sn"), ("a", "s"), ("b", "snr"), steps=[["Replace", " ", "bb"]])),
-    "replaced together": ("ab ", case(("c", "sn"), ("bc", "sn"), steps=[["Map", "ab", "cc", "b ", "b"]])),
+    "replaced": (
+        "ab ",
+        case(("bb", "sn"), ("a", "s"), ("b", "snr"), steps=[["Replace", " ", "bb"]]),
+    ),
+    "replaced together": (
+        "ab ",
+        case(("c", "sn"), ("bc", "sn"), steps=[["Map", "ab", "cc", "b ", "b"]]),
+    ),
     "dropped": ("ab ", case(("bb", "sn"), ("b", "s"), steps=[["Replace", "a", ""]])),
 }
 
@@ -118,7 +139,9 @@ def test_the_engine_finds_what_is_specified_in_each_short_text_however_it_is_cut
     for text in texts:
         for count in range(3):
             every = list(product(CHOICES, repeat=count + 1))
-            for number, seams in enumerate(combinations_with_replacement(range(len(text) + 1), count)):
+            for number, seams in enumerate(
+                combinations_with_replacement(range(len(text) + 1), count)
+            ):
                 # Of the choices for three parts, others for each cut.
                 for choices in every if count < 2 else every[number % 5 :: 5]:
                     parts = list(zip(cut(text, seams), choices, strict=True))
@@ -131,7 +154,22 @@ def test_the_engine_finds_what_is_specified_in_each_short_text_however_it_is_cut
 
 
 CUTS = ["(?s:.+)", r" ?\S+|\s+", r"\S+|\s", r"[a-z]+|\s+(?!\S)|\s+|[^a-z\s]+"]
-LETTERS = ["a", "b", "A", " ", "  ", "e", "\u0301", "\u00e9", "<", "<s>", "s>", "\u4e2d", "\n", " " * 20]
+LETTERS = [
+    "a",
+    "b",
+    "A",
+    " ",
+    "  ",
+    "e",
+    "\u0301",
+    "\u00e9",
+    "<",
+    "<s>",
+    "s>",
+    "\u4e2d",
+    "\n",
+    " " * 20,
+]
 texts = st.lists(st.sampled_from(LETTERS), max_size=6).map("".join)
 parts_of_texts = st.lists(st.tuples(texts, st.sampled_from(CHOICES)), max_size=6)
 STEPS = [
@@ -150,19 +188,25 @@ def cases(draw: st.DrawFn) -> Case:
     flags = st.sets(st.sampled_from("snwlr")).map("".join)
     tokens = draw(st.lists(st.tuples(texts, flags), max_size=6, unique_by=lambda one: one[0]))
     steps = draw(st.lists(st.sampled_from(STEPS), max_size=2))
-    normal = [aligned(text, [tuple(step) for step in steps])[0] for text, flags in tokens if "n" in flags]
+    normal = [
+        aligned(text, [tuple(step) for step in steps])[0] for text, flags in tokens if "n" in flags
+    ]
     assume(len({*normal}) == len(normal))
     return case(*tokens, steps=steps, pattern=draw(st.sampled_from(CUTS)))
 
 
 @settings(max_examples=600, deadline=None)
 @given(cases(), st.lists(parts_of_texts, max_size=4))
-def test_the_engine_encodes_parts_as_specified_alone_and_in_batches(case: Case, batch: list[Parts]) -> None:
+def test_the_engine_encodes_parts_as_specified_alone_and_in_batches(
+    case: Case, batch: list[Parts]
+) -> None:
     expected = [case.specified(parts) for parts in batch]
     assert [case.found(parts) for parts in batch] == expected
     for threads in (1, 2):
         given_only = [parts for parts, ids in zip(batch, expected, strict=True) if ids]
-        assert case.engine.encode_parts_batch(given_only, threads) == [ids for ids in expected if ids]
+        assert case.engine.encode_parts_batch(given_only, threads) == [
+            ids for ids in expected if ids
+        ]
         if None in expected:
             with pytest.raises(ValueError, match="contains the special token"):
                 case.engine.encode_parts_batch(batch, threads)
@@ -191,7 +235,9 @@ def test_the_ids_of_long_texts_do_not_depend_on_the_number_of_threads(name: str)
     cases(),
     st.sampled_from(CHOICES),
     st.lists(
-        st.one_of(st.integers(0, 12), st.just("copy"), st.tuples(texts, st.sampled_from([None, *CHOICES]))),
+        st.one_of(
+            st.integers(0, 12), st.just("copy"), st.tuples(texts, st.sampled_from([None, *CHOICES]))
+        ),
         max_size=9,
     ),
 )
@@ -240,11 +286,17 @@ def shortened(parts: list[Any], length: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-@given(pieces=st.lists(st.sampled_from([*"abA\n\u0301 ", "ab", "aaaaa", "  ", "\u65e5\u65a5"]), max_size=9))
+@given(
+    pieces=st.lists(
+        st.sampled_from([*"abA\n\u0301 ", "ab", "aaaaa", "  ", "\u65e5\u65a5"]), max_size=9
+    )
+)
 def test_an_id_is_of_the_part_in_which_its_place_begins(name: str, pieces: list[str]) -> None:
     encoder, text = ENCODERS[name], "".join(pieces)
     assume("    " not in text)  # A special token.
-    ids, parts = encoder.encode_parts((piece, CHOICES[number % 3]) for number, piece in enumerate(pieces))
+    ids, parts = encoder.encode_parts(
+        (piece, CHOICES[number % 3]) for number, piece in enumerate(pieces)
+    )
     assert ids == encoder.encode(text)
     ends = list(accumulate(map(len, pieces)))
     assert parts == [bisect_right(ends, start) for start, _ in encoder.places(text, ids)]
@@ -275,22 +327,33 @@ def test_merges_cross_seams() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from([CORPUS[:9], "\n", "\nHe", " 12", "<s", ">", ""]), st.sampled_from(CHOICES))
+        st.tuples(
+            st.sampled_from([CORPUS[:9], "\n", "\nHe", " 12", "<s", ">", ""]),
+            st.sampled_from(CHOICES),
+        )
     )
 )
 def test_without_special_tokens_the_ids_are_those_of_tokenizers(parts: Parts) -> None:
     text = "".join(text for text, _ in parts)
     found = TRAINED.encode_parts(parts)
-    assert found.ids == (THEIRS.encode(text).ids if "<s>" not in text else TRAINED.encode(text, "text"))
+    assert found.ids == (
+        THEIRS.encode(text).ids if "<s>" not in text else TRAINED.encode(text, "text")
+    )
     assert len(found.parts) == len(found.ids)
     assert found.parts == sorted(found.parts)
 
 
 @pytest.mark.parametrize("fuse", [False, True])
-@pytest.mark.parametrize("text", ["ab\u65e5\u65a5 c\u00e9", "\u2603\u2603", "abc c", "\u00e9a\u00e9"])
-def test_unknown_characters_are_of_the_parts_where_tokenizers_places_them(text: str, fuse: bool) -> None:
+@pytest.mark.parametrize(
+    "text", ["ab\u65e5\u65a5 c\u00e9", "\u2603\u2603", "abc c", "\u00e9a\u00e9"]
+)
+def test_unknown_characters_are_of_the_parts_where_tokenizers_places_them(
+    text: str, fuse: bool
+) -> None:
     real = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="?", fuse_unk=fuse))
-    trainer = tokenizers.trainers.BpeTrainer(vocab_size=12, special_tokens=["?"], show_progress=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=12, special_tokens=["?"], show_progress=False
+    )
     real.train_from_iterator(["abc ab abc \u00e8"], trainer)
     encoded = real.encode(text)
     parts = Tokenizer.load(real).encode_parts((character, "text") for character in text)
@@ -323,7 +386,11 @@ PAIR: Any = ("a", "text")
         (7, TypeError, "parts must be several pairs of a text and special, not int"),
         ([PAIR, "ab"], TypeError, "part 1 must be a pair of a text and special, not str"),
         ([PAIR, PAIR, ("a",)], TypeError, "part 2 must be a pair of a text and special, not tuple"),
-        ([PAIR, (b"a", "text")], TypeError, "part 1 must be a pair that begins with a str, not bytes"),
+        (
+            [PAIR, (b"a", "text")],
+            TypeError,
+            "part 1 must be a pair that begins with a str, not bytes",
+        ),
         ([("a", "texts")], ValueError, 'special: must be parse, text or error, not "texts"'),
         ([("a", None)], TypeError, "special: must be parse, text or error, not None"),
         ([("\ud800", "text")], UnicodeEncodeError, "surrogates"),
@@ -333,7 +400,9 @@ def test_what_are_no_parts_is_refused(parts: Any, error: type[Exception], messag
     with pytest.raises(error, match=f"^{message}" if error is not UnicodeEncodeError else message):
         TRAINED.encode_parts(parts)
     prefix = "text 1: " if error is TypeError and "special:" not in message else ""
-    with pytest.raises(error, match=f"^{prefix}{message}" if error is not UnicodeEncodeError else message):
+    with pytest.raises(
+        error, match=f"^{prefix}{message}" if error is not UnicodeEncodeError else message
+    ):
         TRAINED.encode_parts_batch([[PAIR], parts])
     with pytest.raises(TypeError, match="batch must be several lists of parts, not int"):
         TRAINED.encode_parts_batch(7)  # type: ignore[arg-type]

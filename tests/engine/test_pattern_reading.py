@@ -149,7 +149,9 @@ def test_published_patterns_are_read_as_they_are_written(pattern: str) -> None:
         assert _engine.read_pattern(pattern, "oniguruma") == pattern
 
 
-KNOWN = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and is_known(chr(code)))
+KNOWN = "".join(
+    chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and is_known(chr(code))
+)
 
 
 @pytest.mark.parametrize("written", CLASSES.split())

@@ -41,7 +41,9 @@ def check(texts: list[str], pattern: Pattern) -> None:
     for text in texts:
         assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern), (pattern, text)
     for name, dialect in DIALECTS.items():
-        counts = dict(Counts.from_iterator(texts, pattern=pattern, dialect=name, num_threads=1).items())
+        counts = dict(
+            Counts.from_iterator(texts, pattern=pattern, dialect=name, num_threads=1).items()
+        )
         assert counts == counted(texts, pattern, dialect.unmatched_text), (pattern, name, texts)
     tokenizer = Tokenizer(Vocabulary(TOKENS, MERGES, {}, pattern))
     for text, ids in zip(texts, tokenizer.encode_batch(texts), strict=True):
@@ -57,9 +59,13 @@ def check(texts: list[str], pattern: Pattern) -> None:
         ("xab x", r"(?<=x)a*|b", {b"a": 1, b"b": 1}),
     ],
 )
-def test_text_without_a_match_alone_is_skipped(text: str, pattern: str, expected: dict[bytes, int]) -> None:
+def test_text_without_a_match_alone_is_skipped(
+    text: str, pattern: str, expected: dict[bytes, int]
+) -> None:
     for dialect in ("cs336", "tiktoken"):
-        assert dict(Counts.from_iterator([text], pattern=pattern, dialect=dialect).items()) == expected
+        assert (
+            dict(Counts.from_iterator([text], pattern=pattern, dialect=dialect).items()) == expected
+        )
     check([text], pattern)
 
 
@@ -79,7 +85,11 @@ def test_random_patterns_are_searched_for_as_specified(seed: int) -> None:
     rng = Random(f"patterns of few letters {seed}")
     for _ in range(100):
         expression = supported(rng)
-        sequences: list[Pattern] = [(expression, BYTES), (expression, supported(rng)), (BYTES, expression)]
+        sequences: list[Pattern] = [
+            (expression, BYTES),
+            (expression, supported(rng)),
+            (BYTES, expression),
+        ]
         pattern = rng.choice(sequences) if rng.random() < 0.2 else expression
         letters = rng.choice((FEW_LETTERS, FEW_LETTERS, "ab", "aac"))
         check(["".join(rng.choices(letters, k=rng.randint(0, 12))) for _ in range(10)], pattern)
@@ -98,20 +108,32 @@ LOOKING_AHEAD = [
 @pytest.mark.parametrize("pattern", LOOKING_AHEAD)
 def test_digits_in_threes_from_the_right_within_larger_patterns(pattern: str) -> None:
     assert _engine.pattern_way(pattern) == "masks"
-    texts = ["".join(letters) for length in range(8) for letters in itertools.product("a1 ,", repeat=length)]
+    texts = [
+        "".join(letters)
+        for length in range(8)
+        for letters in itertools.product("a1 ,", repeat=length)
+    ]
     # Behind other text, each of them begins somewhere else in a window.
     texts += [
-        "a1 b" * (120 + place % 9) + "1" * (place % 7) + text for place, text in enumerate(texts[:4000])
+        "a1 b" * (120 + place % 9) + "1" * (place % 7) + text
+        for place, text in enumerate(texts[:4000])
     ]
     texts += [
-        "1" * length + behind for length in (63, 510, 511, 512, 1025, 4099) for behind in ("", "a", " 12")
+        "1" * length + behind
+        for length in (63, 510, 511, 512, 1025, 4099)
+        for behind in ("", "a", " 12")
     ]
     digits = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code))[0] == "N"]
     texts += [
-        "".join(f"{one * (number % 8)} {one}1{one}a" for number, one in enumerate(digits[first : first + 50]))
+        "".join(
+            f"{one * (number % 8)} {one}1{one}a"
+            for number, one in enumerate(digits[first : first + 50])
+        )
         for first in range(0, len(digits), 50)
     ]
-    assert [text for text in texts if _engine.pretokenize(text, pattern) != pretokenize(text, pattern)] == []
+    assert [
+        text for text in texts if _engine.pretokenize(text, pattern) != pretokenize(text, pattern)
+    ] == []
     check(["1234567 123,456 12 a1b22c333", "٣٣٣٣ 1" + "7" * 600, "a" * 600 + "1234"], pattern)
 
 
@@ -123,7 +145,8 @@ def test_long_texts_are_divided_only_where_what_is_ahead_makes_no_difference(see
         expected = dict(Counter(pretokenize(text, pattern)))
         for threads in (1, 2):
             assert (
-                dict(Counts.from_iterator([text], pattern=pattern, num_threads=threads).items()) == expected
+                dict(Counts.from_iterator([text], pattern=pattern, num_threads=threads).items())
+                == expected
             )
 
 
@@ -153,7 +176,9 @@ def test_a_match_that_needs_too_much_memory_is_an_error_that_names_the_pattern()
         lambda text: Counts.from_iterator([text], pattern=HUGE),
         lambda text: Tokenizer(Vocabulary(TOKENS, MERGES, {}, HUGE)).encode(text),
     ):
-        with pytest.raises(ValueError, match=r"a\|b\)\{1,30000\}c\|d.* takes more than 1 GB of memory"):
+        with pytest.raises(
+            ValueError, match=r"a\|b\)\{1,30000\}c\|d.* takes more than 1 GB of memory"
+        ):
             call("ab" * 20_000)
 
 

@@ -79,7 +79,9 @@ EVERY = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 
 
 def differing(texts: list[str], pattern: Sequence[str]) -> list[str]:
-    return [text for text in texts if _engine.pretokenize(text, pattern) != pretokenize(text, pattern)]
+    return [
+        text for text in texts if _engine.pretokenize(text, pattern) != pretokenize(text, pattern)
+    ]
 
 
 def test_sequences_of_published_models_cut_by_masks_where_their_rules_are_local() -> None:
@@ -91,10 +93,15 @@ def test_sequences_of_published_models_cut_by_masks_where_their_rules_are_local(
 @pytest.mark.parametrize("name", SMALL)
 def test_every_short_text_over_few_letters(name: str) -> None:
     assert _engine.pattern_way(SMALL[name]) == "masks"
-    texts = ["".join(letters) for length in range(8) for letters in itertools.product("ab1 ", repeat=length)]
+    texts = [
+        "".join(letters)
+        for length in range(8)
+        for letters in itertools.product("ab1 ", repeat=length)
+    ]
     # Behind other text, each of them begins somewhere else in a window.
     texts += [
-        "a1 b" * (120 + place % 9) + "a" * (place % 4) + text for place, text in enumerate(texts[:4000])
+        "a1 b" * (120 + place % 9) + "a" * (place % 4) + text
+        for place, text in enumerate(texts[:4000])
     ]
     assert differing(texts, SMALL[name]) == []
 
@@ -110,7 +117,9 @@ def test_every_machine() -> None:
         "print('alike')"
     )
     environment = os.environ | {"BPETITE_PORTABLE": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment
+    )
     assert done.stdout == "alike\n", done.stderr
 
 
@@ -141,7 +150,8 @@ BYTE_STEPS = [*STEPS, "Ġ", "[²³¹]", r"\p{N}+", "[Ã-ï][¡-¿]+", "¤|¸Ń?"
 @given(
     steps=st.lists(st.sampled_from([*STEPS, r"\ba", "(?<=a)b"]), max_size=3),
     behind=st.lists(st.sampled_from(BYTE_STEPS), min_size=1, max_size=4),
-    text=st.text("ab1 \n", max_size=300) | st.text("ab1 é中²", max_size=60).map(lambda text: text * 20),
+    text=st.text("ab1 \n", max_size=300)
+    | st.text("ab1 é中²", max_size=60).map(lambda text: text * 20),
 )
 def test_any_steps_behind_bytes(steps: list[str], behind: list[str], text: str) -> None:
     pattern = [*steps, BYTES, *behind]
@@ -150,7 +160,8 @@ def test_any_steps_behind_bytes(steps: list[str], behind: list[str], text: str) 
 
 @given(
     steps=st.lists(st.sampled_from(STEPS), min_size=2, max_size=5),
-    text=st.text("ab1 \n", max_size=300) | st.text("ab1 é中", max_size=60).map(lambda text: text * 20),
+    text=st.text("ab1 \n", max_size=300)
+    | st.text("ab1 é中", max_size=60).map(lambda text: text * 20),
 )
 def test_any_sequence_of_steps(steps: list[str], text: str) -> None:
     assert _engine.pretokenize(text, steps) == pretokenize(text, steps)
@@ -195,7 +206,9 @@ def test_a_list_of_steps_stays_one_in_every_file(tmp_path: Path) -> None:
 
 def test_a_list_of_one_step_is_this_step() -> None:
     assert Counts(pattern=["llama3"]).pattern == PATTERNS["llama3"]
-    assert Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], pattern=["a+"]).pattern == "a+"
+    assert (
+        Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], pattern=["a+"]).pattern == "a+"
+    )
 
 
 def test_steps_on_the_command_line(tmp_path: Path) -> None:
@@ -212,7 +225,9 @@ def test_what_is_no_list_of_steps_is_refused(given: Any) -> None:
         Counts(pattern=given)
 
 
-@pytest.mark.parametrize("steps", [[], ["a", ""], ["a"] * 65, [BYTES, SPACE], ["a", "("], "a(?then)b"])
+@pytest.mark.parametrize(
+    "steps", [[], ["a", ""], ["a"] * 65, [BYTES, SPACE], ["a", "("], "a(?then)b"]
+)
 def test_steps_that_cannot_be_run_are_refused(steps: list[str]) -> None:
     with pytest.raises(ValueError, match=r"steps|step of|follow|is not supported"):
         Counts(pattern=steps)

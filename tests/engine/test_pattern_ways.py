@@ -53,7 +53,10 @@ def test_patterns_that_nobody_wrote_cut_by_masks_and_like_the_specification() ->
         ways[_engine.pattern_way(pattern)] += 1
         for _ in range(10):
             sample = text(rng)
-            assert _engine.pretokenize(sample, pattern) == pretokenize(sample, pattern), (pattern, sample)
+            assert _engine.pretokenize(sample, pattern) == pretokenize(sample, pattern), (
+                pattern,
+                sample,
+            )
     assert not ways["machine"]
     assert ways["masks"] > 0.85 * ways.total(), ways
 

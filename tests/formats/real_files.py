@@ -1,7 +1,7 @@
 """Real tokenizer files, which the project does not contain: our ids against those of their own libraries.
 
-Run by `make test-models` if there is a folder of such files; `BPETITE_MODELS` names it. Files may be
-compressed with xz.
+Run by `make test-models` if there is a folder of such files; `BPETITE_MODELS` names it. Files may
+be compressed with xz.
 """
 
 import base64
@@ -104,7 +104,9 @@ def theirs(name: str) -> Callable[[str], Sequence[int]]:
         return lambda text: list(peer.encode(text, add_special_tokens=False).ids)
     if name.startswith("tekken"):
         document = json.loads(path.read_bytes())
-        tokens = [base64.b64decode(entry["token_bytes"]) for entry in document["vocab"][: 131072 - 1000]]
+        tokens = [
+            base64.b64decode(entry["token_bytes"]) for entry in document["vocab"][: 131072 - 1000]
+        ]
         ranks = {token: 1000 + rank for rank, token in enumerate(tokens)}
         pattern = document["config"]["pattern"]
     else:
@@ -195,7 +197,9 @@ def test_gguf_gives_the_ids_that_were_recorded(name: str) -> None:
         assert tok.encode(text) == [int(word) for word in line.split()], text
 
 
-@pytest.mark.parametrize(("name", "model"), [("llama-bpe", "llama3/tokenizer.json"), ("qwen2", "qwen2.5")])
+@pytest.mark.parametrize(
+    ("name", "model"), [("llama-bpe", "llama3/tokenizer.json"), ("qwen2", "qwen2.5")]
+)
 def test_the_same_texts_get_the_same_ids_from_other_files(name: str, model: str) -> None:
     tok: Any = loaded(model if model.endswith("json") else f"{model}/tokenizer.json")
     given = unpacked(f"gguf/{name}.inp").read_text("utf-8").split("\n__ggml_vocab_test__\n")
@@ -221,7 +225,11 @@ def test_an_encoding_in_tiktokens_cache_is_tiktokens_own(
     ours, original = get_encoding(name), tiktoken.get_encoding(name)
     assert ours.n_vocab == original.n_vocab
     allowed = original.special_tokens_set - {"<|reserved_200018|>"}
-    for text in [*texts(), "<|endoftext|>a<|endofprompt|>", "<|start|>user<|message|>hi<|reserved_200999|>"]:
+    for text in [
+        *texts(),
+        "<|endoftext|>a<|endofprompt|>",
+        "<|start|>user<|message|>hi<|reserved_200999|>",
+    ]:
         assert ours.encode_ordinary(text) == original.encode_ordinary(text), text[:40]
         special: Any = {"allowed_special": allowed, "disallowed_special": ()}
         assert ours.encode(text, **special) == original.encode(text, **special), text[:40]

@@ -117,7 +117,8 @@ def made(chance: random.Random) -> tokenizers.Tokenizer:
     specials = ["<unk>", "<s>", "</s>"][: chance.randrange(4)]
     trainer = trainers.BpeTrainer(
         vocab_size=chance.choice([300, 500, 800]),
-        special_tokens=specials + [f"<0x{byte:02X}>" for byte in range(256 if byte_fallback else 0)],
+        special_tokens=specials
+        + [f"<0x{byte:02X}>" for byte in range(256 if byte_fallback else 0)],
         show_progress=False,
         initial_alphabet=p.ByteLevel.alphabet() if of_bytes and chance.random() < 0.8 else [],
         **words,
@@ -126,7 +127,9 @@ def made(chance: random.Random) -> tokenizers.Tokenizer:
     return with_ordinary_bytes(tokenizer, chance)
 
 
-def with_ordinary_bytes(tokenizer: tokenizers.Tokenizer, chance: random.Random) -> tokenizers.Tokenizer:
+def with_ordinary_bytes(
+    tokenizer: tokenizers.Tokenizer, chance: random.Random
+) -> tokenizers.Tokenizer:
     """Add tokens to a tokenizer, but none for single bytes, which its trainer adds."""
     document = json.loads(tokenizer.to_str())
     document["added_tokens"] = [
@@ -136,17 +139,25 @@ def with_ordinary_bytes(tokenizer: tokenizers.Tokenizer, chance: random.Random) 
     for text in chance.sample(
         ["<x>", "[MASK]", "new token", "quick", "\u2581tok", " the"], chance.choice([0, 0, 1, 2])
     ):
-        flags = {flag: chance.random() < 0.3 for flag in ("lstrip", "rstrip", "single_word", "normalized")}
+        flags = {
+            flag: chance.random() < 0.3
+            for flag in ("lstrip", "rstrip", "single_word", "normalized")
+        }
         tokenizer.add_tokens([AddedToken(text, **flags)])
     return tokenizer
 
 
 def texts(chance: random.Random) -> list[str]:
-    return [*CORPUS[:30:3], *("".join(chance.choices(PARTS, k=chance.randrange(14))) for _ in range(60))]
+    return [
+        *CORPUS[:30:3],
+        *("".join(chance.choices(PARTS, k=chance.randrange(14))) for _ in range(60)),
+    ]
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_file_gives_the_ids_of_tokenizers_or_is_refused_in_a_sentence(seed: int, tmp_path: Path) -> None:
+def test_a_file_gives_the_ids_of_tokenizers_or_is_refused_in_a_sentence(
+    seed: int, tmp_path: Path
+) -> None:
     chance = random.Random(seed)
     path = tmp_path / "tokenizer.json"
     read = 0
@@ -175,4 +186,7 @@ def check_same(tok: Tokenizer, theirs: tokenizers.Tokenizer, texts: list[str]) -
         except ValueError:
             assert lacks_bytes
             continue
-        assert ids == theirs.encode(text, add_special_tokens=False).ids, (text, theirs.to_str()[:2000])
+        assert ids == theirs.encode(text, add_special_tokens=False).ids, (
+            text,
+            theirs.to_str()[:2000],
+        )

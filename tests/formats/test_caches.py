@@ -42,9 +42,9 @@ def no_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("model") / "tokenizer.json"
-    Tokenizer.train_from_iterator(["the cat and the hat"] * 3, 280, dialect="huggingface").to_huggingface(
-        path
-    )
+    Tokenizer.train_from_iterator(
+        ["the cat and the hat"] * 3, 280, dialect="huggingface"
+    ).to_huggingface(path)
     return path.read_bytes()
 
 
@@ -77,7 +77,9 @@ def test_the_hubs_cache_is_where_its_own_library_has_it(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     code = "from huggingface_hub import constants; print(constants.HF_HUB_CACHE)"
-    theirs = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    theirs = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert hub_cache() == theirs.stdout.strip()
     snapshot = put(Path(hub_cache()), "org/model-1.5", {"tokenizer.json": content})
     loaded = Tokenizer.load("org/model-1.5")
@@ -189,7 +191,9 @@ def ranks(tmp_path: Path) -> bytes:
     return (tmp_path / "ranks.tiktoken").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["cl100k_base", "gpt-4", "o200k_base", "o200k_harmony", "p50k_edit"])
+@pytest.mark.parametrize(
+    "name", ["cl100k_base", "gpt-4", "o200k_base", "o200k_harmony", "p50k_edit"]
+)
 @pytest.mark.parametrize("variable", ["TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", None])
 def test_the_advice_for_an_encoding_leads_to_success(
     name: str, variable: str | None, ranks: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -198,7 +202,9 @@ def test_the_advice_for_an_encoding_leads_to_success(
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     else:
         monkeypatch.setenv(variable, str(tmp_path / "cache"))
-    with pytest.raises(FileNotFoundError, match="an encoding of tiktoken, and not in its cache") as missing:
+    with pytest.raises(
+        FileNotFoundError, match="an encoding of tiktoken, and not in its cache"
+    ) as missing:
         Tokenizer.load(name)
     [command] = re.findall("`(.*?)`", str(missing.value))
     python, option, code = shlex.split(command)
@@ -206,17 +212,25 @@ def test_the_advice_for_an_encoding_leads_to_success(
     monkeypatch.setattr(tiktoken.load, "read_file", lambda url: ranks)
     monkeypatch.setattr(tiktoken.load, "check_hash", lambda data, expected: True)
     monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
-    monkeypatch.setattr(tiktoken.Encoding, "__init__", lambda self, **_: None)  # ours is too small for it
+    monkeypatch.setattr(
+        tiktoken.Encoding, "__init__", lambda self, **_: None
+    )  # ours is too small for it
     exec(code, {})  # what the command does
     encoding = re.search(r"get_encoding\('(.*)'\)", code)
     assert encoding is not None
-    of_file = {"p50k_edit": "p50k_base", "o200k_harmony": "o200k_base"}.get(encoding[1], encoding[1])
+    of_file = {"p50k_edit": "p50k_base", "o200k_harmony": "o200k_base"}.get(
+        encoding[1], encoding[1]
+    )
     publish(ranks, of_file, monkeypatch)
     loaded = Tokenizer.load(name)
     assert loaded.encode("the cat") == Tokenizer.load("ranks.tiktoken").encode("the cat")
     theirs = (tiktoken.registry.ENCODING_CONSTRUCTORS or {})[encoding[1]]()["special_tokens"]
-    assert set(loaded.special_tokens) == set(theirs) - {"<|reserved_200018|>"}  # a second name of one id
-    told = [said for said in loaded.assumptions if said.startswith("it is read from tiktoken's cache, ")]
+    assert set(loaded.special_tokens) == set(theirs) - {
+        "<|reserved_200018|>"
+    }  # a second name of one id
+    told = [
+        said for said in loaded.assumptions if said.startswith("it is read from tiktoken's cache, ")
+    ]
     assert len(told) == 1
     assert tiktoken_cache() in told[0]
 
@@ -228,5 +242,7 @@ def test_a_broken_file_in_tiktokens_cache_is_refused_by_its_path(
     url = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
     path = tmp_path / hashlib.sha1(url.encode()).hexdigest()
     path.write_bytes(ranks)
-    with pytest.raises(ValueError, match=f"{path.name}: it is not the published file of cl100k_base"):
+    with pytest.raises(
+        ValueError, match=f"{path.name}: it is not the published file of cl100k_base"
+    ):
         Tokenizer.load("cl100k_base")

@@ -66,23 +66,35 @@ FOLDERS: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "BART": (
         ROBERTA,
-        {"config.json": {"model_type": "bart"}, "tokenizer_config.json": {"model_max_length": 1024}},
+        {
+            "config.json": {"model_type": "bart"},
+            "tokenizer_config.json": {"model_max_length": 1024},
+        },
     ),
     "RoBERTa": (
         ROBERTA,
         {
             "config.json": {"model_type": "roberta"},
-            "tokenizer_config.json": {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": True},
+            "tokenizer_config.json": {
+                "tokenizer_class": "RobertaTokenizer",
+                "add_prefix_space": True,
+            },
             "special_tokens_map.json": {"mask_token": token("<mask>", lstrip=True)},
         },
     ),
     "DeBERTa": (
         ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"],
-        {"config.json": {"model_type": "deberta"}, "tokenizer_config.json": {"do_lower_case": False}},
+        {
+            "config.json": {"model_type": "deberta"},
+            "tokenizer_config.json": {"do_lower_case": False},
+        },
     ),
     "DialoGPT": (
         ["<|endoftext|>"],
-        {"config.json": {"model_type": "gpt2"}, "tokenizer_config.json": {"model_max_length": 1024}},
+        {
+            "config.json": {"model_type": "gpt2"},
+            "tokenizer_config.json": {"model_max_length": 1024},
+        },
     ),
     "added": (
         ["<|endoftext|>"],
@@ -137,7 +149,9 @@ def folder_of(name: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_two_files_give_the_ids_that_transformers_gives_with_the_folder(name: str, tmp_path: Path) -> None:
+def test_two_files_give_the_ids_that_transformers_gives_with_the_folder(
+    name: str, tmp_path: Path
+) -> None:
     folder_of(name, tmp_path)
     theirs: Any = transformers.AutoTokenizer.from_pretrained(tmp_path, **AS_TRAINED.get(name, {}))
     ours = Tokenizer.load(tmp_path)
@@ -145,7 +159,9 @@ def test_two_files_give_the_ids_that_transformers_gives_with_the_folder(name: st
         for adds in (False, True):
             ids = theirs.encode(text, add_special_tokens=adds)
             assert ours.encode(text, add_special_tokens=adds) == ids, text
-    assert any("the files beside it name the special tokens" in sentence for sentence in ours.assumptions)
+    assert any(
+        "the files beside it name the special tokens" in sentence for sentence in ours.assumptions
+    )
     ours.save_original(tmp_path / "copy/")
     assert Tokenizer.load(tmp_path / "copy") == ours
 
@@ -173,19 +189,29 @@ def test_a_mask_token_that_no_object_describes_takes_the_space_before_it(
     told = taking_space(mask) if by_kind and has_forgotten else {}
     theirs: Any = transformers.AutoTokenizer.from_pretrained(tmp_path, **told)
     ours = Tokenizer.load(tmp_path)
-    for text in (f"the {mask} cat", f" {mask}", f"a  \n {mask}{mask} {mask}", f"{mask} the", f"\u3000{mask}"):
+    for text in (
+        f"the {mask} cat",
+        f" {mask}",
+        f"a  \n {mask}{mask} {mask}",
+        f"{mask} the",
+        f"\u3000{mask}",
+    ):
         assert ours.encode(text, add_special_tokens=True) == theirs.encode(text), text
     if settings != "null":
         assert (ours.encode(f" {mask}", add_special_tokens=False) == [4]) == (settings != "object")
     assert accelerate(theirs).encode(f"the {mask}") == theirs.encode(f"the {mask}")
-    is_assumed = any(said.startswith(f"'{mask}' takes the white space") for said in ours.assumptions)
+    is_assumed = any(
+        said.startswith(f"'{mask}' takes the white space") for said in ours.assumptions
+    )
     assert is_assumed == (by_kind and kind != "Blenderbot")
 
 
 @pytest.mark.parametrize(
     "first", ["", "#version: 0.2\n", "#version: 0.2 - Trained by `huggingface/tokenizers`\n"]
 )
-def test_merges_without_a_version_say_what_becomes_of_their_first_line(first: str, tmp_path: Path) -> None:
+def test_merges_without_a_version_say_what_becomes_of_their_first_line(
+    first: str, tmp_path: Path
+) -> None:
     size = two_files(tmp_path, ["<|endoftext|>"])
     merges = (tmp_path / "merges.txt").read_text().removeprefix("#version: 0.2\n")
     (tmp_path / "merges.txt").write_text(first + merges)
@@ -224,7 +250,9 @@ def ids_of_kinds(folder: Path, texts: list[str]) -> dict[str, list[list[int]]]:
     return ids
 
 
-def test_kinds_that_number_the_pieces_anew_are_refused_and_others_give_their_ids(tmp_path: Path) -> None:
+def test_kinds_that_number_the_pieces_anew_are_refused_and_others_give_their_ids(
+    tmp_path: Path,
+) -> None:
     texts = ["the cat", "the other hat of the cat"]
     expected = ids_of_kinds(tmp_path, texts)
     refused = set()
@@ -244,7 +272,14 @@ def test_kinds_that_number_the_pieces_anew_are_refused_and_others_give_their_ids
 def test_a_model_whose_kind_numbers_the_pieces_anew_is_known_by_its_type(tmp_path: Path) -> None:
     (tmp_path / "sentencepiece.bpe.model").write_bytes(trained("numbered", byte_fallback=False))
     types = {name: kind for name, kind in TOKENIZER_MAPPING_NAMES.items() if kind in SHIFTING}
-    assert {"plbart", "seamless_m4t", "seamless_m4t_v2", "xlm-roberta", "nllb-moe", "m2m_100"} <= types.keys()
+    assert {
+        "plbart",
+        "seamless_m4t",
+        "seamless_m4t_v2",
+        "xlm-roberta",
+        "nllb-moe",
+        "m2m_100",
+    } <= types.keys()
     for name, kind in types.items():
         (tmp_path / "config.json").write_text(json.dumps({"model_type": name}))
         with pytest.raises(
@@ -256,7 +291,10 @@ def test_a_model_whose_kind_numbers_the_pieces_anew_is_known_by_its_type(tmp_pat
 @pytest.mark.parametrize(
     "files",
     [
-        {"added_tokens.json": {"<x>": 0, "<y>": 1}, "special_tokens_map.json": {"pad_token": "<x>"}},
+        {
+            "added_tokens.json": {"<x>": 0, "<y>": 1},
+            "special_tokens_map.json": {"pad_token": "<x>"},
+        },
         {
             "tokenizer_config.json": {
                 "added_tokens_decoder": {
@@ -267,7 +305,9 @@ def test_a_model_whose_kind_numbers_the_pieces_anew_is_known_by_its_type(tmp_pat
         },
     ],
 )
-def test_tokens_beside_a_sentencepiece_model_are_found(files: dict[str, Any], tmp_path: Path) -> None:
+def test_tokens_beside_a_sentencepiece_model_are_found(
+    files: dict[str, Any], tmp_path: Path
+) -> None:
     model = trained("llama")
     theirs = sentencepiece.SentencePieceProcessor(model_proto=model)
     x, y = theirs.get_piece_size(), theirs.get_piece_size() + 1
@@ -295,19 +335,26 @@ def _without_prefix(theirs: Any, text: str) -> list[int]:
 
 
 def test_the_files_beside_ranks_name_their_special_tokens(tmp_path: Path) -> None:
-    trained_here = Tokenizer.train_from_iterator(["the cat"], 259, special_tokens=[], dialect="tiktoken")
+    trained_here = Tokenizer.train_from_iterator(
+        ["the cat"], 259, special_tokens=[], dialect="tiktoken"
+    )
     trained_here.to_tiktoken(tmp_path / "tiktoken.model")
     for path in (tmp_path, tmp_path / "tiktoken.model"):
         lacking = Tokenizer.load(path, pattern="gpt2")
         assert lacking.special_tokens == {}
-        assert lacking.assumptions[0].startswith("there are no special tokens, as a file of ranks holds none")
+        assert lacking.assumptions[0].startswith(
+            "there are no special tokens, as a file of ranks holds none"
+        )
     config = {"added_tokens_decoder": {"259": token("[BOS]"), "270": token("<|im_end|>")}}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     for path in (tmp_path, tmp_path / "tiktoken.model"):
         loaded = Tokenizer.load(path, pattern="gpt2")
         assert loaded.special_tokens == {"[BOS]": 259, "<|im_end|>": 270}
         assert loaded.encode("the<|im_end|>") == [*trained_here.encode("the"), 270]
-        assert "the files beside it name the special tokens: '<|im_end|>', '[BOS]'" in loaded.assumptions
+        assert (
+            "the files beside it name the special tokens: '<|im_end|>', '[BOS]'"
+            in loaded.assumptions
+        )
         assert Tokenizer.load(path, "gpt2", {"<x>": 300}).special_tokens == {"<x>": 300}
     config = {"added_tokens_decoder": {"97": token("<|im_end|>")}}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
@@ -319,7 +366,9 @@ def test_files_that_contradict_a_tokenizer_are_refused_or_told(tmp_path: Path) -
     (tmp_path / "tokenizer.model").write_bytes(trained("llama"))
     config = tmp_path / "tokenizer_config.json"
     config.write_text(json.dumps({"added_tokens_decoder": {"5": token("<x>")}}))
-    with pytest.raises(ValueError, match="the files next to it say that 5 is '<x>', but it is piece"):
+    with pytest.raises(
+        ValueError, match="the files next to it say that 5 is '<x>', but it is piece"
+    ):
         Tokenizer.load(tmp_path)
     (tmp_path / "tokenizer.model").unlink()
     size = two_files(tmp_path, ["<s>"])
@@ -329,7 +378,9 @@ def test_files_that_contradict_a_tokenizer_are_refused_or_told(tmp_path: Path) -
     Tokenizer.train("ab ab", 258).to_huggingface(tmp_path / "tokenizer.json", overwrite=True)
     config.write_text(json.dumps({"added_tokens_decoder": {str(size): token("<new>")}}))
     told = Tokenizer.load(tmp_path).assumptions
-    assert any("the files beside it name other tokens, " in said and "'<new>'" in said for said in told)
+    assert any(
+        "the files beside it name other tokens, " in said and "'<new>'" in said for said in told
+    )
 
 
 @pytest.mark.parametrize(
@@ -372,7 +423,11 @@ def test_of_a_config_json_only_the_kind_of_model_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "says"),
     [
-        ("NllbTokenizer", "sentencepiece.bpe.model", "sentencepiece.bpe.model: .* numbers the pieces anew"),
+        (
+            "NllbTokenizer",
+            "sentencepiece.bpe.model",
+            "sentencepiece.bpe.model: .* numbers the pieces anew",
+        ),
         ("T5Tokenizer", "spiece.model", "a SentencePiece model of Unigram"),
         ("BertTokenizer", "vocab.txt", "a WordPiece vocabulary cannot be read"),
     ],
@@ -380,7 +435,9 @@ def test_of_a_config_json_only_the_kind_of_model_counts(tmp_path: Path) -> None:
 def test_a_folder_of_another_kind_is_refused_by_its_name(
     kind: str, name: str, says: str, tmp_path: Path
 ) -> None:
-    content = b"[PAD]\n[UNK]\na\n" if name == "vocab.txt" else trained("unigram", model_type="unigram")
+    content = (
+        b"[PAD]\n[UNK]\na\n" if name == "vocab.txt" else trained("unigram", model_type="unigram")
+    )
     (tmp_path / name).write_bytes(content)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
     with pytest.raises(ValueError, match=says):
@@ -404,5 +461,7 @@ def test_what_is_no_file_or_too_large_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").unlink()
     with (tmp_path / "tokenizer_config.json").open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(ValueError, match=r"tokenizer_config\.json: it has more than 67108864 bytes"):
+    with pytest.raises(
+        ValueError, match=r"tokenizer_config\.json: it has more than 67108864 bytes"
+    ):
         Tokenizer.load(tmp_path)

@@ -24,7 +24,9 @@ TEXTS = [*DIFFICULT_TEXTS, *(path.read_text("utf-8") for path in standard_librar
 BASE = {byte: bytes([byte]) for byte in range(256)}
 
 
-def gpt2_encode(vocab: Path, merges: Path, vocabulary: Vocabulary) -> Callable[[str], Sequence[int]]:
+def gpt2_encode(
+    vocab: Path, merges: Path, vocabulary: Vocabulary
+) -> Callable[[str], Sequence[int]]:
     original = Original("gpt2", {path.name: path.read_bytes() for path in (vocab, merges)})
     found = peer_of(original, vocabulary)
     assert found is not None
@@ -73,7 +75,9 @@ def test_special_tokens_are_found_in_the_vocabulary_or_follow_it(tmp_path: Path)
     assert Tokenizer.from_gpt2(*files).special_tokens == {}
     assert Tokenizer.from_gpt2(*files, special_tokens=["<a>"]).special_tokens == {"<a>": 256}
     files[0].write_text(
-        json.dumps(ids | {"<|endoftext|>": 256, "<ā b>": 300, printable.to_printable("<ü>".encode()): 299})
+        json.dumps(
+            ids | {"<|endoftext|>": 256, "<ā b>": 300, printable.to_printable("<ü>".encode()): 299}
+        )
     )
     with pytest.raises(ValueError, match="name it as one"):
         Tokenizer.from_gpt2(*files)
@@ -85,7 +89,8 @@ def test_special_tokens_are_found_in_the_vocabulary_or_follow_it(tmp_path: Path)
 
 
 VOCAB = json.dumps(
-    {printable.to_printable(token): token_id for token_id, token in BASE.items()} | {"ab": 256, "abc": 257}
+    {printable.to_printable(token): token_id for token_id, token in BASE.items()}
+    | {"ab": 256, "abc": 257}
 )
 
 
@@ -165,7 +170,11 @@ def test_an_import_says_what_it_assumed(tmp_path: Path) -> None:
     files = tmp_path / "vocab.json", tmp_path / "merges.txt"
     Tokenizer.train_from_iterator(["ab"], 258, dialect="huggingface").to_gpt2(*files)
     said = " ".join(Tokenizer.from_gpt2(*files).assumptions)
-    for words in ("GPT-2's is used", "which tokens are special; taken as such: '<|endoftext|>'", "Unicode"):
+    for words in (
+        "GPT-2's is used",
+        "which tokens are special; taken as such: '<|endoftext|>'",
+        "Unicode",
+    ):
         assert words in said
 
 
@@ -186,7 +195,9 @@ def test_lines_may_end_as_they_do_elsewhere(tmp_path: Path) -> None:
         (Vocabulary(BASE, [], {"a": 256}), "spelled like token 97"),
     ],
 )
-def test_what_the_files_cannot_express_is_refused(unfit: Vocabulary, message: str, tmp_path: Path) -> None:
+def test_what_the_files_cannot_express_is_refused(
+    unfit: Vocabulary, message: str, tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match=message):
         Tokenizer(unfit).to_gpt2(tmp_path / "v", tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
@@ -202,7 +213,8 @@ def test_neither_file_is_written_where_one_exists(tmp_path: Path) -> None:
     assert Tokenizer.from_gpt2(tmp_path / "v", tmp_path / "m") == tok
 
 
-# Files that do not belong together -----------------------------------------------------------------------
+# Files that do not belong together
+# -----------------------------------------------------------------------
 
 
 def superwords(tmp_path: Path, count: int) -> tuple[Path, Path]:
@@ -244,7 +256,9 @@ def test_a_few_tokens_that_no_text_becomes_are_read(tmp_path: Path) -> None:
     vocab |= {f"madeupword000{number}": 900 + number for number in range(3)}
     (tmp_path / "vocab.json").write_text(json.dumps(vocab))
     [said] = [said for said in Tokenizer.load(tmp_path).assumptions if "made by no merge" in said]
-    assert said.startswith("3 tokens, such as 'madeupword0000', are made by no merge, so no text gets")
+    assert said.startswith(
+        "3 tokens, such as 'madeupword0000', are made by no merge, so no text gets"
+    )
     lines = (tmp_path / "merges.txt").read_text("utf-8").splitlines(keepends=True)
     for kept in (0, 100, len(lines) // 2):
         (tmp_path / "merges.txt").write_text("".join(lines[:kept]), encoding="utf-8")

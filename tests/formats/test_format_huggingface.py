@@ -115,12 +115,18 @@ def pair(kind: str) -> tuple[Tokenizer, Callable[[str], list[int]]]:
 
 def test_what_tokenizers_trained_is_read_with_the_same_ids(their_file: bytes) -> None:
     encode, tok = theirs(their_file), ours(their_file)
-    for text in [*TEXTS, "x<s>y<|endoftext|><think>  zz@     <s", "e\u0301<s>\u0301 <|endoftext|>\u0338"]:
+    for text in [
+        *TEXTS,
+        "x<s>y<|endoftext|><think>  zz@     <s",
+        "e\u0301<s>\u0301 <|endoftext|>\u0338",
+    ]:
         assert tok.encode(text) == encode(text), text[:80]
     assert tok.vocab_size == tokenizers.Tokenizer.from_str(their_file.decode()).get_vocab_size()
 
 
-def test_what_was_read_is_written_and_read_again_to_the_byte(their_file: bytes, tmp_path: Path) -> None:
+def test_what_was_read_is_written_and_read_again_to_the_byte(
+    their_file: bytes, tmp_path: Path
+) -> None:
     tok = ours(their_file)
     tok.to_huggingface(tmp_path / "a.json")
     again = Tokenizer.from_huggingface(tmp_path / "a.json")
@@ -197,19 +203,29 @@ def test_what_was_read_is_written_with_everything_in_it(small: Json, tmp_path: P
         "padding": {"pad_id": 3},
         "unknown": [1.0, {"é": None}],
     }
-    for written in (json.dumps(document), json.dumps(document, indent=2, ensure_ascii=False) + "\n"):
+    for written in (
+        json.dumps(document),
+        json.dumps(document, indent=2, ensure_ascii=False) + "\n",
+    ):
         (tmp_path / "a.json").write_text(written, "utf-8")
         tok = Tokenizer.from_huggingface(tmp_path / "a.json")
         tok.to_huggingface(tmp_path / "b.json", overwrite=True)
         assert (tmp_path / "b.json").read_bytes() == (tmp_path / "a.json").read_bytes()
         tok.truncate(290).to_huggingface(tmp_path / "c.json", overwrite=True)
         smaller = json.loads((tmp_path / "c.json").read_bytes())
-        assert [smaller[key] for key in ("truncation", "padding")] == [{"max_length": 5}, {"pad_id": 3}]
+        assert [smaller[key] for key in ("truncation", "padding")] == [
+            {"max_length": 5},
+            {"pad_id": 3},
+        ]
 
 
 @pytest.mark.parametrize("specials", [["<|endoftext|>", "<|user|>"], ["<|user|>"], []])
-def test_the_config_tells_transformers_the_special_tokens(tmp_path: Path, specials: list[str]) -> None:
-    tok = Tokenizer.train_from_iterator(["low lower"], 300, special_tokens=specials, dialect="tiktoken")
+def test_the_config_tells_transformers_the_special_tokens(
+    tmp_path: Path, specials: list[str]
+) -> None:
+    tok = Tokenizer.train_from_iterator(
+        ["low lower"], 300, special_tokens=specials, dialect="tiktoken"
+    )
     tok.save_folder(tmp_path)
     load: Any = transformers.AutoTokenizer  # its annotations are incomplete
     theirs = load.from_pretrained(str(tmp_path))
@@ -239,7 +255,10 @@ def test_what_we_write_loads_in_transformers(tmp_path: Path) -> None:
         tok.to_huggingface(path)
         load: Any = transformers.PreTrainedTokenizerFast  # its annotations are incomplete
         fast = load(
-            tokenizer_file=str(path), bos_token="<s>", eos_token="</s>", clean_up_tokenization_spaces=False
+            tokenizer_file=str(path),
+            bos_token="<s>",
+            eos_token="</s>",
+            clean_up_tokenization_spaces=False,
         )
         assert (fast.bos_token_id, fast.eos_token_id) == (
             tok.special_tokens["<s>"],
@@ -275,7 +294,8 @@ def test_added_tokens_get_the_ids_that_tokenizers_gives_them_or_are_refused(seed
         if rng.random() < 0.4:
             vocab[name] = rng.choice([256, 257, 258, 300, 1000]) + 10_000 * names.index(name)
     listed = [
-        {"id": rng.choice([256, 257, 258, vocab.get(n, 259)]), "content": n, "special": True} for n in names
+        {"id": rng.choice([256, 257, 258, vocab.get(n, 259)]), "content": n, "special": True}
+        for n in names
     ]
     document["added_tokens"] = [token | FLAGS for token in listed]
     content = json.dumps(document).encode()
@@ -302,10 +322,16 @@ def test_an_added_token_that_is_listed_twice_alike_is_added_once() -> None:
 
 
 @pytest.mark.parametrize("unknown", [None, "<unk>"])
-def test_characters_without_an_unknown_token_are_refused_for_what_is_missing(unknown: str | None) -> None:
+def test_characters_without_an_unknown_token_are_refused_for_what_is_missing(
+    unknown: str | None,
+) -> None:
     document = json.loads(base_file())
     document["model"] |= {"vocab": {"a": 0, "\u2581": 1}, "merges": [], "unk_token": unknown}
-    document["pre_tokenizer"] = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}
+    document["pre_tokenizer"] = {
+        "type": "Metaspace",
+        "replacement": "\u2581",
+        "prepend_scheme": "always",
+    }
     says = "is not given" if unknown is None else "is '<unk>', which is not a token"
     with pytest.raises(
         ValueError, match=f"model.unk_token {says}: a character without a token would have no id"
@@ -385,7 +411,10 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     (r"model.merges\[0\]: \['a', 5\] is not a pair", put("model", "merges", 0, ["a", 5])),
     (r"model.merges\[0\]: 5 is not a pair", put("model", "merges", 0, 5)),
     (r"model\.merges\[0\] is made of '▁', which is not a token", put("model", "merges", 0, "▁ a")),
-    (r"model\.merges\[1\] is made of 'zqz', which is not a token", put("model", "merges", 1, "zqz a")),
+    (
+        r"model\.merges\[1\] is made of 'zqz', which is not a token",
+        put("model", "merges", 1, "zqz a"),
+    ),
     (r"model\.merges\[1\] makes 'zq', which is not a token", put("model", "merges", 1, "z q")),
     ("added_tokens must be a list", put("added_tokens", {"a": 1})),
     (r"added_tokens\[0\] must be an object", put("added_tokens", [5])),
@@ -424,7 +453,10 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ("text of another length", split_of(pattern={"Regex": "(?i:ss)"})),
     ("may match nothing", split_of(pattern={"Regex": "a*"}, behavior="Contiguous")),
     ("decoder: 'Metaspace'", put("decoder", {"type": "Metaspace"})),
-    ("decoder: 'ByteFallback'", put("decoder", {"type": "Sequence", "decoders": [{"type": "ByteFallback"}]})),
+    (
+        "decoder: 'ByteFallback'",
+        put("decoder", {"type": "Sequence", "decoders": [{"type": "ByteFallback"}]}),
+    ),
 ]
 
 
@@ -595,7 +627,8 @@ def test_whether_a_pattern_covers_all_text() -> None:
         assert from_oniguruma(pattern) == pattern
 
 
-# Normalization -------------------------------------------------------------------------------------------
+# Normalization
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -679,11 +712,15 @@ def test_text_with_a_byte_that_no_token_is_cannot_be_encoded(small: Json) -> Non
     assert any("byte 0x7a has no token" in said for said in read.assumptions)
     assert len(Tokenizer(read.vocabulary).encode("abc")) == 3
     for _ in range(2):
-        with pytest.raises(ValueError, match='"lazy" has a byte for which this vocabulary has no token'):
+        with pytest.raises(
+            ValueError, match='"lazy" has a byte for which this vocabulary has no token'
+        ):
             Tokenizer(read.vocabulary).encode("lazy")
 
 
-def test_a_vocabulary_that_lacks_bytes_can_be_written_from_an_artifact(small: Json, tmp_path: Path) -> None:
+def test_a_vocabulary_that_lacks_bytes_can_be_written_from_an_artifact(
+    small: Json, tmp_path: Path
+) -> None:
     document = copy.deepcopy(small)
     document["model"]["merges"] = []
     del document["model"]["vocab"]["z"]
@@ -724,11 +761,15 @@ def with_unknown(**settings: Any) -> Json:
     return document
 
 
-@pytest.mark.parametrize("settings", [{}, {"fuse_unk": True}, {"fuse_unk": True, "ignore_merges": True}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"fuse_unk": True}, {"fuse_unk": True, "ignore_merges": True}]
+)
 def test_bytes_without_a_token_become_the_unknown_token(settings: Json, tmp_path: Path) -> None:
     content = json.dumps(with_unknown(**settings)).encode()
     read = huggingface.parse("t", content)
-    assert any("they become id 1, and decoding cannot restore them" in said for said in read.assumptions)
+    assert any(
+        "they become id 1, and decoding cannot restore them" in said for said in read.assumptions
+    )
     tok, peer = Tokenizer(read.vocabulary), theirs(content)
     vocabulary = tok.vocabulary
     specification = functools.partial(
@@ -740,14 +781,24 @@ def test_bytes_without_a_token_become_the_unknown_token(settings: Json, tmp_path
         whole_pretoken_first=vocabulary.whole_pretoken_first,
         unknown=vocabulary.unknown,
     )
-    texts = [*TEXTS, "ZZcatZ satQQ", "ZcatZZ<unk>ZZ <s>Z", "Ω", "Z" * 3000 + "cat" + "Z" * 3000, "é" * 900]
+    texts = [
+        *TEXTS,
+        "ZZcatZ satQQ",
+        "ZcatZZ<unk>ZZ <s>Z",
+        "Ω",
+        "Z" * 3000 + "cat" + "Z" * 3000,
+        "é" * 900,
+    ]
     for text in texts:
         assert tok.encode(text) == peer(text)
         assert tok.encode(text[:500]) == specification(text[:500])
     assert tok.encode_batch(texts) == list(map(peer, texts))
     assert tok.count("ZZcat") == len(peer("ZZcat"))
     assert tok.decode(tok.encode("the cats")) == "the cats"
-    assert _persistence.vocabulary_of(_persistence.artifact_bytes(vocabulary), "again.json") == vocabulary
+    assert (
+        _persistence.vocabulary_of(_persistence.artifact_bytes(vocabulary), "again.json")
+        == vocabulary
+    )
     tok.to_huggingface(tmp_path / "tokenizer.json")
     assert Tokenizer.load(tmp_path / "tokenizer.json") == tok
     assert replace(vocabulary, unknown=None).fingerprint != vocabulary.fingerprint
@@ -759,7 +810,11 @@ def test_bytes_without_a_token_become_the_unknown_token(settings: Json, tmp_path
     real = tokenizers.Tokenizer.from_str(content.decode())
     fast = accelerate(real)
     for made, expected in zip(fast.encode_batch(texts), real.encode_batch(texts), strict=True):
-        assert (made.ids, made.tokens, made.offsets) == (expected.ids, expected.tokens, expected.offsets)
+        assert (made.ids, made.tokens, made.offsets) == (
+            expected.ids,
+            expected.tokens,
+            expected.offsets,
+        )
     for text in ("the cat", "the Zcat"):
         assert fast.encode(text).offsets == real.encode(text).offsets
 
@@ -775,7 +830,8 @@ def test_an_unknown_token_that_would_be_merged_is_refused() -> None:
 def test_an_unknown_token_that_no_text_becomes_is_left_out() -> None:
     document = with_unknown()
     document["model"]["vocab"].update(
-        {to_printable(bytes([byte])): 8000 + byte for byte in range(256)} | document["model"]["vocab"]
+        {to_printable(bytes([byte])): 8000 + byte for byte in range(256)}
+        | document["model"]["vocab"]
     )
     assert huggingface.parse("t", json.dumps(document).encode()).vocabulary.unknown is None
 
@@ -820,7 +876,9 @@ def test_another_vocabulary_keeps_the_template_with_its_own_ids(kind: str, tmp_p
     real = tokenizers.Tokenizer.from_file(str(path))
     first, last = (("<s>", trained.special_tokens["<s>"]), ("</s>", trained.special_tokens["</s>"]))
     if kind == "TemplateProcessing":
-        template = tokenizers.processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> $B", [first, last])
+        template = tokenizers.processors.TemplateProcessing(
+            "<s> $A </s>", "<s> $A </s> $B", [first, last]
+        )
         level = tokenizers.processors.ByteLevel(trim_offsets=False)
         real.post_processor = tokenizers.processors.Sequence([level, template])
     else:
@@ -837,9 +895,17 @@ def test_another_vocabulary_keeps_the_template_with_its_own_ids(kind: str, tmp_p
         changed.to_huggingface(tmp_path / "changed.json", overwrite=True)
         theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "changed.json"))
         specials = changed.special_tokens
-        body = [specials["<s>"], *changed.encode("the cat", add_special_tokens=False), specials["</s>"]]
+        body = [
+            specials["<s>"],
+            *changed.encode("the cat", add_special_tokens=False),
+            specials["</s>"],
+        ]
         expected = body + [specials["<pad>"]] * (20 - len(body))
-        assert theirs.encode("the cat").ids == changed.as_huggingface().encode("the cat").ids == expected
+        assert (
+            theirs.encode("the cat").ids
+            == changed.as_huggingface().encode("the cat").ids
+            == expected
+        )
         assert len(theirs.encode("the cat " * 9).overflowing) > 0
         assert changed.assumptions == loaded.assumptions
 
@@ -853,11 +919,16 @@ def test_merges_that_are_cut_out_are_those_of_the_whole_file(
     path = tmp_path / "tokenizer.json"
     Tokenizer.train_from_iterator(['é "the" \\cat\\ ' * 9], 280).to_huggingface(path)
     document = json.loads(path.read_bytes())
-    texts = [merge if isinstance(merge, str) else " ".join(merge) for merge in document["model"]["merges"]]
+    texts = [
+        merge if isinstance(merge, str) else " ".join(merge)
+        for merge in document["model"]["merges"]
+    ]
     document["model"]["merges"] = [text.split(" ") for text in texts] if is_list else texts
     content = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode()
     rest = parse_with_lists(path, content, "a tokenizer.json")
-    assert rest["model"]["merges"] == "\n".join(texts).encode().replace(b" ", b"\xfe").replace(b"\n", b"\xff")
+    assert rest["model"]["merges"] == "\n".join(texts).encode().replace(b" ", b"\xfe").replace(
+        b"\n", b"\xff"
+    )
     assert rest["model"]["vocab"] == document["model"]["vocab"]
     whole = huggingface.parse_document(document)
     assert huggingface.parse_document(rest).vocabulary == whole.vocabulary

@@ -37,7 +37,9 @@ TEXTS = [*DIFFICULT_TEXTS, *(path.read_text("utf-8") for path in standard_librar
 
 
 def content(tokens: Sequence[bytes], first: int = 0) -> bytes:
-    return b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens, first))
+    return b"".join(
+        b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens, first)
+    )
 
 
 def peer(
@@ -57,7 +59,9 @@ def imported(tokens: Sequence[bytes], pattern: str = "whitespace", **options: An
 
 def some_tokens(rng: random.Random, letters: str, count: int, longest: int) -> list[bytes]:
     """A rank table that no training made: random strings over a few letters, in random order."""
-    found = ["".join(rng.choices(letters, k=rng.randint(2, longest))).encode() for _ in range(count)]
+    found = [
+        "".join(rng.choices(letters, k=rng.randint(2, longest))).encode() for _ in range(count)
+    ]
     return [*BASE, *dict.fromkeys(found)]
 
 
@@ -127,14 +131,18 @@ def test_bytes_that_no_text_has_may_lack_and_a_token_may_be_empty(tmp_path: Path
 def test_merges_are_recovered_as_they_were_learned() -> None:
     for name in ("bpetite", "cs336", "tiktoken"):
         trained = Tokenizer.train_from_iterator([CORPUS], 400, dialect=name)
-        recovered = files.parse("t", files.to_bytes(trained.vocabulary), "gpt2", trained.special_tokens)
+        recovered = files.parse(
+            "t", files.to_bytes(trained.vocabulary), "gpt2", trained.special_tokens
+        )
         assert recovered.vocabulary.merges == trained.merges
         assert recovered.vocabulary.fingerprint == trained.fingerprint
 
 
 @pytest.mark.parametrize("dialect", list(DIALECTS))
 @pytest.mark.parametrize("pattern", [*PATTERNS, r"[a-z]+|\s"])
-def test_what_we_write_tiktoken_reads_with_the_same_ids(dialect: str, pattern: str, tmp_path: Path) -> None:
+def test_what_we_write_tiktoken_reads_with_the_same_ids(
+    dialect: str, pattern: str, tmp_path: Path
+) -> None:
     specials = ["<|endoftext|>", "<|x|>"]
     tok = Tokenizer.train_from_iterator(
         [CORPUS], 420, dialect=dialect, pattern=pattern, special_tokens=specials
@@ -172,9 +180,13 @@ def test_what_rustbpe_trained_is_read_with_the_same_ids(tmp_path: Path) -> None:
     theirs = rustbpe.Tokenizer()
     texts = [path.read_text("utf-8") for path in standard_library_files()[::30]]
     theirs.train_from_iterator(iter(texts), 3000, pattern=PATTERNS["gpt2"])
-    tokens = [bytes(token) for token, _ in sorted(theirs.get_mergeable_ranks(), key=lambda item: item[1])]
+    tokens = [
+        bytes(token) for token, _ in sorted(theirs.get_mergeable_ranks(), key=lambda item: item[1])
+    ]
     (tmp_path / "rust.tiktoken").write_bytes(content(tokens))
-    tok = Tokenizer.from_tiktoken(tmp_path / "rust.tiktoken", pattern="gpt2", special_tokens=["<|end|>"])
+    tok = Tokenizer.from_tiktoken(
+        tmp_path / "rust.tiktoken", pattern="gpt2", special_tokens=["<|end|>"]
+    )
     assert tok.special_tokens == {"<|end|>": 3000}
     encoding = peer(tokens, "gpt2")
     for text in TEXTS:
@@ -228,7 +240,9 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("lines", "message"), BROKEN)
-def test_a_broken_file_is_refused_with_its_place(lines: bytes, message: str, tmp_path: Path) -> None:
+def test_a_broken_file_is_refused_with_its_place(
+    lines: bytes, message: str, tmp_path: Path
+) -> None:
     path = tmp_path / "broken.tiktoken"
     path.write_bytes(content(BASE) + lines)
     with pytest.raises(ValueError, match=message) as caught:
@@ -260,7 +274,9 @@ def test_special_tokens_and_patterns_are_checked(tmp_path: Path) -> None:
         Tokenizer.from_tiktoken(path, pattern="(")
 
 
-def vocabulary(tokens: Mapping[int, bytes], merges: Sequence[tuple[int, int]], **options: Any) -> Vocabulary:
+def vocabulary(
+    tokens: Mapping[int, bytes], merges: Sequence[tuple[int, int]], **options: Any
+) -> Vocabulary:
     return Vocabulary(dict(enumerate(BASE)) | dict(tokens), merges, **options)
 
 
@@ -268,14 +284,22 @@ def vocabulary(tokens: Mapping[int, bytes], merges: Sequence[tuple[int, int]], *
     ("unfit", "message"),
     [
         (vocabulary({256: b"ab", 257: b"ab"}, [(97, 98)]), "two tokens of the same bytes"),
-        (vocabulary({257: b"ab", 256: b"cd"}, [(97, 98), (99, 100)]), "another order .*to_huggingface"),
+        (
+            vocabulary({257: b"ab", 256: b"cd"}, [(97, 98), (99, 100)]),
+            "another order .*to_huggingface",
+        ),
         (vocabulary({256: b"abc"}, []), "no merge makes token 256"),
         (vocabulary({256: b"ab"}, []), "another order"),
         (vocabulary({}, [], normalization="NFC"), "cannot hold the normalization NFC"),
-        (vocabulary({}, [], pattern=(r"\p{N}", r"\s+")), "one pattern, not by a sequence; .*to_huggingface"),
+        (
+            vocabulary({}, [], pattern=(r"\p{N}", r"\s+")),
+            "one pattern, not by a sequence; .*to_huggingface",
+        ),
     ],
 )
-def test_what_ranks_cannot_express_is_refused(unfit: Vocabulary, message: str, tmp_path: Path) -> None:
+def test_what_ranks_cannot_express_is_refused(
+    unfit: Vocabulary, message: str, tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match=message):
         Tokenizer(unfit).to_tiktoken(tmp_path / "tok.tiktoken")
     with pytest.raises(ValueError, match=message):
@@ -316,7 +340,11 @@ def test_an_import_says_what_it_assumed(tmp_path: Path) -> None:
     said = " ".join(read.assumptions)
     assert "Unicode" in said
     assert "no special tokens" in said
-    for derived in (pickle.loads(pickle.dumps(read)), read.truncate(256), read.extend(["xy xy"], add=1)):
+    for derived in (
+        pickle.loads(pickle.dumps(read)),
+        read.truncate(256),
+        read.extend(["xy xy"], add=1),
+    ):
         assert derived.assumptions == read.assumptions
     read.save(tmp_path / "t.json")
     assert Tokenizer.load(tmp_path / "t.json") == read
@@ -327,7 +355,8 @@ def test_dialects_of_imports_are_tiktokens() -> None:
     assert imported(BASE).dialect == Dialect.named("tiktoken")
 
 
-# The interface of tiktoken.Encoding ------------------------------------------------------------------------
+# The interface of tiktoken.Encoding
+# ------------------------------------------------------------------------
 
 
 Call = Callable[[Any], object]
@@ -459,7 +488,9 @@ def outcome(call: Call, encoding: object) -> object:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_every_call_does_what_tiktokens_does(call: Call) -> None:
-    tok = Tokenizer.train_from_iterator([CORPUS], 400, dialect="tiktoken", special_tokens=[EOT, FIM])
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 400, dialect="tiktoken", special_tokens=[EOT, FIM]
+    )
     theirs = tok.to_tiktoken_encoding("one")
     assert outcome(call, tok.as_tiktoken("one")) == outcome(call, theirs)
 
@@ -538,7 +569,8 @@ def test_no_pattern_becomes_another_by_being_given_as_it_is_spelled_here(
 
 
 @pytest.mark.parametrize(
-    "spelled", ["(?>a??|b)", r"a(?![\s\S])", r"[A-Za-z]+", r"\p{Alphabetic}+", r"\s++$|\S", r"\p{N}{1,3}+"]
+    "spelled",
+    ["(?>a??|b)", r"a(?![\s\S])", r"[A-Za-z]+", r"\p{Alphabetic}+", r"\s++$|\S", r"\p{N}{1,3}+"],
 )
 def test_what_both_read_the_same_is_taken_as_it_is_spelled(tmp_path: Path, spelled: str) -> None:
     (tmp_path / "t.tiktoken").write_bytes(content(BASE))
@@ -546,9 +578,13 @@ def test_what_both_read_the_same_is_taken_as_it_is_spelled(tmp_path: Path, spell
 
 
 @pytest.mark.parametrize("spelled", ["a$", r"a\z", "a*"])
-def test_what_tiktoken_reads_as_another_pattern_than_we_is_refused(tmp_path: Path, spelled: str) -> None:
+def test_what_tiktoken_reads_as_another_pattern_than_we_is_refused(
+    tmp_path: Path, spelled: str
+) -> None:
     (tmp_path / "t.tiktoken").write_bytes(content(BASE))
-    with pytest.raises(ValueError, match=r"t\.tiktoken: pattern .* has another meaning in tiktoken"):
+    with pytest.raises(
+        ValueError, match=r"t\.tiktoken: pattern .* has another meaning in tiktoken"
+    ):
         Tokenizer.from_tiktoken(tmp_path / "t.tiktoken", pattern=spelled)
 
 
@@ -569,7 +605,9 @@ def test_lines_in_any_order_are_the_same_tokens(end: bytes) -> None:
 def test_models_have_the_encodings_of_tiktoken() -> None:
     prefixes = tiktoken.model.MODEL_PREFIX_TO_ENCODING
     for name in [*tiktoken.model.MODEL_TO_ENCODING, *prefixes, *(f"{one}-x" for one in prefixes)]:
-        assert stand_in.encoding_name_for_model(name) == tiktoken.encoding_name_for_model(name), name
+        assert stand_in.encoding_name_for_model(name) == tiktoken.encoding_name_for_model(name), (
+            name
+        )
     for name in ("gpt-9", "gpt-3", "adalbert", "cl100k_base", ""):
         for call in (stand_in.encoding_name_for_model, tiktoken.encoding_name_for_model):
             with pytest.raises(KeyError):
@@ -578,9 +616,13 @@ def test_models_have_the_encodings_of_tiktoken() -> None:
 
 
 @pytest.fixture
-def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tiktoken.Encoding]:
+def published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], tiktoken.Encoding]:
     """Let small ranks of ours be the published files, in the cache; return how tiktoken makes encodings."""
-    ranks = files.to_bytes(Tokenizer.train_from_iterator(["the cat"] * 9, 259, special_tokens=[]).vocabulary)
+    ranks = files.to_bytes(
+        Tokenizer.train_from_iterator(["the cat"] * 9, 259, special_tokens=[]).vocabulary
+    )
     known = {one.name: (sha, one) for sha, one in PUBLISHED.items()}
 
     def read(url: str, expected_hash: str) -> dict[bytes, int]:
@@ -595,12 +637,16 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
 
     def made(name: str) -> tiktoken.Encoding:
         settings = (tiktoken.registry.ENCODING_CONSTRUCTORS or {})[name]()
-        return tiktoken.Encoding(**{key: settings[key] for key in settings if key != "explicit_n_vocab"})
+        return tiktoken.Encoding(
+            **{key: settings[key] for key in settings if key != "explicit_n_vocab"}
+        )
 
     return made
 
 
-@pytest.mark.parametrize("name", [name for name in tiktoken.list_encoding_names() if name != "gpt2"])
+@pytest.mark.parametrize(
+    "name", [name for name in tiktoken.list_encoding_names() if name != "gpt2"]
+)
 def test_an_encoding_of_the_cache_is_that_of_tiktoken(
     name: str, published: Callable[[str], tiktoken.Encoding]
 ) -> None:

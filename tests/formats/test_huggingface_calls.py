@@ -113,7 +113,9 @@ def settings(draw: Any) -> list[Callable[[Any], object]]:
                 single_word=draw(st.booleans()),
                 special=draw(st.booleans()),
             )
-            for content in draw(st.sets(st.sampled_from(["<new>", "<l>", "É x", "ab", "x"]), max_size=2))
+            for content in draw(
+                st.sets(st.sampled_from(["<new>", "<l>", "É x", "ab", "x"]), max_size=2)
+            )
         ]
         made.append(lambda tok: tok.add_tokens(tokens))
     if draw(st.booleans()):
@@ -147,12 +149,16 @@ def test_texts_without_places_are_encoded_by_the_engine_like_those_with_places(a
     with_places = ours.encode_batch(["the cat", "<new>"], add_special_tokens=add)
     without = ours.encode_batch_fast(["the cat", "<new>"], add_special_tokens=add)
     assert {type(one) for one in (*with_places, *without)} == {FramedEncoding}
-    for one, other in zip(without, real.encode_batch_fast(["the cat", "<new>"], False, add), strict=True):
+    for one, other in zip(
+        without, real.encode_batch_fast(["the cat", "<new>"], False, add), strict=True
+    ):
         assert difference(one, other) == []
 
 
 @given(st.sampled_from(KINDS), st.lists(st.integers(0, 1000), max_size=12), st.booleans())
-def test_whatever_is_decoded_is_what_the_real_one_gives(kind: int | str, ids: list[int], skip: bool) -> None:
+def test_whatever_is_decoded_is_what_the_real_one_gives(
+    kind: int | str, ids: list[int], skip: bool
+) -> None:
     real, ours = both_of(kind)
     assert ours.decode(ids, skip) == real.decode(ids, skip)
     assert ours.decode_batch([ids, ids[:3]], skip) == real.decode_batch([ids, ids[:3]], skip)
@@ -203,14 +209,18 @@ def test_a_part_that_somebody_has_may_be_changed() -> None:
 def test_a_part_that_was_set_may_be_changed_and_read_before_the_next_call() -> None:
     real, ours = map(copy.deepcopy, plain())
     steps = [pre_tokenizers.Digits(), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    kept = [(pre_tokenizers.Sequence(steps), processors.ByteLevel(trim_offsets=False)) for _ in range(2)]
+    kept = [
+        (pre_tokenizers.Sequence(steps), processors.ByteLevel(trim_offsets=False)) for _ in range(2)
+    ]
     text = "Ab 12 É"
     for tok, (cutter, processor) in zip((real, ours), kept, strict=True):
         tok.pre_tokenizer, tok.post_processor = cutter, processor
     changes: list[Callable[[Any, Any], object]] = [
         lambda tok, parts: setattr(parts[1], "trim_offsets", True),
         lambda tok, parts: parts[0].__setitem__(0, pre_tokenizers.Digits(individual_digits=True)),
-        lambda tok, parts: tok.pre_tokenizer.__setitem__(1, pre_tokenizers.ByteLevel(add_prefix_space=True)),
+        lambda tok, parts: tok.pre_tokenizer.__setitem__(
+            1, pre_tokenizers.ByteLevel(add_prefix_space=True)
+        ),
         lambda tok, parts: setattr(tok.pre_tokenizer[1], "use_regex", False),
     ]
     for change in changes:
@@ -218,7 +228,10 @@ def test_a_part_that_was_set_may_be_changed_and_read_before_the_next_call() -> N
         assert difference(ours.encode(text), before) == []
         for tok, parts in zip((real, ours), kept, strict=True):
             change(tok, parts)
-            assert tok.pre_tokenizer[0].individual_digits in (False, True)  # read again before it is used
+            assert tok.pre_tokenizer[0].individual_digits in (
+                False,
+                True,
+            )  # read again before it is used
         assert difference(real.encode(text), before) != []
         assert difference(ours.encode(text), real.encode(text)) == []
 
@@ -280,12 +293,23 @@ def test_single_prompts_are_those_of_the_real_one(setting: str) -> None:
     """They take the shortest way: before the text at most a space is put."""
     real = tokenizers.Tokenizer.from_str(json.dumps(document(trained("llama"), setting)))
     ours = accelerate(real)
-    parts = [*("the", " ", "  ", "\u2581", "cat", "é", "東京", "<s>", "</s>", "\n", "12", "😀", " <s>"), "\t"]
+    parts = [
+        *("the", " ", "  ", "\u2581", "cat", "é", "東京", "<s>", "</s>", "\n", "12", "😀", " <s>"),
+        "\t",
+    ]
     drawn = random.Random(setting)
     for _ in range(400):
         text = "".join(drawn.choices(parts, k=drawn.randrange(8)))
         a, b = real.encode(text), ours.encode(text)
-        for name in ("ids", "offsets", "tokens", "word_ids", "type_ids", "sequence_ids", "n_sequences"):
+        for name in (
+            "ids",
+            "offsets",
+            "tokens",
+            "word_ids",
+            "type_ids",
+            "sequence_ids",
+            "n_sequences",
+        ):
             assert getattr(a, name) == getattr(b, name), (text, name)
 
 

@@ -23,7 +23,8 @@ from bpetite import Tokenizer, accelerate
 from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 from test_huggingface_steps import PIECES, random_file
 
-# What the engine knows until something else is asked for. Tokens come last: some only the real encoding has.
+# What the engine knows until something else is asked for. Tokens come last: some only the real
+# encoding has.
 FROM_ENGINE = ["ids", "offsets", "type_ids", "attention_mask", "special_tokens_mask", "n_sequences"]
 FROM_ENGINE += ["sequence_ids", "tokens"]
 PLACES = ["token_to_sequence", "token_to_chars", "char_to_token"]
@@ -124,13 +125,22 @@ def test_every_output_is_that_of_the_real_one(setting: str, seed: int) -> None:
         if processor is PROCESSORS[0]:
             SETTINGS[setting](real)
             SETTINGS[setting](ours)
-        batch = [text for text in texts(rng, 12) if outcome(lambda text=text: real.encode(text)) is not None]  # type: ignore[misc]
+        batch = [
+            text
+            for text in texts(rng, 12)
+            if outcome(lambda text=text: real.encode(text)) is not None  # type: ignore[misc]
+        ]
         for text in batch:
             for add in (True, False):
-                theirs = outcome(lambda text=text, add=add: real.encode(text, add_special_tokens=add))  # type: ignore[misc]
+                theirs = outcome(
+                    lambda text=text, add=add: real.encode(text, add_special_tokens=add)  # type: ignore[misc]
+                )
                 if theirs is None:
                     continue
-                assert difference(ours.encode(text, add_special_tokens=add), theirs) == [], (processor, text)
+                assert difference(ours.encode(text, add_special_tokens=add), theirs) == [], (
+                    processor,
+                    text,
+                )
                 for skip in (True, False):
                     assert ours.decode(theirs.ids, skip) == real.decode(theirs.ids, skip)
         expected = outcome(lambda batch=batch: real.encode_batch(batch))  # type: ignore[misc]
@@ -158,7 +168,11 @@ CALLS: list[dict[str, Any]] = [
     {"padding": True},
     {"padding": "max_length", "max_length": 12, "truncation": True},
     {"truncation": True, "max_length": 8, "stride": 2, "return_overflowing_tokens": True},
-    {"return_offsets_mapping": True, "return_special_tokens_mask": True, "return_token_type_ids": True},
+    {
+        "return_offsets_mapping": True,
+        "return_special_tokens_mask": True,
+        "return_token_type_ids": True,
+    },
     {"add_special_tokens": False, "return_length": True},
     {"padding": True, "padding_side": "left"},
 ]
@@ -167,7 +181,9 @@ CALLS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("kwargs", CALLS)
 def test_transformers_takes_it_and_gives_the_same(kwargs: dict[str, Any]) -> None:
     load: Any = transformers.PreTrainedTokenizerFast  # its annotations are incomplete
-    real = load(tokenizer_object=a_real_one(), pad_token="<pad>", bos_token="<bos>", add_bos_token=True)
+    real = load(
+        tokenizer_object=a_real_one(), pad_token="<pad>", bos_token="<bos>", add_bos_token=True
+    )
     taken = load(
         tokenizer_object=HuggingFaceTokenizer(a_real_one()),
         pad_token="<pad>",
@@ -178,7 +194,10 @@ def test_transformers_takes_it_and_gives_the_same(kwargs: dict[str, Any]) -> Non
     for ours in (taken, accelerate(real)):
         assert isinstance(ours, load)
         assert ours(given, **kwargs).data == real(given, **kwargs).data
-        assert ours(given, text_pair=given, **kwargs).data == real(given, text_pair=given, **kwargs).data
+        assert (
+            ours(given, text_pair=given, **kwargs).data
+            == real(given, text_pair=given, **kwargs).data
+        )
         words = [["a", "b c"], ["<pad>"]]
         split = ours(words, is_split_into_words=True, **kwargs)
         assert split.data == real(words, is_split_into_words=True, **kwargs).data
@@ -212,7 +231,11 @@ def test_an_accelerated_tokenizer_can_be_changed_saved_copied_and_pickled(tmp_pa
     changed = ours("a zzz")["input_ids"]
     assert changed != before
     ours.save_pretrained(tmp_path)
-    for again in (load.from_pretrained(tmp_path), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+    for again in (
+        load.from_pretrained(tmp_path),
+        copy.deepcopy(ours),
+        pickle.loads(pickle.dumps(ours)),
+    ):
         assert again("a zzz")["input_ids"] == changed
 
 
@@ -232,7 +255,10 @@ def test_everything_else_is_the_real_ones() -> None:
     assert ours.to_str() == real.to_str()
     assert ours.padding is None
     ours.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
-        [tokenizers.pre_tokenizers.Digits(True), tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)]
+        [
+            tokenizers.pre_tokenizers.Digits(True),
+            tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True),
+        ]
     )
     real.pre_tokenizer = ours.pre_tokenizer
     assert ours.encode("ab 12 é").ids == real.encode("ab 12 é").ids
@@ -250,12 +276,16 @@ def test_what_is_no_byte_level_bpe_is_refused_with_its_reason() -> None:
 def test_an_old_file_of_wordpiece_does_not_say_its_type(tmp_path: Path) -> None:
     document = {"model": {"unk_token": "a", "continuing_subword_prefix": "##", "vocab": {"a": 0}}}
     (tmp_path / "tokenizer.json").write_text(json.dumps(document))
-    with pytest.raises(ValueError, match=r"tokenizer\.json: model has neither a type nor merges; only BPE"):
+    with pytest.raises(
+        ValueError, match=r"tokenizer\.json: model has neither a type nor merges; only BPE"
+    ):
         Tokenizer.load(tmp_path / "tokenizer.json")
 
 
 def test_a_tokenizer_of_ours_has_that_interface() -> None:
-    tok = Tokenizer.train_from_iterator(["ab ab abc"], 260, special_tokens=["<|x|>"], dialect="huggingface")
+    tok = Tokenizer.train_from_iterator(
+        ["ab ab abc"], 260, special_tokens=["<|x|>"], dialect="huggingface"
+    )
     there = tok.as_huggingface()
     assert there.encode("ab<|x|> abc").ids == tok.encode("ab<|x|> abc")
     assert there.decode(tok.encode("é ab")) == "é ab"
@@ -279,7 +309,8 @@ def test_calls_that_are_awaited_give_what_others_do() -> None:
     assert asyncio.run(answers()) == [*expected, ["the cata mat", "a"]]
 
 
-# What cannot be accelerated, and what must not change -------------------------------------------------------
+# What cannot be accelerated, and what must not change
+# -------------------------------------------------------
 
 
 @pytest.mark.parametrize("given", ["x", b"x", None, 5, ["x"], tokenizers.models.BPE()])
@@ -298,7 +329,8 @@ def test_another_generation_of_tokenizers_is_refused_by_its_version() -> None:
             lambda: Tokenizer.load(real),
         ):
             with pytest.raises(
-                ImportError, match=r"tokenizers 1\.2\.3 has another interface, .* tokenizers 0\.22 or 0\.23"
+                ImportError,
+                match=r"tokenizers 1\.2\.3 has another interface, .* tokenizers 0\.22 or 0\.23",
             ):
                 call()
 
@@ -326,7 +358,8 @@ print(tokenizers.__version__)
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not (NEXT / ".ready").exists(), reason="make test-slow installs the next tokenizers, where it can be had"
+    not (NEXT / ".ready").exists(),
+    reason="make test-slow installs the next tokenizers, where it can be had",
 )
 def test_the_next_generation_of_tokenizers_reads_our_files_and_is_refused(tmp_path: Path) -> None:
     Tokenizer.train("ab ab abc é", 260).to_huggingface(tmp_path / "tokenizer.json")
@@ -339,7 +372,15 @@ def test_the_next_generation_of_tokenizers_reads_our_files_and_is_refused(tmp_pa
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("1.")
-    check = [sys.executable, "-m", "bpetite", "convert", "tokenizer.json", "out.tiktoken", "--check"]
+    check = [
+        sys.executable,
+        "-m",
+        "bpetite",
+        "convert",
+        "tokenizer.json",
+        "out.tiktoken",
+        "--check",
+    ]
     done = subprocess.run(
         check,
         cwd=tmp_path,
@@ -353,7 +394,9 @@ def test_the_next_generation_of_tokenizers_reads_our_files_and_is_refused(tmp_pa
     assert "Traceback" not in done.stderr
 
 
-def test_a_tokenizer_with_dropout_is_refused_and_dropout_that_is_set_later_left_to_the_real_one() -> None:
+def test_a_tokenizer_with_dropout_is_refused_and_dropout_that_is_set_later_left_to_the_real_one() -> (
+    None
+):
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {**{character: place for place, character in enumerate(alphabet)}, "ab": 256}
     real = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, [("a", "b")]))

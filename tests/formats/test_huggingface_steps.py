@@ -39,13 +39,23 @@ PRETOKENIZERS: list[Json] = [
             [False, True],
         )
     ),
-    {"type": "Split", "pattern": {"Regex": r"\s+(?!\S)|\s+|\S+"}, "behavior": "Removed", "invert": True},
+    {
+        "type": "Split",
+        "pattern": {"Regex": r"\s+(?!\S)|\s+|\S+"},
+        "behavior": "Removed",
+        "invert": True,
+    },
     {"type": "FixedLength", "length": 3},
 ]
 AFTER_BYTES: list[Json] = [
     {"type": "Digits", "individual_digits": True},
     {"type": "Punctuation", "behavior": "Contiguous"},
-    {"type": "Split", "pattern": {"Regex": "[0-9][0-9][0-9]"}, "behavior": "Isolated", "invert": False},
+    {
+        "type": "Split",
+        "pattern": {"Regex": "[0-9][0-9][0-9]"},
+        "behavior": "Isolated",
+        "invert": False,
+    },
 ]
 NORMALIZERS: list[Json] = [
     *({"type": name} for name in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")),
@@ -96,7 +106,18 @@ PIECES = [
         "x",
         "\u0301",
     ),
-    *("\U0001fbf1", "\u1abf\u0301", "İ", "Σ", "\u2e43", "\u166d", "\U00011935\U00011930", "<", ">", *ADDED),
+    *(
+        "\U0001fbf1",
+        "\u1abf\u0301",
+        "İ",
+        "Σ",
+        "\u2e43",
+        "\u166d",
+        "\U00011935\U00011930",
+        "<",
+        ">",
+        *ADDED,
+    ),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
@@ -119,7 +140,11 @@ def trained() -> Json:
 def random_file(rng: random.Random) -> Json:
     document = {**trained()}
     steps = rng.sample(PRETOKENIZERS, rng.choice([0, 1, 1, 2]))
-    flags = {"add_prefix_space": rng.random() < 0.4, "use_regex": rng.random() < 0.5, "trim_offsets": True}
+    flags = {
+        "add_prefix_space": rng.random() < 0.4,
+        "use_regex": rng.random() < 0.5,
+        "trim_offsets": True,
+    }
     behind = rng.sample(AFTER_BYTES, rng.choice([0, 0, 0, 1, 2]))
     steps = [*steps, {"type": "ByteLevel", **flags}, *behind]
     document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
@@ -130,7 +155,8 @@ def random_file(rng: random.Random) -> Json:
     for content in rng.sample(ADDED, rng.randint(0, 4)):
         number = vocab.get(content, 500 + len([token for token in added if token["id"] >= 500]))
         flags = {
-            name: rng.random() < 0.3 for name in ("lstrip", "rstrip", "single_word", "normalized", "special")
+            name: rng.random() < 0.3
+            for name in ("lstrip", "rstrip", "single_word", "normalized", "special")
         }
         if number >= 500:
             added.append({"id": number, "content": content, **flags})
@@ -149,7 +175,9 @@ def encoding_of(peer: Any, text: str) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_any_file_made_of_the_parts_there_are_gives_their_ids_and_places(seed: int, tmp_path: Path) -> None:
+def test_any_file_made_of_the_parts_there_are_gives_their_ids_and_places(
+    seed: int, tmp_path: Path
+) -> None:
     rng = random.Random(seed)
     content = json.dumps(random_file(rng)).encode()
     peer = tokenizers.Tokenizer.from_str(content.decode())
@@ -165,7 +193,9 @@ def test_any_file_made_of_the_parts_there_are_gives_their_ids_and_places(seed: i
         assert tok.encode(text) == encoding.ids, text
         assert tok.encode_with_offsets(text) == (encoding.ids, encoding.offsets), text
         assert tok.count(text) == len(encoding.ids)
-    assert tok.encode_batch(texts) == [row.ids for row in peer.encode_batch(texts, add_special_tokens=False)]
+    assert tok.encode_batch(texts) == [
+        row.ids for row in peer.encode_batch(texts, add_special_tokens=False)
+    ]
     ids, ends = tok.encode_batch_to_numpy(texts)
     assert ids.tolist() == [number for row in tok.encode_batch(texts) for number in row]
     assert ends[-1] == len(ids)
@@ -228,7 +258,11 @@ REFUSED: list[tuple[str, Json, str]] = [
     ("pre_tokenizer", {"type": "WhitespaceSplit"}, "drops the text"),
     ("pre_tokenizer", {"type": "Metaspace"}, "'Metaspace' is not supported"),
     ("pre_tokenizer", {"type": "Punctuation", "behavior": "Removed"}, "Removed drops"),
-    ("pre_tokenizer", {"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated"}, "is empty"),
+    (
+        "pre_tokenizer",
+        {"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated"},
+        "is empty",
+    ),
     (
         "pre_tokenizer",
         {"type": "Split", "pattern": {"Regex": "a*"}, "behavior": "Contiguous"},
@@ -239,18 +273,28 @@ REFUSED: list[tuple[str, Json, str]] = [
         {"type": "Split", "pattern": {"Regex": "(?=a)"}, "behavior": "MergedWithNext"},
         "match nothing",
     ),
-    ("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Split"}, "is not known"),
+    (
+        "pre_tokenizer",
+        {"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Split"},
+        "is not known",
+    ),
     ("pre_tokenizer", {"type": "ByteLevel", "use_regex": 5}, "must be a boolean"),
     ("normalizer", {"type": "Nmt"}, "'Nmt' changes text"),
     ("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}, "'Precompiled' changes"),
     ("normalizer", {"type": "Prepend", "prepend": 5}, "must be a string"),
-    ("normalizer", {"type": "Replace", "pattern": {"Regex": "a*"}, "content": ""}, "may match nothing"),
+    (
+        "normalizer",
+        {"type": "Replace", "pattern": {"Regex": "a*"}, "content": ""},
+        "may match nothing",
+    ),
     ("normalizer", {"type": "Replace", "pattern": "a", "content": ""}, "must be an object"),
 ]
 
 
 @pytest.mark.parametrize(("key", "step", "message"), REFUSED)
-def test_what_loses_text_or_cannot_be_repeated_is_refused(key: str, step: Json, message: str) -> None:
+def test_what_loses_text_or_cannot_be_repeated_is_refused(
+    key: str, step: Json, message: str
+) -> None:
     sequence = {"type": "Sequence", "pretokenizers": [step, {"type": "ByteLevel"}]}
     read: Any = normalization_of if key == "normalizer" else pattern_of
     with pytest.raises(ValueError, match=message) as raised:
@@ -260,7 +304,12 @@ def test_what_loses_text_or_cannot_be_repeated_is_refused(key: str, step: Json, 
 
 def pieces_by_split(expression: str, behavior: str, text: str) -> tuple[list[str], list[str]]:
     """Cut a text by a `Split`: here, and by `tokenizers`."""
-    split = {"type": "Split", "pattern": {"Regex": expression}, "behavior": behavior, "invert": False}
+    split = {
+        "type": "Split",
+        "pattern": {"Regex": expression},
+        "behavior": behavior,
+        "invert": False,
+    }
     level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
     pattern = pattern_of({"type": "Sequence", "pretokenizers": [split, level]})
     assert same_pattern(str(pattern_of(pre_tokenizer_of(pattern))), str(pattern))
@@ -309,7 +358,9 @@ def test_empty_matches_are_refused_where_they_are_joined(behavior: str) -> None:
 
 def test_two_steps_bytelevel_and_none_are_refused() -> None:
     with pytest.raises(ValueError, match="twice"):
-        pattern_of({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "ByteLevel"}]})
+        pattern_of(
+            {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "ByteLevel"}]}
+        )
     with pytest.raises(ValueError, match="no step ByteLevel"):
         pattern_of({"type": "Digits", "individual_digits": True})
 
@@ -321,7 +372,10 @@ def test_a_word_that_text_is_split_at_is_not_the_name_of_a_pattern(
     word: str, kind: str, others: list[str]
 ) -> None:
     splits = [{kind: word}, *({"Regex": other} for other in others)]
-    steps = [{"type": "Split", "pattern": split, "behavior": "Isolated", "invert": False} for split in splits]
+    steps = [
+        {"type": "Split", "pattern": split, "behavior": "Isolated", "invert": False}
+        for split in splits
+    ]
     level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
     pattern = pattern_of({"type": "Sequence", "pretokenizers": [*steps, level]})
     text = f"{word}x {word}{word} y"

@@ -75,10 +75,13 @@ def test_a_pattern_may_be_given_as_the_engine_of_the_file_reads_it(tmp_path: Pat
         Tokenizer.load(tmp_path / "artifact.json", pattern="[a-z]+")
 
 
-# Files of every kind ---------------------------------------------------------------------------------------
+# Files of every kind
+# ---------------------------------------------------------------------------------------
 
 
-def test_an_artifact_and_a_tokenizer_json_are_told_by_their_keys(tok: Tokenizer, tmp_path: Path) -> None:
+def test_an_artifact_and_a_tokenizer_json_are_told_by_their_keys(
+    tok: Tokenizer, tmp_path: Path
+) -> None:
     tok.save(tmp_path / "a")
     tok.to_huggingface(tmp_path / "b")
     assert (tmp_path / "b").is_file()
@@ -102,9 +105,15 @@ def test_ranks_need_what_they_do_not_hold(tok: Tokenizer, tmp_path: Path) -> Non
     check_same(loaded, tok)
 
 
-def test_published_ranks_bring_their_pattern_and_special_tokens(tok: Tokenizer, tmp_path: Path) -> None:
+def test_published_ranks_bring_their_pattern_and_special_tokens(
+    tok: Tokenizer, tmp_path: Path
+) -> None:
     content = lines_of(tok)
-    known = {hashlib.sha256(content).hexdigest(): Published("ours", PATTERNS["o200k"], tok.special_tokens)}
+    known = {
+        hashlib.sha256(content).hexdigest(): Published(
+            "ours", PATTERNS["o200k"], tok.special_tokens
+        )
+    }
     (tmp_path / "ranks").write_bytes(content)
     with mock.patch.object(ranks_files, "PUBLISHED", known):
         loaded = Tokenizer.load(tmp_path / "ranks")
@@ -123,7 +132,9 @@ def test_published_ranks_bring_their_pattern_and_special_tokens(tok: Tokenizer, 
     found = peers.peer_of(loaded._original, loaded.vocabulary)
     assert found is not None
     peer = found.encode
-    assert [peer(text) for text in DIFFICULT_TEXTS] == [loaded.encode(text) for text in DIFFICULT_TEXTS]
+    assert [peer(text) for text in DIFFICULT_TEXTS] == [
+        loaded.encode(text) for text in DIFFICULT_TEXTS
+    ]
     loaded.save_original(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "lines").read_bytes()
 
@@ -173,7 +184,9 @@ def test_tekken_json_is_read_with_its_ids(tok: Tokenizer, tmp_path: Path) -> Non
     loaded = Tokenizer.load(path)
     assert loaded.vocab_size == tok.mergeable_vocab_size + 30
     for text in DIFFICULT_TEXTS:
-        assert loaded.encode_ordinary(text) == [token_id + 30 for token_id in tok.encode_ordinary(text)]
+        assert loaded.encode_ordinary(text) == [
+            token_id + 30 for token_id in tok.encode_ordinary(text)
+        ]
     assert loaded.special_tokens["<s>"] == 1
     assert loaded.special_tokens["<SPECIAL_29>"] == 29
     encode = partial(loaded.encode, add_special_tokens=False)
@@ -191,7 +204,10 @@ TEKKEN_BROKEN: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
         "default_num_special_tokens must be a number",
         lambda d: d["config"].update(default_num_special_tokens=-1),
     ),
-    ("default_vocab_size must be a number", lambda d: d["config"].update(default_vocab_size=10**40)),
+    (
+        "default_vocab_size must be a number",
+        lambda d: d["config"].update(default_vocab_size=10**40),
+    ),
     ("asks for .* but vocab has", lambda d: d["config"].update(default_vocab_size=10**6)),
     ("config.pattern must be a string", lambda d: d["config"].update(pattern=None)),
     ("vocab must be a list", lambda d: d.update(vocab={})),
@@ -204,8 +220,14 @@ TEKKEN_BROKEN: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("appears twice", lambda d: d["vocab"][3].update(token_bytes="AA==")),
     ("special_tokens must be a list", lambda d: d.update(special_tokens={})),
     (r"special_tokens\[0\] must have a rank", lambda d: d.update(special_tokens=[5])),
-    (r"special_tokens\[0\] must have", lambda d: d.update(special_tokens=[{"rank": 30, "token_str": "a"}])),
-    ("a text appears twice", lambda d: d.update(special_tokens=[{"rank": 1, "token_str": "<SPECIAL_2>"}])),
+    (
+        r"special_tokens\[0\] must have",
+        lambda d: d.update(special_tokens=[{"rank": 30, "token_str": "a"}]),
+    ),
+    (
+        "a text appears twice",
+        lambda d: d.update(special_tokens=[{"rank": 1, "token_str": "<SPECIAL_2>"}]),
+    ),
 ]
 
 
@@ -222,7 +244,8 @@ def test_a_broken_tekken_json_is_refused(
     assert len(str(refused.value)) < 500
 
 
-# GGUF ------------------------------------------------------------------------------------------------------
+# GGUF
+# ------------------------------------------------------------------------------------------------------
 
 
 def text_value(text: str | bytes) -> bytes:
@@ -235,7 +258,9 @@ def string_field(key: str, text: str) -> bytes:
 
 
 def strings_field(key: str, texts: list[str]) -> bytes:
-    return text_value(key) + struct.pack("<IIQ", 9, 8, len(texts)) + b"".join(map(text_value, texts))
+    return (
+        text_value(key) + struct.pack("<IIQ", 9, 8, len(texts)) + b"".join(map(text_value, texts))
+    )
 
 
 def numbers_field(key: str, numbers: list[int]) -> bytes:
@@ -278,7 +303,9 @@ def test_gguf_is_read_with_the_pattern_that_it_names(tok: Tokenizer, tmp_path: P
         assert loaded.encode(text) == tok.encode(text)
     assert "'gpt-4o'" in loaded.assumptions[0]
     path.write_bytes(gguf_file([*gguf_fields(tok, "of tomorrow").values()]))
-    with pytest.raises(ValueError, match="the pattern called 'of tomorrow' is not known; give the pattern"):
+    with pytest.raises(
+        ValueError, match="the pattern called 'of tomorrow' is not known; give the pattern"
+    ):
         Tokenizer.load(path)
     assert Tokenizer.load(path, pattern="o200k").encode(CORPUS) == tok.encode(CORPUS)
 
@@ -294,7 +321,9 @@ def test_a_pattern_of_gguf_cuts_as_that_of_its_model() -> None:
 
 
 @pytest.mark.parametrize("model", ["bert", "t5", "rwkv", "x"])
-def test_other_tokenizers_in_gguf_are_refused_by_name(tok: Tokenizer, tmp_path: Path, model: str) -> None:
+def test_other_tokenizers_in_gguf_are_refused_by_name(
+    tok: Tokenizer, tmp_path: Path, model: str
+) -> None:
     fields = gguf_fields(tok) | {"model": string_field("tokenizer.ggml.model", model)}
     (tmp_path / "model.gguf").write_bytes(gguf_file([*fields.values()]))
     with pytest.raises(ValueError, match=f"of kind '{model}', which cannot be read"):
@@ -311,7 +340,10 @@ def test_other_tokenizers_in_gguf_are_refused_by_name(tok: Tokenizer, tmp_path: 
         ),
         ({"kinds": numbers_field("tokenizer.ggml.token_type", [1])}, "token_type has 1 values for"),
         ({"kinds": b""}, "token_type must be an array of integers|cut off"),
-        ({"tokens": numbers_field("tokenizer.ggml.tokens", [1])}, "tokens must be an array of strings"),
+        (
+            {"tokens": numbers_field("tokenizer.ggml.tokens", [1])},
+            "tokens must be an array of strings",
+        ),
         (
             {"merges": strings_field("tokenizer.ggml.merges", ["a b c"])},
             r"merges\[0\]: 'a b c' is not a pair",
@@ -320,13 +352,22 @@ def test_other_tokenizers_in_gguf_are_refused_by_name(tok: Tokenizer, tmp_path: 
         ({"arch": string_field("tokenizer.ggml.pre", "x")}, "'tokenizer.ggml.pre' appears twice"),
         ({"arch": text_value(b"\xff\xfe") + struct.pack("<IB", 0, 1)}, "not valid UTF-8 at byte"),
         ({"arch": text_value("a") + struct.pack("<I", 77)}, "a value of kind 77 cannot be read"),
-        ({"arch": text_value("a") + struct.pack("<IIQ", 9, 9, 2**60)}, "an array of kind 9 cannot be read"),
+        (
+            {"arch": text_value("a") + struct.pack("<IIQ", 9, 9, 2**60)},
+            "an array of kind 9 cannot be read",
+        ),
         (
             {"arch": text_value("a") + struct.pack("<IIQ", 9, 8, 2**60)},
             "there are no 1152921504606846976 items",
         ),
-        ({"arch": text_value("a") + struct.pack("<IIQ", 9, 10, 2**24)}, "there are no 16777216 items"),
-        ({"arch": text_value("a") + struct.pack("<IQ", 8, 2**63)}, "there are no 9223372036854775808 more"),
+        (
+            {"arch": text_value("a") + struct.pack("<IIQ", 9, 10, 2**24)},
+            "there are no 16777216 items",
+        ),
+        (
+            {"arch": text_value("a") + struct.pack("<IQ", 8, 2**63)},
+            "there are no 9223372036854775808 more",
+        ),
         ({"arch": struct.pack("<Q", 2**63)}, "there are no 9223372036854775808 more"),
     ],
 )
@@ -356,7 +397,11 @@ SMALL_GGUF = gguf_file([*gguf_fields(Tokenizer.train("ab ab", 257)).values()])
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(st.integers(4, len(SMALL_GGUF) - 1), st.integers(0, 255)), min_size=1, max_size=3))
+@given(
+    st.lists(
+        st.tuples(st.integers(4, len(SMALL_GGUF) - 1), st.integers(0, 255)), min_size=1, max_size=3
+    )
+)
 def test_a_gguf_with_changed_bytes_is_read_or_refused(changes: list[tuple[int, int]]) -> None:
     content = bytearray(SMALL_GGUF)
     for place, value in changes:
@@ -370,10 +415,13 @@ def test_a_gguf_with_changed_bytes_is_read_or_refused(changes: list[tuple[int, i
             assert "model.gguf" in str(refused)  # noqa: PT017  # what is wanted is a tokenizer or this
 
 
-# Folders ---------------------------------------------------------------------------------------------------
+# Folders
+# ---------------------------------------------------------------------------------------------------
 
 
-def test_the_more_specific_file_of_a_folder_is_read_and_it_is_said(tok: Tokenizer, tmp_path: Path) -> None:
+def test_the_more_specific_file_of_a_folder_is_read_and_it_is_said(
+    tok: Tokenizer, tmp_path: Path
+) -> None:
     other = Tokenizer.train_from_iterator(["zz zz zz"], 257)
     other.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
     (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 512}')
@@ -381,7 +429,9 @@ def test_the_more_specific_file_of_a_folder_is_read_and_it_is_said(tok: Tokenize
     tok.to_huggingface(tmp_path / "tokenizer.json")
     loaded = Tokenizer.load(tmp_path)
     check_same(loaded, tok)
-    assert loaded.assumptions[0] == "of the folder, tokenizer.json is read, not vocab.json, merges.txt"
+    assert (
+        loaded.assumptions[0] == "of the folder, tokenizer.json is read, not vocab.json, merges.txt"
+    )
 
 
 def test_a_folder_with_only_a_tokenizer_json_is_read(tok: Tokenizer, tmp_path: Path) -> None:
@@ -392,9 +442,19 @@ def test_a_folder_with_only_a_tokenizer_json_is_read(tok: Tokenizer, tmp_path: P
 def test_convert_checks_the_files_that_it_read(tok: Tokenizer, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
-    Tokenizer.train_from_iterator(["zz zz"], 257).to_gpt2(folder / "vocab.json", folder / "merges.txt")
+    Tokenizer.train_from_iterator(["zz zz"], 257).to_gpt2(
+        folder / "vocab.json", folder / "merges.txt"
+    )
     tok.to_huggingface(folder / "tokenizer.json")
-    command = [sys.executable, "-m", "bpetite", "convert", str(folder), str(tmp_path / "t.json"), "--check"]
+    command = [
+        sys.executable,
+        "-m",
+        "bpetite",
+        "convert",
+        str(folder),
+        str(tmp_path / "t.json"),
+        "--check",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     summary = json.loads(done.stdout)
     assert (summary["from"], summary["checked_with"]) == ("huggingface", ["tokenizers"])
@@ -405,7 +465,14 @@ def test_convert_checks_the_files_that_it_read(tok: Tokenizer, tmp_path: Path) -
 def test_convert_checks_ranks(tok: Tokenizer, tmp_path: Path) -> None:
     tok.to_tiktoken(tmp_path / "ranks")
     given = ["--pattern", "o200k", "--special-token", f"{END}={tok.special_tokens[END]}"]
-    command = [sys.executable, "-m", "bpetite", "convert", str(tmp_path / "ranks"), str(tmp_path / "t.json")]
+    command = [
+        sys.executable,
+        "-m",
+        "bpetite",
+        "convert",
+        str(tmp_path / "ranks"),
+        str(tmp_path / "t.json"),
+    ]
     done = subprocess.run([*command, *given, "--check"], capture_output=True, text=True, check=True)
     summary = json.loads(done.stdout)
     assert (summary["checked_with"], summary["fingerprint"]) == (["tiktoken"], tok.fingerprint)
@@ -425,7 +492,9 @@ def test_gpt2s_files_have_other_names_too(gpt2_like: Tokenizer, tmp_path: Path) 
         check_same(Tokenizer.load(path), gpt2_like)
 
 
-def test_files_of_another_model_are_not_taken_for_gpt2s(gpt2_like: Tokenizer, tmp_path: Path) -> None:
+def test_files_of_another_model_are_not_taken_for_gpt2s(
+    gpt2_like: Tokenizer, tmp_path: Path
+) -> None:
     gpt2_like.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
     config: dict[str, Any] = {"tokenizer_class": "Qwen2Tokenizer"}
     config["added_tokens_decoder"] = {"399": {"content": END}, "400": {"content": "<|im_start|>"}}
@@ -466,7 +535,8 @@ def test_a_folder_without_a_tokenizer_says_what_was_looked_for(tmp_path: Path) -
         Tokenizer.load(tmp_path)
 
 
-# Live objects ----------------------------------------------------------------------------------------------
+# Live objects
+# ----------------------------------------------------------------------------------------------
 
 
 def test_our_objects_with_the_interfaces_of_other_libraries_are_read(tok: Tokenizer) -> None:
@@ -536,15 +606,20 @@ def test_a_pipe_has_the_limit_of_a_file(
     assert loaded(content) == tok
     monkeypatch.setattr("bpetite._internal.files.MOST_READ", len(content) - 1)
     for load in (Tokenizer.load, _persistence.load, Tokenizer.from_huggingface):
-        with pytest.raises(ValueError, match="pipe: it has more bytes than the file of a tokenizer may have"):
+        with pytest.raises(
+            ValueError, match="pipe: it has more bytes than the file of a tokenizer may have"
+        ):
             loaded(content, load)
-        with pytest.raises(ValueError, match=f"it has {len(content)} bytes, but the file of a tokenizer"):
+        with pytest.raises(
+            ValueError, match=f"it has {len(content)} bytes, but the file of a tokenizer"
+        ):
             load(tmp_path / "tok.json")
     with pytest.raises(ValueError, match="which a pipe does not have: pass a file"):
         loaded(b"GGUF" + bytes(2000))
 
 
-# What cannot be read ---------------------------------------------------------------------------------------
+# What cannot be read
+# ---------------------------------------------------------------------------------------
 
 
 KERAS = b'{"class_name": "Tokenizer", "config": {"num_words": null, "word_index": "{}"}}'
@@ -561,13 +636,22 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b'bpetite counts\n{"boundaries":[]}', "it is a file of counts; train a tokenizer on it"),
         (pickle.dumps({"merges": []}), "a pickle, as nanochat and rustbpe use it, is not read"),
         (b'{"a": 0, "b": 1}', r"it holds ids, but no merges, and merges\.txt is not next to it"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "the pointer of Git LFS"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+            "the pointer of Git LFS",
+        ),
         (b"\n<!doctype html><html><head>", "a web page"),
         (b'{"model": {"type": "Unigram", "vocab": []}}', "'Unigram'"),
         (b'{"model": {"type": "WordPiece", "vocab": {}}}', "'WordPiece'"),
         (b"#version: 0.2\na b\n", "it holds merges, but no ids"),
-        (json.dumps({f"t{number}": number for number in range(200)}).encode(), "it holds ids, but no merges"),
-        (gzip.compress(b"YQ== 0", mtime=0), "it is compressed by gzip, perhaps a corpus; uncompress it"),
+        (
+            json.dumps({f"t{number}": number for number in range(200)}).encode(),
+            "it holds ids, but no merges",
+        ),
+        (
+            gzip.compress(b"YQ== 0", mtime=0),
+            "it is compressed by gzip, perhaps a corpus; uncompress it",
+        ),
         (b"what is\tthis\r\n", "plain text, perhaps a corpus; a model is an artifact"),
         (b'{"text": "a"}\n{"text": "b"}\n', "it looks like JSON lines, a corpus; a model is"),
         (b"PAR1" + b"x" * 40, "it is a table of Parquet or Arrow"),
@@ -582,8 +666,14 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b"[1, 2]", "is one JSON object, not a list"),
         (KERAS, "a Tokenizer of Keras, whose tokens are words"),
         (json.dumps(KERAS.decode()).encode(), "a Tokenizer of Keras, whose tokens are words"),
-        (b"\x1b\0\0\0\0\0\0\0\x05\0\0\0<unk>\0\0\0\0", r"a tokenizer\.bin of llama2\.c, which lacks merges"),
-        (b'{"config": {}, "tokenization": "REMI", "miditok_version": "3.0.3"}', "of MidiTok, for music"),
+        (
+            b"\x1b\0\0\0\0\0\0\0\x05\0\0\0<unk>\0\0\0\0",
+            r"a tokenizer\.bin of llama2\.c, which lacks merges",
+        ),
+        (
+            b'{"config": {}, "tokenization": "REMI", "miditok_version": "3.0.3"}',
+            "of MidiTok, for music",
+        ),
         (b'{"vocab": {"a": 0}, "merges": ["a b"]}', "save them as vocab.json and merges.txt"),
         (b'{"vocab": {"0": [97]}, "merges": [[97, 98]]}', "save them as vocab.json and merges.txt"),
         (
@@ -602,7 +692,9 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b"minbpe v1\n\n0\n97 99999999999\n", "line 4 must be the two ids of a merge"),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, content: bytes, words: str) -> None:
+def test_what_cannot_be_read_is_refused_by_its_name(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
     (tmp_path / "file").write_bytes(content)
     with pytest.raises(ValueError, match=words) as refused:
         Tokenizer.load(tmp_path / "file")
@@ -613,7 +705,10 @@ def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, content: byt
 @pytest.mark.parametrize(
     ("beginning", "words"),
     [
-        (struct.pack("<Q", 1 << 20) + b'{"__metadata__":{"format":"pt"},', "safetensors are the weights"),
+        (
+            struct.pack("<Q", 1 << 20) + b'{"__metadata__":{"format":"pt"},',
+            "safetensors are the weights",
+        ),
         (b"PK\x03\x04\0\0", r"an archive \(zip\), such as the weights of PyTorch"),
         (b"\x89HDF\r\n\x1a\n\0", "as no file of a tokenizer does"),
         (b"\0\0\0\0", "as no file of a tokenizer does"),
@@ -664,7 +759,9 @@ def test_one_of_two_files_is_refused_with_the_name_of_the_other(
     vocab, merges = (there, lacking) if there.endswith(".json") else (lacking, there)
     gpt2_like.to_gpt2(tmp_path / vocab, tmp_path / merges)
     (tmp_path / lacking).unlink()
-    with pytest.raises(FileNotFoundError, match=f"none of .*{vocab} and {merges}, .* is in this folder"):
+    with pytest.raises(
+        FileNotFoundError, match=f"none of .*{vocab} and {merges}, .* is in this folder"
+    ):
         Tokenizer.load(tmp_path)
     with pytest.raises(ValueError, match=f"{lacking} is not next to it"):
         Tokenizer.load(tmp_path / there)
@@ -679,7 +776,8 @@ def test_clips_two_files_are_refused(gpt2_like: Tokenizer, tmp_path: Path) -> No
         Tokenizer.load(tmp_path)
 
 
-# Commands --------------------------------------------------------------------------------------------------
+# Commands
+# --------------------------------------------------------------------------------------------------
 
 
 def test_commands_take_any_of_these(tok: Tokenizer, tmp_path: Path) -> None:
@@ -688,7 +786,16 @@ def test_commands_take_any_of_these(tok: Tokenizer, tmp_path: Path) -> None:
     tok.to_huggingface(tmp_path / "tokenizer.json")
     given = ("--pattern", "o200k", "--special-token", f"{END}=399")
     for model in [("o.json",), ("ranks", *given), ("tokenizer.json",), (".",)]:
-        command = [sys.executable, "-m", "bpetite", "encode", "--model", *model, "--text", f"the cat{END}"]
+        command = [
+            sys.executable,
+            "-m",
+            "bpetite",
+            "encode",
+            "--model",
+            *model,
+            "--text",
+            f"the cat{END}",
+        ]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
         assert json.loads(done.stdout) == tok.encode(f"the cat{END}")
         assert done.stderr == ""

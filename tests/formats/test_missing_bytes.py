@@ -25,14 +25,23 @@ from test_format_huggingface import theirs, trained_there
 def lacking(rng: random.Random, **model: Any) -> bytes:
     """A file as Falcon's, without tokens for some bytes and without an unknown token."""
     document = json.loads(
-        trained_there(ByteLevel(add_prefix_space=rng.random() < 0.3), vocab_size=600, special_tokens=[])
+        trained_there(
+            ByteLevel(add_prefix_space=rng.random() < 0.3), vocab_size=600, special_tokens=[]
+        )
     )
-    missing = {to_printable(bytes([byte])) for byte in [*range(9), 0x7F, *rng.choices(b"aeth \xc3\xa9", k=2)]}
+    missing = {
+        to_printable(bytes([byte]))
+        for byte in [*range(9), 0x7F, *rng.choices(b"aeth \xc3\xa9", k=2)]
+    }
     kept = [
-        merge for merge in document["model"]["merges"] if missing.isdisjoint("".join(merge).replace(" ", ""))
+        merge
+        for merge in document["model"]["merges"]
+        if missing.isdisjoint("".join(merge).replace(" ", ""))
     ]
     vocab = {
-        text: token_id for text, token_id in document["model"]["vocab"].items() if missing.isdisjoint(text)
+        text: token_id
+        for text, token_id in document["model"]["vocab"].items()
+        if missing.isdisjoint(text)
     }
     document["model"] |= {"vocab": vocab, "merges": kept, **model}
     if rng.random() < 0.4:
@@ -75,7 +84,10 @@ def test_bytes_without_a_token_are_left_out_as_tokenizers_does(seed: int, tmp_pa
         refusing.encode("a\0b")
     assert tok.fingerprint != refusing.fingerprint
     assert tok.vocabulary.drops_missing
-    assert _persistence.vocabulary_of(_persistence.artifact_bytes(tok.vocabulary), "a") == tok.vocabulary
+    assert (
+        _persistence.vocabulary_of(_persistence.artifact_bytes(tok.vocabulary), "a")
+        == tok.vocabulary
+    )
     if tok.vocabulary.normalization is None and SPACE not in pattern_steps(tok.pattern):
         vocabulary = tok.vocabulary
         for text in texts[:30]:
@@ -103,7 +115,16 @@ def test_only_what_its_library_leaves_out_is_left_out(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be left out, as its own library does not do that"):
         Tokenizer.load(path, missing="drop")
     path.write_bytes(lacking(random.Random(1)))
-    command = [sys.executable, "-m", "bpetite", "encode", "--model", str(path), "--text", "a\x01 cat"]
+    command = [
+        sys.executable,
+        "-m",
+        "bpetite",
+        "encode",
+        "--model",
+        str(path),
+        "--text",
+        "a\x01 cat",
+    ]
     for more, code, out in (
         (["--missing", "drop"], 0, str(theirs(path.read_bytes())("a\x01 cat")).replace(" ", "")),
         ([], 1, ""),
@@ -127,7 +148,11 @@ def test_tokens_have_the_offsets_that_tokenizers_gives_though_bytes_are_missing(
     kind: str, seed: int, tmp_path: Path
 ) -> None:
     rng = random.Random(seed)
-    content = lacking(rng) if kind == "dropped" else with_unknown_token(rng, fuses=kind.endswith("joined"))
+    content = (
+        lacking(rng)
+        if kind == "dropped"
+        else with_unknown_token(rng, fuses=kind.endswith("joined"))
+    )
     path = tmp_path / "tokenizer.json"
     path.write_bytes(content)
     real = tokenizers.Tokenizer.from_str(content.decode())
@@ -152,5 +177,9 @@ def test_tokens_have_the_offsets_that_tokenizers_gives_though_bytes_are_missing(
         assert all(before <= start < end for before, (start, end) in zip(ends, spans, strict=False))
         for token_id, (start, end) in zip(ids, spans, strict=True):
             if tok.vocabulary.unknown is None or token_id != tok.vocabulary.unknown[0]:
-                kept = [bytes([byte]) for byte in encoded[start:end] if bytes([byte]) in tok.vocabulary.id_of]
+                kept = [
+                    bytes([byte])
+                    for byte in encoded[start:end]
+                    if bytes([byte]) in tok.vocabulary.id_of
+                ]
                 assert b"".join(kept) == tok.token_bytes(token_id)

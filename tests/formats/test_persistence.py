@@ -43,7 +43,12 @@ def tok() -> Tokenizer:
 def rich() -> Tokenizer:
     """A tokenizer with rules of its own."""
     return Tokenizer.train_from_iterator(
-        [CORPUS], 300, dialect="huggingface", pattern=r"\w+|\W", special_tokens=["<a>", "<b>"], min_count=2
+        [CORPUS],
+        300,
+        dialect="huggingface",
+        pattern=r"\w+|\W",
+        special_tokens=["<a>", "<b>"],
+        min_count=2,
     )
 
 
@@ -98,7 +103,9 @@ IRREGULAR_MERGES = [(257, 99), (97, 98)]
     [
         Tokenizer.train_from_iterator([CORPUS], 270, dialect="tiktoken").vocabulary,
         Tokenizer.train_from_iterator([CORPUS], 270, pattern="cl100k").vocabulary,
-        Tokenizer.train_from_iterator([CORPUS], 270, special_tokens=["<|endoftext|>", "<|x|>"]).vocabulary,
+        Tokenizer.train_from_iterator(
+            [CORPUS], 270, special_tokens=["<|endoftext|>", "<|x|>"]
+        ).vocabulary,
         Tokenizer.train_from_iterator([CORPUS], 270, special_tokens=["<|x|>"]).vocabulary,
         Tokenizer.train_from_iterator([CORPUS], 270, special_tokens=[]).vocabulary,
         Tokenizer.train_from_iterator([CORPUS], 300, min_count=2).vocabulary,
@@ -118,7 +125,9 @@ IRREGULAR_MERGES = [(257, 99), (97, 98)]
             {END_OF_TEXT_TOKEN: 258},
             irregular=True,
         ),
-        Vocabulary({255 - byte: bytes([byte]) for byte in range(256)}, [], {END_OF_TEXT_TOKEN: 256}),
+        Vocabulary(
+            {255 - byte: bytes([byte]) for byte in range(256)}, [], {END_OF_TEXT_TOKEN: 256}
+        ),
     ],
     ids=str,
 )
@@ -134,7 +143,11 @@ def test_both_schemas_hold_a_default_vocabulary(size: int) -> None:
     artifact = _persistence.artifact_bytes(vocabulary)
     general = _persistence.general_artifact_bytes(vocabulary)
     assert [json.loads(written)["schema_version"] for written in (artifact, general)] == [1, 2]
-    assert _persistence.vocabulary_of(artifact, "a") == vocabulary == _persistence.vocabulary_of(general, "a")
+    assert (
+        _persistence.vocabulary_of(artifact, "a")
+        == vocabulary
+        == _persistence.vocabulary_of(general, "a")
+    )
 
 
 def test_fingerprints_do_not_depend_on_the_schema() -> None:
@@ -289,7 +302,9 @@ def test_save_follows_a_link_to_its_target(tok: Tokenizer, tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(os.name != "posix", reason="named pipes are files on POSIX systems only")
-def test_save_puts_no_file_in_the_place_of_a_pipe_or_a_device(tok: Tokenizer, tmp_path: Path) -> None:
+def test_save_puts_no_file_in_the_place_of_a_pipe_or_a_device(
+    tok: Tokenizer, tmp_path: Path
+) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(FileExistsError, match="pipe is a device or a pipe"):
@@ -374,7 +389,10 @@ CHANGES_OF_SCHEMA_1: list[tuple[str, Change]] = [
     ("'extra' is not a key of an artifact of schema 1", put("extra", 1)),
     ("pretokenizer_pattern: 'a' is not the pattern of schema 1", put("pretokenizer_pattern", "a")),
     ("pretokenizer_pattern: None", put("pretokenizer_pattern", None)),
-    ("mergeable_vocab_size is 271, but 256 bytes and 14 merges make 270", put("mergeable_vocab_size", 271)),
+    (
+        "mergeable_vocab_size is 271, but 256 bytes and 14 merges make 270",
+        put("mergeable_vocab_size", 271),
+    ),
     ("mergeable_vocab_size is 270.0", put("mergeable_vocab_size", 270.0)),
     ("mergeable_vocab_size is True", put("mergeable_vocab_size", True)),
     ("merges must be a list", put("merges", {})),
@@ -383,7 +401,16 @@ CHANGES_OF_SCHEMA_1: list[tuple[str, Change]] = [
     ("mergeable_vocab_size", lambda document: document["merges"].pop()),
     *(
         (r"merges\[0\] must be a list of two ids", put_in("merges", 0, value))
-        for value in ([97], [97, 98, 99], [97, True], [97, -1], [97, 2**32], ["97", 98], [97, 98.0], None)
+        for value in (
+            [97],
+            [97, 98, 99],
+            [97, True],
+            [97, -1],
+            [97, 2**32],
+            ["97", 98],
+            [97, 98.0],
+            None,
+        )
     ),
     ("merge 0 is made of id 256, which no earlier merge makes", put_in("merges", 0, [97, 256])),
     ("merge 13 is made of id 270, which no earlier merge makes", put_in("merges", 13, [97, 270])),
@@ -402,7 +429,10 @@ CHANGES_OF_SCHEMA_1: list[tuple[str, Change]] = [
     ("vocab has id 271;", put_in("vocab", "271", [97])),
     (r"vocab\[5\] is b'a', but must be b'\\x05'", put_in("vocab", "5", [97])),
     (r"vocab\[256\] is b'a', but must be", put_in("vocab", "256", [97])),
-    (r"vocab\[270\] is b'<|end|>', but must be b'<\|endoftext\|>'", put_in("vocab", "270", [*b"<|end|>"])),
+    (
+        r"vocab\[270\] is b'<|end|>', but must be b'<\|endoftext\|>'",
+        put_in("vocab", "270", [*b"<|end|>"]),
+    ),
     *(
         (r"vocab\['97'\] must be a list of bytes", put_in("vocab", "97", value))
         for value in ([256], [-1], [97.0], [True], ["a"], "61", 97, None, [[97]])
@@ -425,7 +455,9 @@ def check_refused(document: dict[str, Any], change: Change, field: str, folder: 
 
 
 @pytest.mark.parametrize(("field", "change"), CHANGES)
-def test_a_broken_artifact_is_refused(rich: Tokenizer, tmp_path: Path, field: str, change: Change) -> None:
+def test_a_broken_artifact_is_refused(
+    rich: Tokenizer, tmp_path: Path, field: str, change: Change
+) -> None:
     check_refused(saved(rich), change, field, tmp_path)
 
 
@@ -445,7 +477,9 @@ def test_a_missing_key_is_refused_by_its_name(
     document = saved(request.getfixturevalue(which))
     for key in document:
         path = tmp_path / "broken.json"
-        path.write_text(json.dumps({name: value for name, value in document.items() if name != key}))
+        path.write_text(
+            json.dumps({name: value for name, value in document.items() if name != key})
+        )
         with pytest.raises(ValueError, match=f"broken.json: {key} is missing"):
             Tokenizer.load(path)
         if which == "tok":
@@ -547,7 +581,9 @@ JSON_VALUES = st.recursive(
 
 @pytest.mark.slow
 @given(st.dictionaries(st.text(), JSON_VALUES), st.booleans())
-def test_json_is_written_as_the_standard_library_writes_it(fields: dict[str, Any], ascii_only: bool) -> None:
+def test_json_is_written_as_the_standard_library_writes_it(
+    fields: dict[str, Any], ascii_only: bool
+) -> None:
     expected = json.dumps(fields, ensure_ascii=ascii_only, sort_keys=True, separators=(",", ":"))
     try:
         content = expected.encode()
@@ -556,7 +592,9 @@ def test_json_is_written_as_the_standard_library_writes_it(fields: dict[str, Any
     assert written(fields, ascii_only=ascii_only) == content
 
 
-@given(st.dictionaries(st.integers(0, LARGEST_ID), st.binary()), st.lists(st.integers(0, LARGEST_ID)))
+@given(
+    st.dictionaries(st.integers(0, LARGEST_ID), st.binary()), st.lists(st.integers(0, LARGEST_ID))
+)
 def test_the_engine_writes_long_lists_as_the_standard_library_does(
     tokens: dict[int, bytes], numbers: list[int]
 ) -> None:
@@ -570,7 +608,9 @@ def test_the_engine_writes_long_lists_as_the_standard_library_does(
         [token_id, token.hex()] for token_id, token in tokens.items()
     ]
     assert numbers_json(array("I", numbers).tobytes()) == written({"": numbers})[4:-1]
-    assert pairs_json(array("I", chain.from_iterable(pairs)).tobytes()) == written({"": pairs})[4:-1]
+    assert (
+        pairs_json(array("I", chain.from_iterable(pairs)).tobytes()) == written({"": pairs})[4:-1]
+    )
 
 
 def test_no_token_of_an_artifact_or_a_fingerprint_is_an_object_of_its_own() -> None:

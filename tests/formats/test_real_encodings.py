@@ -50,7 +50,9 @@ def tokenizer_of(kind: str) -> Any:
         token["id"] = token_id
         if token["content"] == "<bos>":
             document["post_processor"]["special_tokens"]["<bos>"]["ids"] = [token_id]
-    return wrapped(kind, tokenizers.Tokenizer.from_str(json.dumps({**document, "added_tokens": added})))
+    return wrapped(
+        kind, tokenizers.Tokenizer.from_str(json.dumps({**document, "added_tokens": added}))
+    )
 
 
 def counted(tokenizer: Any) -> tuple[Any, Counting]:
@@ -99,7 +101,11 @@ def of_chat(tok: Any) -> Any:
     ]
 
 
-EVERYTHING = {"return_offsets_mapping": True, "return_special_tokens_mask": True, "return_length": True}
+EVERYTHING = {
+    "return_offsets_mapping": True,
+    "return_special_tokens_mask": True,
+    "return_length": True,
+}
 CUT = {"truncation": True, "max_length": 7}
 CALLS: dict[str, Callable[[Any], Any]] = {
     "a text": lambda tok: [called(text, **EVERYTHING)(tok) for text in TEXTS],
@@ -110,7 +116,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "padding on the left": called(TEXTS, padding=True, padding_side="left", **EVERYTHING),
     "truncation": called(TEXTS, **CUT, **EVERYTHING),
     "truncation and padding": called(TEXTS, padding=True, **CUT, **EVERYTHING),
-    "overflow": called(TEXTS, stride=2, return_overflowing_tokens=True, padding=True, **CUT, **EVERYTHING),
+    "overflow": called(
+        TEXTS, stride=2, return_overflowing_tokens=True, padding=True, **CUT, **EVERYTHING
+    ),
     "overflow that nobody wants": called(TEXTS, stride=1, **CUT),
     "no special tokens": called(TEXTS, add_special_tokens=False),
     "special tokens as text": called(TEXTS, split_special_tokens=True),
@@ -125,7 +133,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("kind", ["bytes", "Llama 2"])
-def test_whatever_transformers_asks_is_answered_without_a_real_encoding(kind: str, name: str) -> None:
+def test_whatever_transformers_asks_is_answered_without_a_real_encoding(
+    kind: str, name: str
+) -> None:
     real = tokenizer_of(kind)
     fast, counting = counted(real)
     for _ in range(2):
@@ -158,7 +168,8 @@ def test_properties_are_the_same_in_any_order() -> None:
         assert all_of(ours.encodings) == all_of(theirs.encodings)
 
 
-# Threads -------------------------------------------------------------------------------------------------
+# Threads
+# -------------------------------------------------------------------------------------------------
 
 THREADS, ROUNDS = 8, 150
 
@@ -251,12 +262,40 @@ def test_settings_of_one_thread_are_those_of_another_that_sets_none() -> None:
     assert ours.encode("<bos>", add_special_tokens=False).tokens[0] != "<bos>"
 
 
-def test_every_method_of_the_real_tokenizer_that_follows_settings_gets_those_of_its_thread() -> None:
+def test_every_method_of_the_real_tokenizer_that_follows_settings_gets_those_of_its_thread() -> (
+    None
+):
     """A name that is new here must be looked at: does it follow truncation, padding or special tokens?"""
-    without = {"decode", "decode_batch", "async_decode_batch", "get_vocab", "get_vocab_size", "id_to_token"}
-    without |= {"token_to_id", "get_added_tokens_decoder", "num_special_tokens_to_add", "add_tokens"}
-    without |= {"add_special_tokens", "train", "train_from_iterator", "model", "normalizer", "pre_tokenizer"}
-    without |= {"post_processor", "decoder", "from_str", "from_file", "from_buffer", "from_pretrained"}
+    without = {
+        "decode",
+        "decode_batch",
+        "async_decode_batch",
+        "get_vocab",
+        "get_vocab_size",
+        "id_to_token",
+    }
+    without |= {
+        "token_to_id",
+        "get_added_tokens_decoder",
+        "num_special_tokens_to_add",
+        "add_tokens",
+    }
+    without |= {
+        "add_special_tokens",
+        "train",
+        "train_from_iterator",
+        "model",
+        "normalizer",
+        "pre_tokenizer",
+    }
+    without |= {
+        "post_processor",
+        "decoder",
+        "from_str",
+        "from_file",
+        "from_buffer",
+        "from_pretrained",
+    }
     names = {name for name in dir(tokenizers.Tokenizer) if not name.startswith("_")}
     followed = names - without - {"to_str", "save"}
     assert followed == followed & set(vars(HuggingFaceTokenizer))
@@ -268,7 +307,8 @@ def test_every_method_of_the_real_tokenizer_that_follows_settings_gets_those_of_
         assert "max_length" in written
 
 
-# Memory --------------------------------------------------------------------------------------------------
+# Memory
+# --------------------------------------------------------------------------------------------------
 
 HUGE = """
 import sys, tokenizers, transformers
@@ -318,11 +358,14 @@ print(refused)
 def test_no_size_that_can_be_set_aborts_the_process(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(file_of("bytes"))
-    done = subprocess.run([sys.executable, "-c", HUGE, path], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", HUGE, path], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout) == (0, f"{6 * 8 + 2 * 3}\n"), done.stderr
 
 
-# Transformers 4 ------------------------------------------------------------------------------------------
+# Transformers 4
+# ------------------------------------------------------------------------------------------
 
 GENERATION_4 = Path(sys.prefix) / "transformers4"
 """Where `make test-slow` installs the last transformers of generation 4, if it can be had."""
@@ -335,7 +378,8 @@ sys.exit(pytest.main(sys.argv[1:]))
 
 
 @pytest.mark.skipif(
-    not (GENERATION_4 / ".ready").exists(), reason="make test-slow installs transformers 4, if it can"
+    not (GENERATION_4 / ".ready").exists(),
+    reason="make test-slow installs transformers 4, if it can",
 )
 def test_all_of_this_holds_with_transformers_4() -> None:
     room = Path(__file__).parent

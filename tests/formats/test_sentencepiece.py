@@ -44,11 +44,16 @@ CORPUS = [
 ] * 3
 TRAININGS: dict[str, dict[str, Any]] = {
     "llama": {"split_digits": True},
-    "gemma": {"add_dummy_prefix": False, "user_defined_symbols": ["\n", "\n\n", MARK * 2, MARK * 4, "<x>"]},
+    "gemma": {
+        "add_dummy_prefix": False,
+        "user_defined_symbols": ["\n", "\n\n", MARK * 2, MARK * 4, "<x>"],
+    },
     "across spaces": {"split_by_whitespace": False},
 }
 TEXTS = [
-    *(text for text in DIFFICULT_TEXTS if "<s>" not in text),  # sentencepiece never finds this in a text
+    *(
+        text for text in DIFFICULT_TEXTS if "<s>" not in text
+    ),  # sentencepiece never finds this in a text
     MARK,
     f"a{MARK} {MARK}b",
     "<0x41>",
@@ -92,7 +97,9 @@ def characters() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", TRAININGS)
-def test_a_model_gives_the_ids_of_sentencepiece_and_its_texts_back(name: str, tmp_path: Path) -> None:
+def test_a_model_gives_the_ids_of_sentencepiece_and_its_texts_back(
+    name: str, tmp_path: Path
+) -> None:
     model = trained(name)
     theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=model), loaded(model, tmp_path))
     for text in [*TEXTS, *characters()]:
@@ -111,7 +118,9 @@ def test_a_model_gives_the_ids_of_sentencepiece_and_its_texts_back(name: str, tm
     stream = tok.decode_stream()
     given = " the  é😀"
     row = tok.encode(given)
-    assert "".join(map(stream.push, row)) + stream.finish() == given == tok.decode_bytes(row).decode()
+    assert (
+        "".join(map(stream.push, row)) + stream.finish() == given == tok.decode_bytes(row).decode()
+    )
 
 
 @pytest.mark.parametrize("name", TRAININGS)
@@ -138,7 +147,9 @@ def test_a_model_is_checked_with_sentencepiece_without_its_control_symbols(tmp_p
     found = peers.compared_with(tok._original, tok.vocabulary, tok.encode, "m", TEXTS)
     assert found is not None
     assert (found.library, found.texts > len(TEXTS)) == ("sentencepiece", True)
-    with pytest.raises(ValueError, match="m, as sentencepiece reads it, would not be the same tokenizer"):
+    with pytest.raises(
+        ValueError, match="m, as sentencepiece reads it, would not be the same tokenizer"
+    ):
         peers.compared_with(tok._original, tok.vocabulary, lambda text: tok.encode(text)[:4], "m")
 
 
@@ -182,7 +193,9 @@ def test_a_model_that_normalizes_gives_the_ids_of_sentencepiece(
     for text in [*TEXTS, *every[:: 1 if rule == "nmt_nfkc" else 4]]:
         assert tok.encode(text) == theirs.encode(text), text[:80]
         if not text.startswith(MARK) and variant != "user-defined":
-            assert tok.decode(tok.encode(text)) == theirs.decode(theirs.encode(text)).replace(MARK, " ")
+            assert tok.decode(tok.encode(text)) == theirs.decode(theirs.encode(text)).replace(
+                MARK, " "
+            )
     assert vocabulary_of(artifact_bytes(tok.vocabulary), "again.json") == tok.vocabulary
     told = " ".join(tok.assumptions)
     assert (f"normalized ('{rule}')" in told, "remove_extra_whitespaces" in told) == (
@@ -195,7 +208,11 @@ def test_a_model_that_normalizes_gives_the_ids_of_sentencepiece(
 @given(st.lists(st.sampled_from(DIFFICULT_PARTS), max_size=10), st.booleans())
 def test_any_text_is_normalized_as_sentencepiece_does(parts: list[str], removes: bool) -> None:
     text = "".join(parts)
-    for rule, variant in (("nmt_nfkc", "user-defined"), ("nfkc_cf", "no space"), ("identity", "as trained")):
+    for rule, variant in (
+        ("nmt_nfkc", "user-defined"),
+        ("nfkc_cf", "no space"),
+        ("identity", "as trained"),
+    ):
         tok, theirs = normalizing(rule, removes, variant)
         ids, spans = tok.encode_with_offsets(text)
         assert ids == theirs.encode(text)
@@ -214,22 +231,35 @@ def test_runs_of_spaces_of_one_score_grow_from_the_left(tmp_path: Path) -> None:
     content = made(
         [(MARK + "a", -1.0, 1), *((run, -1e9, 1) for run in runs), (MARK, -2e9, 1), ("a", -2e9, 1)]
     )
-    theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=content), loaded(content, tmp_path))
+    theirs, tok = (
+        sentencepiece.SentencePieceProcessor(model_proto=content),
+        loaded(content, tmp_path),
+    )
     for count in range(70):
         for text in (" " * count, " " * count + "a" + " " * count + "a"):
             assert tok.encode(text) == theirs.encode(text)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_of_pieces_with_equal_scores_the_leftmost_pair_is_merged_first(seed: int, tmp_path: Path) -> None:
+def test_of_pieces_with_equal_scores_the_leftmost_pair_is_merged_first(
+    seed: int, tmp_path: Path
+) -> None:
     """As in all vocabularies that extend Llama's, whose new pieces have the score 0."""
     rng = random.Random(seed)
-    letters, scores = ["ab", "abc", f"ab{MARK}", "aé東"][seed % 4], rng.choice([[0.0], [0.0, -1.0], range(9)])
-    words = {"".join(rng.choices(letters, k=rng.randint(2, rng.choice([3, 6, 12])))) for _ in range(60)}
+    letters, scores = (
+        ["ab", "abc", f"ab{MARK}", "aé東"][seed % 4],
+        rng.choice([[0.0], [0.0, -1.0], range(9)]),
+    )
+    words = {
+        "".join(rng.choices(letters, k=rng.randint(2, rng.choice([3, 6, 12])))) for _ in range(60)
+    }
     pieces = [(word, float(rng.choice(scores)), 1) for word in sorted(words)]
     rng.shuffle(pieces)
     content = made([*pieces, *((one, -10.0, 1) for one in {*letters, MARK})])
-    theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=content), loaded(content, tmp_path))
+    theirs, tok = (
+        sentencepiece.SentencePieceProcessor(model_proto=content),
+        loaded(content, tmp_path),
+    )
     assert tok.vocabulary.equal_ranks
     for length in [*range(40), 63, 64, 65, 100, 300, 6000]:
         text = "".join(rng.choices([*letters.replace(MARK, " "), "b"], k=length))
@@ -249,18 +279,32 @@ def test_of_pieces_with_equal_scores_the_leftmost_pair_is_merged_first(seed: int
         tok.truncate(300)
 
 
-def test_a_vocabulary_that_extends_a_trained_one_gives_the_ids_of_sentencepiece(tmp_path: Path) -> None:
+def test_a_vocabulary_that_extends_a_trained_one_gives_the_ids_of_sentencepiece(
+    tmp_path: Path,
+) -> None:
     model = trained("llama")
-    new = [b"the cat", b"hat of", "東京都に住む".encode(), "住む".encode(), b"other cat", b"cath", b"er h"]
+    new = [
+        b"the cat",
+        b"hat of",
+        "東京都に住む".encode(),
+        "住む".encode(),
+        b"other cat",
+        b"cath",
+        b"er h",
+    ]
     spelled = [text.replace(b" ", MARK.encode()) for text in new]
     content = model + b"".join(field(1, field(1, text) + b"\x15\0\0\0\0") for text in spelled)
-    theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=content), loaded(content, tmp_path))
+    theirs, tok = (
+        sentencepiece.SentencePieceProcessor(model_proto=content),
+        loaded(content, tmp_path),
+    )
     assert tok.vocabulary.equal_ranks
     for text in [*TEXTS, *CORPUS[-3:], "cathere hat of the cather hat of"]:
         assert tok.encode(text) == theirs.encode(text)
 
 
-# As tokenizer.json ---------------------------------------------------------------------------------------
+# As tokenizer.json
+# ---------------------------------------------------------------------------------------
 
 TO_MARKS = {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
 PREPEND = {"type": "Prepend", "prepend": MARK}
@@ -272,11 +316,21 @@ SETTINGS: dict[str, tuple[Any, Any, bool, bool]] = {
         True,
         True,
     ),
-    "replaced before": ({"type": "Sequence", "normalizers": [TO_MARKS, PREPEND]}, None, True, False),
+    "replaced before": (
+        {"type": "Sequence", "normalizers": [TO_MARKS, PREPEND]},
+        None,
+        True,
+        False,
+    ),
     "NFKC": ({"type": "Sequence", "normalizers": [{"type": "NFKC"}, TO_MARKS]}, None, False, False),
     "Gemma": (
         TO_MARKS,
-        {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False},
+        {
+            "type": "Split",
+            "pattern": {"String": " "},
+            "behavior": "MergedWithPrevious",
+            "invert": False,
+        },
         False,
         False,
     ),
@@ -298,7 +352,12 @@ SETTINGS: dict[str, tuple[Any, Any, bool, bool]] = {
         {
             "type": "Sequence",
             "pretokenizers": [
-                {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": True},
+                {
+                    "type": "Metaspace",
+                    "replacement": MARK,
+                    "prepend_scheme": "always",
+                    "split": True,
+                },
                 {"type": "Punctuation", "behavior": "Isolated"},
                 {"type": "FixedLength", "length": 4},
             ],
@@ -398,7 +457,11 @@ def test_a_tokenizer_json_gives_the_ids_and_offsets_of_tokenizers(
         assert ids == tok.encode(text) == expected.ids, text[:80]
         if MARK not in text and setting != "NFKC" and len(text) < 500:
             assert offsets == expected.offsets, text[:80]
-        if not set(with_specials) & {text} and setting != "NFKC" and not setting.startswith("no spaces"):
+        if (
+            not set(with_specials) & {text}
+            and setting != "NFKC"
+            and not setting.startswith("no spaces")
+        ):
             assert tok.decode(ids).lstrip(" ") == text.replace(MARK, " ").lstrip(" ")
     assert tok.encode_batch(texts) == [tok.encode(text) for text in texts]
     tok.to_huggingface(tmp_path / "again.json")
@@ -416,7 +479,12 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
                 "type": "Sequence",
                 "pretokenizers": [
                     {"type": "Digits", "individual_digits": True},
-                    {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": False},
+                    {
+                        "type": "Metaspace",
+                        "replacement": MARK,
+                        "prepend_scheme": "always",
+                        "split": False,
+                    },
                 ],
             },
         ),
@@ -446,9 +514,15 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         lambda d: d["model"]["merges"].append(["q", "zzz"]),
         "is made of 'zzz', which is not a token",
     ),
-    "three parts": (lambda d: d["model"]["merges"].append(["a", "b", "c"]), "is not a pair of tokens"),
+    "three parts": (
+        lambda d: d["model"]["merges"].append(["a", "b", "c"]),
+        "is not a pair of tokens",
+    ),
     "no pair": (lambda d: d["model"].update(merges=["a b c"]), "is not a pair of tokens"),
-    "half a surrogate pair": (lambda d: d["model"]["vocab"].update({"\ud801": 5000}), "is not text"),
+    "half a surrogate pair": (
+        lambda d: d["model"]["vocab"].update({"\ud801": 5000}),
+        "is not text",
+    ),
 }
 
 
@@ -481,7 +555,12 @@ def of_these(parts: Sequence[str], count: int) -> Iterator[str]:
 def test_added_tokens_may_stand_among_the_merges(tmp_path: Path) -> None:
     value = document(trained("gemma"), "Gemma")
     value["added_tokens"] = [
-        {**value["added_tokens"][0], "id": value["model"]["vocab"][text], "content": text, "special": False}
+        {
+            **value["added_tokens"][0],
+            "id": value["model"]["vocab"][text],
+            "content": text,
+            "special": False,
+        }
         for text in ("<unk>", "<s>", "</s>", "\n", "\n\n", MARK * 2, MARK * 4, "<x>")
     ]
     merges = value["model"]["merges"]
@@ -516,7 +595,9 @@ def test_a_merge_that_is_listed_again_has_its_last_rank(tmp_path: Path) -> None:
     value = document(trained("llama"), "Llama 2")
     merges = value["model"]["merges"]
     merges += [*merges[:40:3], *merges[5:9], *merges[5:9]]
-    check_as_tokenizers(written(value, tmp_path), [*TEXTS, *of_these(["the", " ", *"thecatofr"], 500)])
+    check_as_tokenizers(
+        written(value, tmp_path), [*TEXTS, *of_these(["the", " ", *"thecatofr"], 500)]
+    )
 
 
 def test_bytes_that_no_text_needs_may_have_no_token(tmp_path: Path) -> None:
@@ -531,14 +612,17 @@ def test_bytes_that_no_text_needs_may_have_no_token(tmp_path: Path) -> None:
     assert tok.decode(tok.encode("the cat")) == " the cat"
 
 
-# The message ---------------------------------------------------------------------------------------------
+# The message
+# ---------------------------------------------------------------------------------------------
 
 
 def field(number: int, value: bytes | int) -> bytes:
     """A field of a message."""
     if isinstance(value, int):
         return (
-            bytes([number << 3 | 0]) + varint(value) if number < 16 else varint(number << 3) + varint(value)
+            bytes([number << 3 | 0]) + varint(value)
+            if number < 16
+            else varint(number << 3) + varint(value)
         )
     return varint(number << 3 | 2) + varint(len(value)) + value
 
@@ -556,7 +640,9 @@ def made(pieces: list[tuple[str, float, int]], kind: int = 2, normalizer: bytes 
     every = [("<unk>", 0.0, 2), *((f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)), *pieces]
     message = b""
     for text, score, piece_kind in every:
-        spelled = field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + field(3, piece_kind)
+        spelled = (
+            field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + field(3, piece_kind)
+        )
         message += field(1, spelled)
     kept = field(1, b"identity") + field(4, 0) + normalizer
     return message + field(2, field(3, kind) + field(35, 1)) + field(3, kept)
@@ -620,7 +706,10 @@ def test_the_fields_of_a_model_stand_in_any_order(order: str, tmp_path: Path) ->
     between = [*both[:1], *pieces[:5], *both[1:], *pieces[5:]]
     expected = loaded(model, tmp_path)
     for changed in map(b"".join, (inside, settings_first, between)):
-        theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=changed), loaded(changed, tmp_path))
+        theirs, tok = (
+            sentencepiece.SentencePieceProcessor(model_proto=changed),
+            loaded(changed, tmp_path),
+        )
         assert [tok.encode(text) for text in TEXTS] == [theirs.encode(text) for text in TEXTS]
         assert tok == expected
 
@@ -632,7 +721,10 @@ def trie(units: list[int]) -> bytes:
 REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "Unigram": (lambda: made([], kind=1), "a SentencePiece model of Unigram"),
     "words": (lambda: made([], kind=3), "a SentencePiece model of words"),
-    "a map without a trie": (lambda: made([], normalizer=field(2, b"map")), "size of its trie is wrong"),
+    "a map without a trie": (
+        lambda: made([], normalizer=field(2, b"map")),
+        "size of its trie is wrong",
+    ),
     "a map that is cut off": (
         lambda: made([], normalizer=field(2, struct.pack("<II", 1 << 30, 0))),
         "size of its trie is wrong",
@@ -685,7 +777,10 @@ def test_a_model_that_cannot_be_read_is_refused_by_name(name: str, tmp_path: Pat
 def test_a_model_that_is_cut_off_or_changed_is_read_or_refused() -> None:
     model = made([("ab", -1.0, 1), ("a", -2.0, 1), ("b", -3.0, 1)])
     for place in [*range(0, len(model), 5), *range(len(model) - 60, len(model))]:
-        for broken in (model[:place], model[:place] + bytes([model[place] ^ 0x55]) + model[place + 1 :]):
+        for broken in (
+            model[:place],
+            model[:place] + bytes([model[place] ^ 0x55]) + model[place + 1 :],
+        ):
             with contextlib.suppress(ValueError):
                 parse(broken)
 
@@ -699,7 +794,9 @@ def test_gguf_holds_the_same_model(name: str, tmp_path: Path) -> None:
     def kind(number: int) -> int:
         if theirs.is_unknown(number) or theirs.is_control(number):
             return 2 if theirs.is_unknown(number) else 3
-        return 6 if theirs.is_byte(number) else 4 if theirs.id_to_piece(number) in user_defined else 1
+        return (
+            6 if theirs.is_byte(number) else 4 if theirs.id_to_piece(number) in user_defined else 1
+        )
 
     def text(number: int) -> str:
         """A piece as llama.cpp writes it: the spaces of one that a user defined are plain."""
@@ -719,12 +816,15 @@ def test_gguf_holds_the_same_model(name: str, tmp_path: Path) -> None:
     tok = Tokenizer.load(tmp_path / "model.gguf")
     assert tok == loaded(trained(name), tmp_path)
     assert tok.get_vocab() == {text(number): number for number in range(count)}
-    (tmp_path / "model.gguf").write_bytes(gguf_file([*fields[:2], numbers_field(TYPES, [1]), fields[3]]))
+    (tmp_path / "model.gguf").write_bytes(
+        gguf_file([*fields[:2], numbers_field(TYPES, [1]), fields[3]])
+    )
     with pytest.raises(ValueError, match=r"tokens, .* scores and 1 types"):
         Tokenizer.load(tmp_path / "model.gguf")
 
 
-# The specification ---------------------------------------------------------------------------------------
+# The specification
+# ---------------------------------------------------------------------------------------
 
 ALPHABET = "aé東\U0001f600 "
 SAME = st.sampled_from([1, 1, 2, 5, 12])
@@ -734,7 +834,9 @@ TOKENS = st.lists(st.text(ALPHABET, min_size=2, max_size=4), max_size=12, unique
 
 
 @settings(max_examples=200, deadline=None)
-@given(TOKENS, st.sets(st.sampled_from(ALPHABET)), st.text(ALPHABET + "b" + MARK, max_size=12), SAME)
+@given(
+    TOKENS, st.sets(st.sampled_from(ALPHABET)), st.text(ALPHABET + "b" + MARK, max_size=12), SAME
+)
 def test_merges_of_bytes_do_what_merges_of_characters_do(
     tokens: list[str], singles: set[str], text: str, same: int
 ) -> None:
@@ -743,7 +845,9 @@ def test_merges_of_bytes_do_what_merges_of_characters_do(
     ids = {token: 256 + place for place, token in enumerate([*sorted(singles), *tokens])}
     pieces = Pieces(ids, byte_ids, False, {})
     ranks = {token: place // same for place, token in enumerate(tokens)}
-    vocabulary = vocabulary_of_pieces(pieces, None, [(rank, token) for token, rank in ranks.items()])
+    vocabulary = vocabulary_of_pieces(
+        pieces, None, [(rank, token) for token, rank in ranks.items()]
+    )
     expected = specified(text, ids, byte_ids, lambda left, right: ranks.get(left + right))
     assert Tokenizer(vocabulary).encode(text) == expected
     found = byte_specified(
@@ -780,13 +884,23 @@ def test_characters_without_a_token_are_unknown(
 
 
 @pytest.mark.parametrize("rule", ["identity", "nmt_nfkc"])
-def test_a_model_without_bytes_gives_the_unknown_ids_of_sentencepiece(rule: str, tmp_path: Path) -> None:
+def test_a_model_without_bytes_gives_the_unknown_ids_of_sentencepiece(
+    rule: str, tmp_path: Path
+) -> None:
     removes = rule != "identity"
-    options: dict[str, Any] = {"byte_fallback": False, "character_coverage": 0.98, "vocab_size": 300}
+    options: dict[str, Any] = {
+        "byte_fallback": False,
+        "character_coverage": 0.98,
+        "vocab_size": 300,
+    }
     model = trained("", normalization_rule_name=rule, remove_extra_whitespaces=removes, **options)
     theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=model), loaded(model, tmp_path))
     assert "a character without a token becomes id 0: decoding cannot restore it" in tok.assumptions
-    known = [text for text in [*TEXTS, *list(characters())[::9]] if not removes or all(map(is_known, text))]
+    known = [
+        text
+        for text in [*TEXTS, *list(characters())[::9]]
+        if not removes or all(map(is_known, text))
+    ]
     for text in [*known, "ÿ\nþ\n\nÿ ÿÿ ÿ", "the\ncat", "ÿ"]:
         assert tok.encode(text) == theirs.encode(text), text[:80]
     assert tok.encode_batch(["ÿþ the", "the"]) == [theirs.encode("ÿþ the"), theirs.encode("the")]
@@ -823,7 +937,11 @@ def test_characters_without_a_token_become_the_unknown_token(
         expected = theirs.encode(text)
         assert tok.encode(text) == expected.ids, text[:80]
         found = fast.encode(text)
-        assert (found.ids, found.offsets, found.tokens) == (expected.ids, expected.offsets, expected.tokens)
+        assert (found.ids, found.offsets, found.tokens) == (
+            expected.ids,
+            expected.offsets,
+            expected.tokens,
+        )
         assert fast.decode(expected.ids) == theirs.decode(expected.ids)
     assert [found.ids for found in fast.encode_batch(texts)] == tok.encode_batch(texts)
     if before is not None:
@@ -845,19 +963,24 @@ def test_a_wrong_merge_is_told_by_its_place_in_the_file(tmp_path: Path) -> None:
     file["added_tokens"] += [
         {"id": file["model"]["vocab"][text], "content": text, "special": True}
         for text in (
-            "".join(merge) if isinstance(merge, list) else merge.replace(" ", "") for merge in merges[:1]
+            "".join(merge) if isinstance(merge, list) else merge.replace(" ", "")
+            for merge in merges[:1]
         )
     ]
     merges[40] = ["zqz", "a"] if isinstance(merges[40], list) else "zqz a"
     (tmp_path / "tokenizer.json").write_text(json.dumps(file), "utf-8")
-    with pytest.raises(ValueError, match=r"model\.merges\[40\] is made of 'zqz', which is not a token"):
+    with pytest.raises(
+        ValueError, match=r"model\.merges\[40\] is made of 'zqz', which is not a token"
+    ):
         Tokenizer.load(tmp_path)
 
 
 def test_a_report_counts_only_tokens_that_have_a_meaning(tmp_path: Path) -> None:
     tok = loaded(trained("llama"), tmp_path)
     assert tok.vocabulary.provisional
-    assert unused(tok, {}) == [token_id for token_id in range(tok.vocab_size) if token_id in known_ids(tok)]
+    assert unused(tok, {}) == [
+        token_id for token_id in range(tok.vocab_size) if token_id in known_ids(tok)
+    ]
     assert sum(count for _, count, *_ in lengths(tok, {})) == len(tok.vocabulary.tokens) - len(
         tok.vocabulary.provisional
     )
@@ -865,4 +988,6 @@ def test_a_report_counts_only_tokens_that_have_a_meaning(tmp_path: Path) -> None
 
 def known_ids(tok: Tokenizer) -> set[int]:
     """The ids that a text may get."""
-    return {*tok.vocabulary.tokens, *tok.special_tokens.values()}.difference(tok.vocabulary.provisional)
+    return {*tok.vocabulary.tokens, *tok.special_tokens.values()}.difference(
+        tok.vocabulary.provisional
+    )

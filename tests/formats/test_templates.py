@@ -49,7 +49,9 @@ PROCESSORS = {
 def write(folder: Path, processor: Any = None) -> Path:
     """Write a `tokenizer.json` with a post-processor: one of tokenizers, or its JSON."""
     path = folder / "tokenizer.json"
-    tok = Tokenizer.train_from_iterator([CORPUS], 290, dialect="huggingface", special_tokens=SPECIALS)
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 290, dialect="huggingface", special_tokens=SPECIALS
+    )
     tok.to_huggingface(path, overwrite=True)
     if isinstance(processor, dict):
         path.write_text(json.dumps(json.loads(path.read_text()) | {"post_processor": processor}))
@@ -89,9 +91,11 @@ def test_a_template_is_added_by_every_way_of_encoding_as_tokenizers_adds_it(
     ]
     template = tok.template
     assert template is not None
-    assert [*template.prefix, *tok.encode("the cat", add_special_tokens=False), *template.suffix] == (
-        expected[0]
-    )
+    assert [
+        *template.prefix,
+        *tok.encode("the cat", add_special_tokens=False),
+        *template.suffix,
+    ] == (expected[0])
     around = tok.encode("the cat", prepend=1, append="<s>", **adds)
     assert around == [1, *expected[0], 0]
     assert tok.encode_batch(["the cat"], prepend=1, append="<s>", **adds) == [around]
@@ -100,7 +104,11 @@ def test_a_template_is_added_by_every_way_of_encoding_as_tokenizers_adds_it(
 
 
 def test_where_there_is_no_template_nothing_is_added_or_said(tmp_path: Path) -> None:
-    for processor in (None, processors.ByteLevel(), processors.TemplateProcessing("$A", "$A $B", [])):
+    for processor in (
+        None,
+        processors.ByteLevel(),
+        processors.TemplateProcessing("$A", "$A $B", []),
+    ):
         tok = Tokenizer.load(write(tmp_path, processor))
         assert tok.template is None
         assert tok.encode("the", add_special_tokens=True) == tok.encode("the")
@@ -121,7 +129,9 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_first_call_that_leaves_a_template_out_says_so_and_no_other(name: str, tok: Tokenizer) -> None:
+def test_the_first_call_that_leaves_a_template_out_says_so_and_no_other(
+    name: str, tok: Tokenizer
+) -> None:
     call: Any = CALLS[name]
     with warnings.catch_warnings(record=True) as silent:
         warnings.simplefilter("always")
@@ -162,7 +172,9 @@ def test_a_template_is_kept_by_copies_and_by_other_sizes(tok: Tokenizer) -> None
 
 
 def test_a_template_follows_special_tokens_to_other_ids() -> None:
-    tok = Tokenizer.train_from_iterator([CORPUS], 280, dialect="tiktoken", special_tokens=["<a>", "<b>"])
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 280, dialect="tiktoken", special_tokens=["<a>", "<b>"]
+    )
     last = tok.special_tokens["<b>"]
     moved = tok._with_template(Template((last,))).truncate(270)
     assert moved.template == Template((moved.special_tokens["<b>"],)) != Template((last,))
@@ -184,14 +196,19 @@ def test_fit_and_chunks_count_the_tokens_of_the_template(tok: Tokenizer) -> None
         tok.fit(text, 1, add_special_tokens=True)
     with pytest.raises(ValueError, match="size must be an integer of at least 3, not 2"):
         tok.chunks(text, 2, add_special_tokens=True)
-    with pytest.raises(ValueError, match=r"3 is not less than 3 \(5 without the 2 of the template\)"):
+    with pytest.raises(
+        ValueError, match=r"3 is not less than 3 \(5 without the 2 of the template\)"
+    ):
         tok.chunks(text, 5, overlap=3, add_special_tokens=True)
 
 
 OTHERS: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown kind": ({"type": "Later"}, "does not put tokens around one text"),
     "no kind": ({"type": []}, "does not put tokens around one text"),
-    "a list that is none": ({"type": "TemplateProcessing", "single": 5}, "not a template that is known"),
+    "a list that is none": (
+        {"type": "TemplateProcessing", "single": 5},
+        "not a template that is known",
+    ),
     "no token": ({"type": "BertProcessing", "sep": 1, "cls": 2}, "not a template that is known"),
     "an unknown id": (
         {"type": "BertProcessing", "sep": ["</s>", 1], "cls": ["<s>", 70_000]},
@@ -275,7 +292,9 @@ def test_a_folder_of_sentencepiece_gives_the_template_of_transformers(
 
 
 def test_a_tekken_json_begins_texts_with_its_first_token(tmp_path: Path) -> None:
-    tok = Tokenizer.train_from_iterator([CORPUS], 280, dialect="tiktoken", pattern="o200k", special_tokens=[])
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 280, dialect="tiktoken", pattern="o200k", special_tokens=[]
+    )
     (tmp_path / "tekken.json").write_text(json.dumps(tekken_json(tok)))
     assert Tokenizer.load(tmp_path / "tekken.json").template == Template((1,))
 
@@ -303,7 +322,9 @@ def bool_field(key: str, value: bool) -> bytes:
 def test_gguf_says_what_llama_cpp_puts_around_a_text(
     pre: str, keys: dict[str, Any], template: Template | None, tmp_path: Path
 ) -> None:
-    tok = Tokenizer.train_from_iterator([CORPUS], 280, dialect="tiktoken", pattern="o200k", special_tokens=[])
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 280, dialect="tiktoken", pattern="o200k", special_tokens=[]
+    )
     fields = [*gguf_fields(tok, pre).values()]
     for key, value in keys.items():
         make: Any = bool_field if isinstance(value, bool) else number_field
@@ -321,14 +342,18 @@ def pair_of_files(folder: Path) -> Path:
 
 
 def tekken_file(folder: Path) -> Path:
-    tok = Tokenizer.train_from_iterator([CORPUS], 280, dialect="tiktoken", pattern="o200k", special_tokens=[])
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 280, dialect="tiktoken", pattern="o200k", special_tokens=[]
+    )
     path = folder / "tekken.json"
     path.write_text(json.dumps(tekken_json(tok)))
     return path
 
 
 def gguf_of_pairs(folder: Path) -> Path:
-    tok = Tokenizer.train_from_iterator([CORPUS], 280, dialect="tiktoken", pattern="o200k", special_tokens=[])
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 280, dialect="tiktoken", pattern="o200k", special_tokens=[]
+    )
     fields = [*gguf_fields(tok, "gpt-4o").values()]
     fields += [bool_field(f"tokenizer.ggml.add_{role}_token", True) for role in ("bos", "eos")]
     path = folder / "model.gguf"
@@ -340,7 +365,9 @@ TEMPLATED: list[Callable[[Path], Path]] = [pair_of_files, tekken_file, gguf_of_p
 
 
 @pytest.mark.parametrize("make", TEMPLATED)
-def test_a_template_is_written_into_a_tokenizer_json(make: Callable[[Path], Path], tmp_path: Path) -> None:
+def test_a_template_is_written_into_a_tokenizer_json(
+    make: Callable[[Path], Path], tmp_path: Path
+) -> None:
     source = tmp_path / "source"
     source.mkdir()
     tok = Tokenizer.load(make(source))
@@ -392,8 +419,12 @@ def test_converting_says_where_a_template_is_lost(
 
 
 def test_a_template_of_a_token_that_is_only_decoded_cannot_be_written(tmp_path: Path) -> None:
-    vocabulary = Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], decode_only={300: b"x"})
-    with pytest.raises(ValueError, match="the template puts id 300 around a text, a token that is only dec"):
+    vocabulary = Vocabulary(
+        {byte: bytes([byte]) for byte in range(256)}, [], decode_only={300: b"x"}
+    )
+    with pytest.raises(
+        ValueError, match="the template puts id 300 around a text, a token that is only dec"
+    ):
         huggingface.to_bytes(vocabulary, Template((300,)))
 
 
@@ -455,7 +486,10 @@ def test_documents_of_a_corpus_get_the_template_where_asked(tok: Tokenizer, tmp_
     assert encoded == [tok.encode(text, special="text", add_special_tokens=True) for text in texts]
     assert manifest.special_texts == 1
     assert corpus.verify(tmp_path / "ids") == manifest
-    assert corpus.encode(tok, tmp_path / "a.txt", tmp_path / "ids", options=options, resume=True) == manifest
+    assert (
+        corpus.encode(tok, tmp_path / "a.txt", tmp_path / "ids", options=options, resume=True)
+        == manifest
+    )
     without = Options(reading=Reading(separator="\x1e"))
     with pytest.raises(ValueError, match="add_special_tokens changed"):
         corpus.encode(tok, tmp_path / "a.txt", tmp_path / "ids", options=without, resume=True)

@@ -47,7 +47,9 @@ def file_of(kind: str) -> str:
         return json.dumps(document(trained("llama"), kind))
     real = a_real_one()
     bos = real.token_to_id("<bos>")
-    real.post_processor = processors.TemplateProcessing("<bos> $A", "<bos> $A $B:1", [("<bos>", bos)])
+    real.post_processor = processors.TemplateProcessing(
+        "<bos> $A", "<bos> $A $B:1", [("<bos>", bos)]
+    )
     return str(real.to_str())
 
 
@@ -61,7 +63,11 @@ def wrapped(kind: str, tokenizer: Any) -> Any:
 def three_of(kind: str) -> list[Any]:
     """The real tokenizer, one made with ours, and the real one accelerated."""
     real = tokenizers.Tokenizer.from_str(file_of(kind))
-    return [wrapped(kind, real), wrapped(kind, HuggingFaceTokenizer(real)), accelerate(wrapped(kind, real))]
+    return [
+        wrapped(kind, real),
+        wrapped(kind, HuggingFaceTokenizer(real)),
+        accelerate(wrapped(kind, real)),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["bytes", "Llama 2"])
@@ -78,7 +84,12 @@ def test_changing_an_accelerated_tokenizer_leaves_the_given_one_as_it_was(kind: 
     fast.init_kwargs["x"] = 1
     fast.init_kwargs["nested"]["of"].append("x")
     fast.chat_template = "y"
-    assert (str(vars(real)), real.special_tokens_map, len(real), real("a<new>")["input_ids"]) == before
+    assert (
+        str(vars(real)),
+        real.special_tokens_map,
+        len(real),
+        real("a<new>")["input_ids"],
+    ) == before
     assert fast.pad_token == "<pad of its own>"
 
 
@@ -97,8 +108,16 @@ def shown(value: Any) -> Any:
         [value.sequence_ids(place) for place in places],
         [value.char_to_token(place, at) for place in places for at in range(8)],
         [value.char_to_word(place, at) for place in places for at in range(8)],
-        [value.token_to_chars(place, at) for place in places for at in range(min(3, len(rows[place])))],
-        [value.token_to_word(place, at) for place in places for at in range(min(3, len(rows[place])))],
+        [
+            value.token_to_chars(place, at)
+            for place in places
+            for at in range(min(3, len(rows[place])))
+        ],
+        [
+            value.token_to_word(place, at)
+            for place in places
+            for at in range(min(3, len(rows[place])))
+        ],
         [value.word_to_tokens(place, at) for place in places for at in range(2)],
         [value.word_to_chars(place, 0) for place in places if value.word_to_tokens(place, 0)],
     )
@@ -118,9 +137,13 @@ def with_attribute(name: str, value: Any, then: Callable[[Any], Any]) -> Callabl
 
 def changed(tok: Any) -> Any:
     counts = [
-        tok.add_tokens(["zzz", AddedToken("é", normalized=True), AddedToken("cat", single_word=True)]),
+        tok.add_tokens(
+            ["zzz", AddedToken("é", normalized=True), AddedToken("cat", single_word=True)]
+        ),
         tok.add_tokens(["zzz"]),
-        tok.add_special_tokens({"additional_special_tokens": ["<x>", AddedToken("n't", lstrip=True)]}),
+        tok.add_special_tokens(
+            {"additional_special_tokens": ["<x>", AddedToken("n't", lstrip=True)]}
+        ),
         tok.add_special_tokens({"sep_token": "<sep>", "cls_token": "<bos>"}),
     ]
     return (
@@ -170,7 +193,9 @@ def of_chat(tok: Any) -> Any:
     return (
         tok.apply_chat_template(CHAT, tokenize=False, add_generation_prompt=True),
         shown(tok.apply_chat_template(CHAT)),
-        shown(tok.apply_chat_template([CHAT, CHAT[:1]], padding=True, truncation=True, max_length=30)),
+        shown(
+            tok.apply_chat_template([CHAT, CHAT[:1]], padding=True, truncation=True, max_length=30)
+        ),
         dict(tok.apply_chat_template(CHAT, return_dict=True, return_assistant_tokens_mask=True)),
         shown(tok.apply_chat_template(CHAT[:2], continue_final_message=True)),
     )
@@ -181,7 +206,13 @@ def of_pairs(tok: Any) -> Any:
     words = [text.split(" ") for text in TEXTS]
     return [
         shown(
-            tok(pairs, padding=True, truncation="longest_first", max_length=25, return_offsets_mapping=True)
+            tok(
+                pairs,
+                padding=True,
+                truncation="longest_first",
+                max_length=25,
+                return_offsets_mapping=True,
+            )
         ),
         shown(tok(TEXTS, TEXTS, truncation="longest_first", max_length=9)),
         shown(tok(words, is_split_into_words=True, return_offsets_mapping=True)),
@@ -215,14 +246,20 @@ BEHAVIOURS: dict[str, Callable[[Any], Any]] = {
     ),
     "no special tokens": called(add_special_tokens=False),
     "overflow": called(
-        truncation=True, max_length=7, stride=2, return_overflowing_tokens=True, return_offsets_mapping=True
+        truncation=True,
+        max_length=7,
+        stride=2,
+        return_overflowing_tokens=True,
+        return_offsets_mapping=True,
     ),
     "overflow, padded": called(
         truncation=True, max_length=7, stride=2, return_overflowing_tokens=True, padding=True
     ),
     "truncated to the model's length": called(truncation=True, padding="max_length"),
     "padded on the left": with_attribute("padding_side", "left", called(padding=True)),
-    "truncated on the left": with_attribute("truncation_side", "left", called(truncation=True, max_length=5)),
+    "truncated on the left": with_attribute(
+        "truncation_side", "left", called(truncation=True, max_length=5)
+    ),
     "as text": with_attribute("split_special_tokens", True, called()),
     "padding": padded,
     "padding on the left": with_attribute("padding_side", "left", padded),
@@ -274,7 +311,9 @@ def test_it_is_saved_copied_and_pickled_like_the_real_one(
     for number in (1, 2):
         assert {path.name for path in (tmp_path / str(number)).iterdir()} == files
         for name in files:
-            written, expected = ((tmp_path / place / name).read_bytes() for place in (str(number), "0"))
+            written, expected = (
+                (tmp_path / place / name).read_bytes() for place in (str(number), "0")
+            )
             assert written == expected
     told = BEHAVIOURS["everything"](real)
     for tok in ours:
@@ -295,12 +334,15 @@ def test_a_deep_copy_is_changed_by_itself() -> None:
     assert apart(TEXTS)["input_ids"] != before == ours(TEXTS)["input_ids"]
 
 
-# Folders -------------------------------------------------------------------------------------------------
+# Folders
+# -------------------------------------------------------------------------------------------------
 
 
 def trained_with_specials() -> Tokenizer:
     specials = ["<|endoftext|>", "<|pad|>", "<|user|>"]
-    return Tokenizer.train_from_iterator(TEXTS * 9, 300, dialect="huggingface", special_tokens=specials)
+    return Tokenizer.train_from_iterator(
+        TEXTS * 9, 300, dialect="huggingface", special_tokens=specials
+    )
 
 
 def check_auto(tok: Tokenizer, folder: Path) -> Any:
@@ -349,9 +391,12 @@ def test_what_a_folder_of_other_files_says_is_kept(tmp_path: Path) -> None:
     named = {"eos_token": "<|endoftext|>", "pad_token": "<|pad|>", "sep_token": "<x>"}
     config = {"tokenizer_class": "GPT2Tokenizer", "chat_template": TEMPLATE, **named}
     added = {
-        str(token_id): {"content": text, "special": True} for text, token_id in tok.special_tokens.items()
+        str(token_id): {"content": text, "special": True}
+        for text, token_id in tok.special_tokens.items()
     }
-    (folder / "tokenizer_config.json").write_text(json.dumps({**config, "added_tokens_decoder": added}))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({**config, "added_tokens_decoder": added})
+    )
     read = Tokenizer.load(folder)
     for made in (read, read.extend(["zzz zzzz"], 3)):
         made.save_folder(tmp_path / "out", overwrite=True)
@@ -367,22 +412,39 @@ def test_the_roles_in_a_map_of_special_tokens_are_kept(kind: str, tmp_path: Path
         tok.to_gpt2(folder / "vocab.json", folder / "merges.txt")
     else:
         tok.to_huggingface(folder / "tokenizer.json")
-    roles = {"bos_token": "<|user|>", "unk_token": {"content": "<|endoftext|>"}, "pad_token": "<|pad|>"}
+    roles = {
+        "bos_token": "<|user|>",
+        "unk_token": {"content": "<|endoftext|>"},
+        "pad_token": "<|pad|>",
+    }
     (folder / "special_tokens_map.json").write_text(json.dumps(roles))
     (folder / "added_tokens.json").write_text(json.dumps(dict(tok.special_tokens)))
     read = Tokenizer.load(folder)
     for made in (read, read.extend(["zzz zzzz"], 3), read.truncate(280)):
         made.save_folder(tmp_path / "out", overwrite=True)
         auto = check_auto(made, tmp_path / "out")
-        assert (auto.bos_token, auto.unk_token, auto.pad_token) == ("<|user|>", "<|endoftext|>", "<|pad|>")
+        assert (auto.bos_token, auto.unk_token, auto.pad_token) == (
+            "<|user|>",
+            "<|endoftext|>",
+            "<|pad|>",
+        )
 
 
 def test_a_folder_is_written_by_the_command_line(tmp_path: Path) -> None:
     tok = trained_with_specials()
     tok.save(tmp_path / "tok.json")
     (tmp_path / "chat.jinja").write_text(TEMPLATE)
-    convert = ("convert", tmp_path / "tok.json", f"{tmp_path}/q/", "--chat-template", tmp_path / "chat.jinja")
-    assert b"--chat-template is for a folder of huggingface" in bpetite(*convert, "--to", "gpt2").stderr
+    convert = (
+        "convert",
+        tmp_path / "tok.json",
+        f"{tmp_path}/q/",
+        "--chat-template",
+        tmp_path / "chat.jinja",
+    )
+    assert (
+        b"--chat-template is for a folder of huggingface"
+        in bpetite(*convert, "--to", "gpt2").stderr
+    )
     wrong = bpetite(*convert, "--to", "huggingface", "--pad-token", "<pad>")
     assert (wrong.returncode, wrong.stdout) == (1, b"")
     assert b"--pad-token: '<pad>' is not a special token ('<|endoftext|>', " in wrong.stderr

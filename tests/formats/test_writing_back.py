@@ -14,7 +14,11 @@ from bpetite import Tokenizer
 from test_broken_files import PATTERN, WHOLE, as_json, small
 from test_loading import gguf_fields, gguf_file
 
-CONFIG = {"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": "{{ messages }}", "é": [1.0, None]}
+CONFIG = {
+    "tokenizer_class": "PreTrainedTokenizerFast",
+    "chat_template": "{{ messages }}",
+    "é": [1.0, None],
+}
 COMPANIONS = {
     "tokenizer_config.json": json.dumps(CONFIG, indent=2).encode("utf-8"),
     "special_tokens_map.json": b'{"eos_token":  "<|x|>"}\n',
@@ -94,11 +98,15 @@ def test_a_folder_is_written_with_all_that_is_its_tokenizers(kind: str, tmp_path
     tok.save_original(tmp_path / "copy")
     assert content_of(tmp_path / "copy") == files
     given = [] if pattern_of(kind) is None else ["--pattern", PATTERN]
-    done = bpetite("convert", tmp_path / "model", f"{tmp_path}/v1.5/", "--to", FORMATS[kind][0], *given)
+    done = bpetite(
+        "convert", tmp_path / "model", f"{tmp_path}/v1.5/", "--to", FORMATS[kind][0], *given
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert content_of(tmp_path / "v1.5") == files
     told = done.stderr.decode().splitlines()[-1]
-    assert told.endswith("left behind, as they are not the tokenizer's: 'config.json', 'model.safetensors'")
+    assert told.endswith(
+        "left behind, as they are not the tokenizer's: 'config.json', 'model.safetensors'"
+    )
     done = bpetite("convert", tmp_path / "model", f"{tmp_path}/by-name/", *given)
     assert done.returncode == 0, done.stderr.decode()
     assert content_of(tmp_path / "by-name") == files
@@ -144,7 +152,9 @@ def test_of_a_folder_one_file_is_written_where_it_is_named(kind: str, tmp_path: 
     done = bpetite("convert", tmp_path / "model", tmp_path / name)
     assert done.returncode == 0, done.stderr.decode()
     assert (tmp_path / name).read_bytes() == content
-    assert "left behind: the other files of the tokenizer's folder, 'added_tokens.json', " in str(done.stderr)
+    assert "left behind: the other files of the tokenizer's folder, 'added_tokens.json', " in str(
+        done.stderr
+    )
 
 
 def test_a_tokenizer_json_brings_its_own_config(tmp_path: Path) -> None:
@@ -159,7 +169,9 @@ def test_a_trained_tokenizer_is_written_to_a_folder_with_its_config(tmp_path: Pa
     tok = Tokenizer.train("ab ab", 257)
     tok.save_folder(tmp_path / "new")
     assert sorted(content_of(tmp_path / "new")) == ["tokenizer.json", "tokenizer_config.json"]
-    with pytest.raises(ValueError, match=r"comes from no file of another library; it cannot be written back"):
+    with pytest.raises(
+        ValueError, match=r"comes from no file of another library; it cannot be written back"
+    ):
         tok.save_original(tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
@@ -192,7 +204,9 @@ def test_a_format_that_is_only_written_back_is_refused_for_others(tmp_path: Path
     for kind in ("tekken", "sentencepiece", "gguf"):
         done = bpetite("convert", tmp_path / "tok.json", tmp_path / "out", "--to", kind)
         assert (done.returncode, done.stdout) == (1, b"")
-        assert f"{kind} files can be read, but not written unless MODEL is one" in done.stderr.decode()
+        assert (
+            f"{kind} files can be read, but not written unless MODEL is one" in done.stderr.decode()
+        )
         assert not (tmp_path / "out").exists()
 
 
@@ -201,7 +215,9 @@ def test_a_gguf_file_with_weights_is_not_written_back(tmp_path: Path) -> None:
     put(tmp_path / "model", {"model.gguf": whole, **COMPANIONS})
     for source in ("model", "model/model.gguf"):
         tok = Tokenizer.load(tmp_path / source)
-        with pytest.raises(ValueError, match="with a model's weights, which are not kept; it cannot"):
+        with pytest.raises(
+            ValueError, match="with a model's weights, which are not kept; it cannot"
+        ):
             tok.save_original(tmp_path / "out.gguf")
         for target in (["out.gguf"], ["out", "--to", "gguf"]):
             done = bpetite("convert", tmp_path / source, tmp_path / target[0], *target[1:])

@@ -53,7 +53,8 @@ def tokenizer(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     return TOKENIZERS[request.param](tmp_path)
 
 
-# --- Texts ------------------------------------------------------------------------------------------------
+# --- Texts
+# ------------------------------------------------------------------------------------------------
 
 NO_TEXTS = [
     123,
@@ -93,7 +94,9 @@ TAKES_TEXT: dict[str, Callable[[Any, Any], object]] = {
 
 
 @pytest.mark.parametrize("name", TAKES_TEXT)
-def test_what_is_no_text_is_refused_by_every_method_of_every_tokenizer(tokenizer: Any, name: str) -> None:
+def test_what_is_no_text_is_refused_by_every_method_of_every_tokenizer(
+    tokenizer: Any, name: str
+) -> None:
     for wrong in NO_TEXTS:
         with pytest.raises(TypeError) as refused:
             TAKES_TEXT[name](tokenizer, wrong)
@@ -123,7 +126,9 @@ TAKES_TEXTS: dict[str, Callable[[Any, Any], object]] = {
 
 
 @pytest.mark.parametrize("name", TAKES_TEXTS)
-def test_what_are_no_texts_is_refused_by_every_method_of_every_tokenizer(tokenizer: Any, name: str) -> None:
+def test_what_are_no_texts_is_refused_by_every_method_of_every_tokenizer(
+    tokenizer: Any, name: str
+) -> None:
     for wrong in (5, None, True, 1.5, np.int64(5), object()):
         with pytest.raises(TypeError, match=r"^texts must be several str or bytes, not "):
             TAKES_TEXTS[name](tokenizer, wrong)
@@ -134,7 +139,8 @@ def test_what_are_no_texts_is_refused_by_every_method_of_every_tokenizer(tokeniz
                 TAKES_TEXTS[name](tokenizer, wrong)
     for array in (np.array([1, 2]), np.array([1.5]), pyarrow.array([1])):
         with pytest.raises(
-            TypeError, match=r"^(texts: item 0|the column) must (be str|hold strings) or bytes, not "
+            TypeError,
+            match=r"^(texts: item 0|the column) must (be str|hold strings) or bytes, not ",
         ):
             TAKES_TEXTS[name](tokenizer, array)
 
@@ -164,7 +170,8 @@ def test_memory_that_can_change_is_no_text(tokenizer: Any) -> None:
             Counts.from_iterator([buffer])
 
 
-# --- Words for arguments ----------------------------------------------------------------------------------
+# --- Words for arguments
+# ----------------------------------------------------------------------------------
 
 TAKES_SPECIAL: dict[str, Callable[[Any, Any], object]] = {
     "encode": lambda t, x: t.encode("a", special=x),
@@ -192,7 +199,8 @@ def test_special_takes_one_of_three_words(tokenizer: Any, name: str) -> None:
         assert str(refused.value) == f"special: must be parse, text or error, not {shown}"
 
 
-# --- Ids --------------------------------------------------------------------------------------------------
+# --- Ids
+# --------------------------------------------------------------------------------------------------
 
 
 class Index:
@@ -262,21 +270,29 @@ def test_a_list_may_change_while_its_ids_are_read(tokenizer: Any, kept: int) -> 
         ("a", TypeError),
     ],
 )
-def test_a_wrong_id_is_refused_wherever_it_is_in_a_list(tokenizer: Any, wrong: Any, error: Any) -> None:
+def test_a_wrong_id_is_refused_wherever_it_is_in_a_list(
+    tokenizer: Any, wrong: Any, error: Any
+) -> None:
     for ids in ([wrong], [32, wrong], [wrong, 32], [Index(32), wrong, 97]):
         with pytest.raises(error):
             tokenizer.decode(ids)
 
 
 @pytest.mark.parametrize("kind", [int, np.int64, np.uint16, Index])
-def test_a_stream_takes_one_id_of_any_integer_type(tokenizer: Any, kind: Callable[[int], Any]) -> None:
+def test_a_stream_takes_one_id_of_any_integer_type(
+    tokenizer: Any, kind: Callable[[int], Any]
+) -> None:
     stream = tokenizer.decode_stream()
     assert "".join(stream.push(kind(number)) for number in [97, 98]) + stream.finish() == "ab"
 
 
 def test_what_are_no_ids_is_refused(tokenizer: Any) -> None:
     wrong: Any
-    for decode in (tokenizer.decode, tokenizer.decode_bytes, lambda ids: tokenizer.decode_batch([ids])):
+    for decode in (
+        tokenizer.decode,
+        tokenizer.decode_bytes,
+        lambda ids: tokenizer.decode_batch([ids]),
+    ):
         for wrong in (5, np.int64(5), Index(5)):
             with pytest.raises(TypeError, match=r"^ids must be several integers: give \["):
                 decode(wrong)
@@ -303,12 +319,17 @@ def test_what_are_no_ids_is_refused(tokenizer: Any) -> None:
         tokenizer.decode_batch(5)
 
 
-# --- Everything else --------------------------------------------------------------------------------------
+# --- Everything else
+# --------------------------------------------------------------------------------------
 
 WRONG: dict[str, tuple[Callable[[Any], object], list[Any], list[Any]]] = {
     "corpus": (lambda x: Tokenizer.train(x, 270), [5, None, b"a", ["a"]], []),
     "documents": (Counts.from_iterator, [5, None, "a", b"a", [5], [None], iter([5])], []),
-    "vocab_size": (lambda x: Tokenizer.train(TEXT, x), ["270", 270.0, True, None], [255, -1, np.int64(9)]),
+    "vocab_size": (
+        lambda x: Tokenizer.train(TEXT, x),
+        ["270", 270.0, True, None],
+        [255, -1, np.int64(9)],
+    ),
     "counts": (lambda x: Tokenizer.train_from_counts(x, 270), [5, None, {b"a": 1}], []),
     "dialect": (lambda x: Counts(dialect=x), [5, None, ["cs336"]], ["cs337", ""]),
     "pattern": (lambda x: Counts(pattern=x), [5, None, b"gpt2", [b"gpt2"]], ["gpt3", "(", []]),
@@ -317,9 +338,21 @@ WRONG: dict[str, tuple[Callable[[Any], object], list[Any], list[Any]]] = {
         [5, "<x>", {"<x>"}, {"<x>": 1}, [5], [b"<x>"], [None]],
         [[""], ["<x>", "<x>"]],
     ),
-    "min_count": (lambda x: Tokenizer.train_from_counts(COUNTS, 270, min_count=x), ["1", 1.5, True], [0]),
-    "memory_limit": (lambda x: Counts.from_iterator(["a"], memory_limit=x), [1.5, True], [0, "1XB"]),
-    "num_threads": (lambda x: TRAINED.encode_batch(["a"], num_threads=x), ["1", 1.5, True], [0, -1]),
+    "min_count": (
+        lambda x: Tokenizer.train_from_counts(COUNTS, 270, min_count=x),
+        ["1", 1.5, True],
+        [0],
+    ),
+    "memory_limit": (
+        lambda x: Counts.from_iterator(["a"], memory_limit=x),
+        [1.5, True],
+        [0, "1XB"],
+    ),
+    "num_threads": (
+        lambda x: TRAINED.encode_batch(["a"], num_threads=x),
+        ["1", 1.5, True],
+        [0, -1],
+    ),
     "progress": (lambda x: Counts.from_iterator(["a"], progress=x), [5, "yes"], []),
     "paths": (Counts.from_files, [5, None, [5], [None]], [[]]),
     "max_tokens": (lambda x: TRAINED.fit("a", x), ["1", 1.5, None, True], [-1]),
@@ -335,13 +368,17 @@ WRONG: dict[str, tuple[Callable[[Any], object], list[Any], list[Any]]] = {
 
 
 @pytest.mark.parametrize("argument", WRONG)
-def test_a_wrong_type_is_a_type_error_and_a_wrong_value_a_value_error_that_names_it(argument: str) -> None:
+def test_a_wrong_type_is_a_type_error_and_a_wrong_value_a_value_error_that_names_it(
+    argument: str,
+) -> None:
     call, types, values = WRONG[argument]
     for kind, given in [(TypeError, types), (ValueError, values)]:
         for wrong in given:
             with pytest.raises(kind) as refused:
                 call(wrong)
-            assert argument in str(refused.value).replace("special token ", "special_tokens: "), wrong
+            assert argument in str(refused.value).replace("special token ", "special_tokens: "), (
+                wrong
+            )
 
 
 class Unread:
@@ -359,10 +396,25 @@ def encoded_corpus(**options: Any) -> object:
 
 
 OF_CORPORA: dict[str, tuple[str, Callable[[Any], object], list[Any], list[Any]]] = {
-    "encode": ("tokenizer", lambda x: corpus.encode(x, UNREAD, "never-written"), ["tok.json", None], []),
-    "stats": ("tokenizer", lambda x: corpus.stats(x, UNREAD), ["tok.json", None, {"a": TRAINED}], []),
+    "encode": (
+        "tokenizer",
+        lambda x: corpus.encode(x, UNREAD, "never-written"),
+        ["tok.json", None],
+        [],
+    ),
+    "stats": (
+        "tokenizer",
+        lambda x: corpus.stats(x, UNREAD),
+        ["tok.json", None, {"a": TRAINED}],
+        [],
+    ),
     "count_tokens": ("tokenizer", lambda x: corpus.count_tokens(x, UNREAD), ["tok.json", None], []),
-    "encode_column": ("tokenizer", lambda x: corpus.encode_column(x, "a", "b"), ["tok.json", None], []),
+    "encode_column": (
+        "tokenizer",
+        lambda x: corpus.encode_column(x, "a", "b"),
+        ["tok.json", None],
+        [],
+    ),
     "compare": (
         "tokenizer",
         lambda x: corpus.compare(x, UNREAD),
@@ -375,11 +427,26 @@ OF_CORPORA: dict[str, tuple[str, Callable[[Any], object], list[Any], list[Any]]]
         [{}, "npy", 5, corpus.Reading()],
         [],
     ),
-    "reading of options": ("reading", lambda x: encoded_corpus(reading=x), [{}, "text", 5, None], []),
+    "reading of options": (
+        "reading",
+        lambda x: encoded_corpus(reading=x),
+        [{}, "text", 5, None],
+        [],
+    ),
     "special of options": ("special", lambda x: encoded_corpus(special=x), [5, None], ["all", ""]),
-    "dtype of options": ("dtype", lambda x: encoded_corpus(dtype=x), [5, None, np.uint16], ["int64", ""]),
+    "dtype of options": (
+        "dtype",
+        lambda x: encoded_corpus(dtype=x),
+        [5, None, np.uint16],
+        ["int64", ""],
+    ),
     "format of options": ("format", lambda x: encoded_corpus(format=x), [5, None], ["csv"]),
-    "special": ("special", lambda x: corpus.stats(TRAINED, UNREAD, special=x), [5, None], ["all", ""]),
+    "special": (
+        "special",
+        lambda x: corpus.stats(TRAINED, UNREAD, special=x),
+        [5, None],
+        ["all", ""],
+    ),
     "special of counting": (
         "special",
         lambda x: corpus.count_tokens(TRAINED, UNREAD, special=x),
@@ -432,11 +499,15 @@ TAKES_PROGRESS: dict[str, Callable[[Path, Any], object]] = {
     "Counts.from_files": lambda folder, x: Counts.from_files(folder / "a.txt", progress=x),
     "Counts.from_iterator": lambda _, x: Counts.from_iterator([TEXT], progress=x),
     "Counts.load": lambda folder, x: Counts.load(folder / "c.parquet", progress=x),
-    "train_from_files": lambda folder, x: Tokenizer.train_from_files(folder / "a.txt", 270, progress=x),
+    "train_from_files": lambda folder, x: Tokenizer.train_from_files(
+        folder / "a.txt", 270, progress=x
+    ),
     "train_from_iterator": lambda _, x: Tokenizer.train_from_iterator([TEXT], 270, progress=x),
     "train_from_counts": lambda _, x: Tokenizer.train_from_counts(COUNTS, 270, progress=x),
     "extend": lambda _, x: TRAINED.extend([TEXT * 2], 3, progress=x),
-    "encode": lambda folder, x: corpus.encode(TRAINED, folder / "a.txt", folder / "ids", progress=x),
+    "encode": lambda folder, x: corpus.encode(
+        TRAINED, folder / "a.txt", folder / "ids", progress=x
+    ),
     "stats": lambda folder, x: corpus.stats(TRAINED, folder / "a.txt", progress=x),
     "compare": lambda folder, x: corpus.compare({"a": TRAINED}, folder / "a.txt", progress=x),
     "verify": lambda folder, x: corpus.verify(folder / "old", progress=x),

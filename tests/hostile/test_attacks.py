@@ -1,8 +1,8 @@
 """Files that were made to do harm: each gets its refusal, which names it, within bounds of time and memory.
 
-`attacks/refusals.tsv` lists for each file (or folder of files that belong together) the exception and what
-its message must say, or `none` for a file that must be read within the same bounds. Files of megabytes are
-made here. Files that are merely broken are in the tests of each format.
+`attacks/refusals.tsv` lists for each file (or folder of files that belong together) the exception
+and what its message must say, or `none` for a file that must be read within the same bounds. Files
+of megabytes are made here. Files that are merely broken are in the tests of each format.
 """
 
 import base64
@@ -68,20 +68,25 @@ def test_an_attack_is_refused_by_name(name: str, exception: str, says: str) -> N
     refused_by_all(name.partition("/")[0], ATTACKS / name, exception, says)
 
 
-# Megabytes ---------------------------------------------------------------------------------------------
+# Megabytes
+# ---------------------------------------------------------------------------------------------
 
 
 BYTES = [bytes([byte]) for byte in range(256)]
 
 
 def ranks(tokens: list[bytes]) -> bytes:
-    return b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens))
+    return b"".join(
+        b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens)
+    )
 
 
 def spelled(count: int) -> list[str]:
     """Words of five letters."""
     letters = "abcdefghijklmnopqrstuvwxyz"
-    return ["".join(letters[number // 26**place % 26] for place in range(5)) for number in range(count)]
+    return [
+        "".join(letters[number // 26**place % 26] for place in range(5)) for number in range(count)
+    ]
 
 
 def tokenizer_json(added: list[dict[str, object]], merges: list[list[str]]) -> bytes:
@@ -133,11 +138,15 @@ def sentencepiece(pieces: list[tuple[str, float, int]]) -> bytes:
 
 def runs(count: int, *lengths: int) -> list[tuple[str, float, int]]:
     """Pieces of each of `count` characters in each of `lengths`; a character has one score."""
-    return [(chr(0x4E00 + one) * length, -1.0 - one, 1) for one in range(count) for length in lengths]
+    return [
+        (chr(0x4E00 + one) * length, -1.0 - one, 1) for one in range(count) for length in lengths
+    ]
 
 
 def tekken(special_count: int, **changed: object) -> bytes:
-    vocab = [{"rank": byte, "token_bytes": base64.b64encode(BYTES[byte]).decode()} for byte in range(256)]
+    vocab = [
+        {"rank": byte, "token_bytes": base64.b64encode(BYTES[byte]).decode()} for byte in range(256)
+    ]
     config = {
         "pattern": "a",
         "default_vocab_size": 256 + special_count,
@@ -178,7 +187,9 @@ def gguf(merges: list[bytes], *more: bytes, tokens: tuple[bytes, ...] = ()) -> b
         string_field(b"tokenizer.ggml.pre", b"gpt-2"),
         array_value(b"tokenizer.ggml.tokens", 8, len(spelled), b"".join(map(text_value, spelled))),
         array_value(b"tokenizer.ggml.merges", 8, len(merges), b"".join(map(text_value, merges))),
-        array_value(b"tokenizer.ggml.token_type", 5, len(spelled), struct.pack("<i", 1) * len(spelled)),
+        array_value(
+            b"tokenizer.ggml.token_type", 5, len(spelled), struct.pack("<i", 1) * len(spelled)
+        ),
         *more,
     ]
     return b"GGUF" + struct.pack("<IQQ", 3, 0, len(fields)) + b"".join(fields)
@@ -186,9 +197,23 @@ def gguf(merges: list[bytes], *more: bytes, tokens: tuple[bytes, ...] = ()) -> b
 
 def of_characters(vocab: dict[str, int], merges: list[list[object]], **changed: object) -> bytes:
     """A tokenizer.json whose tokens are made of characters."""
-    ids = {"<unk>": 0, **{f"<0x{byte:02X}>": byte + 1 for byte in range(256)}, "\u2581": 257, **vocab}
-    model = {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "vocab": ids, "merges": merges}
-    steps = [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}]
+    ids = {
+        "<unk>": 0,
+        **{f"<0x{byte:02X}>": byte + 1 for byte in range(256)},
+        "\u2581": 257,
+        **vocab,
+    }
+    model = {
+        "type": "BPE",
+        "unk_token": "<unk>",
+        "byte_fallback": True,
+        "vocab": ids,
+        "merges": merges,
+    }
+    steps = [
+        {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+        {"type": "ByteFallback"},
+    ]
     return json.dumps(
         {
             "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
@@ -247,7 +272,10 @@ SMALL: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: tekken(0, config=tekken_config(default_vocab_size=10**9)),
         "but vocab has 256",
     ),
-    "tekken: a pattern nested deeply": (lambda: tekken(0, config=tekken_config(pattern=DEEP)), "nested"),
+    "tekken: a pattern nested deeply": (
+        lambda: tekken(0, config=tekken_config(pattern=DEEP)),
+        "nested",
+    ),
     "tekken: a pattern of great repeats": (
         lambda: tekken(0, config=tekken_config(pattern=REPEATS)),
         "not supported",
@@ -261,11 +289,17 @@ SMALL: dict[str, tuple[Callable[[], bytes], str]] = {
         "non-empty",
     ),
     "tekken: not UTF-8": (lambda: tekken(0).replace(b"YQ==", b"\xff\xfe"), "not valid UTF-8"),
-    "tekken: a key twice": (lambda: tekken(0).replace(b'{"config"', b'{"vocab": [], "config"'), "twice"),
+    "tekken: a key twice": (
+        lambda: tekken(0).replace(b'{"config"', b'{"vocab": [], "config"'),
+        "twice",
+    ),
     "GGUF: nothing": (lambda: b"GGUF", "cut off, or broken, at byte 4"),
     "GGUF: of the future": (lambda: b"GGUF" + struct.pack("<IQQ", 9, 0, 0), "version 9"),
     "GGUF: no fields": (lambda: b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "it holds"),
-    "GGUF: fields without end": (lambda: b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63), "there are no"),
+    "GGUF: fields without end": (
+        lambda: b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63),
+        "there are no",
+    ),
     "GGUF: a string without end": (
         lambda: gguf([], text_value(b"a") + struct.pack("<IQ", 8, 2**64 - 1)),
         "there are no 18446744073709551615 more",
@@ -274,13 +308,19 @@ SMALL: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: gguf([], array_value(b"a", 9, 1, struct.pack("<IQ", 9, 1) * 1000)),
         "an array of kind 9 cannot be read",
     ),
-    "GGUF: a key twice": (lambda: gguf([], string_field(b"tokenizer.ggml.model", b"gpt2")), "appears twice"),
+    "GGUF: a key twice": (
+        lambda: gguf([], string_field(b"tokenizer.ggml.model", b"gpt2")),
+        "appears twice",
+    ),
     "GGUF: a token that is not UTF-8": (lambda: gguf([], tokens=(b"\xff",)), "not valid UTF-8"),
     "GGUF: a token twice": (lambda: gguf([], tokens=(b"a",)), "'a' appears twice"),
     "GGUF: a merge of an unknown": (lambda: gguf([b"a qq"]), "made of 'qq', which is not a token"),
     "GGUF: a merge of three": (lambda: gguf([b"a b c"]), "is not a pair of tokens"),
     "GGUF: a merge with a line break": (lambda: gguf([b"a b\na c"]), "is not a pair of tokens"),
-    "GGUF: a merge that makes no token": (lambda: gguf([b"a b"]), "makes 'ab', which is not a token"),
+    "GGUF: a merge that makes no token": (
+        lambda: gguf([b"a b"]),
+        "makes 'ab', which is not a token",
+    ),
     "GGUF: merges in a circle": (
         lambda: gguf([b"abab ab", b"ab abab"], tokens=(b"ab", b"abab", b"ababab")),
         TAKEN,
@@ -289,13 +329,22 @@ SMALL: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: of_characters({"é": 2**32 - 2}, []),
         "its ids leave no free ones",
     ),
-    "characters: an id past 32 bits": (lambda: of_characters({"é": 2**32}, []), "not a number from 0 to"),
+    "characters: an id past 32 bits": (
+        lambda: of_characters({"é": 2**32}, []),
+        "not a number from 0 to",
+    ),
     "characters: a merge of an unknown": (
         lambda: of_characters({"a": 300}, [["a", "zz"]]),
         "is made of 'zz', which is not a token",
     ),
-    "characters: a merge of three": (lambda: of_characters({"a": 300}, [["a", "a", "a"]]), "not a pair"),
-    "characters: a merge of a number": (lambda: of_characters({"a": 300}, [["a", 5]]), "is not a pair"),
+    "characters: a merge of three": (
+        lambda: of_characters({"a": 300}, [["a", "a", "a"]]),
+        "not a pair",
+    ),
+    "characters: a merge of a number": (
+        lambda: of_characters({"a": 300}, [["a", 5]]),
+        "is not a pair",
+    ),
     "characters: merges in a circle": (
         lambda: of_characters({"a": 300, "aa": 301, "aaa": 302}, [["aa", "a"], ["a", "aa"]]),
         TAKEN,
@@ -363,10 +412,16 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
         lambda: tokenizer_json(long_added(), []),
         TAKEN,
     ),
-    "gzip of zeros": ("any", lambda: gzip.compress(b"\0" * 200_000_000), "it is compressed by gzip"),
+    "gzip of zeros": (
+        "any",
+        lambda: gzip.compress(b"\0" * 200_000_000),
+        "it is compressed by gzip",
+    ),
     "strings without end": (
         "any",
-        lambda: b"GGUF" + struct.pack("<IQQQBIIQ", 3, 0, 1, 1, 97, 9, 8, 900_000) + b"\0" * 7_200_000,
+        lambda: (
+            b"GGUF" + struct.pack("<IQQQBIIQ", 3, 0, 1, 1, 97, 9, 8, 900_000) + b"\0" * 7_200_000
+        ),
         "it holds",
     ),
     "numbers without end": (
@@ -378,14 +433,26 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
         "any",
         lambda: json.dumps(
             {
-                "config": {"pattern": "a", "default_vocab_size": 100_000, "default_num_special_tokens": 0},
+                "config": {
+                    "pattern": "a",
+                    "default_vocab_size": 100_000,
+                    "default_num_special_tokens": 0,
+                },
                 "vocab": [{"rank": rank, "token_bytes": "YQ=="} for rank in range(100_000)],
             }
         ).encode(),
         "appears twice",
     ),
-    "special tokens of tekken that nearly all have no name": ("any", lambda: tekken(100_000), TAKEN),
-    "more special tokens of tekken than there may be": ("any", lambda: tekken(100_001), "a number from 0 to"),
+    "special tokens of tekken that nearly all have no name": (
+        "any",
+        lambda: tekken(100_000),
+        TAKEN,
+    ),
+    "more special tokens of tekken than there may be": (
+        "any",
+        lambda: tekken(100_001),
+        "a number from 0 to",
+    ),
     "a special token of tekken again and again": (
         "any",
         lambda: tekken(9, special_tokens=[{"rank": 3, "token_str": "<x>"}] * 100_000),
@@ -414,8 +481,16 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
         lambda: sentencepiece([(chr(0x10000 + code), -1.0 - code, 1) for code in range(100_000)]),
         TAKEN,
     ),
-    "one piece again and again": ("any", lambda: sentencepiece([("ab", -1.0, 1)] * 100_000), "appears twice"),
-    "a number without end": ("any", lambda: sentencepiece([]) + b"\xff" * 4_000_000, "within a number"),
+    "one piece again and again": (
+        "any",
+        lambda: sentencepiece([("ab", -1.0, 1)] * 100_000),
+        "appears twice",
+    ),
+    "a number without end": (
+        "any",
+        lambda: sentencepiece([]) + b"\xff" * 4_000_000,
+        "within a number",
+    ),
     "deep artifact": ("artifact", lambda: b"[" * 4_000_000, "nested"),
     "text for counts": ("counts", lambda: b"bpetite counts\n" * 300_000, "rules: not JSON"),
 }
@@ -428,7 +503,8 @@ def test_megabytes_are_refused_by_name(name: str, tmp_path: Path) -> None:
     refused_by_all(kind, tmp_path / "huge", "none" if says == TAKEN else "ValueError", says)
 
 
-# Bounds ------------------------------------------------------------------------------------------------
+# Bounds
+# ------------------------------------------------------------------------------------------------
 
 
 MEMORY_PER_BYTE, MEMORY_AT_LEAST = 200, 64 * 2**20
@@ -481,7 +557,9 @@ def size_of(path: Path) -> int:
     return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process's own peak of memory")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux tells a process's own peak of memory"
+)
 def test_every_attack_is_refused_in_memory_and_time_by_its_size(tmp_path: Path) -> None:
     attacks = [(name.partition("/")[0], str(ATTACKS / name)) for name, _, _ in REFUSALS]
     every = {**HUGE, **{name: ("any", *attack) for name, attack in SMALL.items()}}
@@ -502,5 +580,9 @@ def test_every_attack_is_refused_in_memory_and_time_by_its_size(tmp_path: Path) 
     assert {path for path, *_ in measures} == {path for _, path in attacks}
     for path, memory, seconds in measures:
         size = size_of(Path(path))
-        assert memory <= MEMORY_AT_LEAST + MEMORY_PER_BYTE * size, f"{path}: {memory} bytes for {size}"
-        assert seconds <= SECONDS_AT_LEAST + SECONDS_PER_MEGABYTE * size / 1e6, f"{path}: {seconds} s"
+        assert memory <= MEMORY_AT_LEAST + MEMORY_PER_BYTE * size, (
+            f"{path}: {memory} bytes for {size}"
+        )
+        assert seconds <= SECONDS_AT_LEAST + SECONDS_PER_MEGABYTE * size / 1e6, (
+            f"{path}: {seconds} s"
+        )

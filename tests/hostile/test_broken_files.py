@@ -30,7 +30,9 @@ def small() -> Tokenizer:
 
 
 def of_gpt2() -> tuple[bytes, bytes]:
-    vocabulary = Tokenizer.train_from_iterator(["the cat the hat "], 262, dialect="tiktoken").vocabulary
+    vocabulary = Tokenizer.train_from_iterator(
+        ["the cat the hat "], 262, dialect="tiktoken"
+    ).vocabulary
     return gpt2.to_bytes(vocabulary)
 
 
@@ -56,9 +58,18 @@ WHOLE: dict[str, tuple[str, Callable[[], dict[str, bytes]]]] = {
     "ranks": ("a", lambda: {"a": ranks_files.to_bytes(small().vocabulary)}),
     "GGUF": ("a", lambda: {"a": gguf_file(list(gguf_fields(small()).values()))}),
     "SentencePiece": ("a", lambda: {"a": of_characters()}),
-    "vocab.json": ("vocab.json", lambda: dict(zip(("vocab.json", "merges.txt"), of_gpt2(), strict=True))),
-    "merges.txt": ("merges.txt", lambda: dict(zip(("vocab.json", "merges.txt"), of_gpt2(), strict=True))),
-    "vocab.bpe": ("vocab.bpe", lambda: dict(zip(("encoder.json", "vocab.bpe"), of_gpt2(), strict=True))),
+    "vocab.json": (
+        "vocab.json",
+        lambda: dict(zip(("vocab.json", "merges.txt"), of_gpt2(), strict=True)),
+    ),
+    "merges.txt": (
+        "merges.txt",
+        lambda: dict(zip(("vocab.json", "merges.txt"), of_gpt2(), strict=True)),
+    ),
+    "vocab.bpe": (
+        "vocab.bpe",
+        lambda: dict(zip(("encoder.json", "vocab.bpe"), of_gpt2(), strict=True)),
+    ),
     "folder": (
         "tokenizer_config.json",
         lambda: {
@@ -95,7 +106,9 @@ def cut_off(content: bytes) -> Iterator[bytes]:
         range(len(content))
         if len(content) < 2 * NEAR
         else chain(
-            range(NEAR), range(NEAR, len(content) - NEAR, STEP), range(len(content) - NEAR, len(content))
+            range(NEAR),
+            range(NEAR, len(content) - NEAR, STEP),
+            range(len(content) - NEAR, len(content)),
         )
     )
     return (content[:end] for end in often)
@@ -169,7 +182,8 @@ def test_a_file_that_an_editor_or_a_download_spoiled_is_refused_in_one_sentence(
         path.write_bytes(SPOILED[how](files[name]))
     if how == "other line breaks" and kind not in ("GGUF", "SentencePiece"):
         assert (
-            Tokenizer.load(path.parent if kind == "folder" else path, pattern=given_pattern(kind)) == expected
+            Tokenizer.load(path.parent if kind == "folder" else path, pattern=given_pattern(kind))
+            == expected
         )
         return
     if how == "other line breaks" and kind == "GGUF":

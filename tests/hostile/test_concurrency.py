@@ -1,6 +1,7 @@
 """One tokenizer in many threads, processes and event loops: the same results, and nobody waits for ever.
 
-`test_engine_encode.py` has threads, and a fork while they work; here a tokenizer is used in every other way.
+`test_engine_encode.py` has threads, and a fork while they work; here a tokenizer is used in every
+other way.
 """
 
 import asyncio
@@ -20,7 +21,9 @@ import pytest
 from alone import alone
 from bpetite import Tokenizer
 
-CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés 東京 <|endoftext|> 123 it's\n" * 3
+CORPUS = (
+    "the cat sat on the mat, the bat sat on the hat; naïve cafés 東京 <|endoftext|> 123 it's\n" * 3
+)
 TEXTS = [CORPUS * number for number in range(1, 40)]
 TOKENIZER = Tokenizer.train(CORPUS, 400)
 EXPECTED = [TOKENIZER.encode(text) for text in TEXTS]
@@ -53,7 +56,9 @@ def test_threads_encode_while_others_load_save_pickle_and_train(tmp_path: Path) 
                 return copy == TOKENIZER and copy.encode(text) == expected
             case 2:
                 TOKENIZER.save(tmp_path / f"{number}.json")
-                return (tmp_path / f"{number}.json").read_bytes() == (tmp_path / "tok.json").read_bytes()
+                return (tmp_path / f"{number}.json").read_bytes() == (
+                    tmp_path / "tok.json"
+                ).read_bytes()
             case 3:
                 return Tokenizer.train(CORPUS, 400) == TOKENIZER
             case _:
@@ -67,7 +72,10 @@ def test_threads_feed_streams_of_their_own() -> None:
     def work(number: int) -> bool:
         ids = list(TOKENIZER.encode_iterable(iter(TEXTS[number])))
         stream = TOKENIZER.decode_stream()
-        return ids == EXPECTED[number] and "".join(map(stream.push, ids)) + stream.finish() == TEXTS[number]
+        return (
+            ids == EXPECTED[number]
+            and "".join(map(stream.push, ids)) + stream.finish() == TEXTS[number]
+        )
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(20)))
@@ -106,7 +114,9 @@ def encode_in_turn(turns: int) -> list[list[int]]:
 @alone
 def test_tokenizers_see_nothing_of_what_those_before_them_learned() -> None:
     ids = encode_in_turn(6)
-    assert [Tokenizer(vocabulary).decode(ids[turn]) for turn, vocabulary in enumerate(VOCABULARIES)] == [
+    assert [
+        Tokenizer(vocabulary).decode(ids[turn]) for turn, vocabulary in enumerate(VOCABULARIES)
+    ] == [
         NUMBERS,
         NUMBERS,
     ]
@@ -151,7 +161,9 @@ for attempt in range(40):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
 def test_a_fork_during_the_first_use_of_anything_leaves_nobody_waiting() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKS], capture_output=True, check=False
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKS],
+        capture_output=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
 
@@ -159,7 +171,9 @@ def test_a_fork_during_the_first_use_of_anything_leaves_nobody_waiting() -> None
 def test_the_slow_import_of_regex_is_left_to_the_specification() -> None:
     """This also enables the GIL of a free-threaded Python."""
     work = "import sys; from bpetite import Tokenizer; Tokenizer.train('a b', 257).encode('a b')"
-    done = subprocess.run([sys.executable, "-c", f"{work}; sys.exit('regex' in sys.modules)"], check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{work}; sys.exit('regex' in sys.modules)"], check=False
+    )
     assert done.returncode == 0
 
 
@@ -191,7 +205,9 @@ def test_an_event_loop_goes_on_while_its_executors_encode() -> None:
         while not work.done():
             await asyncio.sleep(0)
             beats += 1
-        assert [len(ids) for ids in await work] == [len(TOKENIZER.encode(text * 20)) for text in TEXTS]
+        assert [len(ids) for ids in await work] == [
+            len(TOKENIZER.encode(text * 20)) for text in TEXTS
+        ]
         return beats
 
     assert asyncio.run(main()) > 1
@@ -220,7 +236,8 @@ busy = threading.Event()
 def work():
     while True:
         tok.encode_to_numpy(text)
-        # Python 3.11 itself crashes if it ends while a thread imports, so NumPy must be there before.
+        # Python 3.11 itself crashes if it ends while a thread imports, so NumPy must be there
+        # before.
         busy.set()
         Tokenizer.train_from_iterator([text], 300)
         tok.encode_batch([text] * 4)
@@ -265,7 +282,9 @@ called.wait()
 """
 
 
-@pytest.mark.parametrize("asleep", ["bpetite.training._check_memory = sleeps", "texts = documents()"])
+@pytest.mark.parametrize(
+    "asleep", ["bpetite.training._check_memory = sleeps", "texts = documents()"]
+)
 def test_an_interpreter_may_end_while_the_engine_calls_python(asleep: str) -> None:
     """Python ends first, and ends the thread as soon as it wakes up."""
     command = [sys.executable, "-W", "error", "-c", SHUTDOWN_IN_A_CALL.format(asleep=asleep)]

@@ -17,7 +17,17 @@ PACKAGE = Path(bpetite.__file__).parent
 SCRIPT = "import sys\nfrom {module} import {function}\nsys.exit({function}())\n"
 """What pip writes for an entry of `project.scripts`."""
 
-MODULES = ("numpy", "regex", "rich", "tokenizers", "tiktoken", "pyarrow", "fsspec", "ray", "bpetite")
+MODULES = (
+    "numpy",
+    "regex",
+    "rich",
+    "tokenizers",
+    "tiktoken",
+    "pyarrow",
+    "fsspec",
+    "ray",
+    "bpetite",
+)
 
 
 @pytest.fixture
@@ -93,11 +103,14 @@ def test_every_process_of_python_starts_without_the_current_folder() -> None:
         source = path.read_text("utf-8")
         assert not re.search(r"\bmultiprocessing\b|\bos\.(system|popen|spawn|exec)", source), path
         starts += re.findall(r"\[sys\.executable, *\"(-\w)\"", source)
-        assert source.count("sys.executable") == len(re.findall(r"\[sys\.executable, \"-P\"", source)), path
+        assert source.count("sys.executable") == len(
+            re.findall(r"\[sys\.executable, \"-P\"", source)
+        ), path
     assert starts == ["-P"]
 
 
-# Ctrl-C --------------------------------------------------------------------------------------------------
+# Ctrl-C
+# --------------------------------------------------------------------------------------------------
 
 INTERRUPTED = """
 import atexit, os, signal, sys
@@ -124,7 +137,16 @@ def interrupted(number: int, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command that receives Ctrl-C at the import of a number."""
     module, function = entry()
     first = ("bpetite", module)
-    arguments = ["train", "--input", "c.txt", "--vocab-size", "280", "--output", "t.json", "--force"]
+    arguments = [
+        "train",
+        "--input",
+        "c.txt",
+        "--vocab-size",
+        "280",
+        "--output",
+        "t.json",
+        "--force",
+    ]
     code = INTERRUPTED.format(
         first=first, number=number, arguments=arguments, module=module, function=function
     )

@@ -141,13 +141,18 @@ def test_killed_at_any_moment_the_file_is_whole_or_not_there(
 ) -> None:
     command = [sys.executable, "-m", "bpetite", *WRITERS[writer]]
     began = time.monotonic()
-    subprocess.run([*command, str(tmp_path / "whole.json")], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        [*command, str(tmp_path / "whole.json")], cwd=folder, check=True, capture_output=True
+    )
     took = time.monotonic() - began
     whole = (tmp_path / "whole.json").read_bytes()
     for part in (0.5, 0.8, 0.95):
         output = tmp_path / f"{part}.json"
         process = subprocess.Popen(
-            [*command, str(output)], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [*command, str(output)],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         time.sleep(took * part)
         process.kill()
@@ -168,13 +173,17 @@ def test_a_disk_without_room_is_an_error_and_leaves_nothing(
             (tmp_path / "disk" / "full").write_bytes(bytes(4096))
             done = run(folder, *WRITERS[writer], str(tmp_path / "disk" / "out.json"))
             assert (done.returncode, done.stdout) == (1, b"")
-            assert f"{tmp_path / 'disk' / 'out.json'}: No space left on device".encode() in done.stderr
+            assert (
+                f"{tmp_path / 'disk' / 'out.json'}: No space left on device".encode() in done.stderr
+            )
             assert names(tmp_path / "disk") == ["full"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is where even root can create nothing")
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_folder_that_takes_no_files_is_an_error(folder: Path, tmp_path: Path, writer: str) -> None:
+def test_a_folder_that_takes_no_files_is_an_error(
+    folder: Path, tmp_path: Path, writer: str
+) -> None:
     with read_only(tmp_path / "mine") as mine:
         for output in (f"{mine}/out.json", "/proc/out.json"):
             done = run(folder, *WRITERS[writer], output)
@@ -184,7 +193,9 @@ def test_a_folder_that_takes_no_files_is_an_error(folder: Path, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_when_nobody_reads_the_summary_the_file_is_whole(folder: Path, tmp_path: Path, writer: str) -> None:
+def test_when_nobody_reads_the_summary_the_file_is_whole(
+    folder: Path, tmp_path: Path, writer: str
+) -> None:
     run(folder, *WRITERS[writer], str(tmp_path / "whole.json"))
     nobody, pipe = os.pipe()
     os.close(nobody)
@@ -211,20 +222,26 @@ def test_a_signal_between_two_files_leaves_only_whole_ones(
     assert set(whole) == {"vocab.json", "merges.txt"}
     done = faulty(folder, f"signal {nth}", ended_by, *CONVERT_TO_GPT2, str(tmp_path / "out"))
     assert done.returncode == (-ended_by if ended_by == signal.SIGKILL else 128 + ended_by)
-    left = {path.name: path for path in (tmp_path / "out").glob("*") if not path.name.startswith(".")}
+    left = {
+        path.name: path for path in (tmp_path / "out").glob("*") if not path.name.startswith(".")
+    }
     assert all(path.read_bytes() == whole[name] for name, path in left.items())
     if nth <= 2 and ended_by != signal.SIGKILL:
         assert names(tmp_path) == ["whole"]
 
 
-def test_two_files_that_find_no_room_leave_not_even_their_folder(folder: Path, tmp_path: Path) -> None:
+def test_two_files_that_find_no_room_leave_not_even_their_folder(
+    folder: Path, tmp_path: Path
+) -> None:
     done = faulty(folder, "file", 1000, *CONVERT_TO_GPT2, str(tmp_path / "out"))
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"File too large" in done.stderr
     assert names(tmp_path) == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux holds a process to its address space"
+)
 @pytest.mark.parametrize("megabytes", range(0, 100, 10))
 def test_without_memory_for_threads_training_ends_well_or_with_an_error(
     folder: Path, tmp_path: Path, megabytes: int
@@ -245,7 +262,9 @@ def test_without_memory_for_threads_training_ends_well_or_with_an_error(
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_without_threads_of_python_a_command_does_the_same(folder: Path, tmp_path: Path, writer: str) -> None:
+def test_without_threads_of_python_a_command_does_the_same(
+    folder: Path, tmp_path: Path, writer: str
+) -> None:
     run(folder, *WRITERS[writer], str(tmp_path / "whole.json"))
     done = faulty(folder, "no threads", 0, *WRITERS[writer], str(tmp_path / "out.json"))
     assert done.returncode == 0, done.stderr
@@ -253,14 +272,24 @@ def test_without_threads_of_python_a_command_does_the_same(folder: Path, tmp_pat
 
 
 def test_without_threads_a_corpus_is_not_encoded(folder: Path, tmp_path: Path) -> None:
-    command = ["encode-corpus", "--model", "tok.json", "--input", "corpus.txt", "--quiet", "--output"]
+    command = [
+        "encode-corpus",
+        "--model",
+        "tok.json",
+        "--input",
+        "corpus.txt",
+        "--quiet",
+        "--output",
+    ]
     done = faulty(folder, "no threads", 0, *command, str(tmp_path / "out"))
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr == b"bpetite encode-corpus: can't start new thread\n"
     assert names(tmp_path / "out") == [".journal.jsonl"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux holds a process to its address space"
+)
 @pytest.mark.parametrize(
     ("command", "argument"),
     [
@@ -282,7 +311,9 @@ def test_without_memory_for_its_arguments_a_command_ends_with_an_error(
     assert [line for line in told if not line.startswith(named)] == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux holds a process to its address space"
+)
 @pytest.mark.parametrize("writer", WRITERS)
 def test_without_memory_a_command_ends_with_an_error_and_leaves_nothing(
     folder: Path, tmp_path: Path, writer: str
@@ -290,20 +321,26 @@ def test_without_memory_a_command_ends_with_an_error_and_leaves_nothing(
     run(folder, *WRITERS[writer], str(tmp_path / "whole.json"))
     ends = []
     for megabytes in (4, 30, 40, 60, 100, 200, 1000):
-        done = faulty(folder, "memory", megabytes * 2**20, *WRITERS[writer], str(tmp_path / "out.json"))
+        done = faulty(
+            folder, "memory", megabytes * 2**20, *WRITERS[writer], str(tmp_path / "out.json")
+        )
         ends.append(done.returncode)
         if done.returncode == 0:
             assert (tmp_path / "out.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
             (tmp_path / "out.json").unlink()
         else:
             assert (done.returncode, done.stdout) == (1, b""), done.stderr
-            assert done.stderr.splitlines()[-1].startswith(f"bpetite {WRITERS[writer][0]}: ".encode())
+            assert done.stderr.splitlines()[-1].startswith(
+                f"bpetite {WRITERS[writer][0]}: ".encode()
+            )
             assert b"Traceback" not in done.stderr
         assert names(tmp_path) == ["whole.json"]
     assert (ends[0], ends[-1]) == (1, 0)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux holds a process to its address space"
+)
 @pytest.mark.parametrize("command", ["encode", "encode-corpus"])
 def test_without_memory_for_ids_none_are_told(folder: Path, tmp_path: Path, command: str) -> None:
     large, out = tmp_path / "large.txt", tmp_path / "out"
@@ -315,7 +352,9 @@ def test_without_memory_for_ids_none_are_told(folder: Path, tmp_path: Path, comm
         done = faulty(folder, "memory", megabytes * 2**20, *given)
         ends.append(done.returncode)
         assert done.returncode in (0, 1), done.stderr
-        assert (done.returncode == 1) <= (done.stdout == b"" and not (out / "manifest.json").exists())
+        assert (done.returncode == 1) <= (
+            done.stdout == b"" and not (out / "manifest.json").exists()
+        )
         assert b"Traceback" not in done.stderr
     assert (ends[0], ends[-1]) == (1, 0), done.stderr
 
@@ -328,7 +367,11 @@ def test_closed_streams_are_told_or_done_without(folder: Path, tmp_path: Path) -
     closed = shell("encode --model tok.json --text the >&-")
     assert (closed.returncode, closed.stderr.count(b"\n")) == (1, 1)
     assert b"stdout is closed" in closed.stderr
-    for reading in ("encode --model tok.json", "decode --model tok.json", "stats --model tok.json --input -"):
+    for reading in (
+        "encode --model tok.json",
+        "decode --model tok.json",
+        "stats --model tok.json --input -",
+    ):
         closed = shell(reading + " <&-")
         assert (closed.returncode, closed.stdout) == (1, b"")
         assert closed.stderr.endswith(b": stdin is closed, and there is nothing to read\n")

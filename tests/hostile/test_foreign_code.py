@@ -1,7 +1,7 @@
 """Callbacks, iterables and forks in the middle of a call: nobody waits for ever, and what comes out is right.
 
-Each case runs in a process of its own with a limit of time, so that a deadlock fails and does not hang.
-Timings differ from run to run; what is asserted does not.
+Each case runs in a process of its own with a limit of time, so that a deadlock fails and does not
+hang. Timings differ from run to run; what is asserted does not.
 """
 
 import subprocess

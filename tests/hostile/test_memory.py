@@ -1,7 +1,7 @@
 """Too little memory: every call that takes much of it works, or raises `MemoryError`; no process is aborted.
 
-Each attempt is a process of its own, forked from one that has prepared everything, with a limit on its
-address space: from no more than it has to plenty.
+Each attempt is a process of its own, forked from one that has prepared everything, with a limit on
+its address space: from no more than it has to plenty.
 """
 
 import json
@@ -132,7 +132,14 @@ def test_with_too_little_memory_every_call_raises_memory_error(tmp_path: Path) -
     """One test for all calls: making their data takes as long as all attempts."""
     done = subprocess.run(
         # Training announces how much memory it will need.
-        [sys.executable, "-W", "ignore::RuntimeWarning", "-c", READY + SWEEP, json.dumps([WORK, LIMITS])],
+        [
+            sys.executable,
+            "-W",
+            "ignore::RuntimeWarning",
+            "-c",
+            READY + SWEEP,
+            json.dumps([WORK, LIMITS]),
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -177,12 +184,14 @@ print((after - before) >> 20, (used() - before) >> 20)
 def test_what_was_encoded_and_dropped_gives_its_memory_back() -> None:
     """At most 64 of some 700 MB may be kept for the next result; after `trim_memory` nothing.
 
-    The least of three processes counts: on a busy machine, threads begin at other times, and the allocator
-    keeps some megabytes more.
+    The least of three processes counts: on a busy machine, threads begin at other times, and the
+    allocator keeps some megabytes more.
     """
     figures = []
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", GIVEN_BACK], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", GIVEN_BACK], capture_output=True, text=True, check=False
+        )
         assert done.stderr == ""
         figures.append(tuple(map(int, done.stdout.split())))
     kept, trimmed = map(min, zip(*figures, strict=True))

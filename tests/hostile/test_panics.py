@@ -1,8 +1,8 @@
 """A panic in a callback or an iterator ends the call with that exception: no thread waits for another.
 
-`pyo3_runtime.PanicException` is what a panic of the engine is for Python. Raised by code of the caller, it
-unwinds the engine as a panic of its own does. Another extension has an exception of the same name, which is
-only a `BaseException`.
+`pyo3_runtime.PanicException` is what a panic of the engine is for Python. Raised by code of the
+caller, it unwinds the engine as a panic of its own does. Another extension has an exception of the
+same name, which is only a `BaseException`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ LIMIT = 240
 FOREIGN = re.compile(r"\b(Corpus|Iterable|Iterator|Callable|Progress|Ids|Texts|Column|Write)\b")
 """The types of what belongs to the caller and is called or iterated by us."""
 
-# `source(items)` yields the items, and panics once; `callback` panics once. `n` is the number of threads.
+# `source(items)` yields the items, and panics once; `callback` panics once. `n` is the number of
+# threads.
 CALLS = {
     "bpetite.Counts.from_files paths": "Counts.from_files(source([FILE] * 9), num_threads=n)",
     "bpetite.Counts.from_files progress": "Counts.from_files([FILE] * 9, num_threads=n, progress=callback)",
@@ -100,7 +101,9 @@ CALLS = {
     "bpetite.corpus.encode_column progress": (
         "corpus.encode_column(TOKENIZER, COLUMN, folder() + '/ids', progress=callback)"
     ),
-    "bpetite.corpus.encode corpus": ("corpus.encode(TOKENIZER, source([FILE] * 9), folder(), num_threads=n)"),
+    "bpetite.corpus.encode corpus": (
+        "corpus.encode(TOKENIZER, source([FILE] * 9), folder(), num_threads=n)"
+    ),
     "bpetite.corpus.encode progress": (
         "corpus.encode(TOKENIZER, [FILE] * 9, folder(), num_threads=n, progress=callback)"
     ),
@@ -214,7 +217,13 @@ def functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def test_every_public_function_that_calls_foreign_code_is_among_the_calls() -> None:
-    modules = [bpetite, bpetite.corpus, bpetite.cs336, bpetite.symbols, bpetite.interfaces.huggingface]
+    modules = [
+        bpetite,
+        bpetite.corpus,
+        bpetite.cs336,
+        bpetite.symbols,
+        bpetite.interfaces.huggingface,
+    ]
     found = [
         f"{name} {parameter}"
         for module in modules

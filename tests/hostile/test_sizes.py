@@ -1,7 +1,7 @@
 """Sizes that files claim: every number in every binary format, set to its extremes and their neighbours.
 
-Each file is read in bounded memory and time, with a result or an error: `--read KIND` is a process that reads
-the files of one kind, and stops if one of them takes too much.
+Each file is read in bounded memory and time, with a result or an error: `--read KIND` is a process
+that reads the files of one kind, and stops if one of them takes too much.
 """
 
 import contextlib
@@ -45,7 +45,18 @@ def extremes(value: int, bits: int) -> list[int]:
     """The values that a number is set to; `bits` is negative if it has a sign."""
     largest = (1 << abs(bits) - (bits < 0)) - 1
     smallest = -largest - 1 if bits < 0 else 0
-    wanted = {0, 1, value - 1, value + 1, largest, largest - 1, smallest, 2**31 - 1, 1_500_000_000, -1}
+    wanted = {
+        0,
+        1,
+        value - 1,
+        value + 1,
+        largest,
+        largest - 1,
+        smallest,
+        2**31 - 1,
+        1_500_000_000,
+        -1,
+    }
     return sorted(number for number in wanted if smallest <= number <= largest and number != value)
 
 
@@ -64,7 +75,8 @@ def with_each_number(content: bytes, start: int = 0, end: int | None = None) -> 
                 yield content[:place] + number.to_bytes(width, "little") + content[place + width :]
 
 
-# The formats -------------------------------------------------------------------------------------------
+# The formats
+# -------------------------------------------------------------------------------------------
 
 
 def with_each_parquet_number(content: bytes) -> Iterator[bytes]:
@@ -132,7 +144,11 @@ def texts_in(path: Path) -> None:
 
 
 FILES: dict[str, tuple[str, Callable[[], Iterator[bytes]], Callable[[Path], object]]] = {
-    "gzip": ("c.txt.gz", lambda: with_each_number(gzip.compress("".join(TEXTS).encode())), texts_in),
+    "gzip": (
+        "c.txt.gz",
+        lambda: with_each_number(gzip.compress("".join(TEXTS).encode())),
+        texts_in,
+    ),
     "zstd": (
         "c.txt.zst",
         lambda: with_each_number(zstandard.ZstdCompressor().compress("".join(TEXTS).encode())),
@@ -178,7 +194,9 @@ def read_all(kind: str, folder: Path) -> None:
     print(json.dumps(outcomes))
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peaks of memory are read there")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/status"), reason="peaks of memory are read there"
+)
 @pytest.mark.parametrize("kind", FILES)
 def test_what_a_file_claims_takes_neither_memory_nor_time(kind: str, tmp_path: Path) -> None:
     ran = subprocess.run(
@@ -194,7 +212,8 @@ def test_what_a_file_claims_takes_neither_memory_nor_time(kind: str, tmp_path: P
     assert outcomes["error"] > 20
 
 
-# Shards ------------------------------------------------------------------------------------------------
+# Shards
+# ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=["npy", "bin", "megatron"])

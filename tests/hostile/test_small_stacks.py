@@ -79,7 +79,9 @@ def test_the_smallest_stack_is_large_enough(name: str) -> None:
     assert json.loads(done.stdout) == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux holds a process to its address space"
+)
 @pytest.mark.parametrize("megabytes", [0, 1, 4])
 def test_a_process_that_cannot_grow_raises_memory_error(megabytes: int) -> None:
     limited = f"""

@@ -28,7 +28,16 @@ PRINTERS = {
     "encode": ["encode", "--model", "tok.json", "--input", "corpus.txt"],
     "decode": ["decode", "--model", "tok.json", "--ids", "97"],
     "encode-corpus": [
-        *("encode-corpus", "--model", "tok.json", "--input", "corpus.txt", "--quiet", "--output", "out")
+        *(
+            "encode-corpus",
+            "--model",
+            "tok.json",
+            "--input",
+            "corpus.txt",
+            "--quiet",
+            "--output",
+            "out",
+        )
     ],
     "encode-column": [
         *("encode-column", "--model", "tok.json", "--input", "rows.parquet"),
@@ -76,7 +85,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(
-    folder: Path, arguments: list[str], environment: str, stdout: int = subprocess.PIPE, limits: str = ":"
+    folder: Path,
+    arguments: list[str],
+    environment: str,
+    stdout: int = subprocess.PIPE,
+    limits: str = ":",
 ) -> subprocess.CompletedProcess[str]:
     """Run the command in a shell that sets limits or closes streams before."""
     shutil.rmtree(folder / "out", ignore_errors=True)
@@ -94,13 +107,15 @@ def run(
 
 def messages(done: subprocess.CompletedProcess[str]) -> list[str]:
     """What the command says, without the progress of a work that succeeded."""
-    return [line for line in done.stderr.splitlines() if line.startswith("bpetite") or "rror" in line]
+    return [
+        line for line in done.stderr.splitlines() if line.startswith("bpetite") or "rror" in line
+    ]
 
 
 def test_every_command_is_among_those_that_print() -> None:
-    assert {line[0] for line in PRINTERS.values() if line and line[0] != "--help"} - {"--version"} == {
-        *COMMANDS
-    }
+    assert {line[0] for line in PRINTERS.values() if line and line[0] != "--help"} - {
+        "--version"
+    } == {*COMMANDS}
 
 
 def written(out: Path) -> dict[str, bytes]:
@@ -119,13 +134,17 @@ NAMED = [
 
 @posix
 @pytest.mark.parametrize(("printer", "name"), NAMED)
-def test_a_command_does_the_same_in_every_environment(folder: Path, printer: str, name: str) -> None:
+def test_a_command_does_the_same_in_every_environment(
+    folder: Path, printer: str, name: str
+) -> None:
     """The times that some print, and the speeds, are left out, with the spaces before them."""
     model = f"{name}.json"
     for link, target in ((name, "corpus.txt"), (model, "tok.json")):
         if not (folder / link).exists():
             (folder / link).symlink_to(target)
-    told = [word.replace("corpus.txt", name).replace("tok.json", model) for word in PRINTERS[printer]]
+    told = [
+        word.replace("corpus.txt", name).replace("tok.json", model) for word in PRINTERS[printer]
+    ]
     results = {}
     # What is buffered, and what Python warns of, does not depend on a name.
     for environment in STRANGE if name == "corpus.txt" else ("nothing set", "ASCII"):
@@ -156,7 +175,16 @@ def test_a_run_is_continued_and_checked_in_another_locale(tmp_path: Path, name: 
     (tmp_path / "a" / name).write_text("the cat\n" * 300)
     (tmp_path / "b.txt").write_bytes(b"\xff")
     Tokenizer.train("the cat", 260).save(tmp_path / "tok.json")
-    encode = ["encode-corpus", "--model", "tok.json", "--input", "a", "b.txt", "--shard-size", "500"]
+    encode = [
+        "encode-corpus",
+        "--model",
+        "tok.json",
+        "--input",
+        "a",
+        "b.txt",
+        "--shard-size",
+        "500",
+    ]
     encode += ["--quiet", "--resume", "--output", "shards"]
     stopped = run(tmp_path, encode, "ASCII")
     assert stopped.returncode == 1
@@ -170,7 +198,9 @@ def test_a_run_is_continued_and_checked_in_another_locale(tmp_path: Path, name: 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 @pytest.mark.parametrize("environment", BUFFERED)
 @pytest.mark.parametrize("printer", PRINTERS)
-def test_a_full_disk_behind_stdout_is_one_message(folder: Path, printer: str, environment: str) -> None:
+def test_a_full_disk_behind_stdout_is_one_message(
+    folder: Path, printer: str, environment: str
+) -> None:
     with open("/dev/full", "wb") as full:
         done = run(folder, PRINTERS[printer], environment, full.fileno())
     assert done.returncode == 1
@@ -227,7 +257,9 @@ def test_a_message_that_cannot_be_written_leaves_the_exit_code(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 @pytest.mark.parametrize("environment", BUFFERED)
 @pytest.mark.parametrize("printer", sorted(PRINTERS.keys() - {"view"}))
-def test_messages_that_cannot_be_written_change_nothing(folder: Path, printer: str, environment: str) -> None:
+def test_messages_that_cannot_be_written_change_nothing(
+    folder: Path, printer: str, environment: str
+) -> None:
     done = run(folder, PRINTERS[printer], environment, limits="exec 2>/dev/full")
     assert (done.returncode, bool(done.stdout)) == (0, True)
 
@@ -236,7 +268,9 @@ def test_messages_that_cannot_be_written_change_nothing(folder: Path, printer: s
 def test_help_needs_no_docstrings(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "bpetite", *arguments]
     told = [
-        subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONOPTIMIZE": level})
+        subprocess.run(
+            command, capture_output=True, check=True, env={**os.environ, "PYTHONOPTIMIZE": level}
+        )
         for level in ("", "2")
     ]
     assert told[0].stdout == told[1].stdout

@@ -57,7 +57,9 @@ def stopped(
 
 
 def resumed(paths: list[Path], output: Path) -> list[bytes]:
-    corpus.encode(TOKENIZER, paths, output, options=Options(shard_size=1, reading=READING), resume=True)
+    corpus.encode(
+        TOKENIZER, paths, output, options=Options(shard_size=1, reading=READING), resume=True
+    )
     return ids_of(output)
 
 
@@ -66,11 +68,14 @@ def undisturbed(paths: list[Path], output: Path) -> list[bytes]:
     return ids_of(output)
 
 
-# Names -------------------------------------------------------------------------------------------------
+# Names
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names there are text")
-def test_files_whose_names_are_no_text_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_whose_names_are_no_text_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = os.fsencode(tmp_path) + b"/in"
     os.mkdir(folder)
     lines = b"".join(json.dumps({"text": text}).encode() + b"\n" for text in TEXT.split("|"))
@@ -82,7 +87,9 @@ def test_files_whose_names_are_no_text_are_read(tmp_path: Path, capsys: pytest.C
     weighted = Counts.from_files(os.fsdecode(folder + b"/\xff.jsonl") + ":2")
     weighted.save(tmp_path / "c.parquet")
     assert Counts.load(tmp_path / "c.parquet") == weighted
-    manifest = corpus.encode(TOKENIZER, tmp_path / "in", tmp_path / "ids", options=Options(reading=READING))
+    manifest = corpus.encode(
+        TOKENIZER, tmp_path / "in", tmp_path / "ids", options=Options(reading=READING)
+    )
     assert manifest.documents == 6
     assert corpus.verify(tmp_path / "ids", inputs=True) == manifest
     TOKENIZER.save(tmp_path / "t.json")
@@ -103,12 +110,16 @@ def test_models_and_counts_may_have_names_that_are_no_text(
 ) -> None:
     folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     os.mkdir(folder)
-    text, model, counts, other = (f"{folder}/{name}" for name in ("a.txt", "tok.json", "1.pq", "2.pq"))
+    text, model, counts, other = (
+        f"{folder}/{name}" for name in ("a.txt", "tok.json", "1.pq", "2.pq")
+    )
     Path(text).write_text(TEXT)
     TOKENIZER.save(model)
     for output in (counts, other):
         assert run(["count", "--input", text, "--output", output]) == 0
-    assert run(["merge-counts", "--counts", f"{counts}:2", other, "--output", f"{folder}/sum.pq"]) == 0
+    assert (
+        run(["merge-counts", "--counts", f"{counts}:2", other, "--output", f"{folder}/sum.pq"]) == 0
+    )
     assert Counts.load(f"{folder}/sum.pq").total == 3 * Counts.load(counts).total
     for given in ([counts], [counts, other]):
         arguments = ["--vocab-size", "270", "--output", f"{folder}/new.json", "--force"]
@@ -116,7 +127,9 @@ def test_models_and_counts_may_have_names_that_are_no_text(
     assert run(["inspect", model]) == 0
     assert run(["compare", model, f"{folder}/new.json", "--input", text]) == 0
     assert run(["report", model, "--input", text, "--output", f"{folder}/report.html"]) == 0
-    assert run(["encode-corpus", "--model", model, "--input", text, "--output", f"{folder}/ids"]) == 0
+    assert (
+        run(["encode-corpus", "--model", model, "--input", text, "--output", f"{folder}/ids"]) == 0
+    )
     assert run(["verify", f"{folder}/ids", "--inputs"]) == 0
 
 
@@ -133,7 +146,9 @@ def test_the_output_may_be_within_the_input(
     assert resumed(arguments, Path("in/../in/ids")) == expected
 
 
-def test_a_refused_input_keeps_the_shards_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_input_keeps_the_shards_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     paths, output = files(tmp_path / "in", 3), tmp_path / "ids"
     expected = undisturbed(paths, tmp_path / "expected")
     stopped(paths, output, monkeypatch, 2, Stop())
@@ -160,7 +175,8 @@ def test_paths_may_be_bytes_and_a_list_of_none_is_refused(tmp_path: Path) -> Non
         Counts.from_files(folder, separator=separator)
 
 
-# What is no file ---------------------------------------------------------------------------------------
+# What is no file
+# ---------------------------------------------------------------------------------------
 
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and links as POSIX has them")
@@ -199,7 +215,9 @@ def test_what_is_no_file_in_a_folder_is_named_and_not_waited_for(tmp_path: Path)
     folder = tmp_path / "in"
     unreadable(folder)
     for argument in ([folder], [f"{folder}/*"], sorted(folder.iterdir())):
-        with pytest.raises(ValueError, match=r"^an input cannot be read: .*link-0 \(a broken link\)$"):
+        with pytest.raises(
+            ValueError, match=r"^an input cannot be read: .*link-0 \(a broken link\)$"
+        ):
             Counts.from_files(argument)
     for number in range(7):
         (folder / f"link-{number}").unlink()
@@ -235,7 +253,9 @@ def test_files_and_folders_without_permission_are_refused_before_anything_is_rea
 @posix
 def test_a_named_pipe_is_refused_and_a_stream_below_dev_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match=r"pipe \(a named pipe; to read it, use - and redirect stdin\)$"):
+    with pytest.raises(
+        ValueError, match=r"pipe \(a named pipe; to read it, use - and redirect stdin\)$"
+    ):
         Counts.from_files(tmp_path / "pipe")
     read, write = os.pipe()
     os.write(write, b"ab ab")
@@ -246,7 +266,8 @@ def test_a_named_pipe_is_refused_and_a_stream_below_dev_is_read(tmp_path: Path) 
         os.close(read)
 
 
-# Runs that go on -----------------------------------------------------------------------------------------
+# Runs that go on
+# -----------------------------------------------------------------------------------------
 
 
 def test_a_run_that_goes_on_names_the_first_input_that_is_another(
@@ -289,10 +310,18 @@ def test_what_was_read_must_be_as_it_was(tmp_path: Path, monkeypatch: pytest.Mon
     assert resumed(paths, tmp_path / "out") == undisturbed(paths, tmp_path / "whole")
 
 
-def test_a_size_of_shards_may_have_a_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_size_of_shards_may_have_a_unit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     TOKENIZER.save(tmp_path / "t.json")
     (tmp_path / "c.txt").write_text("a " * 3000)
-    arguments = ["encode-corpus", "--model", str(tmp_path / "t.json"), "--input", str(tmp_path / "c.txt")]
+    arguments = [
+        "encode-corpus",
+        "--model",
+        str(tmp_path / "t.json"),
+        "--input",
+        str(tmp_path / "c.txt"),
+    ]
     sizes = {
         "1k": 1000,
         "20M": 20_000_000,
@@ -304,7 +333,9 @@ def test_a_size_of_shards_may_have_a_unit(tmp_path: Path, capsys: pytest.Capture
     for size, stored in sizes.items():
         output = tmp_path / size
         assert run([*arguments, "--output", str(output), "--shard-size", size, "--quiet"]) == 0
-        assert json.loads((output / "manifest.json").read_bytes())["options"]["shard_size"] == stored
+        assert (
+            json.loads((output / "manifest.json").read_bytes())["options"]["shard_size"] == stored
+        )
         assert np.load(output / "shard-000000.npy").size == 6000 or stored < 6000
     for wrong in ("many", "100MB", "1GiB", "1.5"):
         with pytest.raises(SystemExit) as exited:

@@ -44,12 +44,19 @@ WRITERS: dict[str, Callable[[Path, Path], object]] = {
         out / "merges.txt",
         overwrite=True,
     ),
-    "save_original": lambda model, out: Tokenizer.load(model.with_name("tokenizer.json")).save_original(
-        out, overwrite=True
-    ),
+    "save_original": lambda model, out: Tokenizer.load(
+        model.with_name("tokenizer.json")
+    ).save_original(out, overwrite=True),
     "Counts.save": lambda model, out: Counts.from_iterator([CORPUS]).save(out, overwrite=True),
     "train": lambda model, out: command(
-        "train", "--input", model.with_name("c.txt"), "--vocab-size", 270, "--output", out, "--force"
+        "train",
+        "--input",
+        model.with_name("c.txt"),
+        "--vocab-size",
+        270,
+        "--output",
+        out,
+        "--force",
     ),
     "count": lambda model, out: command(
         "count", "--input", model.with_name("c.txt"), "--output", out, "--force"

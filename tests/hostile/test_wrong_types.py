@@ -88,9 +88,15 @@ VALID: dict[str, Valid] = {
     "Tokenizer": (Tokenizer, {"vocabulary": TRAINED.vocabulary, "assumptions": ["x"]}),
     "Tokenizer.add_tokens": (TRAINED.add_tokens, {"tokens": ["<x>"], "special": True}),
     "Tokenizer.as_tiktoken": (TRAINED.as_tiktoken, {"name": "x"}),
-    "Tokenizer.chunks": (TRAINED.chunks, {"text": "ab", "size": 3, "overlap": 0, **SPECIAL, **AROUND}),
+    "Tokenizer.chunks": (
+        TRAINED.chunks,
+        {"text": "ab", "size": 3, "overlap": 0, **SPECIAL, **AROUND},
+    ),
     "Tokenizer.count": (TRAINED.count, {"text": "ab", **SPECIAL, **THREADS, **AROUND}),
-    "Tokenizer.count_batch": (TRAINED.count_batch, {"texts": ["ab"], **SPECIAL, **THREADS, **AROUND}),
+    "Tokenizer.count_batch": (
+        TRAINED.count_batch,
+        {"texts": ["ab"], **SPECIAL, **THREADS, **AROUND},
+    ),
     "Tokenizer.count_column": (
         TRAINED.count_column,
         {"column": COLUMN, "nulls": "error", **SPECIAL, **THREADS},
@@ -121,7 +127,15 @@ VALID: dict[str, Valid] = {
     ),
     "Tokenizer.encode_column": (
         TRAINED.encode_column,
-        {"column": COLUMN, "dtype": "uint16", "nulls": "error", **SPECIAL, **PUT, **AROUND, **THREADS},
+        {
+            "column": COLUMN,
+            "dtype": "uint16",
+            "nulls": "error",
+            **SPECIAL,
+            **PUT,
+            **AROUND,
+            **THREADS,
+        },
     ),
     "Tokenizer.encode_iterable": (TRAINED.encode_iterable, {"iterable": ["ab"], **SPECIAL}),
     "Tokenizer.encode_ordinary": (TRAINED.encode_ordinary, {"text": "ab"}),
@@ -149,7 +163,10 @@ VALID: dict[str, Valid] = {
             **THREADS,
         },
     ),
-    "Tokenizer.fit": (TRAINED.fit, {"text": "ab", "max_tokens": 1, "side": "right", **SPECIAL, **AROUND}),
+    "Tokenizer.fit": (
+        TRAINED.fit,
+        {"text": "ab", "max_tokens": 1, "side": "right", **SPECIAL, **AROUND},
+    ),
     "Tokenizer.from_gpt2": (
         Tokenizer.from_gpt2,
         {"vocab_path": "vocab.json", "merges_path": "merges.txt", "special_tokens": None},
@@ -278,7 +295,13 @@ VALID: dict[str, Valid] = {
     "corpus.Documents": (corpus.Documents, {"documents": ["ab"], "name": "documents"}),
     "corpus.Options": (
         corpus.Options,
-        {"format": "npy", "dtype": "auto", "shard_size": 100, "special": "text", "reading": corpus.Reading()},
+        {
+            "format": "npy",
+            "dtype": "auto",
+            "shard_size": 100,
+            "special": "text",
+            "reading": corpus.Reading(),
+        },
     ),
     "corpus.Reading": (corpus.Reading, READING),
     "corpus.compare": (
@@ -324,7 +347,10 @@ VALID: dict[str, Valid] = {
         corpus.stats,
         {"tokenizer": TRAINED, "texts": "a.txt", "progress": None, **MEASURING},
     ),
-    "corpus.verify": (corpus.verify, {"folder": "shards", "samples": 1, "inputs": False, "progress": None}),
+    "corpus.verify": (
+        corpus.verify,
+        {"folder": "shards", "samples": 1, "inputs": False, "progress": None},
+    ),
 }
 """A valid call of every public function that takes arguments."""
 
@@ -363,7 +389,9 @@ def public_functions() -> Iterator[str]:
                 yield prefix + name
     for kind in (Tokenizer, Counts, Vocabulary, Dialect):
         for name, method in inspect.getmembers(kind, callable):
-            parameters = {*inspect.signature(method).parameters} - {"self"} if name[0] != "_" else set()
+            parameters = (
+                {*inspect.signature(method).parameters} - {"self"} if name[0] != "_" else set()
+            )
             if parameters:
                 yield f"{kind.__name__}.{name}"
 

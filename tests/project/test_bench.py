@@ -56,7 +56,9 @@ def tables_of(page: Path) -> list[str]:
 def test_the_readme_gets_the_figures_that_the_page_gets(project: Path) -> None:
     page, readme = project / "docs" / "benchmarks.md", project / "README.md"
     before = readme.read_text("utf-8")
-    write_section("Training", f"How.\n\n{TRAINING}\n\n{table(['more', 'x'], [['a', '1']])}", project)
+    write_section(
+        "Training", f"How.\n\n{TRAINING}\n\n{table(['more', 'x'], [['a', '1']])}", project
+    )
     assert tables_of(page)[0].strip() == TRAINING
     shown = {row[0].split()[0]: row[1] for row in map(cells, tables_of(readme)[0].splitlines())}
     assert (shown["bpetite"], shown["other"]) == ("0.10", "0.25")
@@ -117,7 +119,9 @@ def test_a_section_is_written_in_its_place_again_and_again(project: Path) -> Non
 @pytest.mark.skipif(
     not hasattr(os, "wait4"), reason="the benchmark of training waits for processes with wait4"
 )
-def test_the_memory_of_a_contender_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_of_a_contender_is_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(PROJECT)
     path = tmp_path / "corpus.txt"
     path.write_text("the cat sat on the mat<|endoftext|>" * 100)
@@ -145,13 +149,17 @@ def test_models_are_timed_with_texts_and_the_page_is_written(
     encode.main([str(tmp_path / "models"), str(tmp_path / "texts")], project)
     [one] = read_results(project)
     assert (one["model"], one["text"], one["own_library"]) == ("llama3", "english", "tokenizers")
-    assert {row["library"] for row in one["rows"] if row["first"] and not row["reason"]} == set(named)
+    assert {row["library"] for row in one["rows"] if row["first"] and not row["reason"]} == set(
+        named
+    )
     page = (project / "docs" / "benchmarks.md").read_text("utf-8")
     rows = {row[0]: row[1:] for row in map(cells, page.splitlines())}
     assert re.fullmatch(r"\d+ / \d+", rows["bpetite"][0])
     assert len(rows["bpetite"]) == len(rows["MB/s of the first pass / later ones"]) == 5
     assert (one["documents"], one["are_pieces"]) == (1001, False)
-    said = f"english: 0 MB in 1,001 documents of 0.0 KB, 0.1% of {one['pretokens']:,} pretokens new."
+    said = (
+        f"english: 0 MB in 1,001 documents of 0.0 KB, 0.1% of {one['pretokens']:,} pretokens new."
+    )
     assert said in page
     assert "Not timed yet: code, multi, prose, world.\n" in page
     assert "figures are older" not in page
@@ -178,7 +186,9 @@ def test_the_large_case_is_made_and_measured_at_any_size(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(PROJECT)
-    words = " ".join(f"{'the cat sat on the mat '[number % 20 :]}{number}" for number in range(20_000))
+    words = " ".join(
+        f"{'the cat sat on the mat '[number % 20 :]}{number}" for number in range(20_000)
+    )
     (tmp_path / "a.txt").write_text(words)
     large.main(2_000_000, tmp_path)
     steps = [row[0] for row in map(cells, capsys.readouterr().out.splitlines()) if len(row) == 5]
@@ -221,7 +231,9 @@ def test_how_files_of_each_kind_divide_is_measured(
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes that others left behind are not found")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="processes that others left behind are not found"
+)
 def test_what_a_cluster_costs_is_measured(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     (tmp_path / "a.txt").write_text("the cat sat on the mat " * 1000)

@@ -188,7 +188,9 @@ def test_another_text_is_an_error_with_both_hashes_and_leaves_what_was_there(
 ) -> None:
     texts.main([str(folder)])
     tables(folder.parent, monkeypatch, "0" * 64)
-    with pytest.raises(SystemExit, match=f"one.txt has the SHA-256 {digest(WHOLE)}, not {'0' * 64}"):
+    with pytest.raises(
+        SystemExit, match=f"one.txt has the SHA-256 {digest(WHOLE)}, not {'0' * 64}"
+    ):
         texts.main([str(folder), "--large"])
     assert (folder / "one.txt").read_bytes() == made_of(IN_ORDER[:1])
     assert {path.name for path in folder.iterdir()} == {"downloads", "one.txt"}
@@ -223,7 +225,9 @@ def test_what_nobody_has_is_an_error_and_leaves_nothing(
     assert [path.name for path in (folder / "downloads").iterdir()] == ["then.deb"]
 
 
-def test_without_apt_an_address_is_read_by_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_apt_an_address_is_read_by_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(texts, "APT_HELPER", tmp_path / "none")
     (tmp_path / "there").write_bytes(b"content")
     assert texts.download((tmp_path / "there").as_uri(), tmp_path / "read")

@@ -42,7 +42,9 @@ def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     content = page.read_text("utf-8")
-    for language, block in re.findall(r"^```(python|sh)\n(.*?)^```", content, re.MULTILINE | re.DOTALL):
+    for language, block in re.findall(
+        r"^```(python|sh)\n(.*?)^```", content, re.MULTILINE | re.DOTALL
+    ):
         if language == "sh":
             if page.name in ("recipes.md", "cs336.md"):
                 shell(block, tmp_path)
@@ -89,7 +91,9 @@ def test_commands_of_the_readme_run_as_printed(tmp_path: Path) -> None:
     """All but the commands that build, install or wait for a browser, one after the other."""
     blocks = re.findall(r"^```sh\n(.*?)^```", PAGES[0].read_text("utf-8"), re.MULTILINE | re.DOTALL)
     lines = [
-        line for line in "".join(blocks).splitlines() if not re.match(r"make|\. |pip|bpetite view", line)
+        line
+        for line in "".join(blocks).splitlines()
+        if not re.match(r"make|\. |pip|bpetite view", line)
     ]
     assert len(lines) >= 8
     shutil.copytree(PROJECT / "docs", tmp_path / "docs")

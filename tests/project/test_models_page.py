@@ -23,6 +23,9 @@ def test_every_line_has_a_result_of_its_files_or_says_that_there_are_none() -> N
 def test_the_models_of_2026_are_listed() -> None:
     text = PAGE.read_text("utf-8")
     listed = (
-        "Gemma 4, DeepSeek V4, GLM-5, Kimi K2.5, Qwen3.6, Nemotron 3, Granite 4, SmolLM 3, OLMo 2 and 3, M3"
+        "Gemma 4, DeepSeek V4, GLM-5, Kimi K2.5, Qwen3.6, Nemotron 3, Granite 4, SmolLM 3, "
+        "OLMo 2 and 3, M3"
     )
-    assert [name for name in (*listed.split(", "), "gpt-oss", "Phi-4", "Llama 4") if name not in text] == []
+    assert [
+        name for name in (*listed.split(", "), "gpt-oss", "Phi-4", "Llama 4") if name not in text
+    ] == []

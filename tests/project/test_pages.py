@@ -53,7 +53,9 @@ SOURCE_ENDINGS = (".py", ".pyi", ".rs", ".js", ".html", ".css", ".toml", ".yml",
 
 @cache
 def tracked() -> list[str]:
-    listed = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=False
+    )
     names = listed.stdout.split("\n") if listed.returncode == 0 else []
     if not names:  # an unpacked archive has no history
         names = [str(path.relative_to(PROJECT)) for path in PROJECT.rglob("*") if path.is_file()]
@@ -145,7 +147,9 @@ def test_every_name_of_code_that_a_page_uses_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_every_command_that_a_page_names_exists(page: Path) -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text("utf-8"), flags=re.MULTILINE))
+    targets = set(
+        re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text("utf-8"), flags=re.MULTILINE)
+    )
     for line in commands(page):
         if match := re.match(r"bpetite ([a-z][a-z-]+)\b(?!\.)", line):
             assert match[1] in COMMANDS, line
@@ -197,9 +201,24 @@ FIGURES = [
         "rust/src/encode/cache.rs",
         "LONGEST: usize = {};",
     ),
-    ("SECURITY.md", "The last {} MB of memory", "rust/src/memory/mod.rs", "const SPARE: usize = {} << 20;"),
-    ("docs/reliability.md", "leaves {} MB free", "rust/src/memory/mod.rs", "const SPARE: usize = {} << 20;"),
-    ("docs/scale.md", "is allowed {} MB", "src/bpetite/reading/memory_limit.py", "_OF_THREAD = {} << 20"),
+    (
+        "SECURITY.md",
+        "The last {} MB of memory",
+        "rust/src/memory/mod.rs",
+        "const SPARE: usize = {} << 20;",
+    ),
+    (
+        "docs/reliability.md",
+        "leaves {} MB free",
+        "rust/src/memory/mod.rs",
+        "const SPARE: usize = {} << 20;",
+    ),
+    (
+        "docs/scale.md",
+        "is allowed {} MB",
+        "src/bpetite/reading/memory_limit.py",
+        "_OF_THREAD = {} << 20",
+    ),
     (
         "docs/scale.md",
         "encoder's cache\nthen takes {} MiB",
@@ -209,10 +228,18 @@ FIGURES = [
 ]
 
 
-@pytest.mark.parametrize(("page", "words", "file", "line"), FIGURES, ids=[row[1] for row in FIGURES])
-def test_figures_on_pages_are_those_of_the_code(page: str, words: str, file: str, line: str) -> None:
-    found = re.search(re.escape(words).replace(r"\{\}", r"(\d+)"), (PROJECT / page).read_text("utf-8"))
-    there = re.search(re.escape(line).replace(r"\{\}", r"(\d+)"), (PROJECT / file).read_text("utf-8"))
+@pytest.mark.parametrize(
+    ("page", "words", "file", "line"), FIGURES, ids=[row[1] for row in FIGURES]
+)
+def test_figures_on_pages_are_those_of_the_code(
+    page: str, words: str, file: str, line: str
+) -> None:
+    found = re.search(
+        re.escape(words).replace(r"\{\}", r"(\d+)"), (PROJECT / page).read_text("utf-8")
+    )
+    there = re.search(
+        re.escape(line).replace(r"\{\}", r"(\d+)"), (PROJECT / file).read_text("utf-8")
+    )
     assert found is not None
     assert there is not None
     megabytes = int(there[1]) * 1.048576 if words.endswith("{} MB") else int(there[1])

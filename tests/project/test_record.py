@@ -50,7 +50,9 @@ def test_a_record_is_made_compared_and_shown_like_a_dataclass() -> None:
     assert Point.y == Twin.y == 2
 
 
-@pytest.mark.parametrize("call", [((), {}), ((1, 2, (), 4), {}), ((1,), {"x": 1}), ((1,), {"z": 1})])
+@pytest.mark.parametrize(
+    "call", [((), {}), ((1, 2, (), 4), {}), ((1,), {"x": 1}), ((1,), {"z": 1})]
+)
 def test_wrong_arguments_are_type_errors_that_name_the_class(call: tuple[Any, Any]) -> None:
     values, named = call
     with pytest.raises(TypeError):

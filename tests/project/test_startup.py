@@ -32,7 +32,9 @@ except SystemExit as end:
 def loaded(code: str, folder: Path) -> set[str]:
     """The modules that a process has loaded after it has run some code."""
     command = [sys.executable, "-c", code + REPORT]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=True)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=True
+    )
     return set(done.stderr.splitlines()[-1].split())
 
 
@@ -70,7 +72,16 @@ def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
 
 @pytest.mark.parametrize("dialect", ["bpetite", "cs336"])
 def test_training_to_a_file_needs_neither_numpy_nor_formats(folder: Path, dialect: str) -> None:
-    arguments = ["train", "--quiet", "--input", "large.txt", "--vocab-size", "270", "--dialect", dialect]
+    arguments = [
+        "train",
+        "--quiet",
+        "--input",
+        "large.txt",
+        "--vocab-size",
+        "270",
+        "--dialect",
+        dialect,
+    ]
     arguments += ["--output", f"{dialect}.json"]
     there = loaded(COMMAND.format(arguments=arguments), folder)
     assert there & (SLOW | {"dataclasses", "inspect", "shutil", "pkgutil"}) == set()
@@ -92,8 +103,12 @@ def test_an_artifact_is_used_without_numpy_or_the_formats_of_others(
 
 
 def test_lists_of_ids_need_no_numpy_and_arrays_do(folder: Path) -> None:
-    code = "from bpetite import Tokenizer\ntok = Tokenizer.load('tok.json')\nids = tok.encode('low')\n"
-    there = loaded(code + "assert tok.decode(ids) == 'low' and tok.fingerprint and tok.largest_id", folder)
+    code = (
+        "from bpetite import Tokenizer\ntok = Tokenizer.load('tok.json')\nids = tok.encode('low')\n"
+    )
+    there = loaded(
+        code + "assert tok.decode(ids) == 'low' and tok.fingerprint and tok.largest_id", folder
+    )
     assert "numpy" not in there
     assert "numpy" in loaded(code + "tok.encode_to_numpy('low')", folder)
 
@@ -120,7 +135,9 @@ def test_a_command_ends_at_once_but_not_before_threads_and_what_was_registered(
     folder: Path, arguments: list[str], code: int
 ) -> None:
     command = [sys.executable, "-c", ENDING.format(arguments=arguments)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False
+    )
     assert done.returncode == code
     assert done.stdout.splitlines()[-2:] == ["late", "registered"]
     assert "Traceback" not in done.stderr

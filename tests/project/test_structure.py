@@ -80,7 +80,11 @@ def imports() -> list[tuple[str, str]]:
     found = []
     for module, path in modules().items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("bpetite"):
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module
+                and node.module.startswith("bpetite")
+            ):
                 for alias in node.names:
                     whole = node.module == "bpetite"
                     imported = f"{node.module}.{alias.name}" if whole else node.module
@@ -169,7 +173,9 @@ def test_one_function_asks_for_the_number_of_cores() -> None:
 def test_the_engine_asks_for_variables_of_the_environment_in_one_place() -> None:
     """A thread that reads the environment while another one changes `os.environ` may crash the process."""
     sources = ENGINE.rglob("*.rs")
-    assert [path.name for path in sources if "env::var" in path.read_text("utf-8")] == ["portable.rs"]
+    assert [path.name for path in sources if "env::var" in path.read_text("utf-8")] == [
+        "portable.rs"
+    ]
 
 
 def test_the_two_sides_agree_on_unicode_and_patterns() -> None:

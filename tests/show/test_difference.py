@@ -26,7 +26,10 @@ def test_the_merges_of_the_specification_do_not_differ(text: str, dialect: str) 
     trained = train_bpe(text, 300, dialect=dialect)
     merges = [(trained.vocab[left], trained.vocab[right]) for left, right in trained.merges]
     assert explain_difference(text, merges, dialect=dialect) is None
-    assert explain_difference(Counts.from_iterator([text], dialect=dialect), merges, dialect=dialect) is None
+    assert (
+        explain_difference(Counts.from_iterator([text], dialect=dialect), merges, dialect=dialect)
+        is None
+    )
 
 
 @given(TEXTS, st.integers(0, 5), st.sampled_from(["cs336", "bpetite"]))
@@ -49,11 +52,15 @@ def test_what_is_counted_is_what_the_corpus_holds(text: str, rank: int, dialect:
 
 def greedy(corpus: str, merges: int, wrong: str) -> list[tuple[bytes, bytes]]:
     """A student's trainer with one mistake."""
-    words = [[bytes([byte]) for byte in word] for word in Tokenizer.train("", 256).pretokens(corpus)]
+    words = [
+        [bytes([byte]) for byte in word] for word in Tokenizer.train("", 256).pretokens(corpus)
+    ]
     made = []
     for _ in range(merges):
         counts: Counter[tuple[bytes, bytes]] = Counter()
-        for word in {tuple(word): word for word in words}.values() if wrong == "distinct" else words:
+        for word in (
+            {tuple(word): word for word in words}.values() if wrong == "distinct" else words
+        ):
             counts.update(pairwise(word))
         if wrong == "first":
             best = max(counts, key=lambda pair: counts[pair])
@@ -94,7 +101,9 @@ LONGER += " The end of it<|endoftext|>" * 20 + "zq " * 3 + "rare words here"
 def learned(documents: list[str], **how: Any) -> list[tuple[bytes, bytes]]:
     rules = Dialect.named("cs336").replace(**how.pop("axes", {}))
     trained = Tokenizer.train_from_iterator(documents, 357, dialect=rules, **how)
-    return [(trained.token_bytes(left), trained.token_bytes(right)) for left, right in trained.merges]
+    return [
+        (trained.token_bytes(left), trained.token_bytes(right)) for left, right in trained.merges
+    ]
 
 
 def learned_stale(adds: bool) -> list[tuple[bytes, bytes]]:
@@ -121,11 +130,15 @@ def learned_stale(adds: bool) -> list[tuple[bytes, bytes]]:
 @pytest.mark.parametrize(
     ("merges", "told"),
     [
-        (learned([LONGER], axes={"tie_break": "smallest_ids"}), "a tie went to the smallest pair of ids"),
+        (
+            learned([LONGER], axes={"tie_break": "smallest_ids"}),
+            "a tie went to the smallest pair of ids",
+        ),
         (learned(LONGER.replace("<|endoftext|>", " ").split(), pattern="none"), "white space"),
         (
             learned(
-                [word.decode().strip() for word in Tokenizer.train("", 256).pretokens(LONGER)], pattern="none"
+                [word.decode().strip() for word in Tokenizer.train("", 256).pretokens(LONGER)],
+                pattern="none",
             ),
             "stripped",
         ),
@@ -134,10 +147,15 @@ def learned_stale(adds: bool) -> list[tuple[bytes, bytes]]:
         (learned([LONGER], min_count=2), "occur once were dropped"),
         (learned_stale(adds=False), "before the first merge only"),
         (learned_stale(adds=True), "takes apart were not lowered"),
-        (learned([LONGER], axes={"specials_in_corpus": "text"}), "special tokens were left in the text"),
+        (
+            learned([LONGER], axes={"specials_in_corpus": "text"}),
+            "special tokens were left in the text",
+        ),
     ],
 )
-def test_the_mistake_that_gives_all_merges_is_named(merges: list[tuple[bytes, bytes]], told: str) -> None:
+def test_the_mistake_that_gives_all_merges_is_named(
+    merges: list[tuple[bytes, bytes]], told: str
+) -> None:
     found = explain_difference(LONGER, merges)
     assert found is not None
     assert told in found.cause, str(found)
@@ -223,14 +241,20 @@ def test_what_is_no_merge_is_refused(merges: list[tuple[bytes, bytes]], says: st
 def test_a_list_that_goes_on_after_training_has_ended_is_told() -> None:
     found = explain_difference("ab", [(b"a", b"b"), (b"ab", b"c")])
     assert found is not None
-    assert (found.expected, found.reason) == (None, "Training ends here: no pair is left in the corpus.")
+    assert (found.expected, found.reason) == (
+        None,
+        "Training ends here: no pair is left in the corpus.",
+    )
     assert "expected  nothing: there are no more merges" in str(found)
 
 
 def test_the_command_explains(tmp_path: Path) -> None:
     (tmp_path / "corpus.txt").write_text(CORPUS)
     tok = Tokenizer.train_from_iterator([CORPUS], 270, dialect="cs336")
-    pairs = [(tok.token_bytes(left).decode(), tok.token_bytes(right).decode()) for left, right in tok.merges]
+    pairs = [
+        (tok.token_bytes(left).decode(), tok.token_bytes(right).decode())
+        for left, right in tok.merges
+    ]
     (tmp_path / "merges.json").write_text(json.dumps(pairs))
     printable = [(left.replace(" ", "Ġ"), right.replace(" ", "Ġ")) for left, right in pairs[:3]]
     lines = ["#version: 0.2", *(f"{left} {right}" for left, right in [*printable, ("l", "o")]), ""]
@@ -238,9 +262,20 @@ def test_the_command_explains(tmp_path: Path) -> None:
     (tmp_path / "wrong.txt").write_text("a b c\n")
 
     def explain(merges: str, *more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "bpetite", "explain", "--input", "corpus.txt", "--merges", merges]
+        command = [
+            sys.executable,
+            "-m",
+            "bpetite",
+            "explain",
+            "--input",
+            "corpus.txt",
+            "--merges",
+            merges,
+        ]
         more = ("--dialect", "cs336", "--quiet", *more)
-        return subprocess.run([*command, *more], cwd=tmp_path, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [*command, *more], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
 
     assert explain("merges.json").stdout == f"all {len(pairs)} merges match the dialect cs336\n"
     assert explain("merges.json", "--json").stdout == "null\n"

@@ -15,7 +15,8 @@ from encoders import CORPUS
 
 TOKENIZER = Tokenizer.train(CORPUS, 400)
 HOSTILE = (
-    "<script>alert(1)</script>\"'&amp; \x1b[31m \x00 \u202e abc \u200b \u2028 e\u0301 東<|endoftext|>\r\n"
+    "<script>alert(1)</script>\"'&amp; \x1b[31m \x00 \u202e abc \u200b \u2028 e\u0301 東"
+    "<|endoftext|>\r\n"
 )
 
 
@@ -60,18 +61,22 @@ def test_a_notebook_shows_tokens_in_colours_and_all_else_in_a_line() -> None:
 def test_elsewhere_it_is_plain_text_with_a_summary() -> None:
     shown = TOKENIZER.show("the fox<|endoftext|>")
     tokens = [
-        TOKENIZER.token_bytes(token_id).decode() for token_id in TOKENIZER.encode("the fox<|endoftext|>")
+        TOKENIZER.token_bytes(token_id).decode()
+        for token_id in TOKENIZER.encode("the fox<|endoftext|>")
     ]
     assert (
         repr(shown)
-        == "|".join(tokens) + f"\n{len(tokens)} tokens, 20 bytes, {20 / len(tokens):.2f} bytes per token"
+        == "|".join(tokens)
+        + f"\n{len(tokens)} tokens, 20 bytes, {20 / len(tokens):.2f} bytes per token"
     )
     assert repr(TOKENIZER.show("")) == "\n0 tokens, 0 bytes"
 
 
 def test_special_tokens_are_parsed_or_not_as_in_encode() -> None:
     assert [token.special for token in TOKENIZER.show("<|endoftext|>").tokens] == [True]
-    assert not any(token.special for token in TOKENIZER.show("<|endoftext|>", special="text").tokens)
+    assert not any(
+        token.special for token in TOKENIZER.show("<|endoftext|>", special="text").tokens
+    )
 
 
 def test_a_terminal_gets_colours_and_no_control_characters_of_the_text() -> None:
@@ -110,7 +115,10 @@ def test_a_notebook_shows_a_comparison_without_acting_on_its_text() -> None:
 def test_a_comparison_is_a_table() -> None:
     tok = Tokenizer.train("ab ab ab", 258)
     rows = compare(tok, small=tok.truncate(256), text="ab ab").rows()
-    assert [(row["tokenizer"], row["tokens"], row["bytes"]) for row in rows] == [("a", 2, 5), ("small", 5, 5)]
+    assert [(row["tokenizer"], row["tokens"], row["bytes"]) for row in rows] == [
+        ("a", 2, 5),
+        ("small", 5, 5),
+    ]
     with pytest.raises(ValueError, match="there is no tokenizer to compare"):
         compare(text="ab")
 

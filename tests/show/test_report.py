@@ -104,7 +104,10 @@ def number(cell: str) -> int:
 def test_the_numbers_are_those_of_an_independent_count() -> None:
     tok = tokenizer()
     made = measured({"tok.json": tok}, TEXTS)
-    vocab = {**tok.vocabulary.tokens, **{i: text.encode() for text, i in tok.special_tokens.items()}}
+    vocab = {
+        **tok.vocabulary.tokens,
+        **{i: text.encode() for text, i in tok.special_tokens.items()},
+    }
     rules = vocab, tok.merges, tok.special_tokens
     ids = {name: list(encode_ordinary(text, *rules)) for name, text in TEXTS.items()}
     uses = Counter(token_id for row in ids.values() for token_id in row)
@@ -119,13 +122,18 @@ def test_the_numbers_are_those_of_an_independent_count() -> None:
     there = Counter(len(token) for token in tok.vocabulary.tokens.values())
     used = Counter(len(vocab[i]) for i in uses.elements() if i in tok.vocabulary.tokens)
     never = Counter(len(token) for i, token in tok.vocabulary.tokens.items() if i not in uses)
-    assert made["lengths"] == [[size, there[size], never[size], used[size]] for size in sorted(there)]
+    assert made["lengths"] == [
+        [size, there[size], never[size], used[size]] for size in sorted(there)
+    ]
     ordered = sorted(uses.values(), reverse=True)
-    assert made["frequencies"] == [["tok.json", [[place, count] for place, count in enumerate(ordered, 1)]]]
+    assert made["frequencies"] == [
+        ["tok.json", [[place, count] for place, count in enumerate(ordered, 1)]]
+    ]
     assert [count for _, _, count in made["most_used"]] == ordered[:12]
     assert {token_id: count for _, token_id, count in made["most_used"]}.items() <= uses.items()
     by_rank = [
-        [first, last, sum(256 + i not in uses for i in range(first, last + 1))] for first, last in RANKS
+        [first, last, sum(256 + i not in uses for i in range(first, last + 1))]
+        for first, last in RANKS
     ]
     assert made["unused_by_rank"] == by_rank
     unused = sorted(set(vocab) - set(uses), key=lambda i: (-len(vocab[i]), i))
@@ -133,7 +141,9 @@ def test_the_numbers_are_those_of_an_independent_count() -> None:
     assert made["unused_shown"] == [[drawn(vocab[token_id]), token_id] for token_id in unused[:200]]
 
 
-def test_the_page_fetches_nothing_and_shows_hostile_names_as_text(browser: Browser, tmp_path: Path) -> None:
+def test_the_page_fetches_nothing_and_shows_hostile_names_as_text(
+    browser: Browser, tmp_path: Path
+) -> None:
     special = "</script><script>alert(1)</script>"
     tok = Tokenizer.train_from_iterator([CORPUS], 300, dialect="tiktoken", special_tokens=[special])
     name = '"><img src=x onerror=alert(2)>'
@@ -146,7 +156,9 @@ def test_the_page_fetches_nothing_and_shows_hostile_names_as_text(browser: Brows
         size = f"{row['bytes']:,} bytes, {row['characters']:,} characters, {row['words']} words"
         assert page.locator("[data-name=sources] h3").text_content() == f"{name}: {size}"
         assert special in "".join(page.locator("[data-name=frequencies] .chip").all_text_contents())
-        policy = page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content") or ""
+        policy = (
+            page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content") or ""
+        )
         assert policy.startswith("default-src 'none'; script-src 'sha256-")
 
 
@@ -160,10 +172,14 @@ def test_the_page_shows_the_numbers_in_plots_and_tables(browser: Browser, tmp_pa
         total = made["rows"][-2]
         numbers = [f"{total[name]:.2f}" for name in (PER_TOKEN[1], PER_TOKEN[0], PER_TOKEN[2])]
         assert texts(page, ".headline b") == [*numbers, f"{total['vocabulary_used']:.1%}"]
-        widths = page.locator(".bars span span").evaluate_all("(bars) => bars.map((bar) => bar.clientWidth)")
+        widths = page.locator(".bars span span").evaluate_all(
+            "(bars) => bars.map((bar) => bar.clientWidth)"
+        )
         most = max(row["characters_per_token"] for row in made["rows"])
         for row, width in zip(made["rows"], widths, strict=True):
-            assert width / max(widths) == pytest.approx(row["characters_per_token"] / most, abs=0.01)
+            assert width / max(widths) == pytest.approx(
+                row["characters_per_token"] / most, abs=0.01
+            )
         assert [list(map(number, row)) for row in rows(page, "lengths")] == made["lengths"]
         for place, (_, curve) in enumerate(made["curves"]):
             assert [[number(row[0]), number(row[1])] for row in rows(page, "sizes", place)] == [
@@ -185,8 +201,14 @@ def test_the_page_says_when_and_how_it_was_made(browser: Browser, tmp_path: Path
         assert page.locator("#report > pre").inner_text() == "bpetite report <b>"
 
 
-def test_the_plot_of_lengths_ends_at_what_99_of_100_tokens_have(browser: Browser, tmp_path: Path) -> None:
-    tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abab", 258: b"abab" * 2}
+def test_the_plot_of_lengths_ends_at_what_99_of_100_tokens_have(
+    browser: Browser, tmp_path: Path
+) -> None:
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {
+        256: b"ab",
+        257: b"abab",
+        258: b"abab" * 2,
+    }
     tok = Tokenizer(Vocabulary(tokens, [(97, 98), (256, 256), (257, 257)]))
     with opened(browser, document(measured({"tok": tok}, {"a": "abab"})), tmp_path) as page:
         assert page.locator("[data-name=lengths] > p").inner_text() == (
@@ -197,7 +219,11 @@ def test_the_plot_of_lengths_ends_at_what_99_of_100_tokens_have(browser: Browser
         heights = [float(column.get_attribute("height") or "") for column in columns]
         # Of one byte and of two, used and not used; the axis ends at 300.
         assert heights == pytest.approx([0, 256 / 3, 0, 1 / 3])
-        assert page.locator("[data-name=unused] > p").inner_text().startswith("258 tokens (99.6%) never used")
+        assert (
+            page.locator("[data-name=unused] > p")
+            .inner_text()
+            .startswith("258 tokens (99.6%) never used")
+        )
 
 
 def test_the_axes_reach_the_top_of_the_plots(browser: Browser, tmp_path: Path) -> None:
@@ -212,7 +238,9 @@ def test_the_axes_reach_the_top_of_the_plots(browser: Browser, tmp_path: Path) -
             *page.locator("svg polyline").evaluate_all(
                 "(all) => all.map((one) => Math.min(...[...one.points].map((point) => point.y)))"
             ),
-            *page.locator("svg rect").evaluate_all("(all) => all.map((one) => one.y.baseVal.value)"),
+            *page.locator("svg rect").evaluate_all(
+                "(all) => all.map((one) => one.y.baseVal.value)"
+            ),
         ]
         assert min(highest) >= -1e-9
 
@@ -238,12 +266,19 @@ def test_sources_are_compared_with_the_first(browser: Browser, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("width", [360, 800, 1280])
-def test_labels_of_plots_have_one_size_and_do_not_touch(browser: Browser, width: int, tmp_path: Path) -> None:
+def test_labels_of_plots_have_one_size_and_do_not_touch(
+    browser: Browser, width: int, tmp_path: Path
+) -> None:
     made = measured({"one": tokenizer(), "two": tokenizer("tiktoken")}, TEXTS)
-    ends = [{"vocab_size": size, "characters_per_token": each} for size, each in ((257, 1.0), (200_000, 5.1))]
+    ends = [
+        {"vocab_size": size, "characters_per_token": each}
+        for size, each in ((257, 1.0), (200_000, 5.1))
+    ]
     made["curves"] = [("one", ends), ("two", ends)]
     made["frequencies"] = [("one", [(1, 9_000_000), (90_000, 1)])] * 2
-    with opened(browser, document(made), tmp_path, viewport={"width": width, "height": 800}) as page:
+    with opened(
+        browser, document(made), tmp_path, viewport={"width": width, "height": 800}
+    ) as page:
         for figure in page.locator(".plot").all():
             for kind, side, length in (("below", "x", "width"), ("across", "y", "height")):
                 labels = figure.locator(f".{kind}")
@@ -257,14 +292,18 @@ def test_labels_of_plots_have_one_size_and_do_not_touch(browser: Browser, width:
                 )
                 assert len(found) > 1
                 assert {label["size"] for label in found} == {"12px"}
-                assert all(label["x"] >= 0 and label["x"] + label["width"] <= width for label in found)
+                assert all(
+                    label["x"] >= 0 and label["x"] + label["width"] <= width for label in found
+                )
                 for one, other in pairwise(sorted(found, key=lambda label: label[side])):
                     assert one[side] + one[length] < other[side]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_page_is_readable_and_fits(browser: Browser, scheme: str, width: int, tmp_path: Path) -> None:
+def test_the_page_is_readable_and_fits(
+    browser: Browser, scheme: str, width: int, tmp_path: Path
+) -> None:
     made = measured({"one": tokenizer(), "two": tokenizer("tiktoken")}, TEXTS)
     size = {"width": width, "height": 800}
     with opened(browser, document(made), tmp_path, viewport=size, color_scheme=scheme) as page:
@@ -285,17 +324,32 @@ def test_the_command_writes_the_report_and_prints_its_numbers(tmp_path: Path) ->
     tok.save(tmp_path / "tok.json")
     for name, text in TEXTS.items():
         (tmp_path / name).write_text(text, "utf-8")
-    command = [sys.executable, "-m", "bpetite", "report", "tok.json", "--input", *TEXTS, "--output", "r.html"]
+    command = [
+        sys.executable,
+        "-m",
+        "bpetite",
+        "report",
+        "tok.json",
+        "--input",
+        *TEXTS,
+        "--output",
+        "r.html",
+    ]
     done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, check=True)
     rows = json.loads(done.stdout)["sources"]
     assert [row["tokens"] for row in rows[:-1]] == [
         tok.count(text, special="text") for text in TEXTS.values()
     ]
     found = inside(tmp_path / "r.html")
-    assert [row["bytes_per_token"] for row in found["rows"]] == [row["bytes_per_token"] for row in rows]
+    assert [row["bytes_per_token"] for row in found["rows"]] == [
+        row["bytes_per_token"] for row in rows
+    ]
     assert found["made"]["command"] == " ".join(["bpetite", *command[3:-1], "FILE", "--json"])
     curve = json.loads(done.stdout)["sizes"]
-    assert (curve[-1]["vocab_size"], curve[-1]["tokens"]) == (tok.mergeable_vocab_size, rows[-1]["tokens"])
+    assert (curve[-1]["vocab_size"], curve[-1]["tokens"]) == (
+        tok.mergeable_vocab_size,
+        rows[-1]["tokens"],
+    )
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert again.returncode == 1
     assert b"exists already" in again.stderr
@@ -312,7 +366,17 @@ def test_the_command_compares_with_other_tokenizers(tmp_path: Path) -> None:
     for name, text in TEXTS.items():
         (tmp_path / f"{name}.txt").write_text(text, "utf-8")
     texts = ["prose.txt", "code.txt"]
-    command = [sys.executable, "-m", "bpetite", "report", *names, "--input", *texts, "--output", "r.html"]
+    command = [
+        sys.executable,
+        "-m",
+        "bpetite",
+        "report",
+        *names,
+        "--input",
+        *texts,
+        "--output",
+        "r.html",
+    ]
     done = subprocess.run(
         [*command, "--json", "--quiet"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
@@ -327,7 +391,9 @@ def test_the_command_compares_with_other_tokenizers(tmp_path: Path) -> None:
     sums = {(None, name): sum(n for (_, of), n in expected.items() if of == name) for name in names}
     assert found == expected | sums
     assert json.loads(done.stdout)["compared"] == made["rows"]
-    subprocess.run([*command[:4], *command[5:], "--force"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(
+        [*command[:4], *command[5:], "--force"], cwd=tmp_path, check=True, capture_output=True
+    )
     assert {row["tokenizer"] for row in inside(tmp_path / "r.html")["rows"]} == {names[1]}
 
 
@@ -339,14 +405,18 @@ def test_the_date_may_be_given_so_that_the_same_bytes_are_made_again(tmp_path: P
     (tmp_path / "a.txt").write_text("low")
     given = {**os.environ, "SOURCE_DATE_EPOCH": "86400"}
     for name in ("one.html", "two.html"):
-        subprocess.run([*REPORT, "--output", name], cwd=tmp_path, env=given, capture_output=True, check=True)
+        subprocess.run(
+            [*REPORT, "--output", name], cwd=tmp_path, env=given, capture_output=True, check=True
+        )
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
     made = inside(tmp_path / "one.html")["made"]
     assert made["date"] == "2 January 1970"
     assert made["command"] == "bpetite report tok.json --input a.txt --output FILE"
     given["SOURCE_DATE_EPOCH"] = "today"
     command = [*REPORT, "--output", "three.html"]
-    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=given, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert "SOURCE_DATE_EPOCH must be a time in seconds, not 'today'" in done.stderr
 
@@ -356,7 +426,9 @@ def test_the_date_is_that_of_today(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low")
     before = datetime.now(UTC)
     given = {**os.environ, "SOURCE_DATE_EPOCH": ""}
-    subprocess.run([*REPORT, "--output=r.html"], cwd=tmp_path, env=given, capture_output=True, check=True)
+    subprocess.run(
+        [*REPORT, "--output=r.html"], cwd=tmp_path, env=given, capture_output=True, check=True
+    )
     made = inside(tmp_path / "r.html")["made"]
     assert made["date"] in {f"{day.day} {day:%B %Y}" for day in (before, datetime.now(UTC))}
     assert made["command"].endswith("--output=FILE")

@@ -93,7 +93,8 @@ def shown_ids(page: Page, model: int = 0) -> list[int]:
     return [int(text) for text in tokens.all_text_contents()]
 
 
-# Tokens ------------------------------------------------------------------------------------------------
+# Tokens
+# ------------------------------------------------------------------------------------------------
 
 
 def test_tokens_follow_every_key(page: Page, small: Tokenizer) -> None:
@@ -114,11 +115,15 @@ def test_the_table_gives_ids_offsets_and_bytes(page: Page, small: Tokenizer) -> 
     text = "naïve\ttokens<|endoftext|>"
     type_text(page, text)
     page.locator("#show").select_option("table")
-    rows = [row.locator("td").all_text_contents() for row in page.locator(".tokens [data-place]").all()]
+    rows = [
+        row.locator("td").all_text_contents() for row in page.locator(".tokens [data-place]").all()
+    ]
     ids, spans = small.encode_with_offsets(text, unit="bytes")
     assert [int(row[1]) for row in rows] == ids
     assert [row[2] for row in rows] == [f"{start}–{end}" for start, end in spans]
-    assert [bytes.fromhex(row[4]) for row in rows] == [small.token_bytes(token_id) for token_id in ids]
+    assert [bytes.fromhex(row[4]) for row in rows] == [
+        small.token_bytes(token_id) for token_id in ids
+    ]
     assert page.locator(".tokens .special").count() == 1
 
 
@@ -155,7 +160,9 @@ def test_a_token_is_drawn_with_all_of_its_characters() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_shown_and_does_nothing(page: Page, small: Tokenizer, text: str) -> None:
     type_text(page, text)
-    typed = text.replace("\r\n", "\n").replace("\r", "\n")  # a text field changes line ends like this
+    typed = text.replace("\r\n", "\n").replace(
+        "\r", "\n"
+    )  # a text field changes line ends like this
     assert shown_ids(page) == small.encode(typed)
     page.locator("#show").select_option("text")
     assert page.locator("#tokens :is(script, img, svg, b:not(.count), iframe)").count() == 0
@@ -170,7 +177,10 @@ def test_pointing_at_a_token_tells_what_it_is(page: Page, small: Tokenizer) -> N
     details = page.locator(f"#token-details[data-id='{token_id}']")
     details.wait_for()
     facts = dict(
-        zip(*(details.locator(f"dl {name}").all_text_contents() for name in ("dt", "dd")), strict=True)
+        zip(
+            *(details.locator(f"dl {name}").all_text_contents() for name in ("dt", "dd")),
+            strict=True,
+        )
     )
     assert facts["Id"] == str(token_id)
     assert facts["Rank"] == str(small.merges.index(small.vocabulary.merges[token_id - 256]))
@@ -260,14 +270,17 @@ def test_a_megabyte_stays_usable(page: Page, small: Tokenizer) -> None:
     assert page.evaluate("document.activeElement.dataset.place") == str(2 * drawn_at_first - 1)
 
 
-def test_a_megabyte_without_a_line_end_or_a_merge_stays_usable(page: Page, small: Tokenizer) -> None:
+def test_a_megabyte_without_a_line_end_or_a_merge_stays_usable(
+    page: Page, small: Tokenizer
+) -> None:
     text = "x" * 1_000_000
     type_text(page, text)
     assert int(page.locator(".tokens").get_attribute("data-count") or 0) == small.count(text)
     assert page.locator(".tokens [data-place]").count() < 20_000
 
 
-# Merging -----------------------------------------------------------------------------------------------
+# Merging
+# -----------------------------------------------------------------------------------------------
 
 
 STATES = """() => [...document.querySelectorAll("#merging-states li")].map(
@@ -275,7 +288,9 @@ STATES = """() => [...document.querySelectorAll("#merging-states li")].map(
 
 
 @pytest.mark.parametrize("text", ["tokenization", "newest lowest", "aaaa", "naïve", "x", "東京"])
-def test_merging_is_the_specifications(page: Page, viewer: Viewer, small: Tokenizer, text: str) -> None:
+def test_merging_is_the_specifications(
+    page: Page, viewer: Viewer, small: Tokenizer, text: str
+) -> None:
     open_view(page, viewer, "merging")
     page.locator("#merging-text").fill(text)
     settled(page)
@@ -317,7 +332,9 @@ def test_a_tokens_pretoken_can_be_watched(page: Page, small: Tokenizer) -> None:
     assert page.locator("#merging-states li").count() == states
 
 
-def test_a_special_token_and_a_long_pretoken_say_why_they_have_no_steps(page: Page, viewer: Viewer) -> None:
+def test_a_special_token_and_a_long_pretoken_say_why_they_have_no_steps(
+    page: Page, viewer: Viewer
+) -> None:
     open_view(page, viewer, "merging")
     for text, words in (
         ("<|endoftext|>", "without any merge"),
@@ -329,7 +346,8 @@ def test_a_special_token_and_a_long_pretoken_say_why_they_have_no_steps(page: Pa
         assert words in page.locator("#merging-sentence").inner_text()
 
 
-# Training ----------------------------------------------------------------------------------------------
+# Training
+# ----------------------------------------------------------------------------------------------
 
 SEEDS = [
     (
@@ -351,7 +369,10 @@ def specified_merges(corpus: str, pattern: str, dialect: str, most: int) -> list
     result = train_bpe(corpus, 257 + most, dialect=dialect, pattern=named_pattern(pattern))
     made = merge_ids(result.vocab, result.merges, result.special_tokens)
     rows = zip(result.merges, made, strict=True)
-    merges = [[*pair, token_id, *(result.vocab[part].hex(" ") for part in pair)] for pair, token_id in rows]
+    merges = [
+        [*pair, token_id, *(result.vocab[part].hex(" ") for part in pair)]
+        for pair, token_id in rows
+    ]
     return merges[:most]
 
 
@@ -371,9 +392,13 @@ def test_training_in_the_page_is_train_bpe_in_every_dialect() -> None:
         assert [lesson["name"] for lesson in taught] == list(DIALECTS)
         for lesson in taught:
             found = [
-                [*step["pair"], step["made"], *spelled(lesson, step["pair"])] for step in lesson["steps"]
+                [*step["pair"], step["made"], *spelled(lesson, step["pair"])]
+                for step in lesson["steps"]
             ]
-            assert found == specified_merges(corpus, pattern, lesson["name"], 30), (corpus, lesson["name"])
+            assert found == specified_merges(corpus, pattern, lesson["name"], 30), (
+                corpus,
+                lesson["name"],
+            )
             assert all(step["pairs"][0][0] == step["pair"] for step in lesson["steps"])
 
 
@@ -398,11 +423,14 @@ def test_every_step_of_training_has_the_counts_and_the_words_of_the_specificatio
             for step, pair, token_id in zip(lesson["steps"], result.merges, made, strict=False):
                 counts = _count_pairs(words)
                 assert step["tied"] == sum(count == counts[pair] for count in counts.values())
-                assert [count for _, count in step["pairs"]] == sorted(counts.values(), reverse=True)[:8]
+                assert [count for _, count in step["pairs"]] == sorted(
+                    counts.values(), reverse=True
+                )[:8]
                 assert step["more_pairs"] == max(0, len(counts) - 8)
                 words = _apply_merge_to_words(words, pair, token_id)
                 whole = {
-                    tuple(result.vocab[i].hex(" ") for i in word): count for word, count in words.items()
+                    tuple(result.vocab[i].hex(" ") for i in word): count
+                    for word, count in words.items()
                 }
                 rows = step["words"]["rows"]
                 assert len(rows) + step["words"]["more"] == len(words)
@@ -410,7 +438,9 @@ def test_every_step_of_training_has_the_counts_and_the_words_of_the_specificatio
 
 
 @pytest.mark.parametrize(("corpus", "pattern"), SEEDS[:4])
-def test_the_training_view_shows_every_merge(page: Page, viewer: Viewer, corpus: str, pattern: str) -> None:
+def test_the_training_view_shows_every_merge(
+    page: Page, viewer: Viewer, corpus: str, pattern: str
+) -> None:
     open_view(page, viewer, "training")
     page.locator("#pattern").fill(pattern)
     page.locator("#corpus").fill(corpus)
@@ -425,11 +455,15 @@ def test_the_training_view_shows_every_merge(page: Page, viewer: Viewer, corpus:
         assert page.evaluate(script, name) == [f"{row[0]} {row[1]}" for row in merges]
 
 
-def test_the_training_view_tells_counts_the_winner_and_the_tie_rule(page: Page, viewer: Viewer) -> None:
+def test_the_training_view_tells_counts_the_winner_and_the_tie_rule(
+    page: Page, viewer: Viewer
+) -> None:
     open_view(page, viewer, "training")
     assert page.get_by_label("Merge", exact=True).input_value() == "1"
     ours, theirs = (page.locator(f".lesson[data-name={name}]") for name in ("bpetite", "cs336"))
-    assert "2 pairs have this count; the smallest pair of ids wins: (101, 115)." in ours.inner_text()
+    assert (
+        "2 pairs have this count; the smallest pair of ids wins: (101, 115)." in ours.inner_text()
+    )
     assert "2 pairs have this count; the greatest pair of bytes wins." in theirs.inner_text()
     assert ours.locator(".pairs .won").inner_text().split() == ["es", "9"]
     assert theirs.locator(".pairs .won").inner_text().split() == ["st", "9"]
@@ -469,7 +503,10 @@ def test_the_training_view_explains_how_somebodys_merges_differ(page: Page, view
     facts = page.locator("#difference dd").all_text_contents()
     pairs = (expected.yours, expected.your_count), (expected.expected, expected.expected_count)
     for fact, (pair, count) in zip(facts, pairs, strict=True):
-        assert fact == f"{b''.join(pair or ()).decode()} counted {count:,} time{'' if count == 1 else 's'}"
+        assert (
+            fact
+            == f"{b''.join(pair or ()).decode()} counted {count:,} time{'' if count == 1 else 's'}"
+        )
     assert page.locator("#difference dd .chip").count() == 4
     bold = page.locator("#difference b").all_text_contents()
     assert bold == ([expected.cause] if expected.cause else expected.explanations)
@@ -477,7 +514,9 @@ def test_the_training_view_explains_how_somebodys_merges_differ(page: Page, view
     assert f"Merge {expected.rank} (from 0)" in page.locator("#training-sentence").inner_text()
 
     page.locator("#explain-dialect").select_option("bpetite")
-    expected = explain_difference(corpus, wrong, dialect="bpetite", special_tokens=["<|endoftext|>"])
+    expected = explain_difference(
+        corpus, wrong, dialect="bpetite", special_tokens=["<|endoftext|>"]
+    )
     assert str(expected).split("\n")[0] in explained()
     page.locator("#my-merges").fill("[1, 2]")
     assert "merge 0 must be a pair" in explained()
@@ -520,7 +559,10 @@ def test_on_a_phone_training_shows_one_dialect_and_keeps_the_player_in_sight(
 def own_merges(corpus: str, count: int) -> list[tuple[bytes, bytes]]:
     """The first merges of the dialect `cs336`."""
     tokenizer = Tokenizer.train_from_iterator([corpus], 257 + count, dialect="cs336")
-    return [(tokenizer.token_bytes(left), tokenizer.token_bytes(right)) for left, right in tokenizer.merges]
+    return [
+        (tokenizer.token_bytes(left), tokenizer.token_bytes(right))
+        for left, right in tokenizer.merges
+    ]
 
 
 def test_a_pattern_that_is_wrong_is_told(page: Page, viewer: Viewer) -> None:
@@ -533,7 +575,8 @@ def test_a_pattern_that_is_wrong_is_told(page: Page, viewer: Viewer) -> None:
     assert page.locator("#training-sentence.wrong").count() == 0
 
 
-# Two models and the vocabulary -------------------------------------------------------------------------
+# Two models and the vocabulary
+# -------------------------------------------------------------------------
 
 
 def test_differences_from_a_model_that_normalizes_are_those_of_the_text_as_typed(
@@ -541,11 +584,15 @@ def test_differences_from_a_model_that_normalizes_are_those_of_the_text_as_typed
 ) -> None:
     composing = Tokenizer(replace(small.vocabulary, normalization="NFC"))
     text = "nai\u0308ve tokens, the newest cafe\u0301 of the low"
-    with running(("plain", small), ("composing", composing)) as viewer, watched_page(browser, viewer) as page:
+    with (
+        running(("plain", small), ("composing", composing)) as viewer,
+        watched_page(browser, viewer) as page,
+    ):
         open_view(page, viewer, "tokens")
         type_text(page, text)
         marked = [
-            page.locator(".tokens").nth(number).locator(".differs").all_text_contents() for number in (0, 1)
+            page.locator(".tokens").nth(number).locator(".differs").all_text_contents()
+            for number in (0, 1)
         ]
         page.locator(".tokens").nth(1).locator(".token").nth(1).click()
         settled(page)
@@ -558,7 +605,9 @@ def test_differences_from_a_model_that_normalizes_are_those_of_the_text_as_typed
         type_text(page, text)
         assert page.locator("#panes .differs").count() == 0
     alike = sum(len(small.encode(part)) for part in ("n", " tokens, the newest caf", " of the low"))
-    assert list(map(len, marked)) == [len(tokenizer.encode(text)) - alike for tokenizer in (small, composing)]
+    assert list(map(len, marked)) == [
+        len(tokenizer.encode(text)) - alike for tokenizer in (small, composing)
+    ]
 
 
 def test_two_models_stand_side_by_side_with_their_differences(
@@ -568,12 +617,17 @@ def test_two_models_stand_side_by_side_with_their_differences(
     with watched_page(browser, pair) as page:
         open_view(page, pair, "tokens")
         type_text(page, text)
-        spans = [set(tokenizer.encode_with_offsets(text, unit="bytes")[1]) for tokenizer in (small, other)]
+        spans = [
+            set(tokenizer.encode_with_offsets(text, unit="bytes")[1])
+            for tokenizer in (small, other)
+        ]
         for number, tokenizer in enumerate((small, other)):
             assert shown_ids(page, number) == tokenizer.encode(text)
             differing = page.locator(".tokens").nth(number).locator(".differs").count()
             assert differing == len(spans[number] - spans[1 - number])
-            assert f"{differing} cut differently" in page.locator(".summary").nth(number).inner_text()
+            assert (
+                f"{differing} cut differently" in page.locator(".summary").nth(number).inner_text()
+            )
         page.locator(".tokens").nth(1).locator(".token").first.click()
         assert told_id(page) == other.encode(text)[0]
         assert "other.json" in page.locator("#token-details").inner_text()
@@ -647,7 +701,9 @@ def test_the_vocabulary_is_searched_by_text_bytes_and_id(
         settled(page)
         status = f"{expected} token{'' if expected == 1 else 's'}"
         assert page.locator("#search-status").inner_text() == status
-        return [int(row.get_attribute("data-id") or -1) for row in page.locator("#found tbody tr").all()]
+        return [
+            int(row.get_attribute("data-id") or -1) for row in page.locator("#found tbody tr").all()
+        ]
 
     page.locator("#sort").select_option("id")
     with_text = sorted(token_id for token_id, token in tokens.items() if b"ok" in token)
@@ -671,8 +727,13 @@ def test_the_vocabulary_is_searched_by_text_bytes_and_id(
 def test_a_hostile_name_and_hostile_special_tokens_are_only_text(browser: Browser) -> None:
     specials = ["<img src=x onerror=alert(1)>", "\u202e<script>"]
     corpus = "the tokens" + "".join(specials)
-    tokenizer = Tokenizer.train_from_iterator([corpus], 300, dialect="tiktoken", special_tokens=specials)
-    with running(("<script>alert(1)</script>", tokenizer)) as viewer, watched_page(browser, viewer) as page:
+    tokenizer = Tokenizer.train_from_iterator(
+        [corpus], 300, dialect="tiktoken", special_tokens=specials
+    )
+    with (
+        running(("<script>alert(1)</script>", tokenizer)) as viewer,
+        watched_page(browser, viewer) as page,
+    ):
         for view in ("tokens", "merging", "training", "vocabulary"):
             open_view(page, viewer, view)
         open_view(page, viewer, "tokens")
@@ -682,7 +743,8 @@ def test_a_hostile_name_and_hostile_special_tokens_are_only_text(browser: Browse
         assert "<script>alert(1)</script>" in page.locator("#models").inner_text()
 
 
-# The page as a whole -----------------------------------------------------------------------------------
+# The page as a whole
+# -----------------------------------------------------------------------------------
 
 VIEWS = ["tokens", "merging", "training", "vocabulary"]
 
@@ -711,7 +773,9 @@ CONTRASTS = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_every_view_is_readable_and_fits(browser: Browser, pair: Viewer, scheme: str, width: int) -> None:
+def test_every_view_is_readable_and_fits(
+    browser: Browser, pair: Viewer, scheme: str, width: int
+) -> None:
     size = {"width": width, "height": 800}
     with watched_page(browser, pair, viewport=size, color_scheme=scheme) as page:
         for view in VIEWS:
@@ -782,6 +846,7 @@ def test_the_pages_own_policy_forbids_to_ask_elsewhere(browser: Browser, viewer:
     open_view(page, viewer, "tokens")
     elsewhere = f"http://localhost:{viewer.server_port}{viewer.root}"
     assert (
-        page.evaluate("to => fetch(to).then(() => 'sent', (error) => error.name)", elsewhere) == "TypeError"
+        page.evaluate("to => fetch(to).then(() => 'sent', (error) => error.name)", elsewhere)
+        == "TypeError"
     )
     page.close()

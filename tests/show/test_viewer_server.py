@@ -80,7 +80,11 @@ def test_without_the_secret_every_request_is_refused(viewer: Viewer) -> None:
         for rest in ("", "/", "/ask"):
             for method in ("GET", "POST"):
                 assert status_of(viewer, method, f"/{path}{rest}") == 403, (method, path, rest)
-    assert status_of(viewer, "GET", viewer.root) == status_of(viewer, "POST", f"{viewer.root}ask") == 200
+    assert (
+        status_of(viewer, "GET", viewer.root)
+        == status_of(viewer, "POST", f"{viewer.root}ask")
+        == 200
+    )
 
 
 def test_every_viewer_has_a_secret_of_its_own(small: Tokenizer) -> None:
@@ -156,7 +160,11 @@ def test_only_the_page_is_served(viewer: Viewer) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("token", {"model": 0, "id": 999999}, "unknown id 999999: the vocabulary has no such token"),
+        (
+            "token",
+            {"model": 0, "id": 999999},
+            "unknown id 999999: the vocabulary has no such token",
+        ),
         ("token", {"model": 7, "id": 1}, "there is no model 7"),
         ("vocabulary", {**FIND, "by": "colour", "query": "red"}, "by: must be text, bytes or id"),
         ("vocabulary", {**FIND, "by": "bytes", "query": "zz"}, "hexadecimal"),
@@ -183,7 +191,9 @@ def test_a_request_that_makes_no_sense_is_told_so(viewer: Viewer) -> None:
         *('{"question": 1}', question("nothing"), question("rules", model=0)),
         *(question("encode", model=0), question("encode", model=0, text=1)),
         *(question("encode", model=0, text="a", more=1), question("token", model=0, id="x")),
-        question("difference", corpus="a", merges=["a b"], dialect="cs336", pattern="gpt2", special=""),
+        question(
+            "difference", corpus="a", merges=["a b"], dialect="cs336", pattern="gpt2", special=""
+        ),
     ]
     for body in nonsense:
         status, _, content = ask(viewer, "/ask", body)
@@ -251,7 +261,10 @@ def test_encoding_gives_the_tokenizers_ids_and_their_places(
         found = answer(pair, "encode", model=number, text=text)
         assert found["ids"] == tokenizer.encode(text)
         assert [*map(tuple, found["spans"])] == tokenizer.encode_with_offsets(text, unit="bytes")[1]
-        drawn = {int(token_id): bytes.fromhex(token["hex"]) for token_id, token in found["tokens"].items()}
+        drawn = {
+            int(token_id): bytes.fromhex(token["hex"])
+            for token_id, token in found["tokens"].items()
+        }
         assert drawn == {token_id: tokenizer.token_bytes(token_id) for token_id in found["ids"]}
 
 
@@ -260,13 +273,17 @@ def test_the_pretoken_that_holds_a_token_is_the_one_that_is_replayed(
 ) -> None:
     text = "the tokens<|endoftext|>naïve"
     places = range(small.count(text))
-    found = [answer(viewer, "steps", model=0, text=text, token=place)["pretokens"] for place in places]
+    found = [
+        answer(viewer, "steps", model=0, text=text, token=place)["pretokens"] for place in places
+    ]
     pretokens = ["the", " tokens", "<|endoftext|>", "naïve"]
     expected = [pretoken for pretoken in pretokens for _ in range(small.count(pretoken))]
     assert [one["text"] for [one] in found] == expected
 
 
-def test_of_a_normalized_text_too_the_pretoken_that_holds_a_token_is_found(small: Tokenizer) -> None:
+def test_of_a_normalized_text_too_the_pretoken_that_holds_a_token_is_found(
+    small: Tokenizer,
+) -> None:
     composing = Tokenizer(replace(small.vocabulary, normalization="NFC"))
     text = "cafe\u0301 tokens"
     with running(("composing", composing)) as viewer:
@@ -281,7 +298,9 @@ def test_search_finds_by_text_by_bytes_and_by_id(viewer: Viewer, small: Tokenize
     def found(by: str, query: str) -> list[int]:
         rows: list[int] = []
         while True:
-            page = answer(viewer, "vocabulary", **{**FIND, "by": by, "query": query, "first": len(rows)})
+            page = answer(
+                viewer, "vocabulary", **{**FIND, "by": by, "query": query, "first": len(rows)}
+            )
             rows += [row["id"] for row in page["rows"]]
             if len(rows) == page["total"]:
                 return rows
@@ -289,7 +308,9 @@ def test_search_finds_by_text_by_bytes_and_by_id(viewer: Viewer, small: Tokenize
     assert found("text", "") == sorted(tokens)
     assert found("text", "en") == sorted(i for i, token in tokens.items() if b"en" in token)
     assert found("text", "<|end") == [small.special_tokens["<|endoftext|>"]]
-    assert found("bytes", "c3 af") == sorted(i for i, token in tokens.items() if b"\xc3\xaf" in token)
+    assert found("bytes", "c3 af") == sorted(
+        i for i, token in tokens.items() if b"\xc3\xaf" in token
+    )
     assert found("id", "258") == [258]
     assert found("id", "97 - 99") == [97, 98, 99]
     assert found("text", "no such token") == []

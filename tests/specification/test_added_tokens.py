@@ -66,7 +66,9 @@ TOKENS = st.lists(
 )
 
 
-def with_tokens(tokens: list[AddedToken], normalizer: Any) -> tuple[tokenizers.Tokenizer, list[AddedToken]]:
+def with_tokens(
+    tokens: list[AddedToken], normalizer: Any
+) -> tuple[tokenizers.Tokenizer, list[AddedToken]]:
     """A tokenizer of single bytes with added tokens, and these with the ids that they have there."""
     theirs = tokenizers.Tokenizer(models.BPE(dict(ALPHABET), []))
     theirs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -80,8 +82,18 @@ def with_tokens(tokens: list[AddedToken], normalizer: Any) -> tuple[tokenizers.T
 
 @settings(max_examples=1000, deadline=None)
 @given(TOKENS, st.sampled_from(list(NORMALIZERS)), TEXTS, st.booleans())
-@example([AddedToken("<m>", 0, lstrip=True), AddedToken("  ", 0, normalized=True)], "none", "a  <m>", True)
-@example([AddedToken("QQ", 0, single_word=True, normalized=True), AddedToken("99", 0)], "none", "QQ99", True)
+@example(
+    [AddedToken("<m>", 0, lstrip=True), AddedToken("  ", 0, normalized=True)],
+    "none",
+    "a  <m>",
+    True,
+)
+@example(
+    [AddedToken("QQ", 0, single_word=True, normalized=True), AddedToken("99", 0)],
+    "none",
+    "QQ99",
+    True,
+)
 def test_the_specification_finds_the_tokens_that_tokenizers_finds(
     tokens: list[AddedToken], named: str, text: str, parses: bool
 ) -> None:
@@ -91,7 +103,9 @@ def test_the_specification_finds_the_tokens_that_tokenizers_finds(
     theirs, tokens = with_tokens(tokens, normalizer)
     theirs.encode_special_tokens = not parses
     ids, offsets = [], []
-    for part in sections(text, tokens, lambda part: aligned(part, steps), "parse" if parses else "text"):
+    for part in sections(
+        text, tokens, lambda part: aligned(part, steps), "parse" if parses else "text"
+    ):
         if part.token_id is not None:
             ids.append(part.token_id)
             offsets.append((part.places[0][0], part.places[-1][1]))
@@ -121,9 +135,13 @@ WAYS: dict[str, Callable[[Tokenizer, str, Special], list[int]]] = {
     "encode_batch_to_numpy": lambda tok, text, special: tok.encode_batch_to_numpy(
         [text.encode()], special=special
     )[0].tolist(),
-    "encode_iterable": lambda tok, text, special: list(tok.encode_iterable(list(text), special=special)),
+    "encode_iterable": lambda tok, text, special: list(
+        tok.encode_iterable(list(text), special=special)
+    ),
     "growing": lambda tok, text, special: grown(tok, text, special),
-    "encode_with_offsets": lambda tok, text, special: tok.encode_with_offsets(text, special=special)[0],
+    "encode_with_offsets": lambda tok, text, special: tok.encode_with_offsets(
+        text, special=special
+    )[0],
     "chunks": lambda tok, text, special: (
         [token_id for chunk in tok.chunks(text, 1000, special=special) for token_id in chunk.ids]
     ),
@@ -132,7 +150,9 @@ WAYS: dict[str, Callable[[Tokenizer, str, Special], list[int]]] = {
 
 def grown(tok: Tokenizer, text: str, special: Special) -> list[int]:
     growing = tok.growing(special=special)
-    for piece in [text] if special == "error" else text:  # a part may have a token that the whole has not
+    for piece in (
+        [text] if special == "error" else text
+    ):  # a part may have a token that the whole has not
         growing.append(piece)
     return growing.ids
 
@@ -149,8 +169,12 @@ def ids_of(way: str, tok: Tokenizer, text: str, special: Special) -> list[int] |
 
 @settings(max_examples=400, deadline=None)
 @given(TOKENS, st.sampled_from(list(NORMALIZERS)), TEXTS)
-@example([AddedToken("<m>", 0, lstrip=True), AddedToken("  ", 0, normalized=True)], "none", "a  <m>")
-@example([AddedToken("QQ", 0, single_word=True, normalized=True), AddedToken("99", 0)], "none", "QQ99")
+@example(
+    [AddedToken("<m>", 0, lstrip=True), AddedToken("  ", 0, normalized=True)], "none", "a  <m>"
+)
+@example(
+    [AddedToken("QQ", 0, single_word=True, normalized=True), AddedToken("99", 0)], "none", "QQ99"
+)
 @example([AddedToken("<a>", 0), AddedToken("  ", 0, special=False)], "none", "a  <a>")
 @example([AddedToken("<A>", 0, normalized=True)], "NFKD, Lowercase", "<a>")
 def test_every_way_to_encode_treats_added_tokens_as_tokenizers_does(
@@ -177,8 +201,18 @@ def test_every_way_to_encode_treats_added_tokens_as_tokenizers_does(
 
 @settings(max_examples=400, deadline=None)
 @given(TOKENS, st.sampled_from(list(NORMALIZERS)), TEXTS, st.booleans())
-@example([AddedToken("<m>", 0, lstrip=True), AddedToken("  ", 0, normalized=True)], "none", "a  <m>", True)
-@example([AddedToken("QQ", 0, single_word=True, normalized=True), AddedToken("99", 0)], "none", "QQ99", True)
+@example(
+    [AddedToken("<m>", 0, lstrip=True), AddedToken("  ", 0, normalized=True)],
+    "none",
+    "a  <m>",
+    True,
+)
+@example(
+    [AddedToken("QQ", 0, single_word=True, normalized=True), AddedToken("99", 0)],
+    "none",
+    "QQ99",
+    True,
+)
 def test_an_accelerated_tokenizer_finds_added_tokens_where_the_real_one_does(
     tokens: list[AddedToken], named: str, text: str, parses: bool
 ) -> None:
@@ -247,7 +281,9 @@ def test_user_defined_pieces_are_found_in_every_text(way: str, sentencepiece_mod
     tok = Tokenizer.load(sentencepiece_model)
     for text in SENTENCES:
         assert ids_of(way, tok, text, "text") == theirs.encode(text)
-        has_control = any(theirs.is_control(token_id) for token_id in tok.encode(text)) or "<unk>" in text
+        has_control = (
+            any(theirs.is_control(token_id) for token_id in tok.encode(text)) or "<unk>" in text
+        )
         assert ids_of(way, tok, text, "error") == (None if has_control else theirs.encode(text))
 
 
@@ -262,9 +298,15 @@ def test_what_is_made_of_a_tokenizer_finds_user_defined_pieces_in_every_text(
     assert not encoding.is_special_token(tok.special_tokens["\n"])
     for number, text in enumerate(SENTENCES):
         expected = theirs.encode(text)
-        assert encoding.encode(text, disallowed_special=()) == encoding.encode_ordinary(text) == expected
+        assert (
+            encoding.encode(text, disallowed_special=())
+            == encoding.encode_ordinary(text)
+            == expected
+        )
         assert encoding.encode(text, allowed_special="all") == tok.encode(text)
-        assert tok.count(text, "text") == tok.count_batch([text], special="text")[0] == len(expected)
+        assert (
+            tok.count(text, "text") == tok.count_batch([text], special="text")[0] == len(expected)
+        )
         whole = tok.fit(text, len(expected), special="text")
         assert whole == text
         folder = tmp_path / str(number)
@@ -287,9 +329,24 @@ def test_a_refusal_of_a_special_token_names_its_place_in_the_text_that_was_given
             WAYS[way](tok, "\ufb01\n\u00e9<a>", "error")
 
 
-USER_DEFINED = [" ", "  ", "   ", " a", "b ", "a b", MARK * 2, f"a{MARK}", "ab", "x", "\ufb01", "\t"]
+USER_DEFINED = [
+    " ",
+    "  ",
+    "   ",
+    " a",
+    "b ",
+    "a b",
+    MARK * 2,
+    f"a{MARK}",
+    "ab",
+    "x",
+    "\ufb01",
+    "\t",
+]
 WORDS = ["ab", f"{MARK}a", MARK * 2, f"b{MARK}", f"{MARK}ab", "fi"]
-SPACED = st.lists(st.sampled_from([*" ab\u2581x\t\u3000\ufb01", "  ", "a b"]), max_size=9).map("".join)
+SPACED = st.lists(st.sampled_from([*" ab\u2581x\t\u3000\ufb01", "  ", "a b"]), max_size=9).map(
+    "".join
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -324,7 +381,9 @@ def test_user_defined_pieces_are_normalized_and_found_as_sentencepiece_does(
         tokenizers.AddedToken(MARK, normalized=True),
     ],
 )
-def test_tokens_of_text_whose_spaces_are_marked_later_are_refused(token: tokenizers.AddedToken) -> None:
+def test_tokens_of_text_whose_spaces_are_marked_later_are_refused(
+    token: tokenizers.AddedToken,
+) -> None:
     theirs = tokenizers.Tokenizer(models.BPE({"<unk>": 0, "a": 1, MARK: 2}, [], unk_token="<unk>"))
     theirs.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
     theirs.add_tokens([token])
@@ -338,4 +397,8 @@ def test_a_whole_pretoken_that_is_a_special_token_is_left_to_the_real_tokenizer(
     theirs.add_special_tokens(["<s>"])
     theirs.encode_special_tokens = True
     assert accelerate(theirs).encode("<s>").ids == theirs.encode("<s>").ids == [256]
-    assert Tokenizer.load(theirs).encode("<s>", "text") == [60, 115, 62]  # never the id of a special token
+    assert Tokenizer.load(theirs).encode("<s>", "text") == [
+        60,
+        115,
+        62,
+    ]  # never the id of a special token

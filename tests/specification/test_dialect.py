@@ -31,7 +31,9 @@ def test_the_order_of_printable_stand_ins_is_a_permutation() -> None:
     assert order[188:190] == b"\x00\x01"
 
 
-@pytest.mark.parametrize(("name", "smallest"), [("bpetite", 256), ("cs336", 258), ("tiktoken", 258)])
+@pytest.mark.parametrize(
+    ("name", "smallest"), [("bpetite", 256), ("cs336", 258), ("tiktoken", 258)]
+)
 def test_the_smallest_vocabulary_of_a_dialect(name: str, smallest: int) -> None:
     assert Dialect.named(name).planned_tokens(smallest, 2) == 0
     with pytest.raises(ValueError, match=f"at least {smallest}"):

@@ -15,7 +15,12 @@ from bpetite._engine import Normalizer
 from bpetite.specification.normalizer import Beginning, Places, Step, aligned
 
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-FEW = [*range(0x3400, 0xA000), *range(0xAC01, 0xD7A0), *range(0xE000, 0xF900), *range(0x17000, 0x18D00)]
+FEW = [
+    *range(0x3400, 0xA000),
+    *range(0xAC01, 0xD7A0),
+    *range(0xE000, 0xF900),
+    *range(0x17000, 0x18D00),
+]
 VARIED = sorted(set(CHARACTERS[:0x1F800]) - set(map(chr, FEW)) | set(map(chr, FEW[::97])))
 """All but most ideographs and syllables."""
 
@@ -51,7 +56,19 @@ OURS_ONLY: list[Step] = [
     ("Replace", "a+b", "ab"),
 ]
 
-PIECES = [*"aaabbeexA É.\n", "  ", "\u0301", "\u0323", "\u0344", "\u0f73", "é", "ẹ", "e\u0301", "xé", "İ"]
+PIECES = [
+    *"aaabbeexA É.\n",
+    "  ",
+    "\u0301",
+    "\u0323",
+    "\u0344",
+    "\u0f73",
+    "é",
+    "ẹ",
+    "e\u0301",
+    "xé",
+    "İ",
+]
 PIECES += [
     "\u2581",
     "\u1100",
@@ -82,12 +99,16 @@ def peer(normalizer: n.Normalizer, text: str) -> tuple[str, Places]:
     return "".join(piece for piece, _, _ in found), [place for _, place, _ in found]
 
 
-# The same as there ------------------------------------------------------------------------------------------
+# The same as there
+# ------------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.sampled_from(sorted(STEPS)), max_size=4), TEXTS)
 def test_steps_do_what_they_do_there(names: list[str], text: str) -> None:
-    theirs, steps = n.Sequence([STEPS[name][0] for name in names]), [STEPS[name][1] for name in names]
+    theirs, steps = (
+        n.Sequence([STEPS[name][0] for name in names]),
+        [STEPS[name][1] for name in names],
+    )
     assert aligned(text, steps) == peer(theirs, text)
 
 
@@ -118,9 +139,12 @@ def test_the_specification_normalizes_every_character_like_the_engine(name: str)
             assert ours.aligned(text) == aligned(text, [(name,)]), ascii(text)
 
 
-# The engine ------------------------------------------------------------------------------------------------
+# The engine
+# ------------------------------------------------------------------------------------------------
 
-SEQUENCES = st.lists(st.sampled_from([*(step for _, step in STEPS.values()), *OURS_ONLY]), max_size=4)
+SEQUENCES = st.lists(
+    st.sampled_from([*(step for _, step in STEPS.values()), *OURS_ONLY]), max_size=4
+)
 
 
 def test_any_two_steps_are_taken_like_one_after_the_other() -> None:
@@ -134,14 +158,18 @@ def test_any_two_steps_are_taken_like_one_after_the_other() -> None:
 
 
 @given(SEQUENCES, TEXTS, st.sampled_from(BEGINNINGS))
-def test_the_engine_does_what_the_specification_does(steps: list[Step], text: str, at: Beginning) -> None:
+def test_the_engine_does_what_the_specification_does(
+    steps: list[Step], text: str, at: Beginning
+) -> None:
     ours = engine(*steps)
     normalized, places = aligned(text, steps, at)
     assert ours(text, at) == normalized
     assert ours.aligned(text, at) == (normalized, places)
 
 
-@pytest.mark.parametrize("steps", [[("NFC",)], [("NFKC",), ("Lowercase",)], [("Replace", "ê", "e")]])
+@pytest.mark.parametrize(
+    "steps", [[("NFC",)], [("NFKC",), ("Lowercase",)], [("Replace", "ê", "e")]]
+)
 @pytest.mark.parametrize("filling", ["a", "é", "日", "😀", "aé日😀"])
 def test_changes_are_found_wherever_they_stand(steps: list[Step], filling: str) -> None:
     ours = engine(*steps)
@@ -153,7 +181,13 @@ def test_changes_are_found_wherever_they_stand(steps: list[Step], filling: str) 
 
 
 def test_a_text_that_does_not_change_is_not_copied() -> None:
-    for steps in ([], [("NFC",)], [("Lowercase",)], [("Replace", "\u2581", " ")], [("Strip right",)]):
+    for steps in (
+        [],
+        [("NFC",)],
+        [("Lowercase",)],
+        [("Replace", "\u2581", " ")],
+        [("Strip right",)],
+    ):
         text = "what is normal already, é 日 😀, though q\u0323 is looked at" * 9
         assert engine(*steps)(text) is text
     assert engine(("Lowercase",))("a" * 99 + "A") == "a" * 100
@@ -211,7 +245,15 @@ def test_what_starts_and_what_stays_is_told_of_common_text() -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [["NFX"], ["NFC", "x"], ["Replace", "a"], ["Map", "a"], ["Map", "", "a"], [], ["Replace", "(", ""]],
+    [
+        ["NFX"],
+        ["NFC", "x"],
+        ["Replace", "a"],
+        ["Map", "a"],
+        ["Map", "", "a"],
+        [],
+        ["Replace", "(", ""],
+    ],
 )
 def test_what_is_no_step_is_refused(step: list[str]) -> None:
     with pytest.raises(ValueError):

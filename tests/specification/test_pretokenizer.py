@@ -32,6 +32,8 @@ def test_a_word_that_names_no_pattern_is_refused_with_the_names_that_there_are(n
 
 
 def test_a_regular_expression_of_one_word_is_still_possible() -> None:
-    with pytest.raises(ValueError, match=r"there is no pattern named 'abcdef' \(named patterns: gpt2"):
+    with pytest.raises(
+        ValueError, match=r"there is no pattern named 'abcdef' \(named patterns: gpt2"
+    ):
         Tokenizer.train_from_iterator(["a"], 256, pattern="abcdef")
     assert Tokenizer.train_from_iterator(["abcdef"], 256, pattern="(?:abcdef)").vocab_size == 257

@@ -37,4 +37,7 @@ def mount(*arguments: object) -> bool:
     """Call `mount`; return whether it worked."""
     if shutil.which("mount") is None:
         return False
-    return subprocess.run(["mount", *map(str, arguments)], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run(["mount", *map(str, arguments)], capture_output=True, check=False).returncode
+        == 0
+    )

@@ -37,7 +37,8 @@ def encoder_of(
     specials = set(special_tokens.values())
     tokens = {token_id: token for token_id, token in vocab.items() if token_id not in specials}
     rows = [
-        (*pair, merged) for pair, merged in zip(merges, merge_ids(vocab, merges, special_tokens), strict=True)
+        (*pair, merged)
+        for pair, merged in zip(merges, merge_ids(vocab, merges, special_tokens), strict=True)
     ]
     return Encoder(
         pattern=pattern,

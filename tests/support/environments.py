@@ -1,7 +1,7 @@
 """The environment of the tests and of every process that they start: made from nothing, not the person's own.
 
-`conftest.py` puts it in place of the person's, so that no test can forget it. A test that wants another
-variable names it: `env={**os.environ, "NO_COLOR": "1"}`.
+`conftest.py` puts it in place of the person's, so that no test can forget it. A test that wants
+another variable names it: `env={**os.environ, "NO_COLOR": "1"}`.
 """
 
 from collections.abc import Mapping
@@ -32,6 +32,8 @@ STRANGE: dict[str, dict[str, str]] = {
 def chosen(given: Mapping[str, str], home: str) -> dict[str, str]:
     """Return the environment of the tests, out of that of a person; libraries keep their caches in `home`."""
     kept = {
-        name: value for name, value in given.items() if name.upper() in KEPT or name.startswith(KEPT_PREFIXES)
+        name: value
+        for name, value in given.items()
+        if name.upper() in KEPT or name.startswith(KEPT_PREFIXES)
     }
     return {**kept, **CHOSEN, "HOME": home, "USERPROFILE": home}

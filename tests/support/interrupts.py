@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
-interrupts = pytest.mark.skipif(sys.platform == "win32", reason="a process cannot send itself Ctrl-C there")
+interrupts = pytest.mark.skipif(
+    sys.platform == "win32", reason="a process cannot send itself Ctrl-C there"
+)
 
 _SCRIPT = """
 import os, signal, threading, time

@@ -9,7 +9,22 @@ from hypothesis import strategies as st
 def known_text(max_size: int = 60) -> st.SearchStrategy[str]:
     characters = st.characters(exclude_categories=["Cs", "Cn"]).filter(is_known)
     pieces = st.sampled_from(
-        ["'s", "'LL", "<|endoftext|>", "<|x|>", "<|", " ", "\n", "\r\n", "  ", "\t", "1", "23", "a", "the"]
+        [
+            "'s",
+            "'LL",
+            "<|endoftext|>",
+            "<|x|>",
+            "<|",
+            " ",
+            "\n",
+            "\r\n",
+            "  ",
+            "\t",
+            "1",
+            "23",
+            "a",
+            "the",
+        ]
     )
     return st.lists(st.one_of(characters, pieces), max_size=max_size).map("".join)
 

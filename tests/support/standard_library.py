@@ -15,10 +15,13 @@ def standard_library_files() -> list[Path]:
     files = [
         path
         for path in sorted(folder.rglob("*.py"))
-        if {"site-packages", "dist-packages"}.isdisjoint(path.relative_to(folder).parts) and _is_utf8(path)
+        if {"site-packages", "dist-packages"}.isdisjoint(path.relative_to(folder).parts)
+        and _is_utf8(path)
     ]
     if not files:
-        raise FileNotFoundError(f"the source of Python's standard library was not found in {folder}")
+        raise FileNotFoundError(
+            f"the source of Python's standard library was not found in {folder}"
+        )
     return files
 
 

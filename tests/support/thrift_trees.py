@@ -1,7 +1,7 @@
 """Thrift's compact protocol, read into trees and written again: Parquet's numbers, to be changed by tests.
 
-A tree is a list of fields, `(number, kind, value)`; a value is an int, bytes, a list `(kind, values)`,
-or a tree.
+A tree is a list of fields, `(number, kind, value)`; a value is an int, bytes, a list `(kind,
+values)`, or a tree.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,7 +43,10 @@ class Reader:
         if kind in (LIST, SET):
             head = self._byte()
             count = head >> 4 if head >> 4 < 15 else self._unsigned()
-            items = [self._byte() if head & 15 in (1, 2) else self._value(head & 15) for _ in range(count)]
+            items = [
+                self._byte() if head & 15 in (1, 2) else self._value(head & 15)
+                for _ in range(count)
+            ]
             return head & 15, items
         return self.tree()
 
@@ -126,7 +129,9 @@ def _integers_in(kind: int, value: Any) -> Iterator[tuple[int, Callable[[int], A
                 yield found, partial(_changed_item, of, items, place, change)
 
 
-def _changed(tree: Tree, place: int, number: int, kind: int, change: Callable[[int], Any], new: int) -> Tree:
+def _changed(
+    tree: Tree, place: int, number: int, kind: int, change: Callable[[int], Any], new: int
+) -> Tree:
     return [*tree[:place], (number, kind, change(new)), *tree[place + 1 :]]
 
 

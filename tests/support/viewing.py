@@ -1,7 +1,7 @@
 """A browser and a running viewer for the tests of the page: fixtures, loaded by `conftest.py`.
 
-The tests need Chromium, which `make test-slow` installs if it can. Without it they fail and say what to do;
-`BPETITE_BROWSER=none` leaves them out, and pytest counts them as deselected.
+The tests need Chromium, which `make test-slow` installs if it can. Without it they fail and say
+what to do; `BPETITE_BROWSER=none` leaves them out, and pytest counts them as deselected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 CORPUS = (
     "the lowest of the low, the newest of the new: tokens, tokenizers and tokenization; don't 12345 naïve "
-    "def encode(text):\n\treturn [token for token in text]\n" * 3 + "こんにちは世界 привет мир 👋🏽 عربى "
+    "def encode(text):\n\treturn [token for token in text]\n"
+    * 3
+    + "こんにちは世界 привет мир 👋🏽 عربى "
 )
 
 
@@ -72,7 +74,11 @@ def small() -> Tokenizer:
 def other() -> Tokenizer:
     """A tokenizer that differs from it in everything."""
     return Tokenizer.train_from_iterator(
-        [CORPUS], 330, dialect="cs336", pattern="cl100k", special_tokens=["<|endoftext|>", "<b>&amp;</b>"]
+        [CORPUS],
+        330,
+        dialect="cs336",
+        pattern="cl100k",
+        special_tokens=["<|endoftext|>", "<b>&amp;</b>"],
     )
 
 
@@ -139,6 +145,7 @@ def open_view(page: Page, viewer: Viewer, view: str) -> None:
 def settled(page: Page) -> None:
     """Wait until the page shows the answers to everything that was done to it.
 
-    It is marked as busy from the event on (in `latestOnly`), so an old answer is never taken for the new one.
+    It is marked as busy from the event on (in `latestOnly`), so an old answer is never taken for
+    the new one.
     """
     page.wait_for_function("() => !document.querySelector('[aria-busy]')")

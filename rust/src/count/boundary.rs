@@ -1,9 +1,10 @@
-//! Boundaries between documents, and the places where a text may be cut without changing its pretokens.
+//! Boundaries between documents, and the places where a text may be cut without changing its
+//! pretokens.
 //!
-//! With a pattern that allows cuts, a text is cut where the pattern says it is safe and no boundary touches. Otherwise
-//! it is cut only after boundaries, and only after those that no other boundary overlaps: these are matched wherever a
-//! search begins. Every decision depends on [`Cutter::context`] bytes on both sides alone, so all workers find the same
-//! cuts.
+//! With a pattern that allows cuts, a text is cut where the pattern says it is safe and no boundary
+//! touches. Otherwise it is cut only after boundaries, and only after those that no other boundary
+//! overlaps: these are matched wherever a search begins. Every decision depends on
+//! [`Cutter::context`] bytes on both sides alone, so all workers find the same cuts.
 
 use std::ops::Range;
 
@@ -37,7 +38,8 @@ impl Boundaries {
         })
     }
 
-    /// Returns the segments of text before, between and after the leftmost-longest boundaries; some may be empty.
+    /// Returns the segments of text before, between and after the leftmost-longest boundaries; some
+    /// may be empty.
     pub fn segments<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut start = 0;
         let text_end = text.len()..text.len();
@@ -49,8 +51,8 @@ impl Boundaries {
         })
     }
 
-    /// Returns the first place at or after `from` where a boundary ends that no other boundary's text overlaps. Such a
-    /// boundary is a leftmost-longest match wherever the search begins.
+    /// Returns the first place at or after `from` where a boundary ends that no other boundary's
+    /// text overlaps. Such a boundary is a leftmost-longest match wherever the search begins.
     fn next_end(&self, bytes: &[u8], from: usize) -> Option<usize> {
         for boundary in self.matches(bytes, from.saturating_sub(self.0.longest)) {
             if boundary.end >= from && !self.is_overlapped(bytes, &boundary) {
@@ -71,8 +73,8 @@ impl Boundaries {
 
 /// Finds the places where a text may be cut without changing its pretokens.
 ///
-/// The decision depends on [`Cutter::context`] bytes on both sides alone. So all workers find the same first cut at or
-/// after an offset, however much of the text they see.
+/// The decision depends on [`Cutter::context`] bytes on both sides alone. So all workers find the
+/// same first cut at or after an offset, however much of the text they see.
 #[derive(Clone, Copy)]
 pub struct Cutter<'a> {
     pub pattern: &'a Pattern,
@@ -86,14 +88,14 @@ impl Cutter<'_> {
         self.can_cut_within_segments() || self.boundaries.is_some()
     }
 
-    /// Whether a segment between boundaries can be cut. The proof of a pattern is about the normalized text, which is
-    /// only known once the segment is normalized as a whole.
+    /// Whether a segment between boundaries can be cut. The proof of a pattern is about the
+    /// normalized text, which is only known once the segment is normalized as a whole.
     fn can_cut_within_segments(self) -> bool {
         self.pattern.can_cut() && self.normalizer.is_identity()
     }
 
-    /// Returns the number of bytes on each side that decide on a cut: the longest character, or the longest boundary
-    /// and another that overlaps it.
+    /// Returns the number of bytes on each side that decide on a cut: the longest character, or the
+    /// longest boundary and another that overlaps it.
     pub fn context(self) -> usize {
         self.boundaries.map_or(0, |boundaries| 2 * boundaries.0.longest).max(4)
     }
@@ -105,7 +107,10 @@ impl Cutter<'_> {
         }
         let mut place = self.pattern.safe_cut_of_bytes(bytes, from)?;
         let mut touched = Touched::default();
-        while self.boundaries.is_some_and(|boundaries| boundaries.0.any_touches(bytes, place, &mut touched)) {
+        while self
+            .boundaries
+            .is_some_and(|boundaries| boundaries.0.any_touches(bytes, place, &mut touched))
+        {
             place = self.pattern.safe_cut_of_bytes(bytes, place + 1)?;
         }
         Some(place)
@@ -124,13 +129,16 @@ mod tests {
         r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
     );
     const O200K: &str = concat!(
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*",
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
     );
 
     fn pieces(text: &str, pattern: &Pattern, boundaries: Option<&Boundaries>) -> Vec<Vec<u8>> {
-        let segments: Vec<&str> = boundaries.map_or(vec![text], |some| some.segments(text).collect());
+        let segments: Vec<&str> =
+            boundaries.map_or(vec![text], |some| some.segments(text).collect());
         let cut = |segment| -> Vec<_> {
             pretokenize(segment, pattern, &mut Pulse::of(&mut Unwatched))
                 .unwrap()
@@ -141,13 +149,15 @@ mod tests {
         segments.into_iter().flat_map(cut).collect()
     }
 
-    /// Checks that every text over the letters has the same pretokens when it is cut wherever the cutter allows.
+    /// Checks that every text over the letters has the same pretokens when it is cut wherever the
+    /// cutter allows.
     fn every_cut_is_safe(letters: &[&str], length: u32, source: &str, boundaries: &[&str]) {
         let pattern = Pattern::new(&[source.into()]).unwrap();
         let texts: Vec<String> = boundaries.iter().map(ToString::to_string).collect();
         let boundaries = Boundaries::new(&texts).unwrap();
         let normalizer = Normalizer::new(&[]).unwrap();
-        let cutter = Cutter { pattern: &pattern, boundaries: boundaries.as_ref(), normalizer: &normalizer };
+        let cutter =
+            Cutter { pattern: &pattern, boundaries: boundaries.as_ref(), normalizer: &normalizer };
         let mut cuts = 0;
         for number in 0..letters.len().pow(length) {
             let letter = |place| letters[number / letters.len().pow(place) % letters.len()];
@@ -173,7 +183,12 @@ mod tests {
     #[test]
     fn cuts_change_no_pretoken() {
         for source in [GPT2, CL100K, O200K, r"\S+|\s+"] {
-            every_cut_is_safe(&[" ", "\n", "a", "'", "s", "1", "!", "A", "\u{301}"], 5, source, &[]);
+            every_cut_is_safe(
+                &[" ", "\n", "a", "'", "s", "1", "!", "A", "\u{301}"],
+                5,
+                source,
+                &[],
+            );
             every_cut_is_safe(&[" ", "\n", "l", "é", "\u{3000}", "'", "/"], 5, source, &[]);
         }
     }

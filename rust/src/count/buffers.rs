@@ -1,5 +1,5 @@
-//! Buffers between a thread and the shards: a shard is locked once for many pretokens, and their places in its table
-//! can be prefetched.
+//! Buffers between a thread and the shards: a shard is locked once for many pretokens, and their
+//! places in its table can be prefetched.
 
 use std::sync::Mutex;
 
@@ -24,8 +24,8 @@ pub struct ShardBuffers<'a, 's> {
     buffers: Box<[Buffer; SHARDS]>,
 }
 
-/// Short pretokens, and long ones with their bytes. They are kept apart, because a loop over both kinds in turns
-/// mispredicts which one comes next.
+/// Short pretokens, and long ones with their bytes. They are kept apart, because a loop over both
+/// kinds in turns mispredicts which one comes next.
 #[derive(Default)]
 struct Buffer {
     short: Vec<CountSlot>,

@@ -1,8 +1,9 @@
 //! The counter of one worker: it counts text into the shards that all workers share.
 //!
-//! A few thousand pretokens make up most of any text. They are counted in a small table of the worker's own (`front`),
-//! which stays in the processor's cache. Each slot holds one pretoken. When another one takes its place, the pretoken
-//! and its count go to a buffer for its shard, so that a shard is locked once for many additions.
+//! A few thousand pretokens make up most of any text. They are counted in a small table of the
+//! worker's own (`front`), which stays in the processor's cache. Each slot holds one pretoken. When
+//! another one takes its place, the pretoken and its count go to a buffer for its shard, so that a
+//! shard is locked once for many additions.
 
 use super::boundary::Cutter;
 use super::buffers::{ShardBuffers, SharedShards};
@@ -16,8 +17,9 @@ use crate::prefetch::prefetch_at;
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
 
-/// The number of slots of the worker's own table. It takes 768 KB, of which an L2 cache keeps what is used often; with
-/// half as many, more pretokens replace each other (1.02 to 1.04 of the time for English and code).
+/// The number of slots of the worker's own table. It takes 768 KB, of which an L2 cache keeps what
+/// is used often; with half as many, more pretokens replace each other (1.02 to 1.04 of the time
+/// for English and code).
 const FRONT_SLOTS: usize = 1 << 15;
 
 /// Counts text on one thread.
@@ -64,12 +66,17 @@ impl Amount {
 }
 
 impl<'a, 's> Counter<'a, 's> {
-    pub fn new(cutter: Cutter<'a>, count_unmatched: bool, shards: &'a SharedShards<'s>) -> Result<Self> {
+    pub fn new(
+        cutter: Cutter<'a>,
+        count_unmatched: bool,
+        shards: &'a SharedShards<'s>,
+    ) -> Result<Self> {
         let hasher = KeyHasher::of_process();
         let buffers = ShardBuffers::new(shards)?;
         Ok(Self {
             cutter,
-            // If no text is left between two matches, every piece is a match, and need not be tested.
+            // If no text is left between two matches, every piece is a match, and need not be
+            // tested.
             count_unmatched: count_unmatched || cutter.pattern.covers_all_text(),
             hasher,
             lookups: Lookups::new()?,
@@ -79,8 +86,8 @@ impl<'a, 's> Counter<'a, 's> {
         })
     }
 
-    /// Counts a part of a corpus: one document, or several with boundaries between them. `continues` means that the
-    /// first document began in an earlier part.
+    /// Counts a part of a corpus: one document, or several with boundaries between them.
+    /// `continues` means that the first document began in an earlier part.
     pub fn count(&mut self, text: &str, continues: bool, pulse: &mut Pulse) -> Result<()> {
         self.counted.bytes += text.len() as u64;
         let Some(boundaries) = self.cutter.boundaries else {
@@ -97,7 +104,13 @@ impl<'a, 's> Counter<'a, 's> {
     }
 
     /// Counts the text between two boundaries.
-    fn count_segment(&mut self, text: &str, continues: bool, at: Beginning, pulse: &mut Pulse) -> Result<()> {
+    fn count_segment(
+        &mut self,
+        text: &str,
+        continues: bool,
+        at: Beginning,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         self.counted.documents += u64::from(!text.is_empty() && !continues);
         let text = self.cutter.normalizer.normalize(text, at, pulse)?;
         let text = self.cutter.pattern.prepare(&text, pulse)?;
@@ -124,8 +137,8 @@ impl<'a, 's> Counter<'a, 's> {
         Ok(())
     }
 
-    /// Counts the pretokens of a block that are matches, after their lookups were prepared. A function of its own, so
-    /// that the loop has all registers.
+    /// Counts the pretokens of a block that are matches, after their lookups were prepared. A
+    /// function of its own, so that the loop has all registers.
     #[inline(never)]
     fn count_block(&mut self, block: &Block, is_match: impl Fn(usize) -> bool) -> Result<()> {
         let (front, buffers) = (&mut *self.front, &mut self.buffers);

@@ -1,11 +1,13 @@
 //! Counts batches of documents while more arrive.
 //!
-//! Each batch is divided into parts that can be counted independently: several small documents, or a chunk of a large
-//! one. The leader asks for batches until enough bytes are waiting; workers take parts of any batch. No worker waits
-//! for the others to finish a batch. A batch is returned to its producer once all its parts are counted.
+//! Each batch is divided into parts that can be counted independently: several small documents, or
+//! a chunk of a large one. The leader asks for batches until enough bytes are waiting; workers take
+//! parts of any batch. No worker waits for the others to finish a batch. A batch is returned to its
+//! producer once all its parts are counted.
 //!
 //! ```text
-//! leader:  next() -> batch 0 -> parts 0 1 2, batch 1 -> parts 3 4 ... -> queue -> workers, each with its counter
+//! leader:  next() -> batch 0 -> parts 0 1 2, batch 1 -> parts 3 4 ... -> queue -> workers,
+//!          each with its counter
 //!          next(counted batches) <- batch 0, when part 2, its last, was counted
 //! ```
 
@@ -19,8 +21,8 @@ use crate::memory;
 use crate::watch::Pulse;
 use crate::workers::{self, Queue, Team, Worker, lock};
 
-/// The approximate size of a part in bytes: large enough that its cost is negligible, small enough for a near cache. In
-/// tests it is tiny, so that there are many parts.
+/// The approximate size of a part in bytes: large enough that its cost is negligible, small enough
+/// for a near cache. In tests it is tiny, so that there are many parts.
 const PART: usize = if cfg!(test) { 48 } else { 1 << 18 };
 
 /// No document is divided into more parts: those of a very large one are larger.
@@ -29,8 +31,8 @@ const MOST_PARTS: usize = 1 << 18;
 /// The number of bytes behind a part that are searched first for its end.
 const AHEAD: usize = if cfg!(test) { 1 } else { 1 << 12 };
 
-/// No further batch is requested while this many parts for each thread wait to be counted, or this many bytes if they
-/// are more. They are few enough for a near cache.
+/// No further batch is requested while this many parts for each thread wait to be counted, or this
+/// many bytes if they are more. They are few enough for a near cache.
 const WAITING_PARTS: usize = 2;
 const LEAST_WAITING: usize = 1 << 20;
 
@@ -48,7 +50,12 @@ pub trait Documents: Send + Sync {
     fn length(&self, index: usize) -> usize;
 
     /// Returns a range of a document's bytes, which may be read into `buffer`.
-    fn read<'b>(&'b self, index: usize, range: Range<usize>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]>;
+    fn read<'b>(
+        &'b self,
+        index: usize,
+        range: Range<usize>,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8]>;
 
     /// Returns a document's name, for error messages.
     fn name(&self, index: usize) -> String;
@@ -77,11 +84,11 @@ impl<'a, D: Documents> Feed<'a, D> {
         Self { cutter, queue: Queue::default(), counted: Mutex::default() }
     }
 
-    /// Counts all batches of `next` on up to `threads` threads, each with a counter. `next` receives the batches that
-    /// were counted.
+    /// Counts all batches of `next` on up to `threads` threads, each with a counter. `next`
+    /// receives the batches that were counted.
     ///
-    /// After an error of `next`, its earlier batches are still counted, and an error of a document in them takes
-    /// precedence. An interrupt ends the call at once.
+    /// After an error of `next`, its earlier batches are still counted, and an error of a document
+    /// in them takes precedence. An interrupt ends the call at once.
     pub fn count<'s: 'a>(
         &self,
         threads: usize,
@@ -110,7 +117,8 @@ impl<'a, D: Documents> Feed<'a, D> {
         Ok(*lock(&self.counted))
     }
 
-    /// Puts the parts of all batches into the queue, and starts threads when there is work for them.
+    /// Puts the parts of all batches into the queue, and starts threads when there is work for
+    /// them.
     fn offer_all<W: Worker<Part<D>>>(
         &self,
         batches: &mut Vec<Offered<D>>,
@@ -136,7 +144,8 @@ impl<'a, D: Documents> Feed<'a, D> {
             self.queue.push(parts(&batch, self.cutter.can_cut()));
             batches.push((batch, bytes));
             if !is_first || bytes >= SMALL {
-                // No more threads than parts that wait. If the system refuses even one, this thread does the work.
+                // No more threads than parts that wait. If the system refuses even one, this thread
+                // does the work.
                 team.start(threads.min(team.started() + self.queue.not_begun()), pulse);
                 if team.started() == 0 {
                     team.work(pulse)?;
@@ -234,9 +243,9 @@ impl<D: Documents> Worker<Part<D>> for PartWorker<'_, '_, '_, D> {
 }
 
 impl<D: Documents> PartWorker<'_, '_, '_, D> {
-    /// Counts a chunk: from the first cut at or after its nominal start to the first cut at or after its nominal end.
-    /// Both neighbours find the same cut, so every byte is in exactly one chunk. A chunk without a cut is counted with
-    /// an earlier one.
+    /// Counts a chunk: from the first cut at or after its nominal start to the first cut at or
+    /// after its nominal end. Both neighbours find the same cut, so every byte is in exactly one
+    /// chunk. A chunk without a cut is counted with an earlier one.
     fn count_chunk(
         &mut self,
         documents: &D,
@@ -274,7 +283,8 @@ impl<D: Documents> PartWorker<'_, '_, '_, D> {
             let offset = (start + bad.valid_up_to()) as u64;
             Error::NotUtf8 { input: documents.name(index), offset }
         })?;
-        // A chunk that begins at a cut of the pattern continues a document; other cuts are behind boundaries.
+        // A chunk that begins at a cut of the pattern continues a document; other cuts are behind
+        // boundaries.
         let continues = start > 0 && cutter.pattern.can_cut();
         self.counter.count(text, continues, pulse)
     }

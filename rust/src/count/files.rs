@@ -24,7 +24,8 @@ impl Files {
     pub fn new(paths: &[PathBuf]) -> Result<Self> {
         let mut sources = Vec::new();
         for path in paths {
-            let metadata = fs::metadata(path).map_err(|source| Error::Io { path: path.clone(), source })?;
+            let metadata =
+                fs::metadata(path).map_err(|source| Error::Io { path: path.clone(), source })?;
             let size = if metadata.is_file() { metadata.len() } else { 0 };
             sources.push(Source { path: path.clone(), size, modified: metadata.modified().ok() });
         }
@@ -67,7 +68,12 @@ impl Documents for Files {
         usize::try_from(self.0[index].size).unwrap_or(usize::MAX)
     }
 
-    fn read<'b>(&'b self, index: usize, range: Range<usize>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+    fn read<'b>(
+        &'b self,
+        index: usize,
+        range: Range<usize>,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8]> {
         let source = &self.0[index];
         let name = || self.name(index);
         memory::lengthen(buffer, range.len())
@@ -75,7 +81,9 @@ impl Documents for Files {
         let bytes = &mut buffer[..range.len()];
         match source.read(range.start, bytes) {
             Ok(true) => Ok(bytes),
-            Ok(false) => Err(Error::Value(format!("{}: the file changed while it was read", name()))),
+            Ok(false) => {
+                Err(Error::Value(format!("{}: the file changed while it was read", name())))
+            }
             Err(error) => Err(Error::Io { path: source.path.clone(), source: error }),
         }
     }

@@ -1,12 +1,14 @@
 //! The first stage of training: counts how often each pretoken occurs in files and documents.
 //!
-//! Documents come in batches, in memory or as files ([`files`]), and are divided at places where a cut changes no
-//! pretoken ([`boundary`]) into parts, which a queue hands to workers ([`feed`]). Each worker counts into a small table
-//! of its own ([`counter`]) and from there into shards that all workers share ([`shard`]). What does not fit the memory
-//! limit is spilled to sorted runs in temporary files ([`spill`]).
+//! Documents come in batches, in memory or as files ([`files`]), and are divided at places where a
+//! cut changes no pretoken ([`boundary`]) into parts, which a queue hands to workers ([`feed`]).
+//! Each worker counts into a small table of its own ([`counter`]) and from there into shards that
+//! all workers share ([`shard`]). What does not fit the memory limit is spilled to sorted runs in
+//! temporary files ([`spill`]).
 //!
-//! Boundaries are special tokens between documents: they are never counted, and no pretoken crosses them. Counts do not
-//! depend on the order or the division of the documents, or on the number of threads.
+//! Boundaries are special tokens between documents: they are never counted, and no pretoken crosses
+//! them. Counts do not depend on the order or the division of the documents, or on the number of
+//! threads.
 
 mod boundary;
 mod buffers;
@@ -67,9 +69,10 @@ pub struct CountTable {
 }
 
 impl CountTable {
-    /// Returns an empty table. `boundaries` are the texts between documents; if several match, the leftmost and then
-    /// the longest one counts. `count_unmatched` decides whether text that the pattern does not match is counted or
-    /// left out. `normalization` has the steps that the text between boundaries goes through before it is cut.
+    /// Returns an empty table. `boundaries` are the texts between documents; if several match, the
+    /// leftmost and then the longest one counts. `count_unmatched` decides whether text that the
+    /// pattern does not match is counted or left out. `normalization` has the steps that the text
+    /// between boundaries goes through before it is cut.
     pub fn new(
         pattern: &[String],
         boundaries: &[String],
@@ -100,7 +103,12 @@ impl CountTable {
     }
 
     /// Counts files. After an error the table is incomplete and must not be used.
-    pub fn add_files(&mut self, paths: &[PathBuf], limits: Limits, watch: &mut dyn Watch) -> Result<()> {
+    pub fn add_files(
+        &mut self,
+        paths: &[PathBuf],
+        limits: Limits,
+        watch: &mut dyn Watch,
+    ) -> Result<()> {
         let files = Files::new(paths)?;
         let mut pulse = Pulse::of_stage(watch, COUNTING, files.size());
         pulse.report()?;
@@ -108,7 +116,8 @@ impl CountTable {
         self.add(limits, &mut pulse, &mut |_| Ok(files.take()))
     }
 
-    /// Counts documents, batch by batch, until `next` returns none. `next` receives the batches that were counted.
+    /// Counts documents, batch by batch, until `next` returns none. `next` receives the batches
+    /// that were counted.
     pub fn add_documents<D: Documents>(
         &mut self,
         limits: Limits,
@@ -225,7 +234,8 @@ impl CountTable {
         Ok(sorted)
     }
 
-    /// Moves the whole table to temporary files if memory is limited and the table takes more than `most` bytes.
+    /// Moves the whole table to temporary files if memory is limited and the table takes more than
+    /// `most` bytes.
     pub fn spill(&mut self, most: u64) -> Result<()> {
         if self.limit.is_none() || self.memory() as u64 <= most {
             return Ok(());

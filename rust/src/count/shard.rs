@@ -1,8 +1,8 @@
 //! A shard: the counts of the pretokens whose hashes begin with the same bits.
 //!
-//! A short pretoken is its own key; a longer one is in an arena, behind its length, and its key has its place. A shard
-//! that would exceed its memory limit writes everything to a sorted run and starts afresh; its counts are then the
-//! merged runs.
+//! A short pretoken is its own key; a longer one is in an arena, behind its length, and its key has
+//! its place. A shard that would exceed its memory limit writes everything to a sorted run and
+//! starts afresh; its counts are then the merged runs.
 //!
 //! ```text
 //! table   | " the" 52 | | hash of " internationally", at 8: 3 |      24 bytes an entry
@@ -20,8 +20,8 @@ use crate::memory;
 use crate::memory::cells::Plain;
 use crate::prefetch::prefetch;
 
-/// A pretoken and its count. The second half of a long pretoken's key is its place in the arena; before it is in a
-/// table, its length.
+/// A pretoken and its count. The second half of a long pretoken's key is its place in the arena;
+/// before it is in a table, its length.
 #[derive(Clone, Copy, Default)]
 pub struct CountSlot {
     pub key: Key,
@@ -39,8 +39,8 @@ impl TableSlot for CountSlot {
 
     #[inline(always)]
     fn hash(&self, seed: HashSeed) -> u64 {
-        // The second half of a long pretoken's key changes. A branch would be mispredicted, as short and long ones
-        // alternate.
+        // The second half of a long pretoken's key changes. A branch would be mispredicted, as
+        // short and long ones alternate.
         let high = if self.key.is_short() { self.key.high } else { 0 };
         seed.hash(Key { high, ..self.key })
     }
@@ -111,7 +111,8 @@ const AHEAD: usize = 16;
 /// The minimum growth of the arena in bytes.
 const MIN_ARENA_GROWTH: usize = 1 << 12;
 
-/// The minimum size of a spill in bytes, regardless of the limit; tiny in tests, so that spills are frequent.
+/// The minimum size of a spill in bytes, regardless of the limit; tiny in tests, so that spills are
+/// frequent.
 const MIN_SPILL: usize = if cfg!(test) { 1 } else { 1 << 17 };
 
 impl Shard {
@@ -187,7 +188,8 @@ impl Shard {
     /// Makes room for another entry, and for this many bytes in the arena.
     #[inline(always)]
     fn make_room(&mut self, bytes: usize) -> Result<()> {
-        let has_room = self.table.growth().is_none() && self.arena.capacity() - self.arena.len() >= bytes;
+        let has_room =
+            self.table.growth().is_none() && self.arena.capacity() - self.arena.len() >= bytes;
         if has_room { Ok(()) } else { self.grow(bytes) }
     }
 
@@ -232,14 +234,16 @@ impl Shard {
             memory::push(kind, entry)?;
         }
         // As numbers of swapped bytes, keys have the order of their bytes; a prefix comes first.
-        short.sort_unstable_by_key(|entry| (entry.key.low.swap_bytes(), entry.key.high.swap_bytes()));
+        short.sort_unstable_by_key(|entry| {
+            (entry.key.low.swap_bytes(), entry.key.high.swap_bytes())
+        });
         memory::ensure(size_of::<(&[u8], usize)>() * long.len())?;
         long.sort_by_cached_key(|entry| long_at(entry.key, arena));
         Ok([short, long].map(|entries| source(entries, arena)))
     }
 
-    /// Visits every pretoken and its count: sorted by bytes if anything was spilled, else in no particular order, which
-    /// is the same as long as nothing is added.
+    /// Visits every pretoken and its count: sorted by bytes if anything was spilled, else in no
+    /// particular order, which is the same as long as nothing is added.
     pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         if !self.spill.is_empty() {
             let all = sources(&self.spill.runs())?.into_iter().chain(self.sorted()?);

@@ -23,7 +23,8 @@ impl CountRows {
     }
 }
 
-/// A sorted source of pretokens: changes a pretoken into the next one and returns its count, or `None` at the end.
+/// A sorted source of pretokens: changes a pretoken into the next one and returns its count, or
+/// `None` at the end.
 pub type Source<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<Option<u64>> + Send + 'a>;
 
 /// The pretokens of several sources, sorted, each once.
@@ -38,7 +39,8 @@ pub struct Merged<'a> {
 
 impl<'a> Merged<'a> {
     pub fn of(sources: impl IntoIterator<Item = Source<'a>>) -> Result<Self> {
-        let mut merged = Self { sources: Vec::new(), current: BinaryHeap::new(), pretoken: Vec::new() };
+        let mut merged =
+            Self { sources: Vec::new(), current: BinaryHeap::new(), pretoken: Vec::new() };
         for mut source in sources {
             let mut first = Vec::new();
             if let Some(count) = source(&mut first)? {
@@ -98,8 +100,18 @@ mod tests {
 
     #[test]
     fn entries_are_merged_by_bytes_whatever_their_length() {
-        let pretokens =
-            ["a", "a\0", "a\0\0", "b", "aa", "\u{7f}", "é", "abcdefghijklmno", "abcdefgh", "abcdefghi"];
+        let pretokens = [
+            "a",
+            "a\0",
+            "a\0\0",
+            "b",
+            "aa",
+            "\u{7f}",
+            "é",
+            "abcdefghijklmno",
+            "abcdefgh",
+            "abcdefghi",
+        ];
         let mut all: Vec<String> = pretokens.iter().map(ToString::to_string).collect();
         all.extend(["a".repeat(16), "b".repeat(40), "abcdefghijklmnop".into()]);
         let count_all = |some: &[String]| {
@@ -116,7 +128,8 @@ mod tests {
         let sorted = [shard.sorted().unwrap(), more.sorted().unwrap()];
         Merged::of(sorted.into_iter().flatten()).unwrap().visit(&mut see).unwrap();
         all.sort();
-        let counted = |text: String| (text.clone().into_bytes(), if text.len() <= LONGEST { 2 } else { 1 });
+        let counted =
+            |text: String| (text.clone().into_bytes(), if text.len() <= LONGEST { 2 } else { 1 });
         assert_eq!(seen, all.into_iter().map(counted).collect::<Vec<_>>());
     }
 }

@@ -1,11 +1,13 @@
-//! Counts that do not fit in memory: sorted pretokens are written to runs in temporary files, and merged again.
+//! Counts that do not fit in memory: sorted pretokens are written to runs in temporary files, and
+//! merged again.
 //!
-//! A run is a list of pretokens, ordered by their bytes. Each is written as: the length of the prefix that it shares
-//! with the one before, the length of the rest, the rest, and its count. Numbers take seven bits a byte, the lowest
-//! first.
+//! A run is a list of pretokens, ordered by their bytes. Each is written as: the length of the
+//! prefix that it shares with the one before, the length of the rest, the rest, and its count.
+//! Numbers take seven bits a byte, the lowest first.
 //!
-//! A run never changes, and all reads and writes name their position in the file, so a forked process can read the runs
-//! that it shares with its parent. It writes new runs to a file of its own.
+//! A run never changes, and all reads and writes name their position in the file, so a forked
+//! process can read the runs that it shares with its parent. It writes new runs to a file of its
+//! own.
 
 use std::env::temp_dir;
 use std::fs::{File, OpenOptions};
@@ -29,8 +31,8 @@ const WRITTEN: usize = if cfg!(test) { 40 } else { 1 << 18 };
 /// The number of runs of a generation that are merged into one run of the next.
 const MOST_RUNS: usize = if cfg!(test) { 3 } else { 64 };
 
-/// The runs that were written, in generations. These are few, so a count is not written often, and all runs can be read
-/// at once. A pretoken that many runs repeat is soon in one of them.
+/// The runs that were written, in generations. These are few, so a count is not written often, and
+/// all runs can be read at once. A pretoken that many runs repeat is soon in one of them.
 #[derive(Default)]
 pub struct Spill {
     generations: Vec<Generation>,
@@ -83,7 +85,8 @@ impl Write for Place {
     }
 }
 
-/// A file without a name that only this user can read: it disappears with the process, however that ends.
+/// A file without a name that only this user can read: it disappears with the process, however that
+/// ends.
 struct TemporaryFile {
     file: File,
     /// The folder that it is in.
@@ -93,8 +96,8 @@ struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Creates the file under a name that nobody can guess. The name is removed at once or, on Windows, with the file
-    /// when it is closed.
+    /// Creates the file under a name that nobody can guess. The name is removed at once or, on
+    /// Windows, with the file when it is closed.
     fn new(folder: PathBuf) -> Result<Self> {
         let path = folder.join(format!("bpetite-{:016x}", RandomState::new().hash_one(0)));
         let mut options = OpenOptions::new();
@@ -155,7 +158,8 @@ impl Spill {
         let writer = BufWriter::with_capacity(WRITTEN, start.clone());
         let mut run = RunWriter { writer, last: Vec::new() };
         pretokens.visit(&mut |pretoken, count| run.push(pretoken, count))?;
-        let written = run.writer.into_inner().map_err(|error| start.file.error(error.into_error()))?;
+        let written =
+            run.writer.into_inner().map_err(|error| start.file.error(error.into_error()))?;
         memory::push(runs, SortedRun { length: written.at - start.at, start })?;
         *end = Some(written);
         Ok(())
@@ -220,7 +224,10 @@ struct RunReader {
 impl RunReader {
     fn new(run: &SortedRun, capacity: usize) -> Self {
         let SortedRun { start, length } = run.clone();
-        Self { file: start.file.clone(), reader: BufReader::with_capacity(capacity, start.take(length)) }
+        Self {
+            file: start.file.clone(),
+            reader: BufReader::with_capacity(capacity, start.take(length)),
+        }
     }
 
     /// Changes a pretoken into the next one and returns its count, or `None` at the end.
@@ -290,7 +297,8 @@ mod tests {
         ] {
             spill.write_entries(&entries).unwrap();
         }
-        let expected = [(b"\0".as_slice(), u64::MAX), (b"a", 1), (b"ab", 305), (b"abc", 1), (&long, 70_001)];
+        let expected =
+            [(b"\0".as_slice(), u64::MAX), (b"a", 1), (b"ab", 305), (b"abc", 1), (&long, 70_001)];
         assert_eq!(all(&spill), expected.map(|(pretoken, count)| (pretoken.to_vec(), count)));
     }
 
@@ -304,7 +312,10 @@ mod tests {
             Merged::of(sources(&spill.runs()).unwrap()).unwrap().next(),
             Err(Error::Overflow(_))
         ));
-        assert!(matches!(spill.write_entries(&[(b"a", 1)]), Err(Error::Overflow(_))), "they are merged");
+        assert!(
+            matches!(spill.write_entries(&[(b"a", 1)]), Err(Error::Overflow(_))),
+            "they are merged"
+        );
     }
 
     #[test]
@@ -316,7 +327,10 @@ mod tests {
             assert!(spill.runs().len() <= 10);
         }
         let single = numbers.map(|number| (vec![b'p', number], 1));
-        assert_eq!(all(&spill), [(b"of all".to_vec(), 200)].into_iter().chain(single).collect::<Vec<_>>());
+        assert_eq!(
+            all(&spill),
+            [(b"of all".to_vec(), 200)].into_iter().chain(single).collect::<Vec<_>>()
+        );
         for Generation { runs, end } in &spill.generations {
             let written = end.as_ref().map_or(0, |end| end.at);
             assert_eq!(written, runs.iter().map(|run| run.length).sum::<u64>(), "no old runs");
@@ -330,7 +344,8 @@ mod tests {
             spill.write_entries(&[(pretoken, 1)]).unwrap();
             // As if another process had opened it.
             let generation = &mut spill.generations[0];
-            let other = TemporaryFile { process: writer, ..TemporaryFile::new(temp_dir()).unwrap() };
+            let other =
+                TemporaryFile { process: writer, ..TemporaryFile::new(temp_dir()).unwrap() };
             generation.end = Some(Place { file: Arc::new(other), at: 1000 });
         }
         assert_eq!(all(&spill), [(b"a".to_vec(), 1), (b"b".to_vec(), 1)]);

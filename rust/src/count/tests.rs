@@ -50,7 +50,10 @@ fn counted(table: &CountTable) -> Counts {
     let mut start = 0;
     for (&end, count) in sorted.ends.iter().zip(&sorted.counts) {
         let pretoken = &sorted.pretokens[start as usize..end as usize];
-        assert_eq!(entries.next().map(|(bytes, count)| (&bytes[..], count)), Some((pretoken, count)));
+        assert_eq!(
+            entries.next().map(|(bytes, count)| (&bytes[..], count)),
+            Some((pretoken, count))
+        );
         start = end;
     }
     assert!(entries.next().is_none());
@@ -61,8 +64,9 @@ fn counted(table: &CountTable) -> Counts {
 fn plain_segments<'t>(text: &'t str, boundaries: &[&str]) -> Vec<&'t str> {
     let (mut segments, mut start, mut place) = (vec![], 0, 0);
     while place < text.len() {
-        let found =
-            boundaries.iter().filter(|boundary| text.as_bytes()[place..].starts_with(boundary.as_bytes()));
+        let found = boundaries
+            .iter()
+            .filter(|boundary| text.as_bytes()[place..].starts_with(boundary.as_bytes()));
         match found.map(|boundary| boundary.len()).max() {
             Some(length) => {
                 segments.push(&text[start..place]);
@@ -82,7 +86,8 @@ fn expected(texts: &[String], pattern: &str, boundaries: &[&str]) -> (Counts, u6
     let (mut counts, mut documents) = (Counts::new(), 0);
     for stretch in texts.iter().flat_map(|text| plain_segments(text, boundaries)) {
         documents += u64::from(!stretch.is_empty());
-        for piece in pretokenize(stretch, &pattern, &mut Pulse::of(&mut Unwatched)).unwrap().iter() {
+        for piece in pretokenize(stretch, &pattern, &mut Pulse::of(&mut Unwatched)).unwrap().iter()
+        {
             *counts.entry(piece.into()).or_default() += 1;
         }
     }
@@ -96,8 +101,21 @@ fn random(state: &mut u64) -> usize {
 }
 
 fn random_text(state: &mut u64) -> String {
-    let pieces =
-        ["a", " a", " ", "\n", "end", "<|", "<|end|>", "é", "中文", "1", "'s", "word after word", "\u{3000}"];
+    let pieces = [
+        "a",
+        " a",
+        " ",
+        "\n",
+        "end",
+        "<|",
+        "<|end|>",
+        "é",
+        "中文",
+        "1",
+        "'s",
+        "word after word",
+        "\u{3000}",
+    ];
     let kinds = 1 + random(state) % pieces.len();
     let offset = random(state);
     let count = random(state) % 120;
@@ -120,7 +138,12 @@ impl Documents for Numbered {
         self.1[index].len()
     }
 
-    fn read<'b>(&'b self, index: usize, range: Range<usize>, _: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+    fn read<'b>(
+        &'b self,
+        index: usize,
+        range: Range<usize>,
+        _: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8]> {
         Ok(&self.1[index][range])
     }
 
@@ -139,7 +162,8 @@ fn add_batches(
 ) -> Result<()> {
     let mut first = 0;
     table.add_documents(limits, watch, &mut |_| {
-        let batch: Vec<_> = documents[first..].iter().take(size).map(|document| document.to_vec()).collect();
+        let batch: Vec<_> =
+            documents[first..].iter().take(size).map(|document| document.to_vec()).collect();
         first += batch.len();
         Ok((!batch.is_empty()).then(|| Numbered(first - batch.len(), batch)))
     })
@@ -192,7 +216,8 @@ fn chunks_of_files_and_documents_count_like_the_whole() {
         let borrowed: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
         add(&mut from_memory, &borrowed, threads(1 + round % 3));
         let mut from_batches = table();
-        add_batches(&mut from_batches, &borrowed, 1, threads(1 + round % 3), &mut Unwatched).unwrap();
+        add_batches(&mut from_batches, &borrowed, 1, threads(1 + round % 3), &mut Unwatched)
+            .unwrap();
 
         for table in [from_files, from_memory, from_batches] {
             assert_eq!(counted(&table), counts, "{texts:?} {pattern} {boundaries:?}");
@@ -238,7 +263,9 @@ fn the_first_bad_byte_of_a_file_is_told_whatever_the_threads_do() {
 #[test]
 fn a_file_that_changes_while_it_is_read_is_an_error() {
     let folder = Folder::new("changed");
-    for changed in ["short", "a text that is much longer than the one that was here when it all began"] {
+    for changed in
+        ["short", "a text that is much longer than the one that was here when it all began"]
+    {
         let path = folder.write("changing.txt", "a text of some length");
         let files = Files::new(std::slice::from_ref(&path)).unwrap();
         fs::write(&path, changed).unwrap();
@@ -273,7 +300,8 @@ fn a_batch_of_gaps_is_left_out_when_it_should_be() {
 
 #[test]
 fn tables_add_up_and_quickly() {
-    let words: Vec<String> = (0..200_000).map(|n| format!(" w{n} {}", "y".repeat(n % 30))).collect();
+    let words: Vec<String> =
+        (0..200_000).map(|n| format!(" w{n} {}", "y".repeat(n % 30))).collect();
     let count = |words: &[String]| {
         let mut table = CountTable::new(&[r"\S+|\s+".into()], &[], true, &[]).unwrap();
         let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
@@ -291,7 +319,8 @@ fn tables_add_up_and_quickly() {
 
 #[test]
 fn counts_over_the_memory_limit_are_spilled_and_merged_back() {
-    let words: Vec<String> = (0..9_000).map(|n| format!(" w{} {}", n % 7001, "y".repeat(n % 50))).collect();
+    let words: Vec<String> =
+        (0..9_000).map(|n| format!(" w{} {}", n % 7001, "y".repeat(n % 50))).collect();
     let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
     let count = |documents: &[&[u8]], memory_limit| {
         let mut table = CountTable::new(&[r"\S+|\s+".into()], &[], true, &[]).unwrap();
@@ -314,7 +343,8 @@ fn counts_over_the_memory_limit_are_spilled_and_merged_back() {
 
 #[test]
 fn batches_count_like_the_whole_whoever_is_late() {
-    let words: Vec<String> = (0..2_000).map(|n| format!(" w{} {}", n % 701, "y".repeat(n % 90))).collect();
+    let words: Vec<String> =
+        (0..2_000).map(|n| format!(" w{} {}", n % 701, "y".repeat(n % 90))).collect();
     let all = expected(&words, GPT2, &[]).0;
     for threads in [1, 2, 5] {
         for late in [0, 1, 7] {
@@ -326,8 +356,9 @@ fn batches_count_like_the_whole_whoever_is_late() {
                     thread::sleep(Duration::from_millis(1));
                 }
                 let batch = batches.next();
-                Ok(batch
-                    .map(|texts| Numbered(0, texts.iter().map(|text| text.as_bytes().to_vec()).collect())))
+                Ok(batch.map(|texts| {
+                    Numbered(0, texts.iter().map(|text| text.as_bytes().to_vec()).collect())
+                }))
             };
             let limits = Limits { threads: Some(threads), memory: None };
             table.add_documents(limits, &mut Unwatched, &mut next).unwrap();
@@ -352,14 +383,18 @@ fn the_first_bad_document_is_told_before_what_comes_later() {
                     }
                     let some = (number..10).take(size);
                     let is_bad = |number| number == first_bad || number == 9;
-                    let batch = some.map(|n| if is_bad(n) { bad.clone() } else { good.clone().into() });
+                    let batch =
+                        some.map(|n| if is_bad(n) { bad.clone() } else { good.clone().into() });
                     let batch = Numbered(number, batch.collect());
                     number += batch.count();
                     Ok(Some(batch))
                 });
                 match told {
                     Err(Error::NotUtf8 { input, offset }) => {
-                        assert_eq!((input, offset), (format!("document {first_bad}"), good.len() as u64));
+                        assert_eq!(
+                            (input, offset),
+                            (format!("document {first_bad}"), good.len() as u64)
+                        );
                     }
                     Err(Error::Caller { .. }) => assert!(interrupts, "{first_bad} {size} {count}"),
                     other => panic!("{other:?}"),
@@ -374,7 +409,8 @@ fn segments_are_normalized_as_a_whole_before_they_are_cut() {
     let steps = [vec!["NFC".to_string()]];
     let normalizer = Normalizer::new(&steps).unwrap();
     let normalized = |text: &str| {
-        let normalized = normalizer.normalize(text, Beginning::Text, &mut Pulse::of(&mut Unwatched));
+        let normalized =
+            normalizer.normalize(text, Beginning::Text, &mut Pulse::of(&mut Unwatched));
         normalized.unwrap().into_owned()
     };
     for (text, boundaries) in [
@@ -383,11 +419,14 @@ fn segments_are_normalized_as_a_whole_before_they_are_cut() {
     ] {
         let segments = match boundaries {
             [] => normalized(&text),
-            [boundary, ..] => text.split(boundary).map(normalized).collect::<Vec<_>>().join(boundary),
+            [boundary, ..] => {
+                text.split(boundary).map(normalized).collect::<Vec<_>>().join(boundary)
+            }
         };
         let (counts, _) = expected(&[segments], GPT2, boundaries);
         for count in [1, 3] {
-            let mut table = CountTable::new(&[GPT2.into()], &strings(boundaries), true, &steps).unwrap();
+            let mut table =
+                CountTable::new(&[GPT2.into()], &strings(boundaries), true, &steps).unwrap();
             add(&mut table, &[text.as_bytes()], threads(count));
             assert_eq!(counted(&table), counts);
         }

@@ -1,8 +1,9 @@
 //! Finds added tokens in a text: one search for all of them, whatever their flags.
 //!
-//! A *candidate* is the text of a token: the leftmost, and of those at one place the longest. The next one is searched
-//! behind it, even if its flags or the caller's choice turn it down. Only then does a token take the white space around
-//! it, and tokens of white space may lie within what the one before took.
+//! A *candidate* is the text of a token: the leftmost, and of those at one place the longest. The
+//! next one is searched behind it, even if its flags or the caller's choice turn it down. Only then
+//! does a token take the white space around it, and tokens of white space may lie within what the
+//! one before took.
 //!
 //! ```text
 //! tokens    <r>, which takes the white space after it, and !
@@ -79,7 +80,8 @@ impl AddedTokens {
             words: words.map(Property::ranges).unwrap_or_default(),
             strips: any_takes_behind || any(|token| token.lstrip),
             any_plain: any(|token| !token.is_special),
-            any_in_taken: any_takes_behind && any(|token| token.text.starts_with(char::is_whitespace)),
+            any_in_taken: any_takes_behind
+                && any(|token| token.text.starts_with(char::is_whitespace)),
             tokens,
         })
     }
@@ -101,7 +103,8 @@ impl AddedTokens {
         }
     }
 
-    /// Visits the tokens in a part of a text, each with its id, and the text between them, in order.
+    /// Visits the tokens in a part of a text, each with its id, and the text between them, in
+    /// order.
     #[inline]
     pub fn stretches(
         &self,
@@ -122,7 +125,8 @@ impl AddedTokens {
         walked.map_err(|error| error.moved(|character| character + text[..offset].chars().count()))
     }
 
-    /// Begins to ask where a text may be cut without changing what is found; for an open text, whatever follows.
+    /// Begins to ask where a text may be cut without changing what is found; for an open text,
+    /// whatever follows.
     pub fn cuts<'t>(&self, text: &'t str, open: Option<Choice<'t>>) -> TokenCuts<'_, 't> {
         let unsure_from = match open {
             Some(_) => self.finder.incomplete_from(text.as_bytes()),
@@ -143,8 +147,8 @@ impl AddedTokens {
         self.finder.find(text.as_bytes(), 0..text.len(), &mut search, |_, _| true).is_some()
     }
 
-    /// Whether no token is found behind the place `searched` of an open text as it is now. The place moves on as far as
-    /// that is so whatever follows.
+    /// Whether no token is found behind the place `searched` of an open text as it is now. The
+    /// place moves on as far as that is so whatever follows.
     pub fn finds_none(
         &self,
         text: &str,
@@ -162,7 +166,8 @@ impl AddedTokens {
                 return Ok(false);
             }
             let Range { start, end } = candidate.range;
-            // Near the end of the text, a longer token may still begin here, or another character follow.
+            // Near the end of the text, a longer token may still begin here, or another character
+            // follow.
             is_sure &= start + self.longest() <= text.len() && end < text.len();
             if is_sure {
                 *searched = end;
@@ -176,7 +181,8 @@ impl AddedTokens {
         Ok(true)
     }
 
-    /// Whether what is found behind a token may depend on what is before the end of the text that it takes.
+    /// Whether what is found behind a token may depend on what is before the end of the text that
+    /// it takes.
     pub fn look_back(&self) -> bool {
         !self.words.is_empty() || self.any_in_taken
     }
@@ -190,7 +196,8 @@ impl AddedTokens {
     }
 }
 
-/// The places where a text may be cut as far as these tokens are concerned. They are asked for in ascending order.
+/// The places where a text may be cut as far as these tokens are concerned. They are asked for in
+/// ascending order.
 pub struct TokenCuts<'a, 't> {
     tokens: &'a AddedTokens,
     text: &'t str,
@@ -207,8 +214,8 @@ impl TokenCuts<'_, '_> {
         place < self.unsure_from
     }
 
-    /// Whether the text may be cut at a place: no token's text, found or not, lies across it or touches it, and white
-    /// space is on one side at most, if any token takes white space.
+    /// Whether the text may be cut at a place: no token's text, found or not, lies across it or
+    /// touches it, and white space is on one side at most, if any token takes white space.
     pub fn may_cut_at(&mut self, place: usize) -> bool {
         let Self { tokens, text, .. } = *self;
         // A token may take the white space though it is far away, or has not arrived yet.
@@ -240,19 +247,30 @@ struct Walk<'t, 'a> {
     choice: Choice<'a>,
     /// Where what was visited ends.
     visited: usize,
-    /// Where the next candidate is looked for: before `visited` where the last token took white space.
+    /// Where the next candidate is looked for: before `visited` where the last token took white
+    /// space.
     searched: usize,
-    /// White space that was found behind a token: a token within it takes the rest, without another search.
+    /// White space that was found behind a token: a token within it takes the rest, without another
+    /// search.
     space_behind: Range<usize>,
     search: Search,
 }
 
 impl<'t, 'a> Walk<'t, 'a> {
     fn new(tokens: &'a AddedTokens, text: &'t str, searched: usize, choice: Choice<'a>) -> Self {
-        Self { tokens, text, choice, visited: 0, searched, space_behind: 0..0, search: Search::default() }
+        Self {
+            tokens,
+            text,
+            choice,
+            visited: 0,
+            searched,
+            space_behind: 0..0,
+            search: Search::default(),
+        }
     }
 
-    /// Visits all tokens, each with the white space that it takes, and the text before each; then the rest of the text.
+    /// Visits all tokens, each with the white space that it takes, and the text before each; then
+    /// the rest of the text.
     fn visit_all(
         &mut self,
         pulse: &mut Pulse,
@@ -299,7 +317,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         };
         while self.searched < text.len() {
             let starts = self.searched..text.len().min(self.searched + BEAT);
-            let next = tokens.finder.find(text.as_bytes(), starts.clone(), &mut self.search, may_lie);
+            let next =
+                tokens.finder.find(text.as_bytes(), starts.clone(), &mut self.search, may_lie);
             self.searched = next.as_ref().map_or(starts.end, |(range, _)| range.end);
             pulse.beat(self.searched - starts.start)?;
             if let Some((range, number)) = next {
@@ -340,7 +359,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.space_behind.end
     }
 
-    /// The start of the white space that ends at a place, but no further back than the token before it.
+    /// The start of the white space that ends at a place, but no further back than the token before
+    /// it.
     fn space_start(&mut self, end: usize) -> usize {
         let Some(between) = self.text.get(self.visited..end) else { return self.visited };
         let length = between.trim_end().len();
@@ -355,7 +375,8 @@ mod tests {
     use super::*;
     use crate::watch::Unwatched;
 
-    /// The flags are letters: s for special, w for a single word, l and r for the white space that it takes.
+    /// The flags are letters: s for special, w for a single word, l and r for the white space that
+    /// it takes.
     fn tokens(tokens: &[(&str, &str)]) -> AddedTokens {
         let numbered = tokens.iter().zip(1000..).map(|(&(text, flags), id)| AddedToken {
             text: text.to_owned(),
@@ -368,13 +389,23 @@ mod tests {
         AddedTokens::new(numbered.collect()).unwrap()
     }
 
-    fn cut<'t>(tokens: &AddedTokens, text: &'t str, special: Special) -> Vec<(&'t str, Option<u32>)> {
+    fn cut<'t>(
+        tokens: &AddedTokens,
+        text: &'t str,
+        special: Special,
+    ) -> Vec<(&'t str, Option<u32>)> {
         let mut found = Vec::new();
         let (watch, all) = (&mut Unwatched, 0..text.len());
-        let cut = tokens.stretches(text, all, special.into(), &mut Pulse::of(watch), &mut |range, id, _| {
-            found.push((&text[range], id));
-            Ok(())
-        });
+        let cut = tokens.stretches(
+            text,
+            all,
+            special.into(),
+            &mut Pulse::of(watch),
+            &mut |range, id, _| {
+                found.push((&text[range], id));
+                Ok(())
+            },
+        );
         cut.unwrap();
         found
     }
@@ -407,7 +438,10 @@ mod tests {
         for (token, flags) in [(&*long, "s"), ("a", "w"), ("b", "")] {
             let (tokens, stop) = (tokens(&[(token, flags), ("  ", "w")]), AtomicBool::new(true));
             let (all, mut pulse) = (0..text.len(), Pulse::until(&stop));
-            let end = tokens.stretches(&text, all, Special::Parse.into(), &mut pulse, &mut |_, _, _| Ok(()));
+            let end =
+                tokens.stretches(&text, all, Special::Parse.into(), &mut pulse, &mut |_, _, _| {
+                    Ok(())
+                });
             assert!(matches!(end, Err(Error::Stopped)), "{token:?}");
         }
     }

@@ -1,6 +1,7 @@
 //! A cache from pretokens to their ids, so that no pretoken is merged twice.
 //!
-//! All threads share one table and read it without locks. The content of an entry never changes once it is published:
+//! All threads share one table and read it without locks. The content of an entry never changes
+//! once it is published:
 //!
 //! ```text
 //! empty ----------claim----> claimed ----publish----> published ----mark----> published and used
@@ -8,16 +9,18 @@
 //! unused token ---begin_use-------------------------> published
 //! ```
 //!
-//! - **Claim**: a writer takes a free entry for itself. It fills it, and publishes it by storing the second half of its key
-//!   last. Without room for the ids, the entry stays claimed.
-//! - **Unused tokens**: a new cache holds the first tokens of the vocabulary, as most texts have many of them. Until a text
-//!   has such a token, its entry is as free as an empty one, and is looked for only if a pretoken is not found. So tokens
-//!   that never occur take no place from pretokens that do.
-//! - **Growth**: a table that is half full is replaced by a larger one; the largest, by one with those entries that were
-//!   used meanwhile. So memory is limited (see [`Bound`]), and the cache adapts to new kinds of text.
+//! - **Claim**: a writer takes a free entry for itself. It fills it, and publishes it by storing
+//!   the second half of its key last. Without room for the ids, the entry stays claimed.
+//! - **Unused tokens**: a new cache holds the first tokens of the vocabulary, as most texts have
+//!   many of them. Until a text has such a token, its entry is as free as an empty one, and is
+//!   looked for only if a pretoken is not found. So tokens that never occur take no place from
+//!   pretokens that do.
+//! - **Growth**: a table that is half full is replaced by a larger one; the largest, by one with
+//!   those entries that were used meanwhile. So memory is limited (see [`Bound`]), and the cache
+//!   adapts to new kinds of text.
 //!
-//! A pretoken of up to 15 bytes is its own key. The key of a longer one is a hash, and its bytes are compared before its
-//! ids are used. So the cache never changes a result.
+//! A pretoken of up to 15 bytes is its own key. The key of a longer one is a hash, and its bytes
+//! are compared before its ids are used. So the cache never changes a result.
 //!
 //! No thread ever waits: if a lock is taken (perhaps since a fork), the work goes on without it.
 
@@ -38,19 +41,21 @@ pub const LONGEST: usize = 255;
 /// The number of ids that an entry holds itself.
 pub const INLINE: usize = 4;
 
-/// The entries of a new table, at least and at most. Each later table has four times as many, up to the bound.
+/// The entries of a new table, at least and at most. Each later table has four times as many, up to
+/// the bound.
 const SMALLEST: usize = 1 << 13;
 const LARGEST_FIRST: usize = 1 << 19;
-/// Entries of a new table for each token: growing would cost a first pass more than it costs to begin so large.
+/// Entries of a new table for each token: growing would cost a first pass more than it costs to
+/// begin so large.
 const PER_TOKEN: usize = 16;
-/// The words of an arena, at least and at most. Memory takes nothing before it is used, except on Windows, which sets it
-/// aside at once.
+/// The words of an arena, at least and at most. Memory takes nothing before it is used, except on
+/// Windows, which sets it aside at once.
 const LEAST_WORDS: usize = 1 << 16;
 const MOST_WORDS: usize = if cfg!(windows) { 1 << 21 } else { u32::MAX as usize };
 /// The maximum number of entries: their places are counted in bytes, by 32 bits.
 const MOST_ENTRIES: usize = 1 << 27;
-/// The memory of a cache unless another bound is chosen: this part of the machine's memory, within limits; or, if that is
-/// unknown, the usual memory.
+/// The memory of a cache unless another bound is chosen: this part of the machine's memory, within
+/// limits; or, if that is unknown, the usual memory.
 const PART_OF_MACHINE: usize = 32;
 const LEAST_MEMORY: usize = 32 << 20;
 const MOST_MEMORY: usize = 1 << 30;
@@ -76,15 +81,17 @@ const USED: u64 = 1 << (COUNT_SHIFT - 1);
 /// Marks an entry whose ids are in the arena: the last of the own bits.
 const IN_ARENA: u64 = 1 << (COUNT_SHIFT - 2);
 const EMPTY: u64 = 0;
-/// Never the second half of a key: a short key has a length, and the low bits of a long one are its length, more than 1.
+/// Never the second half of a key: a short key has a length, and the low bits of a long one are its
+/// length, more than 1.
 const CLAIMED: u64 = 1;
-/// Marks the key of an unused token: a bit of the key's 15th byte, which is 0 for any pretoken of up to 14 bytes. So no
-/// pretoken has this key.
+/// Marks the key of an unused token: a bit of the key's 15th byte, which is 0 for any pretoken of
+/// up to 14 bytes. So no pretoken has this key.
 const UNUSED: u64 = 1 << 55;
 /// The longest token that a new cache holds.
 const LONGEST_TOKEN: usize = 14;
 
-/// The memory that a cache takes at most unless another bound is chosen. It is the same in the whole life of a process.
+/// The memory that a cache takes at most unless another bound is chosen. It is the same in the
+/// whole life of a process.
 pub fn default_memory() -> usize {
     memory_on(machine::memory())
 }
@@ -102,8 +109,9 @@ fn memory_on(machine: Option<usize>) -> usize {
 pub struct Entry {
     /// The first half of the key.
     low: AtomicU64,
-    /// The second half, with the number of ids, which a writer stores last, and a reader loads first: `EMPTY` or that of an
-    /// unused token until the entry is claimed, `CLAIMED` until it is published.
+    /// The second half, with the number of ids, which a writer stores last, and a reader loads
+    /// first: `EMPTY` or that of an unused token until the entry is claimed, `CLAIMED` until it is
+    /// published.
     high: AtomicU64,
     ids: UnsafeCell<[u32; INLINE]>,
 }
@@ -119,8 +127,8 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// A power of two of entries, which take three quarters of some memory at most; the rest is for what they do not hold
-    /// themselves.
+    /// A power of two of entries, which take three quarters of some memory at most; the rest is for
+    /// what they do not hold themselves.
     pub fn of(memory: usize) -> Self {
         let memory_of_entries = memory / 4 * 3;
         let most_entries = (memory_of_entries / size_of::<Entry>()).max(1);
@@ -142,7 +150,8 @@ pub struct Table {
     /// The next table has the same, unless this is the largest.
     arena: Arc<Arena>,
     bound: Bound,
-    /// The number of used entries, which every new pretoken changes, away from the fields that all threads read constantly.
+    /// The number of used entries, which every new pretoken changes, away from the fields that all
+    /// threads read constantly.
     used: CachePadded<AtomicUsize>,
 }
 
@@ -157,7 +166,8 @@ struct Arena {
 #[repr(align(128))]
 struct CachePadded<T>(T);
 
-/// The entries of a table, at hand for the hot loop. The place of an entry is its distance from the first one, in bytes.
+/// The entries of a table, at hand for the hot loop. The place of an entry is its distance from the
+/// first one, in bytes.
 #[derive(Clone, Copy)]
 pub struct CacheEntries<'a> {
     entries: &'a [Entry],
@@ -184,12 +194,13 @@ impl<'a> CacheEntries<'a> {
     pub fn at(self, place: u32) -> &'a Entry {
         debug_assert!(place & !self.places == 0, "the place is one of this table");
         let place = (place & self.places) as usize;
-        // SAFETY: `places` has the bits of the number of an entry (there is a power of two of them), shifted by its size.
+        // SAFETY: `places` has the bits of the number of an entry (there is a power of two of
+        // them), shifted by its size.
         unsafe { &*self.entries.as_ptr().byte_add(place) }
     }
 
-    /// Where keys with a place are looked for: the entry there, its neighbour in the same cache line, then those of the lines
-    /// after it.
+    /// Where keys with a place are looked for: the entry there, its neighbour in the same cache
+    /// line, then those of the lines after it.
     fn probes(self, place: u32) -> impl Iterator<Item = &'a Entry> {
         let first = place as usize / size_of::<Entry>();
         (0..PROBES).map(move |probe| {
@@ -199,7 +210,8 @@ impl<'a> CacheEntries<'a> {
     }
 }
 
-/// The content of an entry: up to four ids and their number; or number 0 and the place of the ids in the arena.
+/// The content of an entry: up to four ids and their number; or number 0 and the place of the ids
+/// in the arena.
 #[derive(Clone, Copy)]
 pub struct CachedIds<'a> {
     pub ids: &'a [u32; INLINE],
@@ -208,19 +220,22 @@ pub struct CachedIds<'a> {
 
 // SAFETY: threads share the `UnsafeCell` of an entry.
 //
-// 1. Only one thread writes to it: the one that changed the entry's `high` from free to CLAIMED, by one atomic exchange; or
-//    the one that makes the table, before others have it.
+// 1. Only one thread writes to it: the one that changed the entry's `high` from free to CLAIMED, by
+//    one atomic exchange; or the one that makes the table, before others have it.
 // 2. It writes before it stores the final `high` with Release. From then on nobody writes.
-// 3. A reader loads that final `high` with Acquire first, so it sees what was written. Or it is the thread that exchanged
-//    the `high` of an unused token, whose content the maker of the table wrote.
-// 4. The final `high` later changes only by `fetch_or` of the mark `USED`, so a load of the marked value still meets the
-//    store with Release.
+// 3. A reader loads that final `high` with Acquire first, so it sees what was written. Or it is the
+//    thread that exchanged the `high` of an unused token, whose content the maker of the table
+//    wrote.
+// 4. The final `high` later changes only by `fetch_or` of the mark `USED`, so a load of the marked
+//    value still meets the store with Release.
 unsafe impl Sync for Table {}
 
 // SAFETY: threads share the `UnsafeCell`s of words.
 //
-// 1. Only one thread writes to a word: the one that reserved it by moving `used` past it, by one atomic addition.
-// 2. It writes before it publishes the entry that names the words (see above). From then on nobody writes.
+// 1. Only one thread writes to a word: the one that reserved it by moving `used` past it, by one
+//    atomic addition.
+// 2. It writes before it publishes the entry that names the words (see above). From then on nobody
+//    writes.
 // 3. Words are read only through that entry, or through one in a larger table that was made of it.
 unsafe impl Sync for Arena {}
 
@@ -234,7 +249,8 @@ impl Arena {
     #[inline]
     fn words(&self, place: usize, count: usize) -> &[u32] {
         let cells = self.words.get(place..place + count).unwrap_or_default();
-        // SAFETY: a cell has the layout of its content, and words named by a published entry do not change any more.
+        // SAFETY: a cell has the layout of its content, and words named by a published entry do not
+        // change any more.
         unsafe { std::slice::from_raw_parts(cells.as_ptr().cast::<u32>(), cells.len()) }
     }
 
@@ -244,7 +260,8 @@ impl Arena {
         let place = self.used.0.fetch_add(count, Ordering::Relaxed);
         let cells = self.words.get(place..place.checked_add(count)?)?;
         for (cell, word) in cells.iter().zip(words_of(bytes).chain(words.iter().copied())) {
-            // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry names them yet.
+            // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry
+            // names them yet.
             unsafe { *cell.get() = word };
         }
         Some(place)
@@ -279,17 +296,25 @@ impl Table {
         self.entries().place(self.hasher.hash(key))
     }
 
-    /// Copies the ids of the pretoken of a block, if any entry has them and there is room; returns their number. Not inlined, to
-    /// keep the path of most keys short, whose ids are in the entry at their place.
+    /// Copies the ids of the pretoken of a block, if any entry has them and there is room; returns
+    /// their number. Not inlined, to keep the path of most keys short, whose ids are in the entry
+    /// at their place.
     #[cold]
     #[inline(never)]
-    pub fn copy(&self, lookups: &Lookups, block: &Block, index: usize, room: &mut [u32]) -> Option<usize> {
+    pub fn copy(
+        &self,
+        lookups: &Lookups,
+        block: &Block,
+        index: usize,
+        room: &mut [u32],
+    ) -> Option<usize> {
         let ids = self.find(lookups.keys[index], lookups.places[index], block.pretoken(index))?;
         room.get_mut(..ids.len())?.copy_from_slice(ids);
         Some(ids.len())
     }
 
-    /// The ids of a pretoken, whose key falls into a place. None lie behind a free entry, since the first free one is claimed.
+    /// The ids of a pretoken, whose key falls into a place. None lie behind a free entry, since the
+    /// first free one is claimed.
     fn find(&self, key: Key, place: u32, pretoken: &[u8]) -> Option<&[u32]> {
         let content = match self.entries().at(place).get(key) {
             Some(content) => content,
@@ -326,7 +351,8 @@ impl Table {
         spelling.eq(words_of(pretoken)).then(|| self.arena.words(place + length, count))
     }
 
-    /// Stores the ids of a pretoken, if there is a free entry nearby; returns whether an entry was used.
+    /// Stores the ids of a pretoken, if there is a free entry nearby; returns whether an entry was
+    /// used.
     pub fn insert(&self, key: Key, place: u32, pretoken: &[u8], ids: &[u32]) -> bool {
         let Some(entry) = self.claim(key, place) else { return false };
         self.fill(entry, key, pretoken, ids);
@@ -344,8 +370,8 @@ impl Table {
         }
     }
 
-    /// The id of a pretoken that is an unused token; from now on it is found like any other, where it would lie if there were
-    /// no unused ones.
+    /// The id of a pretoken that is an unused token; from now on it is found like any other, where
+    /// it would lie if there were no unused ones.
     pub fn find_unused(&self, key: Key, place: u32) -> Option<&[u32]> {
         let sought = unused(key)?;
         let mut lies_behind_free = false;
@@ -365,7 +391,8 @@ impl Table {
         None
     }
 
-    /// Claims a free entry for this thread; `None` if the key has an entry already or none is free nearby.
+    /// Claims a free entry for this thread; `None` if the key has an entry already or none is free
+    /// nearby.
     #[inline(always)]
     fn claim(&self, key: Key, place: u32) -> Option<&Entry> {
         for entry in self.entries().probes(place) {
@@ -388,8 +415,8 @@ impl Table {
         }
     }
 
-    /// Fills and publish an entry that this thread has claimed. Without room in the arena it stays claimed: the table is
-    /// about to be replaced.
+    /// Fills and publish an entry that this thread has claimed. Without room in the arena it stays
+    /// claimed: the table is about to be replaced.
     fn fill(&self, entry: &Entry, key: Key, pretoken: &[u8], ids: &[u32]) {
         if key.is_short() && (1..=INLINE).contains(&ids.len()) {
             let mut held = [0; INLINE];
@@ -423,16 +450,19 @@ impl Table {
         }
     }
 
-    /// The successor of this table: larger, with the same entries; after the largest, one with those that were used.
+    /// The successor of this table: larger, with the same entries; after the largest, one with
+    /// those that were used.
     fn successor(&self) -> Result<Self> {
-        let arena = if self.is_largest() { Arena::of(self.bound)? } else { Arc::clone(&self.arena) };
+        let arena =
+            if self.is_largest() { Arena::of(self.bound)? } else { Arc::clone(&self.arena) };
         let size = self.bound.entries.min(4 * self.entries.len());
         let table = Self::new(size, self.bound, arena)?;
         self.copy_to(&table);
         Ok(table)
     }
 
-    /// Copies entries to a table that is not shared yet: all, or those that were used, up to half of what it can take.
+    /// Copies entries to a table that is not shared yet: all, or those that were used, up to half
+    /// of what it can take.
     fn copy_to(&self, table: &Self) {
         let is_largest = self.is_largest();
         let most = if is_largest { table.entries.len() / 4 } else { usize::MAX };
@@ -467,7 +497,8 @@ impl Table {
                 return None;
             }
             let [place, count] = [ids[0] as usize, ids[1] as usize];
-            let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
+            let spelling =
+                if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
             let words = self.arena.words(place, spelling + count);
             ids[0] = table.arena.store(&[], words)? as u32;
         }
@@ -480,8 +511,8 @@ impl Entry {
     /// Publishes an entry that this thread has claimed, or that is not shared yet.
     #[inline(always)]
     fn publish(&self, key: Key, held: [u32; INLINE], count: usize) {
-        // SAFETY: this thread claimed the entry (or nobody else has the table), and nobody reads the cells before `high`
-        // is stored.
+        // SAFETY: this thread claimed the entry (or nobody else has the table), and nobody reads
+        // the cells before `high` is stored.
         unsafe { *self.ids.get() = held };
         self.low.store(key.low, Ordering::Relaxed);
         let own_bits = match count {
@@ -491,7 +522,8 @@ impl Entry {
         self.high.store(key.high | own_bits, Ordering::Release);
     }
 
-    /// The key and the content of an entry, if it was published, and if it was used, where only these are `wanted`.
+    /// The key and the content of an entry, if it was published, and if it was used, where only
+    /// these are `wanted`.
     fn published(&self, wants_used: bool) -> Option<(Key, CachedIds<'_>)> {
         let high = self.high.load(Ordering::Acquire);
         if is_free(high) || high == CLAIMED || wants_used && high & USED == 0 {
@@ -508,7 +540,8 @@ impl Entry {
         }
     }
 
-    /// Makes an unused token one that is found by its key; its id, unless another thread was faster.
+    /// Makes an unused token one that is found by its key; its id, unless another thread was
+    /// faster.
     fn begin_use(&self, key: Key) -> Option<&[u32]> {
         let is_ours = self.replace(key.high | UNUSED, key.high);
         is_ours.then(|| &self.content(key.high).ids[..1])
@@ -528,15 +561,18 @@ impl Entry {
         is_free(self.high.load(Ordering::Relaxed))
     }
 
-    /// The content of an entry that was published with this second half of its key, which was loaded with Acquire.
+    /// The content of an entry that was published with this second half of its key, which was
+    /// loaded with Acquire.
     #[inline(always)]
     fn content(&self, high: u64) -> CachedIds<'_> {
         let count = if high & IN_ARENA == 0 { (high >> COUNT_SHIFT) as usize + 1 } else { 0 };
-        // SAFETY: the entry's final `high` has been loaded with Acquire; the ids do not change any more.
+        // SAFETY: the entry's final `high` has been loaded with Acquire; the ids do not change any
+        // more.
         CachedIds { ids: unsafe { &*self.ids.get() }, count }
     }
 
-    /// The second half of its key, if the entry was published for this key; the first `differing` bits may differ.
+    /// The second half of its key, if the entry was published for this key; the first `differing`
+    /// bits may differ.
     #[inline(always)]
     fn high_of(&self, key: Key, differing: u32) -> Option<u64> {
         let high = self.high.load(Ordering::Acquire);
@@ -552,7 +588,8 @@ impl Entry {
     /// The same, if the entry holds the ids itself.
     #[inline(always)]
     pub fn get_own(&self, key: Key) -> Option<CachedIds<'_>> {
-        // `IN_ARENA` is the last of the own bits, and compared with the key, which has a zero there.
+        // `IN_ARENA` is the last of the own bits, and compared with the key, which has a zero
+        // there.
         self.high_of(key, OWN_BITS - 1).map(|high| self.content(high & !IN_ARENA))
     }
 
@@ -568,7 +605,8 @@ fn unused(key: Key) -> Option<Key> {
     may_be_cached.then_some(Key { high: key.high | UNUSED, ..key })
 }
 
-/// Whether an entry whose key has this second half may be claimed: an empty one, or an unused token.
+/// Whether an entry whose key has this second half may be claimed: an empty one, or an unused
+/// token.
 fn is_free(high: u64) -> bool {
     let key = Key { low: 0, high: high & !OWN };
     high == EMPTY || high & UNUSED != 0 && key.length() <= LONGEST_TOKEN
@@ -624,7 +662,8 @@ impl Cache {
         self.table.try_read().ok().map(|table| Arc::clone(&table))
     }
 
-    /// The table for the next batch, once this one has learned so many pretokens: a new one if it is full.
+    /// The table for the next batch, once this one has learned so many pretokens: a new one if it
+    /// is full.
     #[inline]
     pub fn renewed(&self, table: Option<Arc<Table>>, learned: usize) -> Option<Arc<Table>> {
         let Some(table) = table else { return self.table() };
@@ -674,7 +713,8 @@ mod tests {
         all - some <= 1 + all / 1000
     }
 
-    /// Learn the pretokens of some numbers; returns those that found a free entry nearby, which nearly all do.
+    /// Learn the pretokens of some numbers; returns those that found a free entry nearby, which
+    /// nearly all do.
     fn learn(table: &Table, numbers: Range<usize>) -> Vec<usize> {
         let all = numbers.len();
         let kept: Vec<usize> = numbers
@@ -725,7 +765,9 @@ mod tests {
 
     /// The numbers as tokens of up to 14 bytes.
     fn tokens_of(numbers: Range<u32>) -> Vec<(u32, Vec<u8>)> {
-        numbers.map(|number| (number, format!("{:.14}", number.to_string().repeat(3)).into_bytes())).collect()
+        numbers
+            .map(|number| (number, format!("{:.14}", number.to_string().repeat(3)).into_bytes()))
+            .collect()
     }
 
     #[test]
@@ -750,8 +792,9 @@ mod tests {
         // Some have made room for others.
         assert!(missing < tokens.len() / 20, "{missing}");
         let larger = table.successor().unwrap();
-        let known =
-            |table: &Table, token| table.find(key_of(token), table.place(key_of(token)), token).is_some();
+        let known = |table: &Table, token| {
+            table.find(key_of(token), table.place(key_of(token)), token).is_some()
+        };
         let kept = tokens.iter().filter(|(_, token)| known(&larger, token)).count();
         assert!(nearly_all(kept, tokens.len() - missing));
     }
@@ -760,22 +803,23 @@ mod tests {
     fn unused_tokens_take_no_place_from_pretokens() {
         let tokens = tokens_of(100_000..102_000);
         let tokens: Vec<_> = tokens.iter().map(|(id, token)| (*id, &token[..])).collect();
-        let (table, without) = (with_tokens(SMALLEST, &tokens), table(SMALLEST, Bound::of(USUAL_MEMORY)));
+        let (table, without) =
+            (with_tokens(SMALLEST, &tokens), table(SMALLEST, Bound::of(USUAL_MEMORY)));
         let numbers = 1000..1000 + SMALLEST / 2;
         assert_eq!(learn(&table, numbers.clone()), learn(&without, numbers.clone()));
         let place_of = |table: &Table, number| {
             let key = key_of(&learned(number).0);
             table.entries().probes(table.place(key)).position(|entry| entry.holds(key))
         };
-        assert!(numbers.clone().all(|number| place_of(&table, number) == place_of(&without, number)));
+        assert!(
+            numbers.clone().all(|number| place_of(&table, number) == place_of(&without, number))
+        );
         assert_eq!(table.is_full(), without.is_full());
 
         let larger = table.successor().unwrap();
-        assert!(
-            tokens.iter().all(|(_, token)| {
-                larger.find_unused(key_of(token), larger.place(key_of(token))).is_none()
-            })
-        );
+        assert!(tokens.iter().all(|(_, token)| {
+            larger.find_unused(key_of(token), larger.place(key_of(token))).is_none()
+        }));
     }
 
     #[test]
@@ -799,11 +843,14 @@ mod tests {
     #[test]
     fn pretokens_that_somebody_chose_are_kept_like_any_others() {
         // Alike in one half, which is where a hash without a seed can be aimed at.
-        let of_halves =
-            |low: u64, high: u64| [low.to_le_bytes(), high.to_le_bytes()].concat()[..SHORT].to_vec();
-        for halves in
-            [|number| (0xA076_1D64_78BD_642F, number), |number| (number << 40, 0), |number| (0, number)]
-        {
+        let of_halves = |low: u64, high: u64| {
+            [low.to_le_bytes(), high.to_le_bytes()].concat()[..SHORT].to_vec()
+        };
+        for halves in [
+            |number| (0xA076_1D64_78BD_642F, number),
+            |number| (number << 40, 0),
+            |number| (0, number),
+        ] {
             let table = table(SMALLEST, Bound::of(USUAL_MEMORY));
             let kept = (0..SMALLEST as u64 / 2).filter(|&number| {
                 let (low, high) = halves(number);
@@ -831,7 +878,8 @@ mod tests {
         for fills_arena in [false, true] {
             let table = largest_table();
             let kept = learn(&table, 1000..5000);
-            let (used, unused): (Vec<_>, Vec<_>) = kept.into_iter().partition(|number| number % 3 == 0);
+            let (used, unused): (Vec<_>, Vec<_>) =
+                kept.into_iter().partition(|number| number % 3 == 0);
             used.iter().for_each(|&number| mark(&table, number));
             mark(&table, 9999);
             if fills_arena {
@@ -889,11 +937,17 @@ mod tests {
                 for number in number..number + 100 {
                     let (pretoken, ids) = learned(number);
                     let key = key_of(&pretoken);
-                    current.taken(usize::from(current.insert(key, current.place(key), &pretoken, &ids)));
+                    current.taken(usize::from(current.insert(
+                        key,
+                        current.place(key),
+                        &pretoken,
+                        &ids,
+                    )));
                 }
                 mark(&current, 1000);
                 assert!(knows(&current, 1000));
-                let bytes = size_of_val(&current.entries[..]) + size_of_val(&current.arena.words[..]);
+                let bytes =
+                    size_of_val(&current.entries[..]) + size_of_val(&current.arena.words[..]);
                 largest = largest.max(bytes);
                 let next = cache.renewed(Some(Arc::clone(&current)), 0).unwrap();
                 replaced += usize::from(!Arc::ptr_eq(&next, &current));

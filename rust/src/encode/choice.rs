@@ -1,4 +1,5 @@
-//! What is done with the special tokens of a text: the same everywhere, or something else in each of its parts.
+//! What is done with the special tokens of a text: the same everywhere, or something else in each
+//! of its parts.
 //!
 //! ```text
 //! parts    <s>system | text of a user with <s> | </s>
@@ -33,7 +34,8 @@ pub struct ChoicePart {
     pub is_open: bool,
 }
 
-/// The choice for a text: for each token, the choice of the part that it is within. Across a seam there is no token.
+/// The choice for a text: for each token, the choice of the part that it is within. Across a seam
+/// there is no token.
 #[derive(Clone, Copy)]
 pub struct Choice<'p> {
     parts: &'p [ChoicePart],
@@ -58,7 +60,8 @@ fn part_at(parts: &[ChoicePart], place: usize) -> usize {
 }
 
 impl<'p> Choice<'p> {
-    /// The choice of all parts of a text. A single part is all of it, also once the text is normalized and longer.
+    /// The choice of all parts of a text. A single part is all of it, also once the text is
+    /// normalized and longer.
     pub fn of(parts: &'p [ChoicePart]) -> Self {
         if let [ChoicePart { special: Some(special), .. }] = parts {
             return (*special).into();
@@ -84,8 +87,8 @@ impl<'p> Choice<'p> {
         self.parts[first..end].iter().all(|part| part.special == Some(Special::Text))
     }
 
-    /// Whether it must be known where the places of a normalized text were before: for seams, and for what an error
-    /// says.
+    /// Whether it must be known where the places of a normalized text were before: for seams, and
+    /// for what an error says.
     pub fn needs_places(self) -> bool {
         !matches!(self.of_all(), Some(Special::Parse | Special::Text))
     }
@@ -99,7 +102,8 @@ impl<'p> Choice<'p> {
         if end <= part.end { part.special } else { None }
     }
 
-    /// The choice for what a text was normalized to. A character that stands for some of several parts is within none.
+    /// The choice for what a text was normalized to. A character that stands for some of several
+    /// parts is within none.
     pub fn normalized<'r>(
         self,
         text: &str,

@@ -1,20 +1,23 @@
-//! Texts that arrive in pieces. A stream returns ids as soon as no later text can change them; the ids of a growing
-//! text are always those of all its text so far.
+//! Texts that arrive in pieces. A stream returns ids as soon as no later text can change them; the
+//! ids of a growing text are always those of all its text so far.
 //!
-//! A *settled* place is one where the text may be cut, whatever follows: the ids before it never change again. The text
-//! behind the last settled place is *open*.
+//! A *settled* place is one where the text may be cut, whatever follows: the ids before it never
+//! change again. The text behind the last settled place is *open*.
 //!
 //! ```text
 //! the cat sat on| the ma       settled up to "on"; open are " the" and " ma", as "mat" may follow
 //! ```
 //!
-//! A stream lets open text wait. A growing text encodes it at every step, as if the text ended there: with the named
-//! patterns it is a pretoken or two. If it is long, and what is appended is not, its [`Tail`] is encoded.
+//! A stream lets open text wait. A growing text encodes it at every step, as if the text ended
+//! there: with the named patterns it is a pretoken or two. If it is long, and what is appended is
+//! not, its [`Tail`] is encoded.
 //!
 //! Settled places come from three questions, which `encode/stages.rs` compares:
 //!
-//! - [`Encoder::settled_place`] asks for places from the end of the text, without encoding anything.
-//! - [`Stages::cuts_behind_tokens`](super::Stages::cuts_behind_tokens) answers while the text is encoded.
+//! - [`Encoder::settled_place`] asks for places from the end of the text, without encoding
+//!   anything.
+//! - [`Stages::cuts_behind_tokens`](super::Stages::cuts_behind_tokens) answers while the text is
+//!   encoded.
 //! - [`Tail::settle`] answers for the ends of the pieces of a tail.
 
 use std::sync::Arc;
@@ -44,11 +47,24 @@ pub struct EncodeStream {
 impl EncodeStream {
     /// Begins a text.
     pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
-        Self { encoder, special, open: String::new(), at: Beginning::Text, searched: 0, characters_before: 0 }
+        Self {
+            encoder,
+            special,
+            open: String::new(),
+            at: Beginning::Text,
+            searched: 0,
+            characters_before: 0,
+        }
     }
 
-    /// Adds the next piece of the text; returns the ids that are now final. After an error the text is dropped.
-    pub fn feed(&mut self, piece: &str, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
+    /// Adds the next piece of the text; returns the ids that are now final. After an error the text
+    /// is dropped.
+    pub fn feed(
+        &mut self,
+        piece: &str,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<u32>> {
         let ids = self.add(piece, workspace, pulse);
         if ids.is_err() {
             self.begin();
@@ -56,7 +72,12 @@ impl EncodeStream {
         ids
     }
 
-    fn add(&mut self, piece: &str, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
+    fn add(
+        &mut self,
+        piece: &str,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<u32>> {
         memory::append(&mut self.open, piece)?;
         pulse.beat(piece.len())?;
         let choice = self.special.into();
@@ -80,7 +101,12 @@ impl EncodeStream {
     }
 
     /// Encodes the open text up to a place, and forgets it.
-    fn encode(&mut self, end: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
+    fn encode(
+        &mut self,
+        end: usize,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<u32>> {
         let mut ids = Vec::new();
         let choice = self.special.into();
         let stretch = Stretch { text: &self.open, range: 0..end, at: self.at };
@@ -112,7 +138,8 @@ pub struct Growing {
     tail: Option<Box<Tail>>,
 }
 
-/// Open text is encoded as a tail if it is longer than this, and a few times as long as what is appended.
+/// Open text is encoded as a tail if it is longer than this, and a few times as long as what is
+/// appended.
 const LONG: usize = 256;
 const TIMES_AS_LONG: usize = 4;
 
@@ -187,8 +214,8 @@ impl Growing {
         self.encoder.numbers_of_parts(&self.text, &self.ids, &self.parts, pulse)
     }
 
-    /// Appends text, with a choice of its own as a part of its own; returns the number of unchanged ids. After an error
-    /// nothing has changed.
+    /// Appends text, with a choice of its own as a part of its own; returns the number of unchanged
+    /// ids. After an error nothing has changed.
     pub fn append(
         &mut self,
         piece: &str,
@@ -207,8 +234,14 @@ impl Growing {
         grown
     }
 
-    /// Shortens the text to `length` bytes; returns the number of unchanged ids. After an error nothing has changed.
-    pub fn truncate(&mut self, length: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
+    /// Shortens the text to `length` bytes; returns the number of unchanged ids. After an error
+    /// nothing has changed.
+    pub fn truncate(
+        &mut self,
+        length: usize,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<usize> {
         let mut shorter = self.copy()?;
         let last = shorter.settled.iter().rposition(|settled| settled.needs <= length);
         let still_settled = last.map_or(0, |last| last + 1);
@@ -223,7 +256,8 @@ impl Growing {
         Ok(unchanged)
     }
 
-    /// Where the text of the first `count` ids ends, in bytes; if they end within a character, where it begins.
+    /// Where the text of the first `count` ids ends, in bytes; if they end within a character,
+    /// where it begins.
     pub fn end_of(&self, count: usize, pulse: &mut Pulse) -> Result<usize> {
         if count >= self.ids.len() {
             return Ok(self.text.len());
@@ -266,9 +300,14 @@ impl Growing {
         }
     }
 
-    /// Computes the ids of a text to whose end so many bytes were appended; returns the number of unchanged ids. After
-    /// an error nothing has changed but the text.
-    fn grow(&mut self, appended: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
+    /// Computes the ids of a text to whose end so many bytes were appended; returns the number of
+    /// unchanged ids. After an error nothing has changed but the text.
+    fn grow(
+        &mut self,
+        appended: usize,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<usize> {
         let is_long = self.open() - appended > LONG.max(TIMES_AS_LONG * appended);
         if is_long
             && self.encoder.has_tails()
@@ -303,8 +342,8 @@ impl Growing {
         Ok(Some(unchanged))
     }
 
-    /// Computes the ids behind the last settled place anew; returns the number of unchanged ids. After an error nothing
-    /// has changed but the text.
+    /// Computes the ids behind the last settled place anew; returns the number of unchanged ids.
+    /// After an error nothing has changed but the text.
     fn encode_open(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
         let mut open = self.last_settled();
         let ids_before = open.ids;
@@ -326,8 +365,14 @@ impl Growing {
         Ok(unchanged)
     }
 
-    /// Replaces all ids behind the first `kept` ones, and adds settled places; returns the number of unchanged ids.
-    fn replace_ids(&mut self, kept: usize, mut ids: Vec<u32>, settled: &[Settled]) -> Result<usize> {
+    /// Replaces all ids behind the first `kept` ones, and adds settled places; returns the number
+    /// of unchanged ids.
+    fn replace_ids(
+        &mut self,
+        kept: usize,
+        mut ids: Vec<u32>,
+        settled: &[Settled],
+    ) -> Result<usize> {
         // After an error nothing has changed.
         memory::reserve(&mut self.ids, ids.len())?;
         memory::extend(&mut self.settled, settled)?;
@@ -338,8 +383,8 @@ impl Growing {
         Ok(unchanged)
     }
 
-    /// Adds the ids of a part of the text to those behind the last settled place. Returns the last place behind an
-    /// added token in it where the text may be cut.
+    /// Adds the ids of a part of the text to those behind the last settled place. Returns the last
+    /// place behind an added token in it where the text may be cut.
     fn encode(
         &self,
         begin: Settled,
@@ -355,17 +400,28 @@ impl Growing {
         let cuts = stages.cuts_behind_tokens(&stretch, choice);
         let ids_before = self.last_settled().ids;
         let mut settled = None;
-        stages.sections(stretch, choice, SectionPlaces::Unneeded, pulse, &mut |section, pulse| {
-            let Some(id) = section.id else {
-                return encoder.encode_ordinary(section.text, ids, workspace, pulse);
-            };
-            memory::push(ids, id)?;
-            if let Some(place) = cuts.place_behind(&section) {
-                let needs = place + stages.reach();
-                settled = Some(Settled { place, ids: ids_before + ids.len(), at: Beginning::Segment, needs });
-            }
-            Ok(())
-        })?;
+        stages.sections(
+            stretch,
+            choice,
+            SectionPlaces::Unneeded,
+            pulse,
+            &mut |section, pulse| {
+                let Some(id) = section.id else {
+                    return encoder.encode_ordinary(section.text, ids, workspace, pulse);
+                };
+                memory::push(ids, id)?;
+                if let Some(place) = cuts.place_behind(&section) {
+                    let needs = place + stages.reach();
+                    settled = Some(Settled {
+                        place,
+                        ids: ids_before + ids.len(),
+                        at: Beginning::Segment,
+                        needs,
+                    });
+                }
+                Ok(())
+            },
+        )?;
         Ok(settled)
     }
 }
@@ -387,8 +443,8 @@ mod tests {
     const NORMALIZATIONS: [&[&[&str]]; 4] =
         [&[], &[&["NFC"]], &[&["Lowercase"]], &[&["Prepend", " "], &["Replace", "\u{2581}", " "]]];
 
-    /// What stands for unknown bytes, and the provisional tokens: of an ordinary vocabulary, and as SentencePiece's
-    /// have them.
+    /// What stands for unknown bytes, and the provisional tokens: of an ordinary vocabulary, and as
+    /// SentencePiece's have them.
     const SPELLINGS: [(Option<Unknown>, &[u32]); 3] =
         [(None, &[]), (None, &[259]), (Some(Unknown::Joined(2)), &[259])];
 
@@ -418,7 +474,8 @@ mod tests {
             provisional,
             ..Definition::default()
         };
-        let encoder = Encoder::new(&definition, Stages::new(added.into(), &steps).unwrap()).unwrap();
+        let encoder =
+            Encoder::new(&definition, Stages::new(added.into(), &steps).unwrap()).unwrap();
         Growing::new(Arc::new(encoder), special)
     }
 
@@ -433,8 +490,10 @@ mod tests {
         pulse.total
     }
 
-    const PARTS: [&str; 14] =
-        ["a", " ", "\n", "1", "日", "日本", "ab ", "a  b", "<s", "     ", "!", "'s", "e\u{301}", "<s> "];
+    const PARTS: [&str; 14] = [
+        "a", " ", "\n", "1", "日", "日本", "ab ", "a  b", "<s", "     ", "!", "'s", "e\u{301}",
+        "<s> ",
+    ];
 
     #[test]
     fn the_work_of_appending_does_not_depend_on_the_text_before_the_last_pretokens() {
@@ -448,7 +507,10 @@ mod tests {
                         let early = work(&mut growing, part, 300);
                         work(&mut growing, part, 3000);
                         let late = work(&mut growing, part, 300);
-                        assert!(late <= 2 * early + first, "{pattern} {steps:?} {part:?}: {early}, {late}");
+                        assert!(
+                            late <= 2 * early + first,
+                            "{pattern} {steps:?} {part:?}: {early}, {late}"
+                        );
                     }
                 }
             }
@@ -463,15 +525,28 @@ mod tests {
         for (pattern, steps, spelling) in ordinary.chain(normalized).chain(uncut) {
             for special in [Special::Parse, Special::Text] {
                 for begin in ["", " ", "<s>  \n"] {
-                    for part in
-                        ["a", "   ", "\n", "\n  ", "日", "日本", "aab", "1", "! ", "ae\u{301}", "\u{2581}a"]
-                    {
+                    for part in [
+                        "a",
+                        "   ",
+                        "\n",
+                        "\n  ",
+                        "日",
+                        "日本",
+                        "aab",
+                        "1",
+                        "! ",
+                        "ae\u{301}",
+                        "\u{2581}a",
+                    ] {
                         let mut growing = growing_of(pattern, steps, spelling, special);
                         let first = work(&mut growing, &[begin, part].concat(), 1);
                         let early = work(&mut growing, part, 500);
                         work(&mut growing, part, 4000);
                         let late = work(&mut growing, part, 500);
-                        assert!(late <= 2 * early + first, "{pattern} {steps:?} {part:?}: {early}, {late}");
+                        assert!(
+                            late <= 2 * early + first,
+                            "{pattern} {steps:?} {part:?}: {early}, {late}"
+                        );
                     }
                 }
             }
@@ -482,7 +557,8 @@ mod tests {
     fn a_stream_looks_at_its_text_once() {
         for pattern in PATTERNS {
             for part in PARTS {
-                let encoder = Arc::clone(&growing(pattern, NORMALIZATIONS[1], Special::Parse).encoder);
+                let encoder =
+                    Arc::clone(&growing(pattern, NORMALIZATIONS[1], Special::Parse).encoder);
                 let mut stream = EncodeStream::new(encoder, Special::Parse);
                 let (mut workspace, watch) = (Workspace::new().unwrap(), &mut Unwatched);
                 let mut pulse = Pulse::of(watch);
@@ -490,7 +566,11 @@ mod tests {
                     stream.feed(part, &mut workspace, &mut pulse).unwrap();
                 }
                 stream.finish(&mut workspace, &mut pulse).unwrap();
-                assert!(pulse.total <= 10 * 3000 * part.len(), "{pattern} {part:?}: {}", pulse.total);
+                assert!(
+                    pulse.total <= 10 * 3000 * part.len(),
+                    "{pattern} {part:?}: {}",
+                    pulse.total
+                );
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The merges of a vocabulary: what joins two neighbouring tokens, and when.
 //!
-//! - [`MergeTable`] is a hash table from pairs of ids to rank and resulting id, with one or two loads per lookup.
-//! - [`BytePair`] answers the same for pairs of bytes, by which every pretoken begins, with one load. It also knows
-//!   which pairs are merged wherever they are between some neighbours, and so may be merged at once.
+//! - [`MergeTable`] is a hash table from pairs of ids to rank and resulting id, with one or two
+//!   loads per lookup.
+//! - [`BytePair`] answers the same for pairs of bytes, by which every pretoken begins, with one
+//!   load. It also knows which pairs are merged wherever they are between some neighbours, and so
+//!   may be merged at once.
 //! - [`Merges::certain_character`] knows this of characters of three bytes.
 
 use crate::error::{Error, Result};
@@ -12,12 +14,13 @@ use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
 use crate::tokens::TokenBytes;
 
-/// Ranks are packed with positions in one number, so they are limited to this many bits: 67 million merges.
+/// Ranks are packed with positions in one number, so they are limited to this many bits: 67 million
+/// merges.
 pub const RANK_BITS: u32 = 26;
 const RANK_SHIFT: u32 = u64::BITS - RANK_BITS;
 
-/// A merge: its rank in the highest bits, the id of its token in the lowest 32, and zeros between them. So the smaller
-/// number has the lower rank.
+/// A merge: its rank in the highest bits, the id of its token in the lowest 32, and zeros between
+/// them. So the smaller number has the lower rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Merge(u64);
 
@@ -71,15 +74,18 @@ const EMPTY: MergeSlot = MergeSlot { pair: 0, merge: Merge::NONE };
 /// Two neighbouring bytes, and when merges join them or take one of them away.
 #[derive(Clone, Copy)]
 pub struct BytePair {
-    /// The rank of the merge of the two, with the bit `LATE` if a merge of its token has a lower one; without a merge,
-    /// `u32::MAX`.
+    /// The rank of the merge of the two, with the bit `LATE` if a merge of its token has a lower
+    /// one; without a merge, `u32::MAX`.
     rank: u32,
-    /// The token of the merge. Without one, `LATE` if there are merges of its token, and `JOINED` if some merge joins a
-    /// token that ends with the first byte and one that begins with the second.
+    /// The token of the merge. Without one, `LATE` if there are merges of its token, and `JOINED`
+    /// if some merge joins a token that ends with the first byte and one that begins with the
+    /// second.
     id: u32,
-    /// The lowest rank of merges that join the second byte to a token that ends with the first one; `LATE` for none.
+    /// The lowest rank of merges that join the second byte to a token that ends with the first one;
+    /// `LATE` for none.
     takes_second: u32,
-    /// The lowest rank of merges that join the first byte to a token that begins with the second one; `LATE` for none.
+    /// The lowest rank of merges that join the first byte to a token that begins with the second
+    /// one; `LATE` for none.
     takes_first: u32,
 }
 
@@ -105,8 +111,8 @@ impl BytePair {
         self.rank != u32::MAX || self.id & JOINED != 0
     }
 
-    /// Whether the two are merged wherever they stand between these pairs: no merge takes one of them away before, and
-    /// none could use their token before. So they may be merged at once.
+    /// Whether the two are merged wherever they stand between these pairs: no merge takes one of
+    /// them away before, and none could use their token before. So they may be merged at once.
     #[inline]
     pub fn is_certain(self, before: Self, behind: Self) -> bool {
         // Among equals, the leftmost is first.
@@ -114,8 +120,8 @@ impl BytePair {
     }
 }
 
-/// The lowest first byte of a character of three bytes, and the number of these characters, like that of pairs of
-/// bytes.
+/// The lowest first byte of a character of three bytes, and the number of these characters, like
+/// that of pairs of bytes.
 pub const FIRST_OF_THREE: u8 = 0xE0;
 const CHARACTERS: usize = 1 << 16;
 
@@ -124,14 +130,16 @@ const CHARACTERS: usize = 1 << 16;
 struct CharacterMerge {
     id: u32,
     rank: u32,
-    /// Whether a merge that joins the first two bytes to a token of which the last byte is ASCII comes before.
+    /// Whether a merge that joins the first two bytes to a token of which the last byte is ASCII
+    /// comes before.
     may_join_ascii: bool,
 }
 
-/// What is collected from a list of merges to know the characters that are merged wherever they are.
+/// What is collected from a list of merges to know the characters that are merged wherever they
+/// are.
 struct CharacterSearch {
-    /// The lowest ranks of merges that join two bytes, as one token, to a token before them: one that ends with ASCII,
-    /// or another.
+    /// The lowest ranks of merges that join two bytes, as one token, to a token before them: one
+    /// that ends with ASCII, or another.
     joins_ascii: Vec<u32>,
     joins_other: Vec<u32>,
     /// The lowest ranks of merges of each character's token.
@@ -139,7 +147,8 @@ struct CharacterSearch {
     merges: Vec<MergedCharacter>,
 }
 
-/// A merge that makes a character: the number of the character, its first two bytes and the id of their token.
+/// A merge that makes a character: the number of the character, its first two bytes and the id of
+/// their token.
 struct MergedCharacter {
     character: usize,
     start: [u8; 2],
@@ -159,7 +168,8 @@ impl CharacterSearch {
     fn see(&mut self, rank: u32, left: &[u8], right: &[u8]) {
         if let &[first, second] = right {
             let is_joined_to_ascii = left.last().is_some_and(u8::is_ascii);
-            let joins = if is_joined_to_ascii { &mut self.joins_ascii } else { &mut self.joins_other };
+            let joins =
+                if is_joined_to_ascii { &mut self.joins_ascii } else { &mut self.joins_other };
             let lowest = &mut joins[two(first, second)];
             *lowest = rank.min(*lowest);
         }
@@ -178,8 +188,9 @@ pub struct Merges {
     base: Box<[u32; 256]>,
     /// All pairs of bytes, by whose merges every pretoken begins.
     of_bytes: Cells<BytePair>,
-    /// For the characters of three bytes that are merged wherever they stand between some neighbours (see
-    /// `certain_character`), one more than the index of their merge, which most texts have few of; 0 for others.
+    /// For the characters of three bytes that are merged wherever they stand between some
+    /// neighbours (see `certain_character`), one more than the index of their merge, which most
+    /// texts have few of; 0 for others.
     characters: Cells<u16>,
     of_characters: Vec<CharacterMerge>,
     pub pairs: MergeTable,
@@ -188,10 +199,19 @@ pub struct Merges {
 impl Merges {
     /// From rows of left id, right id and resulting id, and the rank of each, in ascending order.
     ///
-    /// A pair may be listed again with the same result (the first rank counts), but not with another one.
-    pub fn new(base: Box<[u32; 256]>, rows: &[[u32; 3]], ranks: &[u32], tokens: &TokenBytes) -> Result<Self> {
+    /// A pair may be listed again with the same result (the first rank counts), but not with
+    /// another one.
+    pub fn new(
+        base: Box<[u32; 256]>,
+        rows: &[[u32; 3]],
+        ranks: &[u32],
+        tokens: &TokenBytes,
+    ) -> Result<Self> {
         if rows.len() >= 1 << RANK_BITS {
-            return Err(Error::Value(format!("{} merges are more than the engine supports", rows.len())));
+            return Err(Error::Value(format!(
+                "{} merges are more than the engine supports",
+                rows.len()
+            )));
         }
         let mut merges = Self {
             base,
@@ -210,10 +230,11 @@ impl Merges {
         Ok(merges)
     }
 
-    /// Adds the characters that are merged before anything else is merged with their first two bytes, or with their
-    /// token.
+    /// Adds the characters that are merged before anything else is merged with their first two
+    /// bytes, or with their token.
     fn add_characters(&mut self, search: &CharacterSearch) -> Result<()> {
-        for &MergedCharacter { character, start: [first, second], left, id, rank } in &search.merges {
+        for &MergedCharacter { character, start: [first, second], left, id, rank } in &search.merges
+        {
             let start = self.of_bytes(first, second);
             let start_is_left = start.rank <= rank && start.id == left;
             let is_before_joins = rank < search.joins_other[two(first, second)];
@@ -230,14 +251,22 @@ impl Merges {
         Ok(())
     }
 
-    /// The token of a character of three bytes that is merged wherever it is between its neighbours, the byte before it
-    /// and the pair of its last byte and the one behind it, if its first two bytes are:
+    /// The token of a character of three bytes that is merged wherever it is between its
+    /// neighbours, the byte before it and the pair of its last byte and the one behind it, if its
+    /// first two bytes are:
     ///
     /// 1. These two are merged before anything else that takes one of them away.
-    /// 2. Their token is not joined to a token before it, nor the third byte to one behind it, before both are merged.
-    /// 3. No merge of the character's token comes before its own, so it may as well be there from the start.
+    /// 2. Their token is not joined to a token before it, nor the third byte to one behind it,
+    ///    before both are merged.
+    /// 3. No merge of the character's token comes before its own, so it may as well be there from
+    ///    the start.
     #[inline(always)]
-    pub fn certain_character(&self, before: Option<u8>, bytes: [u8; 3], behind: BytePair) -> Option<u32> {
+    pub fn certain_character(
+        &self,
+        before: Option<u8>,
+        bytes: [u8; 3],
+        behind: BytePair,
+    ) -> Option<u32> {
         let number = self.characters[character_of(bytes)?];
         let merge = self.of_characters.get(usize::from(number).wrapping_sub(1))?;
         let is_taken_before = merge.may_join_ascii && before.is_some_and(|byte| byte.is_ascii());
@@ -256,7 +285,9 @@ impl Merges {
         let (Some(left_bytes), Some(right_bytes)) = (tokens.get(left), tokens.get(right)) else {
             return Ok(());
         };
-        let (Some(&last), Some(&first)) = (left_bytes.last(), right_bytes.first()) else { return Ok(()) };
+        let (Some(&last), Some(&first)) = (left_bytes.last(), right_bytes.first()) else {
+            return Ok(());
+        };
         search.see(rank, left_bytes, right_bytes);
         for token in [left_bytes, right_bytes] {
             // A token of two bytes that is used here, but made later.
@@ -310,8 +341,11 @@ impl Merges {
 /// The number of a character of three bytes.
 #[inline(always)]
 fn character_of([first, second, third]: [u8; 3]) -> Option<usize> {
-    let is_character = first >> 4 == FIRST_OF_THREE >> 4 && second >> 6 == 0b10 && third >> 6 == 0b10;
-    let number = usize::from(first & 0xF) << 12 | usize::from(second & 0x3F) << 6 | usize::from(third & 0x3F);
+    let is_character =
+        first >> 4 == FIRST_OF_THREE >> 4 && second >> 6 == 0b10 && third >> 6 == 0b10;
+    let number = usize::from(first & 0xF) << 12
+        | usize::from(second & 0x3F) << 6
+        | usize::from(third & 0x3F);
     is_character.then_some(number)
 }
 
@@ -332,8 +366,9 @@ const FILTER_BITS: u32 = 4;
 pub struct MergeTable {
     seed: HashSeed,
     shift: u32,
-    /// A bit for the hash of every pair with a merge (a Bloom filter). Most lookups are of pairs without one, and this
-    /// much smaller table, which stays in the near caches, answers nearly all of them.
+    /// A bit for the hash of every pair with a merge (a Bloom filter). Most lookups are of pairs
+    /// without one, and this much smaller table, which stays in the near caches, answers nearly all
+    /// of them.
     filter: Cells<u64>,
     slots: Cells<MergeSlot>,
 }
@@ -398,8 +433,8 @@ impl MergeTable {
         self.answer(AskedPair { pair, hash: self.seed.hash_number(pair) })
     }
 
-    /// Begins to look up two neighbouring tokens: their slot is prefetched while the filter, and other pairs, are
-    /// looked at.
+    /// Begins to look up two neighbouring tokens: their slot is prefetched while the filter, and
+    /// other pairs, are looked at.
     #[inline]
     pub fn ask(&self, left: u32, right: u32) -> AskedPair {
         let pair = pair(left, right);
@@ -422,13 +457,20 @@ impl MergeTable {
 /// Fails unless the token of a merge has the bytes of the two tokens that it joins.
 fn check_spelling(rank: usize, [left, right, id]: [u32; 3], tokens: &TokenBytes) -> Result<()> {
     let spelled = |id: u32| {
-        tokens.get(id).ok_or_else(|| Error::Value(format!("merge {rank} names id {id}, which no token has")))
+        tokens
+            .get(id)
+            .ok_or_else(|| Error::Value(format!("merge {rank} names id {id}, which no token has")))
     };
     let left = spelled(left)?;
     let right = spelled(right)?;
     let merged = spelled(id)?;
-    if merged.len() != left.len() + right.len() || !merged.starts_with(left) || !merged.ends_with(right) {
-        return Err(Error::Value(format!("merge {rank}: token {id} does not have the bytes of its parents")));
+    if merged.len() != left.len() + right.len()
+        || !merged.starts_with(left)
+        || !merged.ends_with(right)
+    {
+        return Err(Error::Value(format!(
+            "merge {rank}: token {id} does not have the bytes of its parents"
+        )));
     }
     Ok(())
 }
@@ -468,7 +510,8 @@ mod tests {
                 halves(INVERSE.wrapping_mul(u64::from(number)))
             }];
         for choice in choices {
-            let rows: Vec<[u32; 3]> = (0..COUNT).map(choice).map(|[left, right]| [left, right, 0]).collect();
+            let rows: Vec<[u32; 3]> =
+                (0..COUNT).map(choice).map(|[left, right]| [left, right, 0]).collect();
             let ranks: Vec<u32> = (0..COUNT).collect();
             let table = MergeTable::new(&rows, &ranks).unwrap();
             assert!(table.steps(&rows) < 10 * rows.len());

@@ -1,21 +1,23 @@
 //! Merges one pretoken: the merge with the lowest rank first, the leftmost among equals.
 //!
-//! Up to 64 bytes, every step takes the minimum of an array of ranks. Longer pretokens are merged window by window,
-//! which is exact for every merge list, and linear:
+//! Up to 64 bytes, every step takes the minimum of an array of ranks. Longer pretokens are merged
+//! window by window, which is exact for every merge list, and linear:
 //!
-//! - A step merges *the lowest-ranked, leftmost pair of all*. Merges inside a span of text are therefore the same, in
-//!   the same order, whether the span stands alone or in a text where no merge crosses its ends.
-//! - So each token of a result, and each pair of neighbours, is also the result for its bytes alone.
-//! - Conversely, if all pairs of neighbours pass that test, the tokens are the result for the whole: up to the first
-//!   merge across a border, the two tokens next to it would have had the same merges alone, and would have been joined,
-//!   too.
+//! - A step merges *the lowest-ranked, leftmost pair of all*. Merges inside a span of text are
+//!   therefore the same, in the same order, whether the span stands alone or in a text where no
+//!   merge crosses its ends.
+//! - So each token of a result, and each pair of neighbours, is also the result for its bytes
+//!   alone.
+//! - Conversely, if all pairs of neighbours pass that test, the tokens are the result for the
+//!   whole: up to the first merge across a border, the two tokens next to it would have had the
+//!   same merges alone, and would have been joined, too.
 //! - So two overlapping windows whose results share a token at the same place may be joined there.
 //!
-//! Before all this, a pretoken is cut between bytes that no merge ever joins; in Chinese text, that is nearly
-//! everywhere.
+//! Before all this, a pretoken is cut between bytes that no merge ever joins; in Chinese text, that
+//! is nearly everywhere.
 //!
-//! If windows share no token (as with very long tokens), wider ones are tried, which are merged with a heap; the widest
-//! is the whole pretoken, in n log n steps for any input.
+//! If windows share no token (as with very long tokens), wider ones are tried, which are merged
+//! with a heap; the widest is the whole pretoken, in n log n steps for any input.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,16 +37,17 @@ const BEAT: usize = 1 << 16;
 /// The number of heap steps between two beats of the pulse.
 const HEAP_STEPS: usize = 1 << 16;
 
-/// How many times as wide the next window is if two windows share no token, or tokens are nearly as long as windows.
+/// How many times as wide the next window is if two windows share no token, or tokens are nearly as
+/// long as windows.
 const WIDER: usize = 64;
 
-/// How many times as long the end of a pretoken is merged again if it shares no token with the earlier result: fewer
-/// than for windows, because this is done whenever a few bytes are appended. (For runs of spaces, 96 bytes are usually
-/// enough.)
+/// How many times as long the end of a pretoken is merged again if it shares no token with the
+/// earlier result: fewer than for windows, because this is done whenever a few bytes are appended.
+/// (For runs of spaces, 96 bytes are usually enough.)
 const LONGER: usize = 4;
 
-/// From this size on, memory for a pretoken is checked first: per byte a token, an id, and a place on a heap that may
-/// have just doubled.
+/// From this size on, memory for a pretoken is checked first: per byte a token, an id, and a place
+/// on a heap that may have just doubled.
 const LARGE: usize = 1 << 16;
 const BYTES_PER_BYTE: usize = size_of::<PlacedToken>() + size_of::<u32>() + 2 * size_of::<u64>();
 
@@ -59,7 +62,13 @@ pub struct Scratch {
 impl Scratch {
     pub fn new() -> Result<Self> {
         let none = [Merge::NONE; SHORT];
-        let empty = || ShortPretoken { ids: [0; SHORT], merges: none, starts: 0, length: 0, of_bytes: none };
+        let empty = || ShortPretoken {
+            ids: [0; SHORT],
+            merges: none,
+            starts: 0,
+            length: 0,
+            of_bytes: none,
+        };
         Ok(Self {
             short: memory::boxed_array(empty)?,
             heap: BinaryHeap::new(),
@@ -111,8 +120,8 @@ impl Merger<'_, '_> {
         Ok(())
     }
 
-    /// Merges a pretoken whose first `done` bytes alone have the ids `earlier`. Returns how many of these it begins
-    /// with, too, and sets `ids` to those behind them.
+    /// Merges a pretoken whose first `done` bytes alone have the ids `earlier`. Returns how many of
+    /// these it begins with, too, and sets `ids` to those behind them.
     pub fn merge_longer(
         &mut self,
         pretoken: &[u8],
@@ -145,8 +154,8 @@ impl Merger<'_, '_> {
         }
     }
 
-    /// Where a window begins that overlaps `done` bytes by at least `overlap`, if they are so long: the number of their
-    /// tokens before it, and its place. It begins with one of their tokens.
+    /// Where a window begins that overlaps `done` bytes by at least `overlap`, if they are so long:
+    /// the number of their tokens before it, and its place. It begins with one of their tokens.
     fn window_start(&self, tokens: &[u32], done: usize, overlap: usize) -> (usize, usize) {
         let mut before = tokens.len();
         let mut start = done;
@@ -174,12 +183,17 @@ impl Merger<'_, '_> {
             }
             window.clear();
             if end - start <= SHORT {
-                self.scratch.short[0].merge_stretches(self.merges, &pretoken[start..end], &mut window);
+                self.scratch.short[0].merge_stretches(
+                    self.merges,
+                    &pretoken[start..end],
+                    &mut window,
+                );
             } else {
                 self.merge_with_heap(&pretoken[start..end], &mut window)?;
             }
             // A window from the beginning replaces all that is done.
-            let shared = if start == 0 { Some((0, 0)) } else { self.shared_token(&ids[kept..], &window) };
+            let shared =
+                if start == 0 { Some((0, 0)) } else { self.shared_token(&ids[kept..], &window) };
             match shared {
                 Some((shared, in_window)) => {
                     ids.truncate(kept + shared);
@@ -194,7 +208,8 @@ impl Merger<'_, '_> {
         Ok(())
     }
 
-    /// The first token that two results have at the same place, as an index into each; both begin at the same place.
+    /// The first token that two results have at the same place, as an index into each; both begin
+    /// at the same place.
     fn shared_token(&self, current: &[u32], next: &[u32]) -> Option<(usize, usize)> {
         let mut i = 0;
         let mut j = 0;
@@ -217,11 +232,13 @@ impl Merger<'_, '_> {
 
     /// Appends the ids of any number of bytes below 4 GiB.
     pub fn merge_with_heap(&mut self, bytes: &[u8], ids: &mut Vec<u32>) -> Result<()> {
-        let length = u32::try_from(bytes.len())
-            .map_err(|_| Error::Value(format!("a pretoken of {} bytes is too long", bytes.len())))?;
+        let length = u32::try_from(bytes.len()).map_err(|_| {
+            Error::Value(format!("a pretoken of {} bytes is too long", bytes.len()))
+        })?;
         let Self { merges, tokens, .. } = *self;
         let Scratch { heap, placed, .. } = &mut *self.scratch;
-        let after = |placed: &[PlacedToken], place: usize| place + length_of(placed[place].id, tokens);
+        let after =
+            |placed: &[PlacedToken], place: usize| place + length_of(placed[place].id, tokens);
         // The merge of the token at a place and the next one.
         let merge_at = |placed: &[PlacedToken], place: usize| {
             let next = placed.get(after(placed, place));
@@ -281,13 +298,14 @@ fn length_of(id: u32, tokens: &TokenBytes) -> usize {
     tokens.length(id).unwrap_or(1)
 }
 
-/// How many bytes of a window of this size are merged already, or a few more: a window begins with a token.
+/// How many bytes of a window of this size are merged already, or a few more: a window begins with
+/// a token.
 fn overlap(size: usize) -> usize {
     size / 8 * 3
 }
 
-/// The token of the character of three bytes at a place, if it is merged wherever it is between its neighbours. Its
-/// first two bytes are.
+/// The token of the character of three bytes at a place, if it is merged wherever it is between its
+/// neighbours. Its first two bytes are.
 #[inline]
 fn certain_character(merges: &Merges, bytes: &[u8], place: usize) -> Option<u32> {
     let (before, character) = bytes.split_at(place);
@@ -296,11 +314,12 @@ fn certain_character(merges: &Merges, bytes: &[u8], place: usize) -> Option<u32>
     merges.certain_character(before.last().copied(), [first, second, third], behind)
 }
 
-/// The tokens of a short pretoken, at the places of their first bytes, and the merge of each with the next one.
+/// The tokens of a short pretoken, at the places of their first bytes, and the merge of each with
+/// the next one.
 struct ShortPretoken {
     ids: [u32; SHORT],
-    /// The merge and the place of each pair in one number, so that the minimum is the lowest rank, leftmost first. From
-    /// `length` on, and once nothing merges any more, all are `NONE`.
+    /// The merge and the place of each pair in one number, so that the minimum is the lowest rank,
+    /// leftmost first. From `length` on, and once nothing merges any more, all are `NONE`.
     merges: [Merge; SHORT],
     /// A bit for every place where a token starts.
     starts: u64,
@@ -310,10 +329,15 @@ struct ShortPretoken {
 }
 
 impl ShortPretoken {
-    /// Appends the ids of the parts between places to cut, up to a part of more than `SHORT` bytes or until the next
-    /// beat of the pulse is due; returns the rest.
+    /// Appends the ids of the parts between places to cut, up to a part of more than `SHORT` bytes
+    /// or until the next beat of the pulse is due; returns the rest.
     #[inline]
-    fn merge_stretches<'a>(&mut self, merges: &Merges, mut bytes: &'a [u8], ids: &mut Vec<u32>) -> &'a [u8] {
+    fn merge_stretches<'a>(
+        &mut self,
+        merges: &Merges,
+        mut bytes: &'a [u8],
+        ids: &mut Vec<u32>,
+    ) -> &'a [u8] {
         let enough = bytes.len().saturating_sub(BEAT);
         while bytes.len() > enough
             && let Some(length) = self.load(merges, bytes)
@@ -325,8 +349,8 @@ impl ShortPretoken {
         bytes
     }
 
-    /// Loads bytes up to the first place to cut, and returns their number; `None` if there are none or more than
-    /// `SHORT`.
+    /// Loads bytes up to the first place to cut, and returns their number; `None` if there are none
+    /// or more than `SHORT`.
     #[inline]
     fn load(&mut self, merges: &Merges, bytes: &[u8]) -> Option<usize> {
         let (&first, following) = bytes.split_first()?;
@@ -341,7 +365,8 @@ impl ShortPretoken {
             if length == SHORT {
                 return None;
             }
-            // `pair` ends with `last` and begins at `length - 2`. There is none at first: its bit is shifted out.
+            // `pair` ends with `last` and begins at `length - 2`. There is none at first: its bit
+            // is shifted out.
             certain |= u64::from(pair.is_certain(before, next)) << (length - 1) >> 1;
             self.of_bytes[length - 1] = next.merge();
             self.ids[length] = merges.base(byte);
@@ -356,8 +381,8 @@ impl ShortPretoken {
         Some(length)
     }
 
-    /// Begins with the tokens of certain characters and pairs, and single bytes. `certain` has a bit for the place of
-    /// each certain pair.
+    /// Begins with the tokens of certain characters and pairs, and single bytes. `certain` has a
+    /// bit for the place of each certain pair.
     #[inline]
     fn start(&mut self, merges: &Merges, bytes: &[u8], certain: u64) {
         let (mut pairs, mut characters) = (certain, 0);
@@ -372,7 +397,8 @@ impl ShortPretoken {
             }
             pairs &= pairs - 1;
         }
-        // The places where tokens start: all but the second byte of a pair, and the third of a character.
+        // The places where tokens start: all but the second byte of a pair, and the third of a
+        // character.
         let mut rest = u64::MAX >> (SHORT - bytes.len()) & !(certain << 1 | characters << 2);
         let (mut place, mut count) = (0, 0);
         loop {
@@ -410,7 +436,8 @@ impl ShortPretoken {
         self.merges[place] = Merge::NONE;
         // Both pairs are asked for before either answer is waited for.
         let following = self.after(place);
-        let with_next = (following < SHORT).then(|| merges.pairs.ask(best.id(), self.ids[following]));
+        let with_next =
+            (following < SHORT).then(|| merges.pairs.ask(best.id(), self.ids[following]));
         let earlier = self.starts & ((1 << place) - 1);
         if earlier != 0 {
             let before = SHORT - 1 - earlier.leading_zeros() as usize;

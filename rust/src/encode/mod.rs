@@ -1,4 +1,5 @@
-//! Encoding: added tokens are found, the text between them is normalized and cut into pretokens, and each is merged.
+//! Encoding: added tokens are found, the text between them is normalized and cut into pretokens,
+//! and each is merged.
 
 use std::sync::Arc;
 
@@ -39,7 +40,8 @@ use stages::{Section, SectionPlaces, Stretch};
 /// The id of a byte without a token.
 const NO_ID: u32 = u32::MAX;
 
-/// Everything from a text to its ids. It never changes, and any number of threads may use it at once.
+/// Everything from a text to its ids. It never changes, and any number of threads may use it at
+/// once.
 #[derive(Clone)]
 pub struct Encoder {
     pub stages: Arc<Stages>,
@@ -138,12 +140,16 @@ impl Encoder {
         if let Some(section) = self.stages.only_section(&stretch) {
             return self.encode_ordinary(section, ids, workspace, pulse);
         }
-        self.stages.sections(stretch, choice, SectionPlaces::Unneeded, pulse, &mut |section, pulse| {
-            match section.id {
+        self.stages.sections(
+            stretch,
+            choice,
+            SectionPlaces::Unneeded,
+            pulse,
+            &mut |section, pulse| match section.id {
                 None => self.encode_ordinary(section.text, ids, workspace, pulse),
                 Some(id) => push(ids, T::from_id(id)),
-            }
-        })
+            },
+        )
     }
 }
 

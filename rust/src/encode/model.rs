@@ -4,8 +4,8 @@
 //! pretoken -> its own token, if that replaces it -> else tokens, by merging -> ids
 //! ```
 //!
-//! Tokens are ids, with two exceptions: a provisional token is replaced by the ids of its bytes, and a byte without a
-//! token by what [`Unknown`] says.
+//! Tokens are ids, with two exceptions: a provisional token is replaced by the ids of its bytes,
+//! and a byte without a token by what [`Unknown`] says.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -36,12 +36,14 @@ pub struct Definition<'a> {
     pub merges: &'a [[u32; 3]],
     /// Where merges begin and end that have the same rank: the leftmost of their pairs comes first.
     pub equal_ranks: &'a [(u32, u32)],
-    /// The texts and ids of added tokens, which ids are decoded to. (`Stages` says where they are found.)
+    /// The texts and ids of added tokens, which ids are decoded to. (`Stages` says where they are
+    /// found.)
     pub added_tokens: &'a [(&'a str, u32)],
     /// Whether a pretoken that is itself a token becomes that token before any merge is tried.
     pub whole_pretoken_first: bool,
-    /// The ids, after all others, of tokens that exist only to be merged further: if one remains, it is replaced by the
-    /// ids of its bytes. With `unknown` they are parts of characters, and the remaining part of a character is unknown.
+    /// The ids, after all others, of tokens that exist only to be merged further: if one remains,
+    /// it is replaced by the ids of its bytes. With `unknown` they are parts of characters, and the
+    /// remaining part of a character is unknown.
     pub provisional: &'a [u32],
 }
 
@@ -75,7 +77,8 @@ impl Unknown {
     }
 }
 
-/// What decides the ids of ordinary text. It never changes, and any number of threads may use it at once.
+/// What decides the ids of ordinary text. It never changes, and any number of threads may use it at
+/// once.
 pub struct Model {
     pub(super) pattern: Arc<Pattern>,
     pub(super) merges: Merges,
@@ -105,7 +108,9 @@ const BYTES_PER_MERGE: usize = 64;
 impl Model {
     /// Checks the definition and builds the tables.
     pub fn new(definition: &Definition) -> Result<Self> {
-        ensure(definition.tokens.len() * BYTES_PER_TOKEN + definition.merges.len() * BYTES_PER_MERGE)?;
+        ensure(
+            definition.tokens.len() * BYTES_PER_TOKEN + definition.merges.len() * BYTES_PER_MERGE,
+        )?;
         let decode_only: HashSet<u32> = definition.decode_only.iter().map(|&(id, _)| id).collect();
         let mut others: Vec<(u32, &[u8])> = Vec::new();
         for (id, token) in definition.decode_only {
@@ -136,9 +141,12 @@ impl Model {
         let ids = all().map(|(id, _)| id).chain(definition.unknown.and_then(Unknown::id));
         let largest_id = ids.filter(|id| !provisional.contains_key(id)).max().unwrap_or(0);
         if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
-            return Err(Error::Value(format!("provisional token {id} must have an id after all others")));
+            return Err(Error::Value(format!(
+                "provisional token {id} must have an id after all others"
+            )));
         }
-        let whole = WholeTokens::new(&merges, definition.merges, &ranks, definition.whole_pretoken_first)?;
+        let whole =
+            WholeTokens::new(&merges, definition.merges, &ranks, definition.whole_pretoken_first)?;
         let is_merged = |id| whole.holds(id) && !provisional.contains_key(&id);
         let replacing = replacing_tokens(definition, is_merged);
         let mut first = Vec::new();
@@ -236,8 +244,8 @@ fn ids_of_bytes(
     Ok(ids)
 }
 
-/// What provisional tokens become that are parts of characters: the beginning of a character is unknown, and the rest
-/// is nothing.
+/// What provisional tokens become that are parts of characters: the beginning of a character is
+/// unknown, and the rest is nothing.
 fn ids_of_beginnings(provisional: &[u32], tokens: &TokenBytes) -> HashMap<u32, Box<[u32]>> {
     let mut ids = HashMap::new();
     for &id in provisional {
@@ -259,8 +267,8 @@ pub(super) fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
     Err(Error::Value(format!("{text:?} has a byte for which this vocabulary has no token")))
 }
 
-/// The tokens that replace a pretoken of their bytes though merging does not result in them; for equal bytes the
-/// smallest id.
+/// The tokens that replace a pretoken of their bytes though merging does not result in them; for
+/// equal bytes the smallest id.
 fn replacing_tokens(definition: &Definition, is_merged: impl Fn(u32) -> bool) -> Replacing {
     let mut replacing = Replacing::default();
     if !definition.whole_pretoken_first {

@@ -1,10 +1,11 @@
-//! Encodes ordinary text: cuts it into pretokens, looks each up in the cache, and merges the new ones.
+//! Encodes ordinary text: cuts it into pretokens, looks each up in the cache, and merges the new
+//! ones.
 //!
 //! Each block of pretokens is passed twice:
 //!
 //! 1. The key of each pretoken is computed, and the entry that it falls into is prefetched.
-//! 2. With the entries there or on their way, the ids are copied out. What is not in the cache is merged, and added to
-//!    it.
+//! 2. With the entries there or on their way, the ids are copied out. What is not in the cache is
+//!    merged, and added to it.
 
 use std::borrow::Cow;
 use std::mem;
@@ -21,7 +22,8 @@ use crate::memory::{boxed_array, expect, extend, gathered, push, reserve};
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
 
-/// Memory that a thread reuses from text to text, all on the heap, because a thread's stack may be small.
+/// Memory that a thread reuses from text to text, all on the heap, because a thread's stack may be
+/// small.
 pub struct Workspace {
     pub(super) batch: Box<[Batch; 1]>,
     pub(super) buffers: BlockBuffers,
@@ -68,8 +70,8 @@ impl Workspace {
         }
     }
 
-    /// Takes the table of a cache, the cheapest way first: without writing to shared memory if it was kept, by one such
-    /// write if it was released, and by three from the cache itself.
+    /// Takes the table of a cache, the cheapest way first: without writing to shared memory if it
+    /// was kept, by one such write if it was released, and by three from the cache itself.
     #[inline]
     fn take_table(&mut self, cache: &Cache) -> Option<Arc<Table>> {
         if let Some((number, table)) = self.table.take()
@@ -105,8 +107,8 @@ impl Workspace {
 pub(super) struct Misses {
     pub(super) ids: Vec<u32>,
     scratch: Scratch,
-    /// The number of table entries used since the last report; it is reported once per batch, because the counter is
-    /// shared by all threads.
+    /// The number of table entries used since the last report; it is reported once per batch,
+    /// because the counter is shared by all threads.
     learned: usize,
     /// The number of blocks so far. Some of them mark what is used of a full cache.
     blocks: usize,
@@ -141,10 +143,17 @@ impl StagedIds {
         }
     }
 
-    /// Copies the ids of successive pretokens of a block, as long as entries hold them. Returns the index of the first
-    /// pretoken where none does, or whose ids may not have room. Not inlined, so that the loop has all registers.
+    /// Copies the ids of successive pretokens of a block, as long as entries hold them. Returns the
+    /// index of the first pretoken where none does, or whose ids may not have room. Not inlined, so
+    /// that the loop has all registers.
     #[inline(never)]
-    fn copy(&mut self, lookups: &Lookups, block: &Block, indexes: Range<usize>, table: &Table) -> usize {
+    fn copy(
+        &mut self,
+        lookups: &Lookups,
+        block: &Block,
+        indexes: Range<usize>,
+        table: &Table,
+    ) -> usize {
         let (entries, ids) = (table.entries(), &mut *self.ids);
         let (keys, places) = (&*lookups.keys, &*lookups.places);
         let end = indexes.end.min(BLOCK);
@@ -152,8 +161,8 @@ impl StagedIds {
         let mut index = indexes.start;
         while index < end && length <= STAGED - INLINE {
             length += if let Some(cached) = entries.at(places[index]).get_own(keys[index]) {
-                // All four are copied, and the next ones overwrite those too many: a copy of fixed size is the
-                // cheapest.
+                // All four are copied, and the next ones overwrite those too many: a copy of fixed
+                // size is the cheapest.
                 ids[length..length + INLINE].copy_from_slice(cached.ids);
                 cached.count
             } else if let Some(count) = table.copy(lookups, block, index, &mut ids[length..]) {
@@ -237,8 +246,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// Encodes a block from a pretoken on that may be new, which is merged. Those that follow are copied up to the next
-    /// new one, and so on.
+    /// Encodes a block from a pretoken on that may be new, which is merged. Those that follow are
+    /// copied up to the next new one, and so on.
     #[inline(never)]
     fn encode_rest(
         &self,
@@ -284,7 +293,8 @@ impl Model {
         self.replace_tokens(pretoken, &mut misses.ids)
     }
 
-    /// Turns the tokens that a pretoken was merged to into ids: replaces provisional ones, and bytes without a token.
+    /// Turns the tokens that a pretoken was merged to into ids: replaces provisional ones, and
+    /// bytes without a token.
     #[inline]
     fn replace_tokens(&self, pretoken: &[u8], tokens: &mut Vec<u32>) -> Result<()> {
         if !self.provisional.is_empty() {
@@ -300,9 +310,14 @@ impl Model {
 
     /// The ids that the last tokens of a pretoken add to those of its first `kept` ones.
     ///
-    /// Each token is replaced by itself, except that unknown bytes may be joined to one id. So what is before matters
-    /// only from the last token on that has an id.
-    pub(super) fn ids_behind(&self, kept: usize, tokens: &[u32], pretoken: &[u8]) -> Result<Vec<u32>> {
+    /// Each token is replaced by itself, except that unknown bytes may be joined to one id. So what
+    /// is before matters only from the last token on that has an id.
+    pub(super) fn ids_behind(
+        &self,
+        kept: usize,
+        tokens: &[u32],
+        pretoken: &[u8],
+    ) -> Result<Vec<u32>> {
         let has_ids = |token: &u32| self.provisional.get(token).is_none_or(|ids| !ids.is_empty());
         let last = tokens[..kept].iter().rposition(has_ids).unwrap_or(0);
         let mut before = Vec::new();
@@ -315,8 +330,9 @@ impl Model {
         Ok(ids)
     }
 
-    /// Merges a pretoken that begins with an earlier one, or is a part of it, whose tokens are known. Returns how many
-    /// of these it begins with; the tokens behind them are computed. None of its bytes may be dropped.
+    /// Merges a pretoken that begins with an earlier one, or is a part of it, whose tokens are
+    /// known. Returns how many of these it begins with; the tokens behind them are computed. None
+    /// of its bytes may be dropped.
     pub(super) fn merge_longer(
         &self,
         pretoken: &[u8],
@@ -349,7 +365,12 @@ impl Model {
     }
 
     /// Merges a pretoken to tokens, some of which may be provisional, and bytes without a token.
-    pub(super) fn merge_tokens(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
+    pub(super) fn merge_tokens(
+        &self,
+        pretoken: &[u8],
+        misses: &mut Misses,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         misses.ids.clear();
         if let Some(&id) = self.replacing.get(pretoken) {
             misses.ids.push(id);
@@ -426,7 +447,9 @@ mod tests {
                     assert_eq!([ids_of(&list[..kept]), behind].concat(), all, "{list:?} {kept}");
                 }
                 if list.len() < 5 {
-                    lists.extend([0, byte, BEGINNING, END].map(|token| [&list[..], &[token]].concat()));
+                    lists.extend(
+                        [0, byte, BEGINNING, END].map(|token| [&list[..], &[token]].concat()),
+                    );
                 }
             }
         }

@@ -1,17 +1,20 @@
-//! Encodes many texts on any number of threads into one array; the ids do not depend on the number of threads.
+//! Encodes many texts on any number of threads into one array; the ids do not depend on the number
+//! of threads.
 //!
-//! Texts are grouped into jobs of about equal size; a long text is cut where that changes no id. The calling thread
-//! makes jobs, and leaves all other work to its team: finding added tokens, normalizing, encoding. No other thread
-//! needs Python's lock, and the calling thread releases it once it has all texts and works on jobs itself.
+//! Texts are grouped into jobs of about equal size; a long text is cut where that changes no id.
+//! The calling thread makes jobs, and leaves all other work to its team: finding added tokens,
+//! normalizing, encoding. No other thread needs Python's lock, and the calling thread releases it
+//! once it has all texts and works on jobs itself.
 //!
 //! ```text
 //! texts -> jobs 0, 1, 2, ... -> ids of each, in some order -> one array, in the order of jobs
 //! ```
 //!
-//! Once all jobs before it are encoded, the place of a job's ids in the array is known, and the thread that finds this
-//! out copies them there: nearly always the one that encoded them, while they are still in its processor's cache. So
-//! threads share only the queue of jobs and what waits for its place, each behind a lock that is taken once per job.
-//! Nothing is copied under the lock, and no page is touched for the first time.
+//! Once all jobs before it are encoded, the place of a job's ids in the array is known, and the
+//! thread that finds this out copies them there: nearly always the one that encoded them, while
+//! they are still in its processor's cache. So threads share only the queue of jobs and what waits
+//! for its place, each behind a lock that is taken once per job. Nothing is copied under the lock,
+//! and no page is touched for the first time.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,17 +29,19 @@ use crate::memory::{self, reuse};
 use crate::watch::{Pulse, Watch};
 use crate::workers::{Queue, Team, lead, lock, thread_count};
 
-/// The memory of a text besides its ids: a part, its end (twice while that vector grows), and an offset.
+/// The memory of a text besides its ids: a part, its end (twice while that vector grows), and an
+/// offset.
 const BYTES_PER_TEXT: usize = size_of::<TextPart>() + 5 * size_of::<usize>();
 
-/// The bytes of text for which another thread is started. (In tests, every text is cut wherever possible.)
+/// The bytes of text for which another thread is started. (In tests, every text is cut wherever
+/// possible.)
 const FOR_THREAD: usize = if cfg!(test) { 1 } else { 1 << 18 };
 
 /// The approximate size of a job in bytes, at least and at most.
 const SMALLEST_JOB: usize = if cfg!(test) { 1 } else { 1 << 15 };
 const LARGEST_JOB: usize = if cfg!(test) { 1 } else { 1 << 18 };
-/// The number of jobs for each thread, as far as their size allows it. The last ones end at different times, and a
-/// system may let a thread begin late.
+/// The number of jobs for each thread, as far as their size allows it. The last ones end at
+/// different times, and a system may let a thread begin late.
 const JOBS_EACH: usize = 16;
 
 /// The ids of several texts in one array; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
@@ -56,7 +61,8 @@ pub fn is_for_one_thread(bytes: usize) -> bool {
 /// The number of threads for so many bytes of text, and the approximate size of a job in bytes.
 fn division(bytes: usize, threads: Option<usize>) -> (usize, usize) {
     // The number of processors is only queried if it matters, because the query is slow.
-    let threads = if is_for_one_thread(bytes) { 1 } else { thread_count(threads, bytes / FOR_THREAD) };
+    let threads =
+        if is_for_one_thread(bytes) { 1 } else { thread_count(threads, bytes / FOR_THREAD) };
     if threads == 1 {
         // One thread has one job.
         return (1, usize::MAX / 2);
@@ -65,8 +71,8 @@ fn division(bytes: usize, threads: Option<usize>) -> (usize, usize) {
     (threads, size.clamp(SMALLEST_JOB, LARGEST_JOB))
 }
 
-/// An empty vector with room for so many ids, if that much memory is available. Memory that is not used is never
-/// touched, and released at the end.
+/// An empty vector with room for so many ids, if that much memory is available. Memory that is not
+/// used is never touched, and released at the end.
 fn room_for_ids<T: Id>(most: usize) -> Vec<T> {
     let mut ids = reuse::for_ids(most);
     if ids.capacity() == 0 {
@@ -76,8 +82,8 @@ fn room_for_ids<T: Id>(most: usize) -> Vec<T> {
 }
 
 impl Encoder {
-    /// Encodes texts into one array of ids. Each text has the choice of its number; further ones have the last choice.
-    /// The error is that of the first bad text, on any number of threads.
+    /// Encodes texts into one array of ids. Each text has the choice of its number; further ones
+    /// have the last choice. The error is that of the first bad text, on any number of threads.
     pub fn encode_all<'t, T: Id>(
         &self,
         texts: impl TextSource<'t>,
@@ -89,7 +95,8 @@ impl Encoder {
         memory::ensure(texts.number() * BYTES_PER_TEXT)?;
         let (threads, size) = division(texts.bytes(), threads);
         let mut ids = if threads > 1 { room_for_ids(texts.most_ids()) } else { Vec::new() };
-        let offsets: Vec<_> = iter::repeat_with(AtomicU64::default).take(texts.number() + 1).collect();
+        let offsets: Vec<_> =
+            iter::repeat_with(AtomicU64::default).take(texts.number() + 1).collect();
         let row = SharedRow::new(&mut ids, &offsets);
         let worker = || {
             let row = &row;
@@ -179,7 +186,8 @@ impl Encoder {
     }
 }
 
-/// The result of a job: its ids, and for each part the number of its text, and of ids up to its end.
+/// The result of a job: its ids, and for each part the number of its text, and of ids up to its
+/// end.
 #[derive(Default)]
 struct Done<T> {
     ids: Vec<T>,
@@ -188,7 +196,8 @@ struct Done<T> {
 
 /// The array that the ids of jobs are written to, each job's to a range of its own.
 struct SharedRow<'a, T> {
-    /// The vector, and its memory, which is not accessed through the vector before the row is finished.
+    /// The vector, and its memory, which is not accessed through the vector before the row is
+    /// finished.
     ids: &'a mut Vec<T>,
     start: *mut T,
     room: usize,
@@ -207,19 +216,25 @@ struct Order<T> {
     overflow: Vec<(usize, Vec<T>)>,
 }
 
-// SAFETY: threads write to the row's memory only in ranges that no two of them share (see `SharedRow::put`), and ids
-// may be sent to other threads.
+// SAFETY: threads write to the row's memory only in ranges that no two of them share (see
+// `SharedRow::put`), and ids may be sent to other threads.
 unsafe impl<T: Send> Sync for SharedRow<'_, T> {}
 
 impl<'a, T: Id> SharedRow<'a, T> {
     /// The memory of an empty vector.
     fn new(ids: &'a mut Vec<T>, offsets: &'a [AtomicU64]) -> Self {
         let order = Order { next: 0, start: 0, waiting: BTreeMap::new(), overflow: Vec::new() };
-        Self { start: ids.as_mut_ptr(), room: ids.capacity(), ids, offsets, order: Mutex::new(order) }
+        Self {
+            start: ids.as_mut_ptr(),
+            room: ids.capacity(),
+            ids,
+            offsets,
+            order: Mutex::new(order),
+        }
     }
 
-    /// Takes the ids of a job, and writes those of all jobs whose place is known now. Their memory is then `free` to be
-    /// used again.
+    /// Takes the ids of a job, and writes those of all jobs whose place is known now. Their memory
+    /// is then `free` to be used again.
     fn put(&self, number: usize, done: Done<T>, free: &mut Vec<Done<T>>) {
         lock(&self.order).waiting.insert(number, done);
         // Not in the condition of the loop, which would keep the lock.
@@ -230,11 +245,14 @@ impl<'a, T: Id> SharedRow<'a, T> {
                 self.offsets[text + 1].fetch_max((start + end) as u64, Ordering::Relaxed);
             }
             let ids = &mut done.ids;
-            // Ids for which there is too little room were taken away: nothing is copied, and the place is outside.
+            // Ids for which there is too little room were taken away: nothing is copied, and the
+            // place is outside.
             let place = self.start.wrapping_add(start);
             // SAFETY:
-            // 1. The row has room for these ids there, and nobody else looks at it until it is finished.
-            // 2. A job's range begins where the one of the job before it ends, so no two of them share a place.
+            // 1. The row has room for these ids there, and nobody else looks at it until it is
+            //    finished.
+            // 2. A job's range begins where the one of the job before it ends, so no two of them
+            //    share a place.
             unsafe { ids.as_ptr().copy_to_nonoverlapping(place, ids.len()) };
             ids.clear();
             free.push(done);
@@ -253,7 +271,8 @@ impl<'a, T: Id> SharedRow<'a, T> {
         overflow.sort_unstable_by_key(|(start, _)| *start);
         let written = overflow.first().map_or(total, |(start, _)| *start);
         // SAFETY:
-        // 1. The jobs' ids were put into the room of this row, and the threads that did so have ended.
+        // 1. The jobs' ids were put into the room of this row, and the threads that did so have
+        //    ended.
         // 2. They are there up to the first ones for which there was too little room.
         unsafe { ids.set_len(written) };
         memory::reserve(ids, total - written)?;
@@ -265,7 +284,8 @@ impl<'a, T: Id> SharedRow<'a, T> {
 }
 
 impl<T> Order<T> {
-    /// The next job whose place is known, and this place. Ids for which there is too little room are left here.
+    /// The next job whose place is known, and this place. Ids for which there is too little room
+    /// are left here.
     fn next(&mut self, room: usize) -> Option<(usize, Done<T>)> {
         let mut done = self.waiting.remove(&self.next)?;
         let start = self.start;
@@ -316,7 +336,8 @@ mod tests {
             (260, b"  "),
         ]);
         let [e, acute] = [0, 1].map(|place| u32::from("é".as_bytes()[place]));
-        let merges = [[97, 98, 256], [256, 256, 257], [32, 256, 258], [e, acute, 259], [32, 32, 260]];
+        let merges =
+            [[97, 98, 256], [256, 256, 257], [32, 256, 258], [e, acute, 259], [32, 32, 260]];
         let definition = Definition {
             tokens: &tokens,
             merges: &merges,
@@ -325,7 +346,8 @@ mod tests {
         };
         let special = AddedToken { is_special: true, ..AddedToken::new("<s>".to_owned(), 261) };
         let added = AddedToken::new("ab<s>".to_owned(), 262);
-        let taking = AddedToken { lstrip: true, rstrip: true, ..AddedToken::new("!".to_owned(), 263) };
+        let taking =
+            AddedToken { lstrip: true, rstrip: true, ..AddedToken::new("!".to_owned(), 263) };
         let word = AddedToken { single_word: true, ..AddedToken::new("l".to_owned(), 264) };
         let mut tokens = vec![(special, false), (added, is_normalized)];
         if flagged {
@@ -343,8 +365,8 @@ mod tests {
     #[test]
     fn texts_cut_wherever_they_may_be_have_the_ids_of_whole_ones() {
         let pieces = [
-            "ab", "AB", " ", "  ", "\n", "é", "e\u{301}", "\u{301}", "中", "'s", "l", "1", "!", "<s>",
-            "ab<s>", "\u{3000}",
+            "ab", "AB", " ", "  ", "\n", "é", "e\u{301}", "\u{301}", "中", "'s", "l", "1", "!",
+            "<s>", "ab<s>", "\u{3000}",
         ];
         let mut state = 1;
         for number in 0..2 * PATTERNS.len() * NORMALIZATIONS.len() {
@@ -353,8 +375,8 @@ mod tests {
             for _ in 0..300 {
                 let texts: Vec<String> = (0..random(&mut state) % 4)
                     .map(|_| {
-                        let pieces =
-                            (0..random(&mut state) % 60).map(|_| pieces[random(&mut state) % pieces.len()]);
+                        let pieces = (0..random(&mut state) % 60)
+                            .map(|_| pieces[random(&mut state) % pieces.len()]);
                         pieces.collect()
                     })
                     .collect();
@@ -362,7 +384,12 @@ mod tests {
                 for special in [Special::Parse, Special::Text] {
                     let encode = |threads| {
                         encoder
-                            .encode_all::<u32>(&texts[..], &[special.into()], Some(threads), &mut Unwatched)
+                            .encode_all::<u32>(
+                                &texts[..],
+                                &[special.into()],
+                                Some(threads),
+                                &mut Unwatched,
+                            )
                             .unwrap()
                     };
                     let (whole, cut) = (encode(1), encode(3));
@@ -393,7 +420,11 @@ mod tests {
         }
 
         fn text(&self, text: usize) -> Result<&'t str> {
-            if self.bad[text] { Err(Error::Value(format!("bad: {text}"))) } else { Ok(&self.texts[text]) }
+            if self.bad[text] {
+                Err(Error::Value(format!("bad: {text}")))
+            } else {
+                Ok(&self.texts[text])
+            }
         }
     }
 
@@ -405,7 +436,8 @@ mod tests {
         let mut state = 1;
         for _ in 0..300 {
             let number = random(&mut state) % 40;
-            let bad: Vec<bool> = (0..number).map(|_| random(&mut state).is_multiple_of(20)).collect();
+            let bad: Vec<bool> =
+                (0..number).map(|_| random(&mut state).is_multiple_of(20)).collect();
             // The place of the special token is the number of the text.
             let texts: Vec<String> = (0..number)
                 .map(|text| {
@@ -415,8 +447,8 @@ mod tests {
                 .collect();
             let first = (0..number).find(|&text| bad[text] || texts[text].contains('<'));
             let expected = first.map(|text| match bad[text] {
-                // Of two faults of one text, that which is found first: the whole text is looked at before its parts
-                // are.
+                // Of two faults of one text, that which is found first: the whole text is looked at
+                // before its parts are.
                 true => format!("bad: {text}"),
                 false => format!("at character {text};"),
             });
@@ -424,10 +456,20 @@ mod tests {
                 let texts = &Checked { texts: &texts, bad: &bad };
                 let found = [
                     encoder
-                        .encode_all::<u32>(texts, &[Special::Error.into()], Some(threads), &mut Unwatched)
+                        .encode_all::<u32>(
+                            texts,
+                            &[Special::Error.into()],
+                            Some(threads),
+                            &mut Unwatched,
+                        )
                         .err(),
                     encoder
-                        .encode_all::<()>(texts, &[Special::Error.into()], Some(threads), &mut Unwatched)
+                        .encode_all::<()>(
+                            texts,
+                            &[Special::Error.into()],
+                            Some(threads),
+                            &mut Unwatched,
+                        )
                         .err(),
                 ];
                 for error in found {
@@ -468,8 +510,14 @@ mod tests {
         let encoder = encoder(PATTERNS[0], &[], false);
         let texts = Panics(&["ab"; 1000]);
         for threads in THREADS {
-            let call =
-                || encoder.encode_all::<u32>(&texts, &[Special::Text.into()], Some(threads), &mut Unwatched);
+            let call = || {
+                encoder.encode_all::<u32>(
+                    &texts,
+                    &[Special::Text.into()],
+                    Some(threads),
+                    &mut Unwatched,
+                )
+            };
             assert!(catch_unwind(AssertUnwindSafe(call)).is_err());
         }
     }

@@ -11,7 +11,8 @@ const FIRST_LOOK: usize = 64;
 /// How many times as far each further look reaches.
 const FURTHER: usize = 4;
 
-/// Texts that the calling thread gets one after the other; meanwhile other threads encode those it already has.
+/// Texts that the calling thread gets one after the other; meanwhile other threads encode those it
+/// already has.
 pub trait TextSource<'t> {
     /// The number of texts.
     fn number(&self) -> usize;
@@ -52,8 +53,8 @@ impl<'t> TextSource<'t> for &[&'t str] {
     }
 }
 
-/// A part of a text, small enough for one job: the number of the text, and a stretch of it. In order, the parts are the
-/// whole texts.
+/// A part of a text, small enough for one job: the number of the text, and a stretch of it. In
+/// order, the parts are the whole texts.
 pub type TextPart<'t> = (usize, Stretch<'t>);
 
 impl Encoder {
@@ -78,8 +79,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// The last place behind `from` where an open text may be cut, whatever follows. It is looked for from the end, as
-    /// it is usually near.
+    /// The last place behind `from` where an open text may be cut, whatever follows. It is looked
+    /// for from the end, as it is usually near.
     pub fn settled_place(
         &self,
         text: &str,

@@ -1,10 +1,10 @@
 //! The place of every token of a text, and the part in which it begins.
 //!
-//! The ids are known. One walk goes through the stages again, and finds for every section where its tokens are in the
-//! text for the model. From there, places lead back:
+//! The ids are known. One walk goes through the stages again, and finds for every section where its
+//! tokens are in the text for the model. From there, places lead back:
 //!
 //! ```text
-//! text         -> normalized       -> section -> text for the model (with the spaces that a pattern puts in)
+//! text         -> normalized       -> section -> text for the model (with added spaces)
 //! places in it <- through Alignment <- before  <- tokens, each as long as its bytes
 //! ```
 
@@ -12,7 +12,8 @@ use std::ops::Range;
 use std::slice::Iter;
 
 use super::{
-    Choice, ChoicePart, Encoder, Model, NO_ID, Section, SectionPlaces, Special, Stretch, Unknown, Workspace,
+    Choice, ChoicePart, Encoder, Model, NO_ID, Section, SectionPlaces, Special, Stretch, Unknown,
+    Workspace,
 };
 use crate::error::{Error, Result};
 use crate::memory;
@@ -47,13 +48,14 @@ impl Encoder {
         self.keeps_text() && self.model.unknown.is_none()
     }
 
-    /// Whether a text reaches the model unchanged, and each of its added tokens is as long as its text.
+    /// Whether a text reaches the model unchanged, and each of its added tokens is as long as its
+    /// text.
     fn keeps_text(&self) -> bool {
         self.stages.is_plain() && !self.stages.later.strips && !self.model.pattern.puts_spaces()
     }
 
-    /// The start and end of every token in a text. Where a text is changed before it reaches the model, a token with
-    /// part of a character has the place of the whole character in bytes, too.
+    /// The start and end of every token in a text. Where a text is changed before it reaches the
+    /// model, a token with part of a character has the place of the whole character in bytes, too.
     pub fn offsets(
         &self,
         text: &str,
@@ -86,8 +88,8 @@ impl Encoder {
         Ok(places)
     }
 
-    /// The start and end of every token in bytes of a text that reaches the model unchanged. Bytes without a token
-    /// belong to the token that stands for them, or to none.
+    /// The start and end of every token in bytes of a text that reaches the model unchanged. Bytes
+    /// without a token belong to the token that stands for them, or to none.
     fn spans_in_bytes(
         &self,
         text: &str,
@@ -99,12 +101,18 @@ impl Encoder {
         memory::reserve(&mut all, ids.len())?;
         let mut finder = SpanFinder::new(&self.model, ids)?;
         let stretch = Stretch::whole(text);
-        self.stages.sections(stretch, choice, SectionPlaces::Needed, pulse, &mut |section, pulse| {
-            finder.find(&section, pulse)?;
-            let offset = section.source_start + section.before.len();
-            all.extend(finder.spans.iter().map(|&(start, end)| (offset + start, offset + end)));
-            Ok(())
-        })?;
+        self.stages.sections(
+            stretch,
+            choice,
+            SectionPlaces::Needed,
+            pulse,
+            &mut |section, pulse| {
+                finder.find(&section, pulse)?;
+                let offset = section.source_start + section.before.len();
+                all.extend(finder.spans.iter().map(|&(start, end)| (offset + start, offset + end)));
+                Ok(())
+            },
+        )?;
         finder.finish()?;
         Ok(all)
     }
@@ -122,8 +130,9 @@ impl Encoder {
         memory::gathered(spans.iter().map(number))
     }
 
-    /// The place of each token of a text, in characters. A token with part of a character has the place of the whole
-    /// character, and a space that was put in has the place of the character behind it.
+    /// The place of each token of a text, in characters. A token with part of a character has the
+    /// place of the whole character, and a space that was put in has the place of the character
+    /// behind it.
     pub fn places(
         &self,
         text: &str,
@@ -141,52 +150,58 @@ impl Encoder {
         let mut bytes = 0;
         let mut characters = 0;
         let stretch = Stretch::whole(text);
-        self.stages.sections(stretch, choice, SectionPlaces::Needed, pulse, &mut |section, pulse| {
-            let (prepared, section_ids) = finder.find(&section, pulse)?;
-            if section.source_start != source_start {
-                source_start = section.source_start;
-                bytes = 0;
-                characters = 0;
-            }
-            characters += section.before[bytes..].chars().count();
-            bytes = section.before.len();
-            let offset = in_text.before(source_start);
-            let for_model = prepared.text();
-            let without_spaces = if for_model == section.text {
-                None
-            } else {
-                Some(places_of_characters(section.text, for_model)?)
-            };
-            let added = usize::from(section.has_added_space);
-            let mut in_model = CountedCharacters::of(for_model);
-            for (&id, &(start, end)) in section_ids.iter().zip(&finder.spans) {
-                let (mut start, mut end) = in_model.place(start, end);
-                if let Some(places) = &without_spaces {
-                    start = places[start];
-                    end = places[end - 1] + 1;
+        self.stages.sections(
+            stretch,
+            choice,
+            SectionPlaces::Needed,
+            pulse,
+            &mut |section, pulse| {
+                let (prepared, section_ids) = finder.find(&section, pulse)?;
+                if section.source_start != source_start {
+                    source_start = section.source_start;
+                    bytes = 0;
+                    characters = 0;
                 }
-                // An added space has the place of the character behind it.
-                start = start.saturating_sub(added) + characters;
-                end = end.saturating_sub(added).max(1) + characters;
-                if let Some(alignment) = section.alignment {
-                    (start, end) = alignment.place(start, end);
-                }
-                let mut place = (offset + start, offset + end);
-                if trim != Trim::No {
-                    let (mut leading, trailing) = match section.id {
-                        Some(_) => spaces_around_text(section.text),
-                        None => spaces_around(self.tokens().get(id).unwrap_or_default()),
-                    };
-                    let is_first = places.is_empty() || place.0 == 0;
-                    if trim == Trim::KeepFirst && is_first && leading == 1 {
-                        leading = 0;
+                characters += section.before[bytes..].chars().count();
+                bytes = section.before.len();
+                let offset = in_text.before(source_start);
+                let for_model = prepared.text();
+                let without_spaces = if for_model == section.text {
+                    None
+                } else {
+                    Some(places_of_characters(section.text, for_model)?)
+                };
+                let added = usize::from(section.has_added_space);
+                let mut in_model = CountedCharacters::of(for_model);
+                for (&id, &(start, end)) in section_ids.iter().zip(&finder.spans) {
+                    let (mut start, mut end) = in_model.place(start, end);
+                    if let Some(places) = &without_spaces {
+                        start = places[start];
+                        end = places[end - 1] + 1;
                     }
-                    place = trimmed(place, leading, trailing);
+                    // An added space has the place of the character behind it.
+                    start = start.saturating_sub(added) + characters;
+                    end = end.saturating_sub(added).max(1) + characters;
+                    if let Some(alignment) = section.alignment {
+                        (start, end) = alignment.place(start, end);
+                    }
+                    let mut place = (offset + start, offset + end);
+                    if trim != Trim::No {
+                        let (mut leading, trailing) = match section.id {
+                            Some(_) => spaces_around_text(section.text),
+                            None => spaces_around(self.tokens().get(id).unwrap_or_default()),
+                        };
+                        let is_first = places.is_empty() || place.0 == 0;
+                        if trim == Trim::KeepFirst && is_first && leading == 1 {
+                            leading = 0;
+                        }
+                        place = trimmed(place, leading, trailing);
+                    }
+                    places.push(place);
                 }
-                places.push(place);
-            }
-            Ok(())
-        })?;
+                Ok(())
+            },
+        )?;
         finder.finish()?;
         Ok(places)
     }
@@ -204,7 +219,13 @@ impl Encoder {
             pieces.iter().try_for_each(|piece| memory::push(&mut pretokens, piece.into()))
         };
         let choice = Special::Parse.into();
-        self.stages.sections(Stretch::whole(text), choice, SectionPlaces::Unneeded, pulse, visit)?;
+        self.stages.sections(
+            Stretch::whole(text),
+            choice,
+            SectionPlaces::Unneeded,
+            pulse,
+            visit,
+        )?;
         Ok(pretokens)
     }
 }
@@ -212,9 +233,9 @@ impl Encoder {
 impl Model {
     /// The start and end of every token in the text that the ids encode.
     ///
-    /// In bytes, spans are adjacent and cover the text. In characters, a token that has a part of a character spans all
-    /// of it: from the character of the token's first byte to the character of its last byte. So tokens that share a
-    /// character overlap.
+    /// In bytes, spans are adjacent and cover the text. In characters, a token that has a part of a
+    /// character spans all of it: from the character of the token's first byte to the character of
+    /// its last byte. So tokens that share a character overlap.
     fn tiled(&self, ids: &[u32], text: &str, unit: Unit, pulse: &mut Pulse) -> Result<Vec<Span>> {
         let mut spans = Vec::new();
         memory::reserve(&mut spans, ids.len())?;
@@ -271,8 +292,8 @@ impl Model {
         if end == text.len() { Ok(()) } else { Err(other_text()) }
     }
 
-    /// Adds the spans of the tokens that a pretoken was merged to. The ids came from these, but unknown ones do not
-    /// tell how many bytes they stand for.
+    /// Adds the spans of the tokens that a pretoken was merged to. The ids came from these, but
+    /// unknown ones do not tell how many bytes they stand for.
     fn add_merged_spans(
         &self,
         text: &[u8],
@@ -282,8 +303,10 @@ impl Model {
         ids: &mut Iter<u32>,
         spans: &mut Vec<Span>,
     ) -> Result<()> {
-        // A token that replaces a pretoken has all of its bytes, also those without a token of their own.
-        let has_all = unknown.id().is_some() || self.replacing.contains_key(&text[pretoken.clone()]);
+        // A token that replaces a pretoken has all of its bytes, also those without a token of
+        // their own.
+        let has_all =
+            unknown.id().is_some() || self.replacing.contains_key(&text[pretoken.clone()]);
         let is_merged = |&place: &usize| has_all || self.merges.base(text[place]) != NO_ID;
         let merged = memory::gathered(pretoken.filter(is_merged))?;
         let mut end = 0;
@@ -295,7 +318,8 @@ impl Model {
             let is_part = self.provisional.contains_key(&token);
             let is_unknown = is_part || token == NO_ID;
             // One id may stand for several unknown tokens.
-            let is_joined = matches!(unknown, Unknown::Joined(_)) || is_part && is_continuation(text[span.0]);
+            let is_joined =
+                matches!(unknown, Unknown::Joined(_)) || is_part && is_continuation(text[span.0]);
             if is_joined
                 && was_unknown
                 && is_unknown
@@ -338,7 +362,11 @@ impl<'m, 'i> SpanFinder<'m, 'i> {
     }
 
     /// Finds the `spans` of the next section. Returns the text that the model had, and the ids.
-    fn find<'t>(&mut self, section: &Section<'t>, pulse: &mut Pulse) -> Result<(Prepared<'t>, &'i [u32])> {
+    fn find<'t>(
+        &mut self,
+        section: &Section<'t>,
+        pulse: &mut Pulse,
+    ) -> Result<(Prepared<'t>, &'i [u32])> {
         let prepared = match section.id {
             None => self.model.pattern.prepare(section.text, pulse)?,
             Some(_) => Prepared::plain(section.text),
@@ -420,8 +448,8 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// The place of each character of a text with the spaces that were put in. Such a space is only before a character that
-/// is none, and has the place of that character.
+/// The place of each character of a text with the spaces that were put in. Such a space is only
+/// before a character that is none, and has the place of that character.
 fn places_of_characters(text: &str, written: &str) -> Result<Vec<usize>> {
     let mut places = Vec::new();
     memory::reserve(&mut places, written.chars().count())?;
@@ -446,7 +474,8 @@ fn spaces_around(token: &[u8]) -> (usize, usize) {
     (leading, trailing)
 }
 
-/// How much white space a special token begins and ends with. The spelling of a space at byte level counts, too.
+/// How much white space a special token begins and ends with. The spelling of a space at byte level
+/// counts, too.
 fn spaces_around_text(token: &str) -> (usize, usize) {
     let is_space = |character: &char| character.is_whitespace() || *character == '\u{120}';
     let leading = token.chars().take_while(is_space).count();
@@ -482,7 +511,9 @@ mod tests {
         };
         let (special, unit) = (Special::Text.into(), Unit::Characters);
         assert!(stopped(&|pulse| encoder.model.tiled(&ids, &text, unit, pulse).is_err()));
-        assert!(stopped(&|pulse| { encoder.places(&text, &ids, special, Trim::No, pulse).is_err() }));
+        assert!(stopped(&|pulse| {
+            encoder.places(&text, &ids, special, Trim::No, pulse).is_err()
+        }));
     }
 
     #[test]

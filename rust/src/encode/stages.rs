@@ -1,15 +1,16 @@
-//! The stages of a text before it is cut into pretokens: added tokens are found, and the text between them is
-//! normalized.
+//! The stages of a text before it is cut into pretokens: added tokens are found, and the text
+//! between them is normalized.
 //!
 //! ```text
 //! text -> first added tokens -> normalized text -> later added tokens -> text for the model
 //! ```
 //!
-//! - A **stage** is one of these steps. Each may be empty: an ordinary vocabulary has only later tokens, and its text
-//!   goes through unchanged.
-//! - A **stretch** is a part of a text that is encoded by itself, because the text was cut at both ends.
-//! - A **section** is what the stages make of a stretch, one after the other: an added token, or the text for the model
-//!   between two of them.
+//! - A **stage** is one of these steps. Each may be empty: an ordinary vocabulary has only later
+//!   tokens, and its text goes through unchanged.
+//! - A **stretch** is a part of a text that is encoded by itself, because the text was cut at both
+//!   ends.
+//! - A **section** is what the stages make of a stretch, one after the other: an added token, or
+//!   the text for the model between two of them.
 //!
 //! ```text
 //! stretch    Hello <s>WORLD
@@ -18,19 +19,21 @@
 //!
 //! # Where a text may be cut
 //!
-//! Threads encode the parts of a long text, and a stream encodes what has arrived of an open one. A text may be cut
-//! where the ids of both parts, one after the other, are the ids of the whole. [`Cuts::safe_cut`] finds the next such
-//! place:
+//! Threads encode the parts of a long text, and a stream encodes what has arrived of an open one. A
+//! text may be cut where the ids of both parts, one after the other, are the ids of the whole.
+//! [`Cuts::safe_cut`] finds the next such place:
 //!
-//! 1. The pattern cuts there in every text with the two characters at the place ([`Pattern::safe_cut`]).
-//! 2. No added token's text lies across the place or touches it, and if tokens take white space, it is not on both
-//!    sides.
+//! 1. The pattern cuts there in every text with the two characters at the place
+//!    ([`Pattern::safe_cut`]).
+//! 2. No added token's text lies across the place or touches it, and if tokens take white space, it
+//!    is not on both sides.
 //! 3. Each part is normalized alone to what it is within the whole.
 //! 4. If the text is open, all this is so whatever follows.
 //!
-//! This never needs the ids, or anything but the characters near the place. Two other questions need more, and so find
-//! places that this one must refuse: [`Stages::cuts_behind_tokens`], once it is known which tokens are found, and
-//! [`Tail::settle`](super::tail::Tail::settle), once an automaton has found the pieces.
+//! This never needs the ids, or anything but the characters near the place. Two other questions
+//! need more, and so find places that this one must refuse: [`Stages::cuts_behind_tokens`], once it
+//! is known which tokens are found, and [`Tail::settle`](super::tail::Tail::settle), once an
+//! automaton has found the pieces.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,7 +54,8 @@ pub struct Stages {
     pub normalizer: Arc<Normalizer>,
     /// The tokens that are found in normalized text.
     pub later: AddedTokens,
-    /// Whether a space is prepended to the text that a text begins with, once tokens are found, if it begins with none.
+    /// Whether a space is prepended to the text that a text begins with, once tokens are found, if
+    /// it begins with none.
     space_first: bool,
 }
 
@@ -82,8 +86,8 @@ pub struct Section<'t> {
     pub before: &'t str,
     /// Where the text that was normalized begins in the whole text, in bytes.
     pub source_start: usize,
-    /// Where the characters of the normalized text were before, if they were moved. It is only known if `SectionPlaces` are
-    /// needed.
+    /// Where the characters of the normalized text were before, if they were moved. It is only
+    /// known if `SectionPlaces` are needed.
     pub alignment: Option<&'t Alignment>,
 }
 
@@ -106,8 +110,8 @@ pub struct Cuts<'t> {
 }
 
 impl Cuts<'_> {
-    /// Returns the first of these places where the text may be cut without changing any id; for an open text, whatever
-    /// follows. They end at the end of a character.
+    /// Returns the first of these places where the text may be cut without changing any id; for an
+    /// open text, whatever follows. They end at the end of a character.
     pub fn safe_cut(&mut self, places: Range<usize>, pulse: &mut Pulse) -> Result<Option<usize>> {
         let Range { start: mut from, end } = places;
         while from < end {
@@ -143,14 +147,16 @@ impl Cuts<'_> {
 
 /// The places of an open text behind added tokens that were found in it, where it may be cut.
 pub struct CutsBehindTokens {
-    /// Up to here, an added token is found whatever follows; `None` if that depends on what is before it.
+    /// Up to here, an added token is found whatever follows; `None` if that depends on what is
+    /// before it.
     last_sure: Option<usize>,
     /// Whether it is known where in the text later tokens are.
     later_are_placed: bool,
 }
 
 impl CutsBehindTokens {
-    /// Returns the place behind a token, and behind the white space that it takes, if the text may be cut there.
+    /// Returns the place behind a token, and behind the white space that it takes, if the text may
+    /// be cut there.
     pub fn place_behind(&self, token: &Section) -> Option<usize> {
         let is_placed = token.is_first_token || self.later_are_placed;
         let place = token.source_start + token.before.len() + token.text.len();
@@ -173,10 +179,13 @@ const MARKS: usize = 32;
 const SPACE_FIRST: &str = "Space first";
 
 impl Stages {
-    /// From tokens, each with whether it is found in normalized text, and the steps of the normalizer.
+    /// From tokens, each with whether it is found in normalized text, and the steps of the
+    /// normalizer.
     pub fn new(tokens: Vec<(AddedToken, bool)>, steps: &[Vec<String>]) -> Result<Self> {
-        let (space, steps): (Vec<_>, Vec<_>) =
-            steps.iter().cloned().partition(|step| step.first().is_some_and(|name| name == SPACE_FIRST));
+        let (space, steps): (Vec<_>, Vec<_>) = steps
+            .iter()
+            .cloned()
+            .partition(|step| step.first().is_some_and(|name| name == SPACE_FIRST));
         let normalizer = Normalizer::new(&steps)?;
         Self::of(Arc::new(normalizer), !space.is_empty(), tokens)
     }
@@ -191,7 +200,11 @@ impl Stages {
         Self::of(Arc::clone(&self.normalizer), self.space_first, tokens)
     }
 
-    fn of(normalizer: Arc<Normalizer>, space_first: bool, tokens: Vec<(AddedToken, bool)>) -> Result<Self> {
+    fn of(
+        normalizer: Arc<Normalizer>,
+        space_first: bool,
+        tokens: Vec<(AddedToken, bool)>,
+    ) -> Result<Self> {
         let mut first = Vec::new();
         let mut later = Vec::new();
         for (token, is_normalized) in tokens {
@@ -200,17 +213,24 @@ impl Stages {
                 continue;
             }
             let watch = &mut Unwatched;
-            let text = normalizer.normalize(&token.text, Beginning::Segment, &mut Pulse::of(watch))?;
+            let text =
+                normalizer.normalize(&token.text, Beginning::Segment, &mut Pulse::of(watch))?;
             // A token whose text becomes empty is never found.
             if !text.is_empty() {
                 later.push(AddedToken { text: text.into_owned(), ..token });
             }
         }
-        // Without a normalizer, both stages see the same text. One search is enough, and most vocabularies are so.
+        // Without a normalizer, both stages see the same text. One search is enough, and most
+        // vocabularies are so.
         if later.is_empty() && normalizer.is_identity() {
             std::mem::swap(&mut first, &mut later);
         }
-        Ok(Self { first: AddedTokens::new(first)?, later: AddedTokens::new(later)?, normalizer, space_first })
+        Ok(Self {
+            first: AddedTokens::new(first)?,
+            later: AddedTokens::new(later)?,
+            normalizer,
+            space_first,
+        })
     }
 
     /// Whether the search of the later tokens sees every text unchanged.
@@ -219,8 +239,8 @@ impl Stages {
         self.first.is_empty() && self.normalizer.is_identity() && !self.space_first
     }
 
-    /// Returns the whole text, if it is short and a single section that is not changed. Most short texts are so, and the
-    /// walk through the stages would take as long as a few pretokens.
+    /// Returns the whole text, if it is short and a single section that is not changed. Most short
+    /// texts are so, and the walk through the stages would take as long as a few pretokens.
     #[inline(always)]
     pub fn only_section<'t>(&self, stretch: &Stretch<'t>) -> Option<&'t str> {
         let Stretch { text, range, .. } = stretch;
@@ -279,7 +299,8 @@ impl Stages {
         let source_start = range.start;
         let source = &text[range];
         let mut choice = choice.behind(source_start);
-        let needs_places = places == SectionPlaces::Needed || !self.later.is_empty() && choice.needs_places();
+        let needs_places =
+            places == SectionPlaces::Needed || !self.later.is_empty() && choice.needs_places();
         let written = if needs_places {
             self.normalizer.written::<true>(source, at, pulse)?
         } else {
@@ -293,30 +314,32 @@ impl Stages {
         }
         let adds_space = self.space_first && at == Beginning::Text && !normalized.starts_with(' ');
         let all = 0..normalized.len();
-        let visited = self.later.stretches(normalized, all, choice, pulse, &mut |range, id, pulse| {
-            let mut section = Section {
-                text: &normalized[range.clone()],
-                id,
-                is_first_token: false,
-                has_added_space: false,
-                before: &normalized[..range.start],
-                source_start,
-                alignment,
-            };
-            if !(adds_space && range.start == 0 && id.is_none()) {
-                return visit(section, pulse);
-            }
-            let mut spaced = String::new();
-            memory::append(&mut spaced, " ")?;
-            memory::append(&mut spaced, section.text)?;
-            section.text = &spaced;
-            section.has_added_space = true;
-            visit(section, pulse)
-        });
+        let visited =
+            self.later.stretches(normalized, all, choice, pulse, &mut |range, id, pulse| {
+                let mut section = Section {
+                    text: &normalized[range.clone()],
+                    id,
+                    is_first_token: false,
+                    has_added_space: false,
+                    before: &normalized[..range.start],
+                    source_start,
+                    alignment,
+                };
+                if !(adds_space && range.start == 0 && id.is_none()) {
+                    return visit(section, pulse);
+                }
+                let mut spaced = String::new();
+                memory::append(&mut spaced, " ")?;
+                memory::append(&mut spaced, section.text)?;
+                section.text = &spaced;
+                section.has_added_space = true;
+                visit(section, pulse)
+            });
         // A refused token is reported at its place in the whole text.
         visited.map_err(|error| {
             error.moved(|character| {
-                let in_source = alignment.map_or(character, |to| to.place(character, character + 1).0);
+                let in_source =
+                    alignment.map_or(character, |to| to.place(character, character + 1).0);
                 text[..source_start].chars().count() + in_source
             })
         })
@@ -332,7 +355,12 @@ impl Stages {
     }
 
     /// Begins to ask where a text may be cut; for an open text, whatever follows.
-    pub fn cuts<'t>(&'t self, text: &'t str, open: Option<Choice<'t>>, pattern: &'t Pattern) -> Cuts<'t> {
+    pub fn cuts<'t>(
+        &'t self,
+        text: &'t str,
+        open: Option<Choice<'t>>,
+        pattern: &'t Pattern,
+    ) -> Cuts<'t> {
         Cuts {
             stages: self,
             pattern,
@@ -343,11 +371,13 @@ impl Stages {
         }
     }
 
-    /// Begins to ask where an open text may be cut behind the added tokens of a stretch of it, whatever follows.
+    /// Begins to ask where an open text may be cut behind the added tokens of a stretch of it,
+    /// whatever follows.
     ///
-    /// [`Cuts`] refuses all these places, because a token touches them. Here the token itself allows the cut: it was
-    /// found, so what is behind it is a segment ([`Beginning::Segment`]), whatever the pattern and the normalizer do.
-    /// But which tokens are found is known only once the stretch is encoded.
+    /// [`Cuts`] refuses all these places, because a token touches them. Here the token itself
+    /// allows the cut: it was found, so what is behind it is a segment ([`Beginning::Segment`]),
+    /// whatever the pattern and the normalizer do. But which tokens are found is known only once
+    /// the stretch is encoded.
     pub fn cuts_behind_tokens(&self, stretch: &Stretch, choice: Choice) -> CutsBehindTokens {
         let looks_back = self.first.look_back() || self.later.look_back();
         let longest = self.first.longest().max(self.later.longest());
@@ -359,8 +389,8 @@ impl Stages {
         }
     }
 
-    /// Whether it is known where in a text the later tokens of a stretch are: it is not changed, and no place behind
-    /// one is within the text of a first token that is not found.
+    /// Whether it is known where in a text the later tokens of a stretch are: it is not changed,
+    /// and no place behind one is within the text of a first token that is not found.
     fn later_are_placed(&self, stretch: &Stretch, choice: Choice) -> bool {
         let all_are_found = matches!(choice.of_all(), Some(Special::Parse | Special::Error));
         if self.later.is_empty() || !(self.first.is_empty() || all_are_found) {
@@ -369,7 +399,8 @@ impl Stages {
         if self.normalizer.is_identity() {
             return true;
         }
-        let prepends = stretch.at != Beginning::Within && (self.space_first || self.normalizer.prepends());
+        let prepends =
+            stretch.at != Beginning::Within && (self.space_first || self.normalizer.prepends());
         !prepends && self.keeps_all(&stretch.text[stretch.range.clone()])
     }
 
@@ -387,7 +418,8 @@ impl Stages {
         text.chars().all(|character| self.normalizer.keeps(character))
     }
 
-    /// Whether the text may be cut at a place before it is normalized, and the normalized text there, too.
+    /// Whether the text may be cut at a place before it is normalized, and the normalized text
+    /// there, too.
     fn may_cut_normalized(&self, text: &str, place: usize, pattern: &Pattern) -> bool {
         let keeps = |character: char| self.normalizer.keeps(character);
         let (left, right) = text.split_at(place);
@@ -398,8 +430,11 @@ impl Stages {
         if self.first.strips && before.is_some_and(char::is_whitespace) {
             return false;
         }
-        // Both characters behind the place matter: the first becomes itself only if the second starts.
-        if !next.is_none_or(keeps) || !behind.next().is_none_or(|second| self.normalizer.starts(second)) {
+        // Both characters behind the place matter: the first becomes itself only if the second
+        // starts.
+        if !next.is_none_or(keeps)
+            || !behind.next().is_none_or(|second| self.normalizer.starts(second))
+        {
             return false;
         }
         if !before.is_none_or(keeps) && !self.may_cut_changed(left, next, pattern) {
@@ -408,14 +443,17 @@ impl Stages {
         self.later.is_empty() || self.no_later_token_touches(text, place)
     }
 
-    /// Whether pretokens may be cut between what the end of a text becomes and a character that is kept.
+    /// Whether pretokens may be cut between what the end of a text becomes and a character that is
+    /// kept.
     fn may_cut_changed(&self, left: &str, next: Option<char>, pattern: &Pattern) -> bool {
         let mut last = left.char_indices().rev().take(MARKS);
-        let Some((start, _)) = last.find(|&(_, character)| self.normalizer.starts(character)) else {
+        let Some((start, _)) = last.find(|&(_, character)| self.normalizer.starts(character))
+        else {
             return false;
         };
         let (end, watch) = (&left[start..], &mut Unwatched);
-        let Ok(written) = self.normalizer.normalize(end, Beginning::Within, &mut Pulse::of(watch)) else {
+        let Ok(written) = self.normalizer.normalize(end, Beginning::Within, &mut Pulse::of(watch))
+        else {
             return false;
         };
         let place = written.len();
@@ -424,8 +462,8 @@ impl Stages {
         place > 0 && pattern.safe_cut(&seam, place) == Some(place)
     }
 
-    /// Whether no later token can lie across a place or touch it, as far as the text near it shows: as far as a token
-    /// may reach, all characters must be kept, and nothing prepended to them.
+    /// Whether no later token can lie across a place or touch it, as far as the text near it shows:
+    /// as far as a token may reach, all characters must be kept, and nothing prepended to them.
     fn no_later_token_touches(&self, text: &str, place: usize) -> bool {
         let reach = self.later_reach();
         // Something is prepended at the beginning of the text, and behind a first token.

@@ -1,17 +1,20 @@
-//! The long open end of a text that grows: what is appended is encoded, and little of what was there before.
+//! The long open end of a text that grows: what is appended is encoded, and little of what was
+//! there before.
 //!
-//! A pretoken may be long, and not end before the text does: a run of letters or white space, or all of a text that is
-//! not cut at all. It is not encoded again at each step:
+//! A pretoken may be long, and not end before the text does: a run of letters or white space, or
+//! all of a text that is not cut at all. It is not encoded again at each step:
 //!
 //! 1. Its end is found by an automaton, which reads on from where the text ended before.
 //! 2. Its tokens are those that it had, up to one that a window over its end shares with them.
-//!    [`merging`](super::merging) says why this is right: windows of a long pretoken are joined in the same way.
-//! 3. Its ids come from its tokens: a provisional token is taken apart, and unknown bytes become an id. This is done
-//!    for each token by itself, except that unknown bytes may be joined to those before them. So the ids of the tokens
-//!    that are kept stay, up to the last one, and the others are computed again.
+//!    [`merging`](super::merging) says why this is right: windows of a long pretoken are joined in
+//!    the same way.
+//! 3. Its ids come from its tokens: a provisional token is taken apart, and unknown bytes become an
+//!    id. This is done for each token by itself, except that unknown bytes may be joined to those
+//!    before them. So the ids of the tokens that are kept stay, up to the last one, and the others
+//!    are computed again.
 //!
-//! Tokens and ids are two lists because the second step needs to know which token is where: the ids of a token that was
-//! taken apart do not say that.
+//! Tokens and ids are two lists because the second step needs to know which token is where: the ids
+//! of a token that was taken apart do not say that.
 //!
 //! ```text
 //! settled | aaaaaaaaaaaaaaaaaaaaaaaa    the pretoken so far, and its ids
@@ -21,9 +24,9 @@
 //! A tail must not need to know what is before it. So this is done only for text:
 //!
 //! - without added tokens;
-//! - of which no part changes what the normalizer makes of the part before: what is appended must begin with a
-//!   character that starts. (A run of accents under NFC is encoded anew at each step: one may move in front of others,
-//!   or change their letter.)
+//! - of which no part changes what the normalizer makes of the part before: what is appended must
+//!   begin with a character that starts. (A run of accents under NFC is encoded anew at each step:
+//!   one may move in front of others, or change their letter.)
 //!
 //! At the beginning, something may be prepended.
 
@@ -54,7 +57,8 @@ const FORGOTTEN: usize = 1 << 12;
 pub struct Tail {
     /// The text that reaches the model.
     text: String,
-    /// The length of its beginning that was prepended or normalized. What is behind is the same in the whole text.
+    /// The length of its beginning that was prepended or normalized. What is behind is the same in
+    /// the whole text.
     changed: usize,
     /// Where in the whole text that begins.
     kept_from: usize,
@@ -63,8 +67,8 @@ pub struct Tail {
     /// Where the first of them begins, and the number of ids before it.
     start: usize,
     ids_before: usize,
-    /// Places where the text may be cut as far as pretokens are concerned, and its length when that was found; whether
-    /// a token will be there is not known yet.
+    /// Places where the text may be cut as far as pretokens are concerned, and its length when that
+    /// was found; whether a token will be there is not known yet.
     waiting: Vec<Settled>,
     /// Up to here, places of the text are no beginnings of first tokens, and of later ones.
     searched_first: usize,
@@ -99,8 +103,8 @@ impl Encoder {
 }
 
 impl Tail {
-    /// The open end of a text behind a settled place, before any of it is encoded; `None` if it cannot be encoded by
-    /// itself.
+    /// The open end of a text behind a settled place, before any of it is encoded; `None` if it
+    /// cannot be encoded by itself.
     pub fn new(
         encoder: &Encoder,
         text: &str,
@@ -154,8 +158,15 @@ impl Tail {
         self.kept_from + place - self.changed
     }
 
-    /// Takes in what was appended to the whole text; returns false if that changes text before it, or may have tokens.
-    pub fn take(&mut self, encoder: &Encoder, text: &str, choice: Choice, pulse: &mut Pulse) -> Result<bool> {
+    /// Takes in what was appended to the whole text; returns false if that changes text before it,
+    /// or may have tokens.
+    pub fn take(
+        &mut self,
+        encoder: &Encoder,
+        text: &str,
+        choice: Choice,
+        pulse: &mut Pulse,
+    ) -> Result<bool> {
         let stages = &encoder.stages;
         let normalizer = &stages.normalizer;
         let appended = &text[self.place_in_whole(self.text.len())..];
@@ -184,7 +195,12 @@ impl Tail {
     }
 
     /// Encodes what is new.
-    pub fn encode(&mut self, encoder: &Encoder, misses: &mut Misses, pulse: &mut Pulse) -> Result<NewIds> {
+    pub fn encode(
+        &mut self,
+        encoder: &Encoder,
+        misses: &mut Misses,
+        pulse: &mut Pulse,
+    ) -> Result<NewIds> {
         let model = &encoder.model;
         let mut earlier_pieces = mem::take(&mut self.pieces).into_iter().peekable();
         // As long as all is as it was before, ids are kept.
@@ -201,7 +217,13 @@ impl Tail {
             let pretoken = &self.text.as_bytes()[start..end];
             let mut kept = piece.tokens.len();
             if end != earlier_end {
-                kept = model.merge_longer(pretoken, &piece.tokens, earlier_end - start, misses, pulse)?;
+                kept = model.merge_longer(
+                    pretoken,
+                    &piece.tokens,
+                    earlier_end - start,
+                    misses,
+                    pulse,
+                )?;
                 piece.ids -= model.ids_behind(kept, &piece.tokens, pretoken)?.len();
                 piece.tokens.truncate(kept);
                 memory::extend(&mut piece.tokens, &misses.ids)?;
@@ -222,7 +244,10 @@ impl Tail {
                 if end > self.changed {
                     let place = self.place_in_whole(end);
                     let needs = self.place_in_whole(self.text.len());
-                    memory::push(&mut self.waiting, Settled::within(place, self.ids_before, needs))?;
+                    memory::push(
+                        &mut self.waiting,
+                        Settled::within(place, self.ids_before, needs),
+                    )?;
                 }
             } else {
                 memory::push(&mut self.pieces, piece)?;
@@ -234,14 +259,23 @@ impl Tail {
 
     /// The places that are settled now, of those between pieces.
     ///
-    /// [`Cuts`](super::stages::Cuts) would refuse many of them, as it looks only near a place. Here more is known:
+    /// [`Cuts`](super::stages::Cuts) would refuse many of them, as it looks only near a place. Here
+    /// more is known:
     ///
-    /// - The pattern: an automaton has read the text up to where the piece ends in every longer text.
-    /// - The normalizer: what was appended begins with a character that starts ([`Self::take`]), and if there are later
-    ///   tokens, all of the text is kept. So both kinds of tokens can be looked for in the whole text.
+    /// - The pattern: an automaton has read the text up to where the piece ends in every longer
+    ///   text.
+    /// - The normalizer: what was appended begins with a character that starts ([`Self::take`]),
+    ///   and if there are later tokens, all of the text is kept. So both kinds of tokens can be
+    ///   looked for in the whole text.
     ///
-    /// And an answer may have to wait: where a token may still arrive, the place is asked for again at the next step.
-    pub fn settle(&mut self, encoder: &Encoder, text: &str, choice: Choice) -> Result<Vec<Settled>> {
+    /// And an answer may have to wait: where a token may still arrive, the place is asked for again
+    /// at the next step.
+    pub fn settle(
+        &mut self,
+        encoder: &Encoder,
+        text: &str,
+        choice: Choice,
+    ) -> Result<Vec<Settled>> {
         let mut settled = Vec::new();
         if self.waiting.is_empty() {
             return Ok(settled);
@@ -253,13 +287,15 @@ impl Tail {
         let mut passed = 0;
         for waiting in &self.waiting {
             let place = waiting.place;
-            // The last character of the text, by which a piece may have ended, may still change when it is normalized.
+            // The last character of the text, by which a piece may have ended, may still change
+            // when it is normalized.
             let is_read = is_identity || waiting.needs < text.len();
             if !(is_read && first.is_sure(place) && later.is_sure(place)) {
                 break;
             }
             passed += 1;
-            // Otherwise a token's text lies across the place, or may take white space: that remains so.
+            // Otherwise a token's text lies across the place, or may take white space: that remains
+            // so.
             if first.may_cut_at(place) && later.may_cut_at(place) {
                 memory::push(&mut settled, Settled { needs: text.len(), ..*waiting })?;
             }

@@ -1,4 +1,5 @@
-//! Vocabularies that look random, the definition of merging, and that every way of merging gives what is defined.
+//! Vocabularies that look random, the definition of merging, and that every way of merging gives
+//! what is defined.
 
 use super::merges::{Merge, Merges};
 use super::merging::{Merger, Scratch};
@@ -38,10 +39,12 @@ impl RandomVocabulary {
         let mut made: Vec<u32> = letters.iter().map(|&letter| u32::from(letter)).collect();
         let mut rows: Vec<[u32; 3]> = Vec::new();
         while rows.len() < count {
-            let (mut left, mut right) = (made[numbers.below(made.len())], made[numbers.below(made.len())]);
+            let (mut left, mut right) =
+                (made[numbers.below(made.len())], made[numbers.below(made.len())]);
             if of_characters && numbers.below(2) == 0 {
-                let begins =
-                    |id: &&u32| matches!(spelled[**id as usize][..], [0xE4 | 0xE5] | [0xE4 | 0xE5, _]);
+                let begins = |id: &&u32| {
+                    matches!(spelled[**id as usize][..], [0xE4 | 0xE5] | [0xE4 | 0xE5, _])
+                };
                 let beginnings: Vec<u32> = made.iter().filter(begins).copied().collect();
                 left = beginnings[numbers.below(beginnings.len())];
                 right = [0x80, 0xBD][numbers.below(2)];
@@ -50,7 +53,8 @@ impl RandomVocabulary {
             if token.len() > 40 || rows.iter().any(|row| row[..2] == [left, right]) {
                 continue;
             }
-            let known = (numbers.below(2) == 0).then(|| spelled.iter().position(|other| *other == token));
+            let known =
+                (numbers.below(2) == 0).then(|| spelled.iter().position(|other| *other == token));
             let id = known.flatten().unwrap_or(spelled.len());
             if id == spelled.len() {
                 spelled.push(token);
@@ -59,7 +63,8 @@ impl RandomVocabulary {
             rows.push([left, right, id as u32]);
         }
         let tokens =
-            TokenBytes::new(spelled.iter().enumerate().map(|(id, token)| (id as u32, &token[..]))).unwrap();
+            TokenBytes::new(spelled.iter().enumerate().map(|(id, token)| (id as u32, &token[..])))
+                .unwrap();
         // Tokens may be used by merges that come before their own.
         let shuffled = numbers.below(2) == 0;
         for last in (1..rows.len()).rev().filter(|_| shuffled) {
@@ -102,7 +107,8 @@ fn every_way_of_merging_gives_what_is_defined() {
     for round in 0..300 {
         let letters = 1 + numbers.below(4);
         let count = numbers.below(if letters == 1 { 8 } else { 60 });
-        let RandomVocabulary { merges, tokens, .. } = RandomVocabulary::new(&mut numbers, letters, count);
+        let RandomVocabulary { merges, tokens, .. } =
+            RandomVocabulary::new(&mut numbers, letters, count);
         for _ in 0..20 {
             let length = numbers.below(if round % 3 == 0 { 400 } else { 100 });
             let bytes = text(&mut numbers, &LETTERS[..letters], length);
@@ -139,7 +145,8 @@ fn characters_that_are_merged_at_once_change_no_result() {
             if round % 2 == 0 {
                 // Bytes of whole characters, of which some stand behind a space.
                 let whole = ["\u{4000}", "\u{4F7D}", "\u{403D}", "\u{5F40}", " "];
-                bytes = (0..length).flat_map(|_| whole[numbers.below(whole.len())].bytes()).collect();
+                bytes =
+                    (0..length).flat_map(|_| whole[numbers.below(whole.len())].bytes()).collect();
             }
             let mut ids = Vec::new();
             merger.merge(&bytes, &mut ids).unwrap();

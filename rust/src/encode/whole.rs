@@ -1,14 +1,16 @@
-//! Finds the tokens that are the whole result for their own bytes, so that these need not be merged.
+//! Finds the tokens that are the whole result for their own bytes, so that these need not be
+//! merged.
 //!
-//! A merge of two such tokens makes a third one, unless another merge crosses the border between the two before both
-//! are complete. So time is followed backwards:
+//! A merge of two such tokens makes a third one, unless another merge crosses the border between
+//! the two before both are complete. So time is followed backwards:
 //!
 //! 1. Of the two tokens at the border, the one that was made last is taken apart.
 //! 2. Only its part at the border matters: it and the other token stood there before.
-//! 3. If these two would have been merged before the last one was made, the two tokens never meet. If not, the same is
-//!    asked of them, until both are single bytes.
+//! 3. If these two would have been merged before the last one was made, the two tokens never meet.
+//!    If not, the same is asked of them, until both are single bytes.
 //!
-//! Only tokens are found whose parts were made by earlier merges. There are few others, and none has to be found.
+//! Only tokens are found whose parts were made by earlier merges. There are few others, and none
+//! has to be found.
 
 use super::merges::Merges;
 use crate::error::Result;
@@ -17,7 +19,8 @@ use crate::memory;
 /// The tokens that a new cache holds are those with ids below this number.
 const FIRST: usize = 1 << 15;
 
-/// Where all tokens are searched, these are the ids below `SPREAD` times the number of merges, and `SPARE`.
+/// Where all tokens are searched, these are the ids below `SPREAD` times the number of merges, and
+/// `SPARE`.
 const SPREAD: usize = 2;
 const SPARE: usize = 1 << 12;
 
@@ -43,8 +46,8 @@ pub fn is_first(id: u32) -> bool {
 }
 
 impl WholeTokens {
-    /// Searches the first tokens, or all, for those that rows of left id, right id and resulting id make, each with its
-    /// rank.
+    /// Searches the first tokens, or all, for those that rows of left id, right id and resulting id
+    /// make, each with its rank.
     pub fn new(merges: &Merges, rows: &[[u32; 3]], ranks: &[u32], among_all: bool) -> Result<Self> {
         let most = if among_all { usize::MAX } else { FIRST };
         let count = most.min(SPREAD * rows.len() + SPARE);
@@ -71,19 +74,22 @@ impl WholeTokens {
         self.origins.get(id as usize).copied().unwrap_or(NEVER)
     }
 
-    /// Whether a merge is the first one of a token, and of two that are results for their own bytes.
+    /// Whether a merge is the first one of a token, and of two that are results for their own
+    /// bytes.
     fn may_make(&self, left: u32, right: u32, id: u32) -> bool {
         let is_searched = (id as usize) < self.origins.len();
         is_searched && !self.holds(id) && self.holds(left) && self.holds(right)
     }
 
-    /// Whether two tokens meet when both are complete: whether no merge crosses the border between them before.
+    /// Whether two tokens meet when both are complete: whether no merge crosses the border between
+    /// them before.
     fn meet(&self, merges: &Merges, mut left: u32, mut right: u32) -> bool {
         loop {
             let before = self.origin(left);
             let behind = self.origin(right);
-            // A merge across the border comes before the last one if its rank is below this. Among equal ranks, the
-            // leftmost is the first: so it comes before one that makes the token on the right, but not on the left.
+            // A merge across the border comes before the last one if its rank is below this. Among
+            // equal ranks, the leftmost is the first: so it comes before one that makes the token
+            // on the right, but not on the left.
             let too_late = if before.time > behind.time {
                 left = before.right;
                 before.time - 1
@@ -122,7 +128,8 @@ mod tests {
                 found += usize::from(known.holds(id));
             }
         }
-        // Not those with a part that is made by a later merge, which are many where merges come in any order.
+        // Not those with a part that is made by a later merge, which are many where merges come in
+        // any order.
         assert!(whole > 5000 && found > whole / 2, "{found} of {whole}");
     }
 
@@ -133,11 +140,14 @@ mod tests {
             let letters = 1 + numbers.below(4);
             let vocabulary = RandomVocabulary::new(&mut numbers, letters, 12);
             let rows = &vocabulary.rows;
-            let in_order =
-                (256..).zip(rows).all(|(next, &[left, right, id])| left < next && right < next && id == next);
-            let known = WholeTokens::new(&vocabulary.merges, rows, &vocabulary.ranks, false).unwrap();
+            let in_order = (256..)
+                .zip(rows)
+                .all(|(next, &[left, right, id])| left < next && right < next && id == next);
+            let known =
+                WholeTokens::new(&vocabulary.merges, rows, &vocabulary.ranks, false).unwrap();
             for id in rows.iter().map(|&[_, _, id]| id).filter(|_| in_order) {
-                let is_whole = defined(&vocabulary.merges, vocabulary.tokens.get(id).unwrap()) == [id];
+                let is_whole =
+                    defined(&vocabulary.merges, vocabulary.tokens.get(id).unwrap()) == [id];
                 assert_eq!(known.holds(id), is_whole, "{rows:?}: {id}");
             }
         }

@@ -1,16 +1,18 @@
-//! Finds the places of a text where one of many byte strings begins: the leftmost, and there the longest.
+//! Finds the places of a text where one of many byte strings begins: the leftmost, and there the
+//! longest.
 //!
-//! Nearly all places are passed 64 at a time, by comparing their bytes with the first two bytes of all strings. Only
-//! where these are the same are the strings looked through.
+//! Nearly all places are passed 64 at a time, by comparing their bytes with the first two bytes of
+//! all strings. Only where these are the same are the strings looked through.
 //!
 //! ```text
 //! strings: <|end|>  <|user|>      first bytes: <|
 //! text:    if a <b then <|end|>   places: 14
 //! ```
 //!
-//! A text in which strings often begin but are not completed would be read many times: `" a"` 100 times and `"!"`, in a
-//! text of `" a"`. So once much of it was read in vain, the rest is read backwards by a [tree](SuffixTree) of all
-//! strings, which reads each byte about twice, however long the strings are.
+//! A text in which strings often begin but are not completed would be read many times: `" a"` 100
+//! times and `"!"`, in a text of `" a"`. So once much of it was read in vain, the rest is read
+//! backwards by a [tree](SuffixTree) of all strings, which reads each byte about twice, however
+//! long the strings are.
 
 use std::iter::zip;
 use std::ops::Range;
@@ -24,7 +26,8 @@ mod suffix_tree;
 
 use suffix_tree::SuffixTree;
 
-/// The bytes that a search may read in vain, and how many more at each place. After that, the tree reads the rest.
+/// The bytes that a search may read in vain, and how many more at each place. After that, the tree
+/// reads the rest.
 const MOST_IN_VAIN: usize = 1 << 12;
 const MOST_IN_VAIN_PER_PLACE: usize = 16;
 
@@ -38,7 +41,8 @@ type Numbered = (Box<[u8]>, usize);
 pub struct Finder {
     /// In the order of their bytes.
     strings: Vec<Numbered>,
-    /// First two bytes, and which of the strings begin with them: one lookup shows that a text begins with none.
+    /// First two bytes, and which of the strings begin with them: one lookup shows that a text
+    /// begins with none.
     groups: Vec<(u16, Range<usize>)>,
     begins: Begins,
     instructions: Instructions,
@@ -57,7 +61,8 @@ impl Finder {
 
         let mut groups = Vec::new();
         let mut end = 0;
-        for group in strings.chunk_by(|(string, _), (next, _)| first_two(string) == first_two(next)) {
+        for group in strings.chunk_by(|(string, _), (next, _)| first_two(string) == first_two(next))
+        {
             let start = end;
             end += group.len();
             groups.push((first_two(&group[0].0), start..end));
@@ -75,8 +80,8 @@ impl Finder {
         }
     }
 
-    /// Returns the range and the number of the first string that begins within `starts` and may lie where it does.
-    /// `starts` must begin where the range of the previous call began, or later.
+    /// Returns the range and the number of the first string that begins within `starts` and may lie
+    /// where it does. `starts` must begin where the range of the previous call began, or later.
     pub fn find(
         &self,
         text: &[u8],
@@ -97,8 +102,8 @@ impl Finder {
         None
     }
 
-    /// Whether nowhere in a text are two bytes the first two of a string. A quick question, which most short texts
-    /// answer with yes.
+    /// Whether nowhere in a text are two bytes the first two of a string. A quick question, which
+    /// most short texts answer with yes.
     #[inline]
     pub fn begins_nowhere(&self, text: &[u8]) -> bool {
         let begins = &self.begins;
@@ -127,11 +132,15 @@ impl Finder {
         Some(start + length)
     }
 
-    /// Whether any string lies across a place or touches it. Callers ask for places in ascending order.
+    /// Whether any string lies across a place or touches it. Callers ask for places in ascending
+    /// order.
     pub fn any_touches(&self, text: &[u8], place: usize, touched: &mut Touched) -> bool {
         touched.from = touched.from.max(place.saturating_sub(self.longest));
-        while let Some(start) = self.next_start(text, touched.from..place + 1, &mut touched.search) {
-            if let Some((length, _)) = self.longest_at(text, start, &mut touched.search, |_, _| true) {
+        while let Some(start) = self.next_start(text, touched.from..place + 1, &mut touched.search)
+        {
+            if let Some((length, _)) =
+                self.longest_at(text, start, &mut touched.search, |_, _| true)
+            {
                 touched.to = touched.to.max(Some(start + length));
             }
             touched.search.allow(1);
@@ -141,8 +150,8 @@ impl Finder {
         touched.to >= Some(place)
     }
 
-    /// Returns the start of the longest end of a text that may become a string if more follows; without one, the end of
-    /// the text.
+    /// Returns the start of the longest end of a text that may become a string if more follows;
+    /// without one, the end of the text.
     pub fn incomplete_from(&self, text: &[u8]) -> usize {
         let first = (text.len() + 1).saturating_sub(self.longest);
         for start in first..text.len() {
@@ -156,7 +165,8 @@ impl Finder {
         text.len()
     }
 
-    /// Returns the length and number of the longest string that begins at a place, among those that are allowed.
+    /// Returns the length and number of the longest string that begins at a place, among those that
+    /// are allowed.
     #[inline]
     fn longest_at(
         &self,
@@ -183,7 +193,8 @@ impl Finder {
         longest_of(self.group(first_two(rest.get(..1)?)), rest, &is_allowed).0
     }
 
-    /// The same with the tree. It reads this place and the ones behind it backwards, unless it has read them before.
+    /// The same with the tree. It reads this place and the ones behind it backwards, unless it has
+    /// read them before.
     #[inline(never)]
     fn longest_by_tree(
         &self,
@@ -196,7 +207,8 @@ impl Finder {
         let ahead = &mut search.ahead;
         let is_read = start >= ahead.from && start - ahead.from < ahead.nodes.len();
         if !is_read {
-            // From `start` to `end` the nodes are kept; up to `seen`, strings that begin before `end` may go on.
+            // From `start` to `end` the nodes are kept; up to `seen`, strings that begin before
+            // `end` may go on.
             let end = text.len().min(start + self.longest.max(READ_BACKWARDS));
             let seen = text.len().min(end + self.longest);
             ahead.from = start;
@@ -206,7 +218,8 @@ impl Finder {
             }
             tree.read_backwards(&text[start..seen], end - start, &mut ahead.nodes);
         }
-        tree.strings_at(ahead.nodes[start - ahead.from]).find(|&(length, number)| is_allowed(length, number))
+        tree.strings_at(ahead.nodes[start - ahead.from])
+            .find(|&(length, number)| is_allowed(length, number))
     }
 
     /// Returns the strings that begin with these two bytes.
@@ -223,11 +236,11 @@ fn first_two(string: &[u8]) -> u16 {
     u16::from_be_bytes([string[0], string.get(1).copied().unwrap_or(0)])
 }
 
-/// Returns the length and number of the longest of some strings that a text begins with, and how many bytes of the text
-/// were looked at.
+/// Returns the length and number of the longest of some strings that a text begins with, and how
+/// many bytes of the text were looked at.
 ///
-/// `strings` shrinks to those that agree with the text so far. They are in order, so if the first and the last of them
-/// have the next byte of the text, all have it.
+/// `strings` shrinks to those that agree with the text so far. They are in order, so if the first
+/// and the last of them have the next byte of the text, all have it.
 fn longest_of(
     mut strings: &[Numbered],
     text: &[u8],
@@ -279,8 +292,8 @@ pub struct Search {
 }
 
 impl Search {
-    /// Allows some more bytes to be read in vain, after the search has passed a place. Once the tree is in use, it
-    /// stays.
+    /// Allows some more bytes to be read in vain, after the search has passed a place. Once the
+    /// tree is in use, it stays.
     #[inline]
     fn allow(&mut self, passed: usize) {
         if self.in_vain <= MOST_IN_VAIN {
@@ -334,7 +347,8 @@ const SEEN: usize = 65;
 /// The maximum number of second bytes that a text is compared with for one first byte.
 const MOST_SECONDS: usize = 8;
 
-/// The first bytes of strings, each with its second bytes: an empty list means that any byte may follow.
+/// The first bytes of strings, each with its second bytes: an empty list means that any byte may
+/// follow.
 struct Begins(Vec<(u8, Vec<u8>)>);
 
 impl Begins {
@@ -362,8 +376,8 @@ impl Begins {
         Some([*first, second])
     }
 
-    /// Returns a bit for each of 64 places where a string may begin. `here` has the bytes at these places, `behind` the
-    /// bytes behind them.
+    /// Returns a bit for each of 64 places where a string may begin. `here` has the bytes at these
+    /// places, `behind` the bytes behind them.
     #[inline(always)]
     fn places(&self, vectors: impl Vectors, [here, behind]: [&[u8; 64]; 2]) -> u64 {
         let mut places = 0;
@@ -382,7 +396,8 @@ impl Begins {
     }
 }
 
-/// Finds the first 64 places from `from` on among which a string may begin; without any, the last places of the text.
+/// Finds the first 64 places from `from` on among which a string may begin; without any, the last
+/// places of the text.
 struct NextStarts<'b, 't> {
     begins: &'b Begins,
     text: &'t [u8],
@@ -396,11 +411,11 @@ impl Job for NextStarts<'_, '_> {
     fn run(self, vectors: impl Vectors) -> Starts {
         let only = self.begins.only();
         let whole_views = match only {
-            // A loop of its own for most sets of strings, such as those that all begin with `<|`: it takes half the
-            // time.
-            Some([first, second]) => {
-                self.first_places(|[here, behind]| vectors.equal(here, first) & vectors.equal(behind, second))
-            }
+            // A loop of its own for most sets of strings, such as those that all begin with `<|`:
+            // it takes half the time.
+            Some([first, second]) => self.first_places(|[here, behind]| {
+                vectors.equal(here, first) & vectors.equal(behind, second)
+            }),
             None => self.first_places(|seen| self.begins.places(vectors, seen)),
         };
         let from = match whole_views {
@@ -408,21 +423,22 @@ impl Job for NextStarts<'_, '_> {
             Err(from) => from,
         };
         let rest = &self.text[from..];
-        // Fewer bytes than a view has remain. Most ends of texts, and most short texts, do not have the first byte: to
-        // search for it takes less time than to copy them.
+        // Fewer bytes than a view has remain. Most ends of texts, and most short texts, do not have
+        // the first byte: to search for it takes less time than to copy them.
         if only.is_some_and(|[first, _]| memchr(first, rest).is_none()) {
             return Starts { end: from + 64, bits: 0 };
         }
         let mut padded = [0; SEEN];
         padded[..rest.len()].copy_from_slice(rest);
-        let bits = self.begins.places(vectors, views(&padded)) & !u64::MAX.unbounded_shl(rest.len() as u32);
+        let bits = self.begins.places(vectors, views(&padded))
+            & !u64::MAX.unbounded_shl(rest.len() as u32);
         Starts { end: from + 64, bits }
     }
 }
 
 impl NextStarts<'_, '_> {
-    /// Returns the first places where a string may begin, among those for which the text has all `SEEN` bytes; as an
-    /// error, where the rest of the text begins.
+    /// Returns the first places where a string may begin, among those for which the text has all
+    /// `SEEN` bytes; as an error, where the rest of the text begins.
     #[inline(always)]
     fn first_places(&self, places: impl Fn([&[u8; 64]; 2]) -> u64) -> Result<Starts, usize> {
         let mut from = self.from;
@@ -463,7 +479,19 @@ mod tests {
     fn all_places_are_found_whatever_strings_begin_with() {
         let sets: [&[&[u8]]; 5] = [
             &[b"  ", b"<|"],
-            &[b"\n", b"\n\n", b"<a", b"[x", b"\xE2\x96", b"\xE4\xBD", b"ab", b"aba", b"q", b"zz", b"ax"],
+            &[
+                b"\n",
+                b"\n\n",
+                b"<a",
+                b"[x",
+                b"\xE2\x96",
+                b"\xE4\xBD",
+                b"ab",
+                b"aba",
+                b"q",
+                b"zz",
+                b"ax",
+            ],
             &[b"a"],
             &[b"<|", b"<|b", b"<|bq", b"|", b" <|"],
             &[b"-", b"a", b"b", b"<", b" ", b"\n", b"q", b"z", b"zq", b"|", b"\xE2"],
@@ -473,7 +501,11 @@ mod tests {
             .map(|place| {
                 state = state.wrapping_mul(1664525).wrapping_add(1013904223);
                 let rare = if place % 300 < 200 { b"-" } else { b" " };
-                if state >> 30 == 0 { b"<| \nabq\xE2\x96z"[(state >> 20) as usize % 10] } else { rare[0] }
+                if state >> 30 == 0 {
+                    b"<| \nabq\xE2\x96z"[(state >> 20) as usize % 10]
+                } else {
+                    rare[0]
+                }
             })
             .collect();
         for strings in sets {
@@ -485,7 +517,11 @@ mod tests {
                         .map(|(number, string)| (place..place + string.len(), number))
                 };
                 let expected: Vec<_> = (start..end).filter_map(longest).collect();
-                assert_eq!(found(strings, &text, start..end), expected, "{strings:?} {start}..{end}");
+                assert_eq!(
+                    found(strings, &text, start..end),
+                    expected,
+                    "{strings:?} {start}..{end}"
+                );
             }
         }
         assert!(found(&[], &text, 0..3000).is_empty());
@@ -502,7 +538,10 @@ mod tests {
             for place in 0..length {
                 let mut text = plain.clone();
                 text[place] = b'!';
-                assert!(!finder.begins_nowhere(&text) && none.begins_nowhere(&text), "{length} {place}");
+                assert!(
+                    !finder.begins_nowhere(&text) && none.begins_nowhere(&text),
+                    "{length} {place}"
+                );
             }
         }
         assert!(finder.begins_nowhere(b"a < b | c > d \n"));
@@ -513,7 +552,9 @@ mod tests {
     fn a_string_that_may_not_lie_gives_way_to_a_shorter_one() {
         let finder = Finder::new([&b"ab"[..], b"abc", b"abcd"].into_iter());
         let find = |most| {
-            finder.find(b"-abcd", 0..5, &mut Search::default(), |at, _| at.len() <= most).map(|found| found.0)
+            finder
+                .find(b"-abcd", 0..5, &mut Search::default(), |at, _| at.len() <= most)
+                .map(|found| found.0)
         };
         assert_eq!([1, 2, 3, 4].map(find), [None, Some(1..3), Some(1..4), Some(1..5)]);
     }
@@ -527,7 +568,10 @@ mod tests {
             (0..1000).map(numbered).collect(),
             (2..40).map(|length| b" ".repeat(length)).collect(),
             vec![[b"a".repeat(3000), b"!".to_vec()].concat(), b"a".to_vec()],
-            vec![[b"a".repeat(3000), b"!".to_vec()].concat(), [b"ab".repeat(900), b"!".to_vec()].concat()],
+            vec![
+                [b"a".repeat(3000), b"!".to_vec()].concat(),
+                [b"ab".repeat(900), b"!".to_vec()].concat(),
+            ],
         ]
     }
 
@@ -540,7 +584,9 @@ mod tests {
                 let text = part.repeat(SIZE / part.len()).into_bytes();
                 let most = 2 * (MOST_IN_VAIN_PER_PLACE + 4) * SIZE;
                 let (mut search, mut from) = (Search::default(), 0);
-                while let Some((at, _)) = finder.find(&text, from..text.len(), &mut search, |_, _| true) {
+                while let Some((at, _)) =
+                    finder.find(&text, from..text.len(), &mut search, |_, _| true)
+                {
                     from = at.end;
                 }
                 assert!(search.looked <= most, "{part:?}: {}", search.looked);
@@ -567,14 +613,14 @@ mod tests {
             let text: Vec<u8> = string(400);
             let finder = Finder::new(strings.iter().map(Vec::as_slice));
             let by_tree = || Search { in_vain: usize::MAX, ..Search::default() };
-            let mut touched =
-                [Search::default(), by_tree()].map(|search| Touched { search, ..Touched::default() });
+            let mut touched = [Search::default(), by_tree()]
+                .map(|search| Touched { search, ..Touched::default() });
             let mut searches = [Search::default(), by_tree()];
             for place in 0..text.len() {
                 let most = random(12);
-                let [plain, tree] = searches
-                    .each_mut()
-                    .map(|search| finder.longest_at(&text, place, search, |length, _| length <= most));
+                let [plain, tree] = searches.each_mut().map(|search| {
+                    finder.longest_at(&text, place, search, |length, _| length <= most)
+                });
                 assert_eq!(plain, tree);
                 let [plain, tree] =
                     touched.each_mut().map(|touched| finder.any_touches(&text, place, touched));
@@ -588,11 +634,14 @@ mod tests {
                 touched[0].search.in_vain = 0;
             }
             let begins = |start: &usize| {
-                strings
-                    .iter()
-                    .any(|string| string.len() > text.len() - start && string.starts_with(&text[*start..]))
+                strings.iter().any(|string| {
+                    string.len() > text.len() - start && string.starts_with(&text[*start..])
+                })
             };
-            assert_eq!(finder.incomplete_from(&text), (0..text.len()).find(begins).unwrap_or(text.len()));
+            assert_eq!(
+                finder.incomplete_from(&text),
+                (0..text.len()).find(begins).unwrap_or(text.len())
+            );
         }
     }
 

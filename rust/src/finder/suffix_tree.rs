@@ -1,9 +1,10 @@
-//! Reads a text backwards and finds at each place which strings begin there, in time that does not depend on their
-//! lengths.
+//! Reads a text backwards and finds at each place which strings begin there, in time that does not
+//! depend on their lengths.
 //!
-//! It is the automaton of Aho and Corasick, of the reversed strings. A node is an end of one or more strings; the node
-//! of a place is the longest one that the text there begins with. The next shorter such node follows from it, and so on
-//! until none remains: the strings that begin at the place are among these nodes.
+//! It is the automaton of Aho and Corasick, of the reversed strings. A node is an end of one or
+//! more strings; the node of a place is the longest one that the text there begins with. The next
+//! shorter such node follows from it, and so on until none remains: the strings that begin at the
+//! place are among these nodes.
 //!
 //! ```text
 //! strings: ab  cab  b      nodes: (nothing)  b  ab  cab
@@ -17,14 +18,15 @@ use super::Numbered;
 
 /// The ends of strings. Node 0 is the empty end.
 pub struct SuffixTree {
-    /// For each node, the first of its children, which have one more byte before it. They end where the children of the
-    /// next node begin.
+    /// For each node, the first of its children, which have one more byte before it. They end where
+    /// the children of the next node begin.
     first_child: Vec<u32>,
     /// For each node, the first of its bytes. The children of a node are in the order of these.
     byte: Vec<u8>,
     /// For each node, the longest node that it begins with and that is not the node itself.
     shorter: Vec<u32>,
-    /// For each node, the longest node that it begins with, or is, and that is a whole string; 0 if there is none.
+    /// For each node, the longest node that it begins with, or is, and that is a whole string; 0 if
+    /// there is none.
     whole: Vec<u32>,
     /// For each node that is a whole string, its length and its number.
     strings: Vec<(u32, u32)>,
@@ -62,7 +64,8 @@ impl SuffixTree {
             }
             while start < end {
                 let byte = reversed[start].0[length];
-                let count = reversed[start..end].partition_point(|(string, _)| string[length] == byte);
+                let count =
+                    reversed[start..end].partition_point(|(string, _)| string[length] == byte);
                 nodes.push((start..start + count, length + 1, node as u32));
                 tree.byte.push(byte);
                 tree.strings.push((0, 0));
@@ -77,7 +80,8 @@ impl SuffixTree {
         tree
     }
 
-    /// Sets the shorter node and the whole string of a node that is one byte longer than its parent.
+    /// Sets the shorter node and the whole string of a node that is one byte longer than its
+    /// parent.
     fn link(&mut self, node: usize, parent: u32) {
         if parent > 0 {
             self.shorter[node] = self.step(self.shorter[parent as usize], self.byte[node]);
@@ -114,7 +118,8 @@ impl SuffixTree {
         }
     }
 
-    /// Returns the length and number of each string that a node begins with, from the longest to the shortest.
+    /// Returns the length and number of each string that a node begins with, from the longest to
+    /// the shortest.
     pub fn strings_at(&self, node: u32) -> impl Iterator<Item = (usize, usize)> {
         let mut whole = self.whole[node as usize];
         iter::from_fn(move || {

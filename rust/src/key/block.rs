@@ -1,7 +1,7 @@
 //! Keys for successive pretokens of a text, and the prefetching of their table entries.
 //!
-//! Keys are made for a whole block of pretokens before the first one is looked up. Meanwhile, their entries come into
-//! the processor's cache.
+//! Keys are made for a whole block of pretokens before the first one is looked up. Meanwhile, their
+//! entries come into the processor's cache.
 
 use std::ops::Range;
 
@@ -12,7 +12,8 @@ use super::{HashSeed, Key, LONGEST, key_of_bytes};
 use crate::error::Result;
 use crate::memory::boxed_array;
 
-/// The number of pretokens in a block. Twice as many are slower: keys and entries then leave the first-level cache.
+/// The number of pretokens in a block. Twice as many are slower: keys and entries then leave the
+/// first-level cache.
 pub const BLOCK: usize = 256;
 
 /// The number of bytes that are loaded at once for a key.
@@ -55,7 +56,8 @@ pub trait KeyTable: Copy {
     fn prefetch(self, place: u32);
 }
 
-/// The keys of a block, and their places in a table. On the heap, because a thread's stack may be small.
+/// The keys of a block, and their places in a table. On the heap, because a thread's stack may be
+/// small.
 pub struct Lookups {
     pub keys: Box<[Key; BLOCK]>,
     pub places: Box<[u32; BLOCK]>,
@@ -69,7 +71,8 @@ impl Lookups {
     /// Makes the keys of a block, and prefetches their entries.
     pub fn prepare(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
         let loadable = block.loadable();
-        // The number of pretokens that begin before `loadable`: the first one, and those whose predecessors end there.
+        // The number of pretokens that begin before `loadable`: the first one, and those whose
+        // predecessors end there.
         let whole = match block.ends {
             ends if block.end() < loadable => ends.len(),
             _ if block.start >= loadable => 0,
@@ -92,7 +95,9 @@ impl Lookups {
         match &hasher.rounds {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: there are rounds only where the machine has the instructions.
-            Some(rounds) => unsafe { self.prepare_aes::<LAST>(block, indexes, hasher, rounds, table) },
+            Some(rounds) => unsafe {
+                self.prepare_aes::<LAST>(block, indexes, hasher, rounds, table)
+            },
             _ => self.prepare_portable::<LAST>(block, indexes, hasher, table),
         }
     }
@@ -149,7 +154,8 @@ impl Lookups {
                 make(&last_bytes(block.text, start), block.text[start..end].len(), key)
             } else if length <= LONGEST && start < loadable {
                 // SAFETY:
-                // 1. `LOADED` bytes from `start` on lie within the text, as `start` is before `loadable`.
+                // 1. `LOADED` bytes from `start` on lie within the text, as `start` is before
+                //    `loadable`.
                 // 2. An array of bytes needs no alignment, and any bytes are valid.
                 make(unsafe { &*block.text.as_ptr().add(start).cast() }, length, key)
             } else {
@@ -163,8 +169,8 @@ impl Lookups {
     }
 }
 
-/// Returns the key of a pretoken that is too long to be its own key. This is rare; inlined, it would take the registers
-/// of the loop.
+/// Returns the key of a pretoken that is too long to be its own key. This is rare; inlined, it
+/// would take the registers of the loop.
 #[cold]
 #[inline(never)]
 fn long_key(pretoken: &[u8], seed: HashSeed) -> Key {
@@ -206,7 +212,8 @@ mod tests {
         for hasher in KeyHasher::all() {
             for length in 0..text.len() {
                 for (start, step) in [(0, 1), (0, 3), (1, 7), (2, 15), (0, 16), (5, 40)] {
-                    let ends: Vec<usize> = (start + step..=length).step_by(step).take(BLOCK).collect();
+                    let ends: Vec<usize> =
+                        (start + step..=length).step_by(step).take(BLOCK).collect();
                     let block = Block { text: &text[..length], start, ends: &ends };
                     let mut lookups = Lookups::new().unwrap();
                     lookups.prepare(&block, &hasher, NoTable);

@@ -1,5 +1,5 @@
-//! A fast hash of short byte strings and of numbers for the standard library's tables. Its key is random, so that no file
-//! can cause collisions on purpose.
+//! A fast hash of short byte strings and of numbers for the standard library's tables. Its key is
+//! random, so that no file can cause collisions on purpose.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -27,8 +27,8 @@ impl BuildHasher for Keyed {
 }
 
 impl Hasher for Keyed {
-    /// Hashes words of eight bytes, the last of which may overlap the one before it. Fewer bytes are one word, which
-    /// tells them apart.
+    /// Hashes words of eight bytes, the last of which may overlap the one before it. Fewer bytes
+    /// are one word, which tells them apart.
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
         let number = |bytes: [u8; 4]| u64::from(u32::from_le_bytes(bytes));

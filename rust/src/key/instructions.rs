@@ -1,9 +1,9 @@
-//! Keys and their hashes for the tables in which every pretoken of a text is looked up: in portable code, or with AES
-//! instructions.
+//! Keys and their hashes for the tables in which every pretoken of a text is looked up: in portable
+//! code, or with AES instructions.
 //!
-//! Three rounds of AES with a secret seed are a good hash of 16 bytes, and the key stays in the vector register in
-//! which it is made. (Two rounds are too few: of 3,049 keys that differed in one byte, two thirds shared their last 32
-//! bits with another.)
+//! Three rounds of AES with a secret seed are a good hash of 16 bytes, and the key stays in the
+//! vector register in which it is made. (Two rounds are too few: of 3,049 keys that differed in one
+//! byte, two thirds shared their last 32 bits with another.)
 
 use super::{HashSeed, Key};
 #[cfg(target_arch = "x86_64")]
@@ -76,11 +76,14 @@ pub(super) mod aes {
         let length = length & LONGEST;
         // SAFETY:
         // 1. `bytes`, `key` and the entries of both tables have 16 bytes each.
-        // 2. The entries are numbers of 128 bits, so they begin at a multiple of 16; the others need no alignment.
+        // 2. The entries are numbers of 128 bits, so they begin at a multiple of 16; the others
+        //    need no alignment.
         unsafe {
             let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
-            let first_bytes = _mm_and_si128(bytes, _mm_load_si128((&raw const BYTES[length]).cast()));
-            let value = _mm_or_si128(first_bytes, _mm_load_si128((&raw const LENGTHS[length]).cast()));
+            let first_bytes =
+                _mm_and_si128(bytes, _mm_load_si128((&raw const BYTES[length]).cast()));
+            let value =
+                _mm_or_si128(first_bytes, _mm_load_si128((&raw const LENGTHS[length]).cast()));
             _mm_storeu_si128((&raw mut *key).cast(), value);
             hash(rounds, value)
         }
@@ -121,7 +124,8 @@ mod tests {
         }
     }
 
-    /// A byte more or less, anywhere, gives another place in a table, about as seldom the same one as chance has it.
+    /// A byte more or less, anywhere, gives another place in a table, about as seldom the same one
+    /// as chance has it.
     #[test]
     fn similar_keys_have_different_places() {
         for hasher in KeyHasher::all() {

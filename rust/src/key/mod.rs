@@ -2,9 +2,10 @@
 //!
 //! A pretoken of up to 15 bytes is its own key: its bytes and its length in two registers.
 //!
-//! The author of a text or file chooses the entries of our tables, and could make them collide. Therefore hashes depend
-//! on a random seed that each process draws, and a search gives up after [`LONGEST_SEARCH`] slots; the table is then
-//! rebuilt with another seed. No result depends on a seed or on the order of a table.
+//! The author of a text or file chooses the entries of our tables, and could make them collide.
+//! Therefore hashes depend on a random seed that each process draws, and a search gives up after
+//! [`LONGEST_SEARCH`] slots; the table is then rebuilt with another seed. No result depends on a
+//! seed or on the order of a table.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -18,8 +19,8 @@ pub mod table;
 /// The longest pretoken that is its own key.
 pub const LONGEST: usize = 15;
 
-/// A pretoken of 1 to 15 bytes in 16 bytes: the pretoken, zeros, and the length in the last byte. All zeros mean no
-/// pretoken.
+/// A pretoken of 1 to 15 bytes in 16 bytes: the pretoken, zeros, and the length in the last byte.
+/// All zeros mean no pretoken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Key {
@@ -50,7 +51,8 @@ fn key_of_bytes(bytes: [u8; 16], length: usize) -> Key {
 }
 
 impl Key {
-    /// Returns the key of a pretoken. If it has more than `LONGEST` bytes, that is its hash and its length.
+    /// Returns the key of a pretoken. If it has more than `LONGEST` bytes, that is its hash and its
+    /// length.
     pub fn of(pretoken: &[u8], seed: HashSeed) -> Self {
         let length = pretoken.len();
         if length > LONGEST {
@@ -92,8 +94,8 @@ impl Key {
 pub struct HashSeed([u64; 3]);
 
 impl HashSeed {
-    /// Returns the seed of this process, which is drawn once. (One seed in a hundred leaves more pretokens without a
-    /// place than tests of tables allow, so tests have a fixed one.)
+    /// Returns the seed of this process, which is drawn once. (One seed in a hundred leaves more
+    /// pretokens without a place than tests of tables allow, so tests have a fixed one.)
     pub fn of_process() -> Self {
         static SEED: OnceBox<HashSeed> = OnceBox::new();
         *SEED.get_or_init(|| {
@@ -109,8 +111,8 @@ impl HashSeed {
         Self([0, 1, 2].map(|number: u64| random.hash_one(number) | 1))
     }
 
-    /// Returns the hash of a short pretoken, all bits of which are equally good. (A single product would keep
-    /// consecutive numbers close together.)
+    /// Returns the hash of a short pretoken, all bits of which are equally good. (A single product
+    /// would keep consecutive numbers close together.)
     #[inline(always)]
     pub fn hash(self, key: Key) -> u64 {
         fold(fold(key.low ^ self.0[0], key.high ^ self.0[1]), self.0[2])
@@ -144,19 +146,20 @@ impl HashSeed {
     }
 }
 
-/// Returns the exclusive or of both halves of a product: every bit of the result depends on every bit of both numbers.
+/// Returns the exclusive or of both halves of a product: every bit of the result depends on every
+/// bit of both numbers.
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product as u64) ^ (product >> 64) as u64
 }
 
-/// The maximum number of slots that a search visits. With random hashes and a quarter of the slots free, no search in a
-/// table of any size comes near it.
+/// The maximum number of slots that a search visits. With random hashes and a quarter of the slots
+/// free, no search in a table of any size comes near it.
 pub const LONGEST_SEARCH: usize = 1 << 10;
 
-/// Returns the index of the first slot, from `home` on, that is `free` or `wanted`. `None` if the search became too
-/// long: then the wanted entry is not in the table.
+/// Returns the index of the first slot, from `home` on, that is `free` or `wanted`. `None` if the
+/// search became too long: then the wanted entry is not in the table.
 #[inline(always)]
 pub fn search<S>(
     slots: &[S],
@@ -205,8 +208,9 @@ mod tests {
     #[test]
     fn a_search_ends_at_a_wanted_or_free_slot_or_when_it_is_too_long() {
         let mut slots = vec![7; 4 * LONGEST_SEARCH];
-        let find =
-            |slots: &[u32], home, wanted| search(slots, home, |&slot| slot == 0, |&slot| slot == wanted);
+        let find = |slots: &[u32], home, wanted| {
+            search(slots, home, |&slot| slot == 0, |&slot| slot == wanted)
+        };
         assert_eq!(find(&slots, 5, 8), None);
         slots[5 + LONGEST_SEARCH] = 8;
         assert_eq!(find(&slots, 5, 8), None);

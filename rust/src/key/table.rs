@@ -1,8 +1,8 @@
 //! A hash table with open addressing that a hostile text cannot make slow.
 //!
-//! Slots are ordered by the first bits of their hashes, so growing moves them in order. Each table has its own random
-//! seed: the entries of another table, in their order, do not cluster here. If a search becomes too long, the table is
-//! rebuilt with a new seed.
+//! Slots are ordered by the first bits of their hashes, so growing moves them in order. Each table
+//! has its own random seed: the entries of another table, in their order, do not cluster here. If a
+//! search becomes too long, the table is rebuilt with a new seed.
 
 use super::{HashSeed, search};
 use crate::error::Result;
@@ -80,8 +80,8 @@ impl<S: TableSlot> HashTable<S> {
         self.resize((self.slots.len() + self.more()).max(MIN_SLOTS))
     }
 
-    /// Returns the number of slots to add. A small table becomes twice as large. A large one grows by half, which takes
-    /// little more time, and less memory.
+    /// Returns the number of slots to add. A small table becomes twice as large. A large one grows
+    /// by half, which takes little more time, and less memory.
     fn more(&self) -> usize {
         if self.memory() < SMALL { self.slots.len() } else { self.slots.len() / 2 }
     }
@@ -107,16 +107,16 @@ impl<S: TableSlot> HashTable<S> {
         prefetch(&self.slots, self.home(slot));
     }
 
-    /// Returns the entry for which `is_same` holds, among those with the hash of `slot`, to change it, except for what
-    /// its hash and `is_free` depend on.
+    /// Returns the entry for which `is_same` holds, among those with the hash of `slot`, to change
+    /// it, except for what its hash and `is_free` depend on.
     #[inline(always)]
     pub fn find(&mut self, slot: &S, is_same: impl Fn(&S) -> bool) -> Option<&mut S> {
         let place = search(&self.slots, self.home(slot), S::is_free, is_same)?;
         Some(&mut self.slots[place]).filter(|slot| !slot.is_free())
     }
 
-    /// Returns the entry for which `is_same` holds, and whether it is new: if there was none, `slot` is added. There
-    /// must be room.
+    /// Returns the entry for which `is_same` holds, and whether it is new: if there was none,
+    /// `slot` is added. There must be room.
     #[inline(always)]
     pub fn insert(&mut self, slot: S, is_same: impl Fn(&S) -> bool) -> Result<(&mut S, bool)> {
         let place = match search(&self.slots, self.home(&slot), S::is_free, &is_same) {
@@ -132,11 +132,12 @@ impl<S: TableSlot> HashTable<S> {
         Ok((entry, is_new))
     }
 
-    /// Removes the entries that are not kept. The others stay or move towards their homes, so that searches still find
-    /// them.
+    /// Removes the entries that are not kept. The others stay or move towards their homes, so that
+    /// searches still find them.
     pub fn retain(&mut self, keep: impl Fn(&S) -> bool) {
         let Some(free) = self.slots.iter().position(S::is_free) else { return };
-        // From a free slot on, which no search passes: so entries are moved in the order in which searches visit them.
+        // From a free slot on, which no search passes: so entries are moved in the order in which
+        // searches visit them.
         for place in (free + 1..self.slots.len()).chain(0..free) {
             let slot = std::mem::take(&mut self.slots[place]);
             if slot.is_free() {
@@ -180,7 +181,8 @@ impl<S: TableSlot> HashTable<S> {
         Ok(())
     }
 
-    /// Copies the entries of another table to this one, which is empty. Returns false if a search became too long.
+    /// Copies the entries of another table to this one, which is empty. Returns false if a search
+    /// became too long.
     fn copy_all(&mut self, slots: &[S]) -> bool {
         for slot in slots {
             if slot.is_free() {
@@ -280,8 +282,10 @@ mod tests {
     #[test]
     fn growing_ends_even_where_the_seed_makes_entries_collide() {
         let seed = HashSeed::random();
-        let numbers: Vec<u64> =
-            (1..).filter(|&number| seed.hash_number(number) >> 53 == 5).take(LONGEST_SEARCH + 100).collect();
+        let numbers: Vec<u64> = (1..)
+            .filter(|&number| seed.hash_number(number) >> 53 == 5)
+            .take(LONGEST_SEARCH + 100)
+            .collect();
         let mut table = HashTable::with(HashSeed::random(), &numbers);
         table.seed = seed;
         table.grow().unwrap();

@@ -1,6 +1,8 @@
-//! Slices for large tables that several threads read and write, and vectors of values that are accessed in no order.
+//! Slices for large tables that several threads read and write, and vectors of values that are
+//! accessed in no order.
 //!
-//! Large ones are allocated in large pages where the system offers them: fewer page faults, and fewer TLB misses.
+//! Large ones are allocated in large pages where the system offers them: fewer page faults, and
+//! fewer TLB misses.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -22,7 +24,8 @@ const MEDIUM: usize = 1 << 15;
 /// Types for which any bytes are a valid value.
 ///
 /// # Safety
-/// Any bytes must be a valid value, dropping it must do nothing, and its alignment must be at most 64.
+/// Any bytes must be a valid value, dropping it must do nothing, and its alignment must be at most
+/// 64.
 pub unsafe trait Plain {}
 
 // SAFETY: any four bytes are a valid integer.
@@ -36,10 +39,11 @@ unsafe impl Plain for u16 {}
 // SAFETY: any byte is one.
 unsafe impl Plain for u8 {}
 
-/// A vector of values, whose slice several threads may share. It never becomes shorter, and the memory behind its
-/// values holds zeros.
+/// A vector of values, whose slice several threads may share. It never becomes shorter, and the
+/// memory behind its values holds zeros.
 pub struct Cells<T> {
-    /// The start of the storage, so that no access has to match on its kind: 0.95 to 1.0 of the time of merging.
+    /// The start of the storage, so that no access has to match on its kind: 0.95 to 1.0 of the
+    /// time of merging.
     start: NonNull<T>,
     length: usize,
     capacity: usize,
@@ -67,9 +71,10 @@ impl<T: Plain> Cells<T> {
         Ok(Self { start: start.cast(), length, capacity: length, _storage: Some(storage) })
     }
 
-    /// Returns zeros that are cleared now, for values that are soon accessed in no order and read before they are
-    /// written. (Otherwise the first read of a small page would map a page that all share. The first write would
-    /// replace it, with an interrupt of the processors of all threads: a tenth of the time of counting on two threads.)
+    /// Returns zeros that are cleared now, for values that are soon accessed in no order and read
+    /// before they are written. (Otherwise the first read of a small page would map a page that all
+    /// share. The first write would replace it, with an interrupt of the processors of all threads:
+    /// a tenth of the time of counting on two threads.)
     pub fn cleared(length: usize) -> Result<Self> {
         let cells = Self::new(length)?;
         #[cfg(target_os = "linux")]
@@ -84,7 +89,8 @@ impl<T: Plain> Cells<T> {
 const FEW: usize = 64;
 
 impl<T: Plain + Copy> Cells<T> {
-    /// Returns no values, but room for this many. Room that is never used takes addresses, but no memory.
+    /// Returns no values, but room for this many. Room that is never used takes addresses, but no
+    /// memory.
     pub fn with_capacity(values: usize) -> Result<Self> {
         Ok(Self { length: 0, ..Self::new(values)? })
     }
@@ -142,12 +148,14 @@ impl Storage {
             return Ok((start, Self::Mapped(pages)));
         }
         if bytes >= MEDIUM {
-            // Many slices are too small for `ensure`, and together they would use up its spare bytes.
+            // Many slices are too small for `ensure`, and together they would use up its spare
+            // bytes.
             try_allocate(bytes)?;
         }
         let mut words = filled(0_u64, bytes.saturating_add(ALIGNMENT).div_ceil(8))?;
         let skipped = words.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT / 8);
-        // SAFETY: there are more words than are skipped, so the pointer is within them and not null.
+        // SAFETY: there are more words than are skipped, so the pointer is within them and not
+        // null.
         let start = unsafe { NonNull::new_unchecked(words.as_mut_ptr().add(skipped)) };
         Ok((start, Self::Allocated(words)))
     }
@@ -159,11 +167,13 @@ impl<T: Plain> Deref for Cells<T> {
     #[inline(always)]
     fn deref(&self) -> &[T] {
         // SAFETY:
-        // 1. The storage, which moves nothing, holds the bytes of `length` values from the start on.
-        // 2. The start is aligned. It is a multiple of 64: a vector of words begins at a multiple of 8, and up to 8
-        //    words are skipped.
+        // 1. The storage, which moves nothing, holds the bytes of `length` values from the start
+        //    on.
+        // 2. The start is aligned. It is a multiple of 64: a vector of words begins at a multiple
+        //    of 8, and up to 8 words are skipped.
         // 3. Any bytes are valid values.
-        // 4. Only this value leads to them. While they are borrowed, they change only as far as `T` allows it.
+        // 4. Only this value leads to them. While they are borrowed, they change only as far as `T`
+        //    allows it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }

@@ -4,8 +4,8 @@ use std::fs;
 
 use once_cell::race::OnceBox;
 
-/// Files of Linux that contain an amount of memory, the words before it, and the bytes of its unit. The word `max` or
-/// `unlimited` in its place means no limit.
+/// Files of Linux that contain an amount of memory, the words before it, and the bytes of its unit.
+/// The word `max` or `unlimited` in its place means no limit.
 const SOURCES: [(&str, &str, usize); 4] = [
     ("/proc/meminfo", "MemTotal:", 1 << 10),
     // The limit of a container, by the second or the first version of control groups.
@@ -15,7 +15,8 @@ const SOURCES: [(&str, &str, usize); 4] = [
     ("/proc/self/limits", "Max address space", 1),
 ];
 
-/// Returns the smallest of these amounts in bytes, read once; `None` on systems that do not have the files.
+/// Returns the smallest of these amounts in bytes, read once; `None` on systems that do not have
+/// the files.
 pub fn memory() -> Option<usize> {
     static MEMORY: OnceBox<Option<usize>> = OnceBox::new();
     *MEMORY.get_or_init(|| {

@@ -1,8 +1,9 @@
 //! Memory that grows with the input: running out of it is an error, not an abort.
 //!
-//! Before a large allocation, [`ensure`] tests whether the system can provide the memory and [`SPARE`] bytes more, and
-//! returns an error if not. Small allocations are not checked; they are served from the spare bytes. [`cells`]
-//! allocates tables in large [`pages`]; [`reuse`] keeps the memory of the last large array for the next one.
+//! Before a large allocation, [`ensure`] tests whether the system can provide the memory and
+//! [`SPARE`] bytes more, and returns an error if not. Small allocations are not checked; they are
+//! served from the spare bytes. [`cells`] allocates tables in large [`pages`]; [`reuse`] keeps the
+//! memory of the last large array for the next one.
 
 use std::hint::black_box;
 
@@ -14,11 +15,12 @@ pub mod machine;
 pub mod pages;
 pub mod reuse;
 
-/// The bytes that must stay free for allocations that are not checked. The allocator gets a block of this size directly
-/// from the system and returns it at once, so trying it changes nothing.
+/// The bytes that must stay free for allocations that are not checked. The allocator gets a block
+/// of this size directly from the system and returns it at once, so trying it changes nothing.
 const SPARE: usize = 32 << 20;
 
-/// The memory of a thread: its stack, its own tables, and the addresses that the allocator reserves for it.
+/// The memory of a thread: its stack, its own tables, and the addresses that the allocator reserves
+/// for it.
 const BYTES_PER_THREAD: usize = 80 << 20;
 
 /// With this much memory, any number of threads is allowed.
@@ -49,7 +51,8 @@ pub fn threads(wanted: usize) -> usize {
     0
 }
 
-/// Fails unless `bytes` and `SPARE` more can be allocated now, if necessary without the memory that is kept for reuse.
+/// Fails unless `bytes` and `SPARE` more can be allocated now, if necessary without the memory that
+/// is kept for reuse.
 #[cold]
 fn try_allocate(bytes: usize) -> Result<()> {
     let wanted = bytes.saturating_add(SPARE);
@@ -100,8 +103,8 @@ fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     })
 }
 
-/// Makes room for `more` values if the system can provide it; if not, the vector grows later, as needed. About a
-/// quarter of the values will come.
+/// Makes room for `more` values if the system can provide it; if not, the vector grows later, as
+/// needed. About a quarter of the values will come.
 pub fn expect<T>(values: &mut Vec<T>, more: usize) {
     let reserved = reserve(values, more);
     #[cfg(target_os = "linux")]
@@ -163,7 +166,8 @@ fn grow_text(text: &mut String, more: usize) -> Result<()> {
     })
 }
 
-/// Returns a vector of `length` equal values. (Zeros are not written: the system provides zeroed pages.)
+/// Returns a vector of `length` equal values. (Zeros are not written: the system provides zeroed
+/// pages.)
 pub fn filled<T: Clone>(value: T, length: usize) -> Result<Vec<T>> {
     ensure(length.saturating_mul(size_of::<T>()))?;
     Ok(vec![value; length])
@@ -177,7 +181,9 @@ pub fn gathered<T>(items: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
 }
 
 /// Returns an array on the heap, for arrays that could overflow a small stack.
-pub fn boxed_array<T, const LENGTH: usize>(mut value: impl FnMut() -> T) -> Result<Box<[T; LENGTH]>> {
+pub fn boxed_array<T, const LENGTH: usize>(
+    mut value: impl FnMut() -> T,
+) -> Result<Box<[T; LENGTH]>> {
     let mut values = Vec::new();
     values.try_reserve_exact(LENGTH).map_err(|_| missing(LENGTH * size_of::<T>()))?;
     values.resize_with(LENGTH, &mut value);
@@ -186,7 +192,10 @@ pub fn boxed_array<T, const LENGTH: usize>(mut value: impl FnMut() -> T) -> Resu
 
 /// Returns the error of an allocation that is not possible.
 fn missing(bytes: usize) -> Error {
-    Error::Memory(format!("not enough memory: {} bytes could not be allocated", bytes.saturating_add(SPARE)))
+    Error::Memory(format!(
+        "not enough memory: {} bytes could not be allocated",
+        bytes.saturating_add(SPARE)
+    ))
 }
 
 #[cfg(test)]

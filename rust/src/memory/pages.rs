@@ -1,8 +1,9 @@
-//! Memory mapped directly from the system, in large pages. (Memory that the allocator reuses already has small pages.)
+//! Memory mapped directly from the system, in large pages. (Memory that the allocator reuses
+//! already has small pages.)
 //!
-//! Half the page faults of merging, or fewer, and 0.9 of its time for many languages, 0.93 to 1.0 for English and code
-//! (docs/performance/merging.md). Where the system takes long to clear a large page, small ones are faster: see
-//! [`SLOW`].
+//! Half the page faults of merging, or fewer, and 0.9 of its time for many languages, 0.93 to 1.0
+//! for English and code (docs/performance/merging.md). Where the system takes long to clear a large
+//! page, small ones are faster: see [`SLOW`].
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -22,9 +23,10 @@ pub const MOST_CLEARED: usize = 16 << 20;
 /// If clearing a large page takes longer than this, small pages are faster.
 const SLOW: Duration = Duration::from_micros(700);
 
-/// The number of mappings for smaller arrays that are left to the allocator, which uses memory again, after a slow
-/// large page. Then the next mapping is tried: the page may have been one of few (a machine that was just started has
-/// slow and quick ones), or another process was at work meanwhile.
+/// The number of mappings for smaller arrays that are left to the allocator, which uses memory
+/// again, after a slow large page. Then the next mapping is tried: the page may have been one of
+/// few (a machine that was just started has slow and quick ones), or another process was at work
+/// meanwhile.
 const SPARED: usize = 64;
 
 static SPEED: PageSpeed = PageSpeed(AtomicUsize::new(0));
@@ -40,15 +42,16 @@ impl PageSpeed {
         is_slow
     }
 
-    /// Whether the next mapping should be tried. If not, the number of mappings to leave falls by one.
+    /// Whether the next mapping should be tried. If not, the number of mappings to leave falls by
+    /// one.
     fn is_promising(&self) -> bool {
         let subtract = |spared: usize| spared.checked_sub(1);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract).is_err()
     }
 }
 
-/// The mapping of one large page that parts are cut from, as long as one of them lives, and how many of its bytes are
-/// used.
+/// The mapping of one large page that parts are cut from, as long as one of them lives, and how
+/// many of its bytes are used.
 static SHARING: Mutex<(Weak<Pages>, usize)> = Mutex::new((Weak::new(), 0));
 
 /// A mapping that starts at a multiple of `LARGE`.
@@ -64,9 +67,9 @@ unsafe impl Send for Pages {}
 // SAFETY: the same.
 unsafe impl Sync for Pages {}
 
-/// Returns memory of this many bytes: it holds zeros, begins at a multiple of 64, and nobody else uses it. Less than a
-/// large page is cut from a mapping that several arrays share. `None` if there is no mapping, or another thread has the
-/// lock (perhaps since a fork).
+/// Returns memory of this many bytes: it holds zeros, begins at a multiple of 64, and nobody else
+/// uses it. Less than a large page is cut from a mapping that several arrays share. `None` if there
+/// is no mapping, or another thread has the lock (perhaps since a fork).
 pub fn zeros(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
     if bytes >= LARGE {
         let pages = Pages::fresh(bytes)?;
@@ -84,11 +87,16 @@ pub fn zeros(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
 }
 
 impl Pages {
-    /// Maps new pages, if the system can provide them and the spare bytes. Each page is cleared when it is first used.
+    /// Maps new pages, if the system can provide them and the spare bytes. Each page is cleared
+    /// when it is first used.
     fn fresh(bytes: usize) -> Option<Self> {
         super::try_allocate(bytes).ok()?;
         // The last page is a large one if half of it is used.
-        let bytes = if bytes % LARGE < LARGE / 2 { bytes } else { bytes.checked_next_multiple_of(LARGE)? };
+        let bytes = if bytes % LARGE < LARGE / 2 {
+            bytes
+        } else {
+            bytes.checked_next_multiple_of(LARGE)?
+        };
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // One large page more, so that the start can be moved to a multiple of `LARGE`.
@@ -107,14 +115,16 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: this is exactly what was mapped, and nothing borrows from a value that is dropped.
+        // SAFETY: this is exactly what was mapped, and nothing borrows from a value that is
+        // dropped.
         unsafe { libc::munmap(self.all.as_ptr(), self.bytes + LARGE) };
     }
 }
 
-/// Advises the system to use large pages for this memory, and to clear the first one now. If it is slow, and the next
-/// one, too, the rest uses small pages: in a virtual machine, the host may have reclaimed free memory, and large pages
-/// are then the most expensive to find. A single page may be late because the thread had to wait for a processor.
+/// Advises the system to use large pages for this memory, and to clear the first one now. If it is
+/// slow, and the next one, too, the rest uses small pages: in a virtual machine, the host may have
+/// reclaimed free memory, and large pages are then the most expensive to find. A single page may be
+/// late because the thread had to wait for a processor.
 pub fn ask_for_large_pages(start: *const u8, bytes: usize) {
     let mut cleared = start.align_offset(LARGE).min(bytes);
     advise(start, cleared..bytes, libc::MADV_HUGEPAGE);
@@ -133,7 +143,8 @@ pub fn ask_for_large_pages(start: *const u8, bytes: usize) {
     advise(start, cleared..bytes, libc::MADV_NOHUGEPAGE);
 }
 
-/// Clears the first `used` bytes of memory, which will be used: thousands of page faults, one by one, take longer.
+/// Clears the first `used` bytes of memory, which will be used: thousands of page faults, one by
+/// one, take longer.
 pub fn clear_now(start: *const u8, bytes: usize, used: usize) {
     if start.align_offset(LARGE) < used && SPEED.is_promising() {
         ask_for_large_pages(start, bytes);

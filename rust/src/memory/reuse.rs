@@ -1,8 +1,9 @@
 //! The memory of the last large array of ids, kept for the next one.
 //!
-//! An array is written once, so half of its cost may be page faults: 28 MB of many languages again and again, into 37
-//! MB of ids, take 67 ms on one thread, and without this 73 ms where the system has large pages, and 89 ms where it has
-//! small ones. The allocator itself keeps less than 32 MB. The system may take the pages back whenever it needs memory.
+//! An array is written once, so half of its cost may be page faults: 28 MB of many languages again
+//! and again, into 37 MB of ids, take 67 ms on one thread, and without this 73 ms where the system
+//! has large pages, and 89 ms where it has small ones. The allocator itself keeps less than 32 MB.
+//! The system may take the pages back whenever it needs memory.
 
 use std::any::Any;
 use std::ops::RangeInclusive;
@@ -11,8 +12,9 @@ use std::sync::Mutex;
 /// The sizes in bytes that are kept.
 const KEPT: RangeInclusive<usize> = 32 << 20..=64 << 20;
 
-/// The ids for which kept memory has more room than its array needed. The last texts ask for room for as many ids as they
-/// have bytes; without that room, memory that was kept for the same texts would be allocated again, as it must grow.
+/// The ids for which kept memory has more room than its array needed. The last texts ask for room
+/// for as many ids as they have bytes; without that room, memory that was kept for the same texts
+/// would be allocated again, as it must grow.
 const SPARE: usize = 1 << 14;
 
 static LAST: Last = Last(Mutex::new(Vec::new()));
@@ -20,8 +22,8 @@ static LAST: Last = Last(Mutex::new(Vec::new()));
 /// The memory of an array that is gone.
 struct Last(Mutex<Vec<u32>>);
 
-/// Returns an empty vector for the ids of this many bytes of text, with the kept memory if that has about the right
-/// size.
+/// Returns an empty vector for the ids of this many bytes of text, with the kept memory if that has
+/// about the right size.
 pub fn for_ids<T: 'static>(bytes: usize) -> Vec<T> {
     LAST.take(bytes)
 }
@@ -51,7 +53,8 @@ pub fn clear() {
     }
 }
 
-// If another thread has the lock (perhaps it had when the process was forked), nothing is kept or reused.
+// If another thread has the lock (perhaps it had when the process was forked), nothing is kept or
+// reused.
 impl Last {
     /// Returns the kept memory if it is of this type and has about the right size, else none.
     fn take<T: 'static>(&self, bytes: usize) -> Vec<T> {
@@ -104,6 +107,8 @@ mod tests {
         few.extend([1_u32; 5]);
         shrink(&mut few);
         assert_eq!(few.capacity(), 5);
-        assert!(is_kept(&vec![1_u32; large]) && !is_kept(&[1_u32; 5]) && !is_kept(&vec![1_u64; large]));
+        assert!(
+            is_kept(&vec![1_u32; large]) && !is_kept(&[1_u32; 5]) && !is_kept(&vec![1_u64; large])
+        );
     }
 }

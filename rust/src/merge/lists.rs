@@ -1,16 +1,16 @@
 //! Lists of positions, one for each followed pair, in one array.
 //!
-//! The array holds units of 16 bits. A position less than 2^15 after the one before it takes one unit: its distance.
-//! Any other takes two units, the first of them marked; so do the first position of a list, and those that are added
-//! later.
+//! The array holds units of 16 bits. A position less than 2^15 after the one before it takes one
+//! unit: its distance. Any other takes two units, the first of them marked; so do the first
+//! position of a list, and those that are added later.
 //!
 //! ```text
 //! positions   5          9    70000            70003
 //! units       mark+0 5   4    mark+1 4464      3
 //! ```
 //!
-//! A list is one extent of the array; if it grows, it moves to a larger one. Free extents are kept by size class
-//! (powers of two) and used again.
+//! A list is one extent of the array; if it grows, it moves to a larger one. Free extents are kept
+//! by size class (powers of two) and used again.
 //!
 //! A list may hold positions that are out of date: its reader checks the slots.
 
@@ -27,8 +27,8 @@ pub struct Extent {
     start: u32,
     /// In units: at least the number of positions in it.
     pub len: u32,
-    /// How often positions were added. The positions of one addition are in order, but may begin before the last of the
-    /// previous addition.
+    /// How often positions were added. The positions of one addition are in order, but may begin
+    /// before the last of the previous addition.
     pub additions: u32,
 }
 
@@ -111,8 +111,8 @@ const MIN_GROWTH: usize = 1 << 10;
 const MAX_UNITS: usize = 3 << 30;
 
 impl Lists {
-    /// Returns no lists, but room for this many, with this many positions in all and at least `growth` more before a
-    /// recount.
+    /// Returns no lists, but room for this many, with this many positions in all and at least
+    /// `growth` more before a recount.
     pub fn with_room(lists: usize, positions: usize, growth: usize) -> Result<Self> {
         let units = ADDED as usize * (positions + growth);
         Ok(Self {
@@ -179,8 +179,10 @@ impl Lists {
         const { assert!(align_of::<AtomicU16>() == align_of::<u16>()) };
         let units: *mut [u16] = &mut *self.units;
         // SAFETY:
-        // 1. An `AtomicU16` has the size and the valid values of a `u16`, and the same alignment, as asserted.
-        // 2. Nobody else reads or writes the units: the exclusive borrow of `self` lasts as long as the result.
+        // 1. An `AtomicU16` has the size and the valid values of a `u16`, and the same alignment,
+        //    as asserted.
+        // 2. Nobody else reads or writes the units: the exclusive borrow of `self` lasts as long as
+        //    the result.
         unsafe { &*(units as *const [AtomicU16]) }
     }
 
@@ -218,7 +220,8 @@ impl Lists {
         let start = self.allocate(old.len + by)?;
         self.units.copy_within(old.range(), start as usize);
         self.free(old);
-        self.lists[list as usize] = Extent { start, len: old.len + by, additions: old.additions + 1 };
+        self.lists[list as usize] =
+            Extent { start, len: old.len + by, additions: old.additions + 1 };
         Ok(start + old.len)
     }
 
@@ -226,7 +229,9 @@ impl Lists {
     fn allocate(&mut self, len: u32) -> Result<u32> {
         // From the first class on of which every extent is long enough.
         let class = len.max(1).next_power_of_two().ilog2() as usize;
-        let Some(extent) = self.free[class..].iter_mut().find_map(Vec::pop) else { return self.extend(len) };
+        let Some(extent) = self.free[class..].iter_mut().find_map(Vec::pop) else {
+            return self.extend(len);
+        };
         self.free(Extent { start: extent.start + len, len: extent.len - len, additions: 0 });
         Ok(extent.start)
     }
@@ -235,7 +240,9 @@ impl Lists {
     fn extend(&mut self, len: u32) -> Result<u32> {
         let start = self.units.len();
         if start + len as usize > u32::MAX as usize {
-            return Err(Error::Memory("the lists of positions are too long; raise min_count".into()));
+            return Err(Error::Memory(
+                "the lists of positions are too long; raise min_count".into(),
+            ));
         }
         self.units.lengthen(start + len as usize)?;
         Ok(start as u32)
@@ -268,8 +275,17 @@ mod tests {
     use super::*;
 
     /// Positions that are near, far, just near or far enough, and the largest.
-    const POSITIONS: [u32; 9] =
-        [1, 2, 2 + MARK - 1, 2 + 2 * MARK - 1, 1 << 16, (1 << 16) + 7, 1 << 30, (1 << 31) - 2, (1 << 31) - 1];
+    const POSITIONS: [u32; 9] = [
+        1,
+        2,
+        2 + MARK - 1,
+        2 + 2 * MARK - 1,
+        1 << 16,
+        (1 << 16) + 7,
+        1 << 30,
+        (1 << 31) - 2,
+        (1 << 31) - 1,
+    ];
 
     #[test]
     fn positions_are_read_as_they_were_written_and_added() {

@@ -1,36 +1,39 @@
 //! The second stage of training: learns merges from words and their counts.
 //!
-//! The result is the same as if all pairs were counted afresh before every merge: the pair with the highest count
-//! wins, a total order breaks ties, and one pass from left to right replaces the pair in every word. An example with
-//! the words `abab` (count 5) and `cab` (count 2):
+//! The result is the same as if all pairs were counted afresh before every merge: the pair with the
+//! highest count wins, a total order breaks ties, and one pass from left to right replaces the pair
+//! in every word. An example with the words `abab` (count 5) and `cab` (count 2):
 //!
 //! ```text
 //! position  0   1    2    3    4    5   6    7    8    9
-//! slots     |   a    b    a    b    |   c    a    b    |     | is BOUNDARY; words of equal count are grouped
+//! slots     |   a    b    a    b    |   c    a    b    |   | is BOUNDARY; equal counts are grouped
 //! pairs     (a,b) count 12, at 1 3 7;  (b,a) 5, at 2;  (c,a) 2, at 6
 //! merge     (a,b), the most frequent, into ab, whose code is written to its first and last slot
 //! slots     |   ab   ab   ab   ab   |   c    ab   ab   |
-//! neighbours  left of it: ab 5 times, c twice; right of it: a 5 times (the start of the next ab, not merged yet)
+//! neighbours  left of it: ab 5 times, c twice; right of it: a 5 times (of the next ab)
 //! pairs     (b,a) falls by 5, (c,a) by 2;  new: (ab,ab) 5, at 1;  (c,ab) 2, at 6
-//! merge     (ab,ab) into abab; a HOLE marks where its right half began, other inner slots are never read
-//! slots     |   abab ab   HOLE abab |   c    ab   ab   |     and so on until there are enough tokens
+//! merge     (ab,ab) into abab; a HOLE marks where its right half began; no other is read
+//! slots     |   abab ab   HOLE abab |   c    ab   ab   |   and so on until there are enough
 //! ```
 //!
 //! Four ideas make this fast:
 //!
-//! - All words are stored in one flat array of slots ([`slots`]). A merge finds both neighbours and writes its result
-//!   within one or two cache lines. Words of equal count form a group, and a position leads to its group's count.
-//! - Only pairs whose count reaches a *threshold* are followed ([`pairs`]): they have an exact count, a list of
-//!   positions ([`lists`]) and an entry in the queue ([`queue`], ordered by count and then by the rule for ties). All
-//!   other pairs are rarer. When the best followed pair falls below the threshold, all pairs are counted again with a
-//!   lower one ([`recount`]). A new pair appears with all its occurrences at once, so it can be decided immediately
-//!   whether it is followed.
-//! - A merge first sums its changes per neighbouring token ([`replacing`]). Each neighbouring pair is then looked up
-//!   once, not once per occurrence ([`trainer`] updates the counts).
+//! - All words are stored in one flat array of slots ([`slots`]). A merge finds both neighbours and
+//!   writes its result within one or two cache lines. Words of equal count form a group, and a
+//!   position leads to its group's count.
+//! - Only pairs whose count reaches a *threshold* are followed ([`pairs`]): they have an exact
+//!   count, a list of positions ([`lists`]) and an entry in the queue ([`queue`], ordered by count
+//!   and then by the rule for ties). All other pairs are rarer. When the best followed pair falls
+//!   below the threshold, all pairs are counted again with a lower one ([`recount`]). A new pair
+//!   appears with all its occurrences at once, so it can be decided immediately whether it is
+//!   followed.
+//! - A merge first sums its changes per neighbouring token ([`replacing`]). Each neighbouring pair
+//!   is then looked up once, not once per occurrence ([`trainer`] updates the counts).
 //! - Several threads read words, count pairs and list positions. One thread makes the merges.
 //!
-//! With shared tokens, a merge may result in a token that already exists, and the count of an unfollowed pair may
-//! rise. The pair then enters the queue with an upper bound of its count. If it becomes the best, a recount decides.
+//! With shared tokens, a merge may result in a token that already exists, and the count of an
+//! unfollowed pair may rise. The pair then enters the queue with an upper bound of its count. If it
+//! becomes the best, a recount decides.
 
 mod lists;
 mod pairs;
@@ -72,8 +75,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Returns the number of merges still to make after `merges` merges that added `tokens` tokens; `None` without a
-    /// limit.
+    /// Returns the number of merges still to make after `merges` merges that added `tokens` tokens;
+    /// `None` without a limit.
     fn remaining(&self, merges: usize, tokens: usize) -> Option<u64> {
         let merges = self.max_merges.map(|most| most.saturating_sub(merges as u64));
         let tokens = self.max_tokens.map(|most| most.saturating_sub(tokens as u64));
@@ -99,9 +102,9 @@ pub trait Words: Send + Sync {
     type Unit: Copy;
     /// Returns the symbol of a unit.
     fn symbol(&self, unit: Self::Unit) -> u32;
-    /// Calls `each` with every word and its count, and returns its first error. The order is the same in every visit.
-    /// Words are visited twice: once to measure them, and once to copy them, after which they are dropped. The pulse
-    /// beats for every unit.
+    /// Calls `each` with every word and its count, and returns its first error. The order is the
+    /// same in every visit. Words are visited twice: once to measure them, and once to copy them,
+    /// after which they are dropped. The pulse beats for every unit.
     fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
 }
 

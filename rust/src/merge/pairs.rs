@@ -42,7 +42,8 @@ pub fn codes_of(key: u64) -> (Code, Code) {
     ((key >> 32) as Code, key as Code)
 }
 
-/// A table of followed pairs. Those that have fallen below the threshold, and have no list, may be removed.
+/// A table of followed pairs. Those that have fallen below the threshold, and have no list, may be
+/// removed.
 pub type PairTable = HashTable<Followed>;
 
 impl PairTable {
@@ -76,8 +77,8 @@ impl PairTable {
 
 /// Adds to the count of a pair, with an overflow check.
 ///
-/// Only counts of base pairs can overflow. Each occurrence of a later pair contains one of a base pair, so a later
-/// count fits if those fitted.
+/// Only counts of base pairs can overflow. Each occurrence of a later pair contains one of a base
+/// pair, so a later count fits if those fitted.
 pub fn add(count: &mut u64, more: u64) -> Result<()> {
     *count = count
         .checked_add(more)

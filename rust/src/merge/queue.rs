@@ -1,15 +1,17 @@
 //! A priority queue of pairs: the highest count first, ties by a total order.
 //!
-//! Pairs are in unordered buckets: one for each small count, and one for each of 16 ranges between two powers of two.
-//! When the queue reaches a bucket, it updates the counts of its pairs and sorts them, many at a time. The next merges
-//! are then known in advance, and their memory can be prefetched.
+//! Pairs are in unordered buckets: one for each small count, and one for each of 16 ranges between
+//! two powers of two. When the queue reaches a bucket, it updates the counts of its pairs and sorts
+//! them, many at a time. The next merges are then known in advance, and their memory can be
+//! prefetched.
 //!
 //! ```text
 //! buckets   ... | 7: e b | 8: d a c |         reached: 8, of which a and c are sorted, and d waits
-//! sorted    c a                               a comes next; a new pair with count 8 is put in its place
+//! sorted    c a                               a is next; a new pair with count 8 is put between
 //! ```
 //!
-//! Invariant: a queued count is never lower than the pair's real count. It may be higher, and is checked when popped.
+//! Invariant: a queued count is never lower than the pair's real count. It may be higher, and is
+//! checked when popped.
 
 use std::cmp::Ordering;
 
@@ -50,13 +52,15 @@ pub struct PairQueue {
     rule: TieBreak,
     /// Each count below this has a bucket of its own.
     exact: u64,
-    /// The keys of pairs by their counts. The pairs in the bucket at `floor` all come after those in `sorted`.
+    /// The keys of pairs by their counts. The pairs in the bucket at `floor` all come after those
+    /// in `sorted`.
     buckets: Vec<Vec<u64>>,
     /// The current bucket: all buckets above it are empty.
     floor: usize,
     /// Pairs of the current bucket, the best last.
     sorted: Vec<Followed>,
-    /// The minimum number of pairs of equal count that are sorted at a time, unless an eighth of the bucket is more.
+    /// The minimum number of pairs of equal count that are sorted at a time, unless an eighth of
+    /// the bucket is more.
     sort_batch: usize,
 }
 
@@ -114,15 +118,21 @@ impl PairQueue {
             self.buckets[bucket].push(pair.key);
             self.floor = bucket;
         } else {
-            let place = self.sorted.partition_point(|other| self.order(tokens, other, pair).is_lt());
+            let place =
+                self.sorted.partition_point(|other| self.order(tokens, other, pair).is_lt());
             self.sorted.insert(place, *pair);
         }
     }
 
-    /// Removes and returns the best pair. Pairs of the current bucket whose count has fallen are moved to their bucket,
-    /// or dropped if their count is below `threshold`.
+    /// Removes and returns the best pair. Pairs of the current bucket whose count has fallen are
+    /// moved to their bucket, or dropped if their count is below `threshold`.
     #[inline]
-    pub fn pop(&mut self, tokens: &Tokens, pairs: &mut PairTable, threshold: u64) -> Option<Followed> {
+    pub fn pop(
+        &mut self,
+        tokens: &Tokens,
+        pairs: &mut PairTable,
+        threshold: u64,
+    ) -> Option<Followed> {
         if self.sorted.is_empty() {
             self.sort_next(tokens, pairs, threshold);
         }
@@ -143,7 +153,8 @@ impl PairQueue {
         }
     }
 
-    /// Returns the pair `places` places after the best one, if it is sorted already. A better pair may still be pushed.
+    /// Returns the pair `places` places after the best one, if it is sorted already. A better pair
+    /// may still be pushed.
     pub fn ahead(&self, places: usize) -> Option<Followed> {
         Some(self.sorted[self.sorted.len().checked_sub(places + 1)?])
     }
@@ -181,7 +192,9 @@ impl PairQueue {
             if let Some(&later) = best.get(nth + AHEAD) {
                 pairs.prefetch_pair(later);
             }
-            let Some(pair) = pairs.pair(key).filter(|pair| pair.count >= threshold) else { continue };
+            let Some(pair) = pairs.pair(key).filter(|pair| pair.count >= threshold) else {
+                continue;
+            };
             let bucket = self.bucket_of(pair.count);
             if bucket == self.floor {
                 self.sorted.push(*pair);
@@ -189,6 +202,7 @@ impl PairQueue {
                 self.buckets[bucket].push(key);
             }
         }
-        self.sorted.sort_unstable_by(|a, b| a.count.cmp(&b.count).then_with(|| worst_first(a.key, b.key)));
+        self.sorted
+            .sort_unstable_by(|a, b| a.count.cmp(&b.count).then_with(|| worst_first(a.key, b.key)));
     }
 }

@@ -2,14 +2,16 @@
 //!
 //! There are two ways, with the same result for the followed pairs:
 //!
-//! - *directly*, with few codes: a counter for every possible pair; a second pass through the words lists positions;
-//! - *by sorting*, with more: the occurrences are sorted by pair, which counts and lists them at once. This is done for
-//!   one range of the pairs' hashes after the other, as many as the memory needs or as there are threads.
+//! - *directly*, with few codes: a counter for every possible pair; a second pass through the words
+//!   lists positions;
+//! - *by sorting*, with more: the occurrences are sorted by pair, which counts and lists them at
+//!   once. This is done for one range of the pairs' hashes after the other, as many as the memory
+//!   needs or as there are threads.
 //!
 //! ```text
 //! words        |  a  b  a  b  |  c  a  b  |      all pairs: (a,b) at 1 3 7, (b,a) at 2, (c,a) at 6
 //! first range  (c,a) 6   (b,a) 2                 sorted: (b,a) 2 | (c,a) 6
-//! second range (a,b) 1   (a,b) 3   (a,b) 7       sorted: (a,b) 1 3 7, whose count is that of the words at 1, 3 and 7
+//! second range (a,b) 1   (a,b) 3   (a,b) 7       sorted: (a,b) 1 3 7, and the words' counts
 //! ```
 
 use super::Rules;
@@ -30,7 +32,8 @@ pub struct Plan<'a> {
     pub tokens: &'a Tokens,
     pub rules: &'a Rules,
     pub tuning: &'a Tuning,
-    /// The preferred threshold; `None` to derive it from `slack`, or its variants for few pairs and frequent words.
+    /// The preferred threshold; `None` to derive it from `slack`, or its variants for few pairs and
+    /// frequent words.
     pub threshold: Option<u64>,
     /// The threshold may be higher than preferred if enough pairs reach it, but not above this.
     pub max_threshold: u64,
@@ -39,7 +42,8 @@ pub struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Returns the preferred threshold for this many occurrences of pairs, whose words' counts sum to `total`.
+    /// Returns the preferred threshold for this many occurrences of pairs, whose words' counts sum
+    /// to `total`.
     fn threshold(&self, total: u64, occurrences: usize) -> u64 {
         if let Some(threshold) = self.threshold {
             return threshold;
@@ -72,8 +76,8 @@ pub struct Recount {
 }
 
 impl Recount {
-    /// Counts the pairs and lists the positions of the frequent ones; `None` if no pair may be merged. Words without a
-    /// pair may be dropped from the slots.
+    /// Counts the pairs and lists the positions of the frequent ones; `None` if no pair may be
+    /// merged. Words without a pair may be dropped from the slots.
     pub fn count<S: SlotWidth>(
         slots: &mut Slots<S>,
         plan: &Plan<'_>,
@@ -86,8 +90,14 @@ impl Recount {
         }
     }
 
-    /// Returns an empty recount with room for this many pairs and occurrences, and for those that merges will add.
-    fn with_room(threshold: u64, pairs: usize, occurrences: usize, tuning: &Tuning) -> Result<Self> {
+    /// Returns an empty recount with room for this many pairs and occurrences, and for those that
+    /// merges will add.
+    fn with_room(
+        threshold: u64,
+        pairs: usize,
+        occurrences: usize,
+        tuning: &Tuning,
+    ) -> Result<Self> {
         let followed = PairTable::with_capacity(pairs + pairs / 2)?;
         let growth = occurrences / 100 * tuning.growth_percent;
         let lists = Lists::with_room(pairs, occurrences, growth)?;
@@ -115,7 +125,8 @@ fn directly<S: SlotWidth>(
     let threads = plan.tuning.threads;
     let sections = slots.sections(threads);
     let counted = workers::each(threads, sections.clone(), pulse, |section, pulse| {
-        let mut counters = memory::filled(Counter { count: 0, list_end: ListCursor::at(0) }, codes * codes)?;
+        let mut counters =
+            memory::filled(Counter { count: 0, list_end: ListCursor::at(0) }, codes * codes)?;
         let mut occurrences = 0;
         slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
             let counter = &mut counters[index_of(pair.key)];
@@ -145,8 +156,8 @@ fn directly<S: SlotWidth>(
     let threshold = plan.threshold(total, occurrences).clamp(1, highest);
     pairs.retain(|&(_, count)| count >= threshold);
 
-    // A list has the positions of the first section, then those of the second, and so on. Each thread has a cursor for
-    // every pair that is followed, and `None` for the others.
+    // A list has the positions of the first section, then those of the second, and so on. Each
+    // thread has a cursor for every pair that is followed, and `None` for the others.
     let mut recount = Recount::with_room(threshold, pairs.len(), occurrences, plan.tuning)?;
     let mut cursors = memory::filled(memory::filled(None, codes * codes)?, counted.len())?;
     for (key, count) in pairs {
@@ -159,14 +170,19 @@ fn directly<S: SlotWidth>(
         recount.followed.add(Followed { key, count, list }, threshold)?;
     }
     let units = recount.lists.shared();
-    workers::each(threads, sections.into_iter().zip(cursors), pulse, |(section, mut cursors), pulse| {
-        slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
-            if let Some(cursor) = &mut cursors[index_of(pair.key)] {
-                cursor.write(pair.at, units);
-            }
-            Ok(())
-        })
-    })?;
+    workers::each(
+        threads,
+        sections.into_iter().zip(cursors),
+        pulse,
+        |(section, mut cursors), pulse| {
+            slots.each_pair(section, plan.tokens.spans(), pulse, |pair| {
+                if let Some(cursor) = &mut cursors[index_of(pair.key)] {
+                    cursor.write(pair.at, units);
+                }
+                Ok(())
+            })
+        },
+    )?;
     Ok(Some(recount))
 }
 
@@ -242,8 +258,9 @@ fn range_of(seed: HashSeed, key: u64, ranges: usize) -> usize {
     (((seed.hash_number(key) >> 32) * ranges as u64) >> 32) as usize
 }
 
-/// Returns the occurrences of the pairs in one range, ordered by pair and position; `room` is an upper estimate of
-/// their number. They are first ordered by narrow ranges, with a counting sort, and then within each of these.
+/// Returns the occurrences of the pairs in one range, ordered by pair and position; `room` is an
+/// upper estimate of their number. They are first ordered by narrow ranges, with a counting sort,
+/// and then within each of these.
 fn sorted<S: SlotWidth>(
     slots: &Slots<S>,
     plan: &Plan<'_>,
@@ -260,12 +277,14 @@ fn sorted<S: SlotWidth>(
     })?;
 
     let narrow = (occurrences.len() / SORT_BATCH).max(1);
-    let narrow_range = |pair: &Occurrence| range_of(seed, pair.key(), ranges * narrow) - range * narrow;
+    let narrow_range =
+        |pair: &Occurrence| range_of(seed, pair.key(), ranges * narrow) - range * narrow;
     let mut ends = memory::filled(0u32, narrow)?;
     for pair in occurrences.iter() {
         ends[narrow_range(pair)] += 1;
     }
-    // Each number becomes the start of its narrow range, which moves to its end as occurrences are written.
+    // Each number becomes the start of its narrow range, which moves to its end as occurrences are
+    // written.
     let mut total = 0;
     for end in &mut ends {
         total += std::mem::replace(end, total);
@@ -328,8 +347,8 @@ fn count<S: SlotWidth>(
     Ok(part)
 }
 
-/// Returns the highest count, among those with an entry in `by_count`, that more pairs reach than there are merges to
-/// make; 0 if there are fewer pairs.
+/// Returns the highest count, among those with an entry in `by_count`, that more pairs reach than
+/// there are merges to make; 0 if there are fewer pairs.
 fn reached_by(merges: Option<u64>, parts: &[Part]) -> u64 {
     let Some(merges) = merges else { return 0 };
     let counts = parts.iter().map(|part| part.by_count.len()).max().unwrap_or(0);

@@ -2,10 +2,10 @@
 //!
 //! This takes two steps:
 //!
-//! 1. Each occurrence is replaced and noted as an event. For each token, a [`Neighbour`] counts how often it was next
-//!    to the merged pair, and sums those words' counts.
-//! 2. The trainer decides which neighbouring pairs are followed, and makes room in their lists. Then the positions of
-//!    the events are written there.
+//! 1. Each occurrence is replaced and noted as an event. For each token, a [`Neighbour`] counts how
+//!    often it was next to the merged pair, and sums those words' counts.
+//! 2. The trainer decides which neighbouring pairs are followed, and makes room in their lists.
+//!    Then the positions of the events are written there.
 
 use std::sync::atomic::AtomicU16;
 
@@ -61,7 +61,8 @@ impl Side {
 #[derive(Clone, Copy, Default)]
 pub struct Neighbour {
     pub occurrences: u32,
-    /// Just after the place where the next position is written; 0 if the pair with this token is not followed.
+    /// Just after the place where the next position is written; 0 if the pair with this token is
+    /// not followed.
     end: u32,
     /// The sum of their words' counts.
     pub weight: u64,
@@ -75,7 +76,8 @@ unsafe impl Plain for Neighbour {}
 pub struct Neighbours {
     /// An entry for every code. Those of codes that are not in `touched` are zeros.
     of_codes: Cells<Neighbour>,
-    /// The codes that occur, and behind them room for more. So clearing them costs no more than the merge did.
+    /// The codes that occur, and behind them room for more. So clearing them costs no more than the
+    /// merge did.
     touched: Vec<Code>,
     /// The number of codes that occur.
     used: usize,
@@ -117,8 +119,8 @@ impl Neighbours {
         self.of_codes[code as usize]
     }
 
-    /// Sets where the positions of a neighbour's occurrences are written. A neighbour without occurrences is skipped,
-    /// because it would not be cleared.
+    /// Sets where the positions of a neighbour's occurrences are written. A neighbour without
+    /// occurrences is skipped, because it would not be cleared.
     pub fn set_place(&mut self, code: Code, place: u32) {
         let neighbour = &mut self.of_codes[code as usize];
         if neighbour.occurrences > 0 {
@@ -162,13 +164,14 @@ pub struct Replaced {
 
 /// The prefetch distance, in positions.
 const AHEAD: usize = 32;
-/// The capacity for events is shrunk to this factor times the positions of a merge, and not below the minimum: the
-/// first merges have by far the most.
+/// The capacity for events is shrunk to this factor times the positions of a merge, and not below
+/// the minimum: the first merges have by far the most.
 const EVENTS_FACTOR: usize = 8;
 const MIN_EVENTS: usize = 1 << 10;
 
 impl Replaced {
-    /// Reserves room for this many codes, so that neighbours need not be moved. Room that is not used takes no memory.
+    /// Reserves room for this many codes, so that neighbours need not be moved. Room that is not
+    /// used takes no memory.
     pub fn with_capacity(codes: usize) -> Result<Self> {
         let mut new = Self::default();
         for side in &mut new.sides {
@@ -187,12 +190,12 @@ impl Replaced {
         prefetch(&self.sides[1].of_codes, after as usize);
     }
 
-    /// Replaces a pair at all positions where it still is, from left to right. There are at most `most` positions;
-    /// `codes` is the number of codes.
+    /// Replaces a pair at all positions where it still is, from left to right. There are at most
+    /// `most` positions; `codes` is the number of codes.
     ///
-    /// Each replacement changes four counts, as the words are at that moment: (before, left) and (right, after) fall,
-    /// (before, joined) and (joined, after) rise. The sums therefore equal those of a recount, even for adjacent
-    /// occurrences.
+    /// Each replacement changes four counts, as the words are at that moment: (before, left) and
+    /// (right, after) fall, (before, joined) and (joined, after) rise. The sums therefore equal
+    /// those of a recount, even for adjacent occurrences.
     ///
     /// A function of its own, so that the loop has all registers.
     #[inline(never)]
@@ -235,7 +238,8 @@ impl Replaced {
         Ok(())
     }
 
-    /// Writes the positions of the occurrences to the lists of the neighbouring pairs, and clears everything.
+    /// Writes the positions of the occurrences to the lists of the neighbouring pairs, and clears
+    /// everything.
     pub fn list_positions(&mut self, spans: &[u32], units: &[AtomicU16]) {
         let [before, after] = &mut self.sides;
         for event in &self.events {

@@ -1,21 +1,23 @@
 //! One flat array of slots that holds the tokens of all words.
 //!
-//! A token of span n takes n slots. Its code is in the first and in the last of them; the slot where its right part
-//! began is a [`HOLE`]. A [`BOUNDARY`] is before the first word and after every word. So the slot before a token's
-//! first slot names its left neighbour, and the slot after its last one names its right neighbour.
+//! A token of span n takes n slots. Its code is in the first and in the last of them; the slot
+//! where its right part began is a [`HOLE`]. A [`BOUNDARY`] is before the first word and after
+//! every word. So the slot before a token's first slot names its left neighbour, and the slot after
+//! its last one names its right neighbour.
 //!
-//! A listed position is checked before it is used: the pair is there exactly when the left code is at the position and
-//! the right code one left span further. This is safe because a slot that was the first of a token, and no longer is,
-//! never again shows the code it had then. It is one of two:
+//! A listed position is checked before it is used: the pair is there exactly when the left code is
+//! at the position and the right code one left span further. This is safe because a slot that was
+//! the first of a token, and no longer is, never again shows the code it had then. It is one of
+//! two:
 //!
 //! 1. a hole;
 //! 2. the last slot of a longer token, if the token that began there had one slot.
 //!
-//! Words of equal count form a group, the most frequent first, so a position leads to its word's count. In each group,
-//! each part of the words has its own region.
+//! Words of equal count form a group, the most frequent first, so a position leads to its word's
+//! count. In each group, each part of the words has its own region.
 //!
-//! Slots have 16 bits while all codes fit, then 32. They are widened in place: the memory has addresses for wide ones
-//! from the start.
+//! Slots have 16 bits while all codes fit, then 32. They are widened in place: the memory has
+//! addresses for wide ones from the start.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -78,7 +80,8 @@ impl Layout {
         let mut slots_of = HashMap::<_, _, Keyed>::default();
         words.visit(pulse, &mut |word, count| {
             if word.len() >= 2 && count > 0 {
-                let slots = if is_uniform { word.len() as u64 } else { word.iter().map(span).sum() };
+                let slots =
+                    if is_uniform { word.len() as u64 } else { word.iter().map(span).sum() };
                 *slots_of.entry(count).or_insert(0) += 1 + slots;
             }
             Ok(())
@@ -124,7 +127,8 @@ fn place<W: Words, S: SlotWidth>(
 
 /// All words with at least one pair.
 pub struct Slots<S> {
-    /// One number for each slot that there was at first. Narrow slots use the first half of the memory.
+    /// One number for each slot that there was at first. Narrow slots use the first half of the
+    /// memory.
     memory: Cells<u32>,
     /// The number of slots.
     len: usize,
@@ -210,9 +214,12 @@ impl<S: SlotWidth> Slots<S> {
                 regions[part].insert(count, region);
             }
         }
-        workers::each(threads, parts.into_iter().zip(regions), pulse, |(words, regions), pulse| {
-            place(&words, regions, spans, pulse)
-        })?;
+        workers::each(
+            threads,
+            parts.into_iter().zip(regions),
+            pulse,
+            |(words, regions), pulse| place(&words, regions, spans, pulse),
+        )?;
         Ok(filled)
     }
 
@@ -221,7 +228,8 @@ impl<S: SlotWidth> Slots<S> {
         self.of_block.truncate(self.len.div_ceil(1 << BLOCK));
         let mut group = 0;
         for (block, of_block) in self.of_block.iter_mut().enumerate() {
-            while group + 1 < self.groups.len() && self.groups[group].end as usize <= block << BLOCK {
+            while group + 1 < self.groups.len() && self.groups[group].end as usize <= block << BLOCK
+            {
                 group += 1;
             }
             *of_block = group as u32;
@@ -272,8 +280,8 @@ impl<S: SlotWidth> Slots<S> {
         prefetch(&self.of_block, at >> BLOCK);
     }
 
-    /// Returns `span` slots from `at` on, the one before them and the one after them. `None` past the end, where no
-    /// pair can be.
+    /// Returns `span` slots from `at` on, the one before them and the one after them. `None` past
+    /// the end, where no pair can be.
     pub fn around(&self, at: usize, span: usize) -> Option<&[S]> {
         self.all().get(at - 1..=at + span)
     }
@@ -355,8 +363,8 @@ impl<S: SlotWidth> Slots<S> {
         Ok(())
     }
 
-    /// Drops the words that have become one token, which changes positions. Returns the number of pairs in the others,
-    /// and the sum of their words' counts.
+    /// Drops the words that have become one token, which changes positions. Returns the number of
+    /// pairs in the others, and the sum of their words' counts.
     pub fn compact(&mut self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<(usize, u64)> {
         let mut at = 1;
         let mut to = 1;
@@ -407,8 +415,13 @@ mod tests {
             let layout = Layout::measure(&words, &spans, &mut pulse).unwrap();
             let slots = Slots::<u16>::fill(&[layout], vec![words], &spans, 1, &mut pulse).unwrap();
             let wide = slots.widened();
-            assert!(wide.all()[1..=len].iter().copied().eq(symbols.iter().map(|symbol| symbol + FIRST)));
-            assert_eq!((wide.len(), wide.code(0), wide.code(len + 1)), (len + 2, BOUNDARY, BOUNDARY));
+            assert!(
+                wide.all()[1..=len].iter().copied().eq(symbols.iter().map(|symbol| symbol + FIRST))
+            );
+            assert_eq!(
+                (wide.len(), wide.code(0), wide.code(len + 1)),
+                (len + 2, BOUNDARY, BOUNDARY)
+            );
         }
     }
 }

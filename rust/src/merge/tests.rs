@@ -13,10 +13,11 @@ use crate::watch::{Pulse, Stage, Unwatched, Watch};
 
 type Corpus = Vec<(Vec<u32>, u64)>;
 
-const TIES: [TieBreak; 3] = [TieBreak::SmallestIds, TieBreak::LargestBytes, TieBreak::SmallestBytes];
+const TIES: [TieBreak; 3] =
+    [TieBreak::SmallestIds, TieBreak::LargestBytes, TieBreak::SmallestBytes];
 
-/// Tunings that recount often or never, with little or much room for positions, with narrow slots, wide slots, or
-/// slots that are widened on the way.
+/// Tunings that recount often or never, with little or much room for positions, with narrow slots,
+/// wide slots, or slots that are widened on the way.
 const TUNINGS: [Tuning; 3] = [
     Tuning {
         threads: 1,
@@ -173,12 +174,18 @@ fn replace(word: &mut Vec<u32>, pair: (u32, u32), result: u32) {
     *word = replaced;
 }
 
-fn train_engine(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, tuning: Tuning) -> Result<Vec<MergeRow>> {
+fn train_engine(
+    symbols: &[&[u8]],
+    corpus: &Corpus,
+    rules: &Rules,
+    tuning: Tuning,
+) -> Result<Vec<MergeRow>> {
     let (words, counts): (Vec<Vec<u32>>, Vec<u64>) = corpus.iter().cloned().unzip();
     let of_each = words.len().div_ceil(tuning.threads).max(1);
     let parts = words.chunks(of_each).zip(counts.chunks(of_each));
     let parts = parts.map(|(words, counts)| SymbolWords { words, counts }).collect();
-    Training::new(symbols.iter().copied(), parts, rules, tuning, &mut Unwatched)?.train(&mut Unwatched)
+    Training::new(symbols.iter().copied(), parts, rules, tuning, &mut Unwatched)?
+        .train(&mut Unwatched)
 }
 
 fn check(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) {
@@ -206,7 +213,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 
@@ -215,13 +223,16 @@ impl Dice {
     }
 
     fn corpus(&mut self, letters: u64, words: u64, longest: u64, most: u64) -> Corpus {
-        (0..=self.below(words)).map(|_| (self.word(letters, longest), 1 + self.below(most))).collect()
+        (0..=self.below(words))
+            .map(|_| (self.word(letters, longest), 1 + self.below(most)))
+            .collect()
     }
 }
 
 fn all_words(letters: u32, length: usize) -> impl Iterator<Item = Vec<u32>> {
-    (0..letters.pow(length as u32))
-        .map(move |number| (0..length as u32).map(|place| number / letters.pow(place) % letters).collect())
+    (0..letters.pow(length as u32)).map(move |number| {
+        (0..length as u32).map(|place| number / letters.pow(place) % letters).collect()
+    })
 }
 
 const AB: [&[u8]; 2] = [b"a", b"b"];
@@ -332,14 +343,21 @@ fn the_example_of_the_header_is_true() {
         let mut watch = Unwatched;
         let mut pulse = Pulse::of(&mut watch);
         let layout = Layout::measure(&words, tokens.spans(), &mut pulse).unwrap();
-        let mut slots = Slots::<u32>::fill(&[layout], vec![words], tokens.spans(), 1, &mut pulse).unwrap();
+        let mut slots =
+            Slots::<u32>::fill(&[layout], vec![words], tokens.spans(), 1, &mut pulse).unwrap();
         let mut replaced = Replaced::default();
         for (&(left, right), positions) in merges.iter().zip([&[1, 3, 7][..], &[1]]) {
             let (joined, _) = tokens.join(left, right).unwrap();
             let [left_span, span] = [left, joined].map(|code| tokens.span(code));
             let task = Task { left, right, joined, left_span, span };
             replaced
-                .replace_all(&mut slots, positions.iter().copied(), positions.len(), task, tokens.len())
+                .replace_all(
+                    &mut slots,
+                    positions.iter().copied(),
+                    positions.len(),
+                    task,
+                    tokens.len(),
+                )
                 .unwrap();
         }
         (0..10).map(|at| slots.code(at)).collect::<Vec<_>>()
@@ -366,10 +384,17 @@ fn an_empty_symbol_is_refused_where_tokens_are_shared() {
 #[test]
 fn a_count_that_does_not_fit_64_bits_is_an_error() {
     let half = 1 << 63;
-    let train = |corpus: Corpus| train_engine(&AB, &corpus, &rules(TieBreak::SmallestIds, false), DEFAULT);
-    assert!(matches!(train(vec![(vec![0, 1], half), (vec![0, 1, 1], half)]), Err(Error::Overflow(_))));
+    let train =
+        |corpus: Corpus| train_engine(&AB, &corpus, &rules(TieBreak::SmallestIds, false), DEFAULT);
+    assert!(matches!(
+        train(vec![(vec![0, 1], half), (vec![0, 1, 1], half)]),
+        Err(Error::Overflow(_))
+    ));
     assert!(matches!(train(vec![(vec![0, 0, 0], half)]), Err(Error::Overflow(_))));
-    assert_eq!(train(vec![(vec![0, 1], half), (vec![1, 0], half)]).unwrap(), [[0, 1, 2], [1, 0, 3]]);
+    assert_eq!(
+        train(vec![(vec![0, 1], half), (vec![1, 0], half)]).unwrap(),
+        [[0, 1, 2], [1, 0, 3]]
+    );
     assert_eq!(train(vec![(vec![0, 1], u64::MAX)]).unwrap(), [[0, 1, 2]]);
 }
 

@@ -9,7 +9,8 @@ use crate::memory;
 use crate::memory::cells::{Cells, Plain};
 use crate::prefetch::prefetch;
 
-/// The number of a token inside the merge stage. Two codes are reserved; those of the symbols follow.
+/// The number of a token inside the merge stage. Two codes are reserved; those of the symbols
+/// follow.
 pub type Code = u32;
 
 /// The slot between two words, before the first and after the last.
@@ -37,8 +38,8 @@ pub struct Tokens {
 struct Token {
     /// The number of its bytes.
     length: u64,
-    /// If its bytes are stored: where they start, and the first eight as a number of the same order (padded with
-    /// zeros).
+    /// If its bytes are stored: where they start, and the first eight as a number of the same order
+    /// (padded with zeros).
     start: usize,
     prefix: u64,
 }
@@ -67,8 +68,8 @@ impl TableSlot for Shared {
 }
 
 impl Tokens {
-    /// Returns the base symbols as tokens. `keeps_bytes` stores the bytes of all tokens, to decide ties; `shares` lets
-    /// a merge result in an existing token of equal bytes.
+    /// Returns the base symbols as tokens. `keeps_bytes` stores the bytes of all tokens, to decide
+    /// ties; `shares` lets a merge result in an existing token of equal bytes.
     pub fn new<'a>(
         symbols: impl Iterator<Item = &'a [u8]> + Clone,
         keeps_bytes: bool,
@@ -85,8 +86,9 @@ impl Tokens {
         for _ in 0..FIRST {
             tokens.push(1, Token::default())?;
         }
-        // When different merges may result in the same token, its span must follow from its bytes. One slot per symbol
-        // guarantees that if all symbols have one length; otherwise each byte needs a slot.
+        // When different merges may result in the same token, its span must follow from its bytes.
+        // One slot per symbol guarantees that if all symbols have one length; otherwise each byte
+        // needs a slot.
         let first_length = symbols.clone().next().map_or(1, <[u8]>::len);
         let is_uniform = symbols.clone().all(|symbol| symbol.len() == first_length);
         for symbol in symbols {
@@ -136,7 +138,8 @@ impl Tokens {
         &self.spans
     }
 
-    /// Returns the token's bytes, which must be stored, and their prefix as a number, which is compared first.
+    /// Returns the token's bytes, which must be stored, and their prefix as a number, which is
+    /// compared first.
     pub fn bytes(&self, code: Code) -> (u64, &[u8]) {
         let Token { length, start, prefix, .. } = self.tokens[code as usize];
         (prefix, &self.bytes[start..][..length as usize])
@@ -184,8 +187,8 @@ impl Tokens {
         Ok(code)
     }
 
-    /// If tokens are shared, returns the token with the stored bytes from `start` on. If there is none, the next token,
-    /// which has these bytes, becomes shared.
+    /// If tokens are shared, returns the token with the stored bytes from `start` on. If there is
+    /// none, the next token, which has these bytes, becomes shared.
     fn share(&mut self, start: usize) -> Result<Option<Code>> {
         let Self { tokens, bytes, shared: Some(shared), seed, .. } = self else { return Ok(None) };
         if shared.growth().is_some() {

@@ -1,8 +1,9 @@
 //! The merge loop: pick the best pair, replace it everywhere, update the counts.
 //!
-//! Invariants between two merges: every pair at or above the threshold is in `pairs` and in the queue; a pair with a
-//! list has its exact count; a pair without one (`UNLISTED`) has an upper bound. When the best pair has no list, or
-//! none is left, a recount starts afresh with a lower threshold.
+//! Invariants between two merges: every pair at or above the threshold is in `pairs` and in the
+//! queue; a pair with a list has its exact count; a pair without one (`UNLISTED`) has an upper
+//! bound. When the best pair has no list, or none is left, a recount starts afresh with a lower
+//! threshold.
 
 use super::lists::{ADDED, Lists};
 use super::pairs::{Followed, PairTable, UNLISTED, add, codes_of, key_of};
@@ -51,8 +52,8 @@ enum Threshold {
 }
 
 impl<'r> Training<'r> {
-    /// Copies the words into slots, and drops each part when it is copied. Every unit of a word must be the number of a
-    /// symbol.
+    /// Copies the words into slots, and drops each part when it is copied. Every unit of a word
+    /// must be the number of a symbol.
     pub fn new<'a, W: Words>(
         symbols: impl Iterator<Item = &'a [u8]> + Clone,
         parts: Vec<W>,
@@ -71,11 +72,13 @@ impl<'r> Training<'r> {
         let slot_count: u64 = layouts.iter().map(Layout::slots).sum();
         if slot_count > MAX_SLOTS {
             return Err(Error::Memory(format!(
-                "the distinct pretokens hold {slot_count} bytes, more than the limit of {MAX_SLOTS}; raise min_count"
+                "the distinct pretokens hold {slot_count} bytes, more than the limit of \
+                 {MAX_SLOTS}; raise min_count"
             )));
         }
 
-        // Slots that become wide later do not count: so few pairs are left then that their lists take less than before.
+        // Slots that become wide later do not count: so few pairs are left then that their lists
+        // take less than before.
         let is_narrow = tokens.len() < tuning.narrow_codes;
         let slot_bytes = if is_narrow { size_of::<u16>() } else { size_of::<u32>() };
         let expected_bytes = slot_count * (slot_bytes as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
@@ -158,7 +161,8 @@ impl Trainer<'_> {
                 return Ok(End::SlotsTooNarrow);
             }
             let Some(best) = self.queue.pop(&self.tokens, &mut self.pairs, self.threshold) else {
-                // All pairs that remain are below the threshold. With a threshold of 1, there are none.
+                // All pairs that remain are below the threshold. With a threshold of 1, there are
+                // none.
                 if self.threshold == 1 || !self.recount(Threshold::Lower, slots, pulse)? {
                     break;
                 }
@@ -204,14 +208,18 @@ impl Trainer<'_> {
         if let Some(pair) = self.queue.ahead(STEP) {
             self.first_positions(pair.list).for_each(|at| slots.prefetch(at as usize));
         }
-        // and at last, where the pair is still there, its neighbours and the pairs that it forms with them.
+        // and at last, where the pair is still there, its neighbours and the pairs that it forms
+        // with them.
         if let Some(pair) = self.queue.ahead(1) {
             let (left, right) = codes_of(pair.key);
             let [left_span, right_span] = [left, right].map(|code| self.tokens.span(code) as usize);
             for at in self.first_positions(pair.list) {
-                let Some(around) = slots.around(at as usize, left_span + right_span) else { continue };
+                let Some(around) = slots.around(at as usize, left_span + right_span) else {
+                    continue;
+                };
                 if around[1] == S::of(left) && around[1 + left_span] == S::of(right) {
-                    let (before, after) = (around[0].code(), around[1 + left_span + right_span].code());
+                    let (before, after) =
+                        (around[0].code(), around[1 + left_span + right_span].code());
                     slots.prefetch_group(at as usize);
                     self.replaced.prefetch(before, after);
                     self.pairs.prefetch_pair(Side::Before.pair(before, left));
@@ -258,7 +266,12 @@ impl Trainer<'_> {
     }
 
     /// Replaces a pair in the words. Returns an upper bound of the number of positions in its list.
-    fn replace<S: SlotWidth>(&mut self, task: Task, list: u32, slots: &mut Slots<S>) -> Result<usize> {
+    fn replace<S: SlotWidth>(
+        &mut self,
+        task: Task,
+        list: u32,
+        slots: &mut Slots<S>,
+    ) -> Result<usize> {
         let codes = self.tokens.len();
         let extent = self.lists.take(list);
         let positions = self.lists.at(extent);
@@ -275,7 +288,8 @@ impl Trainer<'_> {
         Ok(most)
     }
 
-    /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
+    /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again,
+    /// it has no list.
     fn drop_lists(&mut self) {
         for pair in self.pairs.iter_mut().filter(|pair| pair.count < self.threshold) {
             let extent = self.lists.take(std::mem::replace(&mut pair.list, UNLISTED));
@@ -300,9 +314,9 @@ impl Trainer<'_> {
 
     /// Updates the counts of all neighbouring pairs after a merge.
     ///
-    /// Where occurrences are adjacent, the neighbour may be the new token. Its pair with a part of the merged pair rose
-    /// when the first occurrence was replaced, and fell with the second. So these pairs are lowered last: no count
-    /// falls below zero on the way.
+    /// Where occurrences are adjacent, the neighbour may be the new token. Its pair with a part of
+    /// the merged pair rose when the first occurrence was replaced, and fell with the second. So
+    /// these pairs are lowered last: no count falls below zero on the way.
     fn update(&mut self, task: Task, is_new: bool) -> Result<()> {
         let joined = task.joined;
         for side in SIDES {
@@ -355,8 +369,8 @@ impl Trainer<'_> {
         Ok(())
     }
 
-    /// Adds to the count of a pair with the token of a merge, which `is_new` or shared. Returns the number of the
-    /// pair's list, if it has one.
+    /// Adds to the count of a pair with the token of a merge, which `is_new` or shared. Returns the
+    /// number of the pair's list, if it has one.
     #[inline(always)]
     fn raise(&mut self, key: u64, weight: u64, is_new: bool) -> Result<Option<u32>> {
         // Most pairs with a new token are too rare: this is decided here, without a call.
@@ -368,9 +382,9 @@ impl Trainer<'_> {
 
     /// The same for a pair that is not known to be rare.
     ///
-    /// A pair with a new token appears with all its occurrences at once, so its count is exact. A pair with a shared
-    /// token may have other occurrences that were too rare to be followed: unless all pairs are, its count is an upper
-    /// bound.
+    /// A pair with a new token appears with all its occurrences at once, so its count is exact. A
+    /// pair with a shared token may have other occurrences that were too rare to be followed:
+    /// unless all pairs are, its count is an upper bound.
     #[inline(never)]
     fn follow(&mut self, key: u64, weight: u64, is_new: bool) -> Result<Option<u32>> {
         let (left, right) = codes_of(key);

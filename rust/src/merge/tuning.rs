@@ -1,5 +1,6 @@
-//! The tuning constants of the merge stage. They change its time and memory, never its result: tests train with very
-//! different values. The defaults were measured; see docs/performance/merging.md.
+//! The tuning constants of the merge stage. They change its time and memory, never its result:
+//! tests train with very different values. The defaults were measured; see
+//! docs/performance/merging.md.
 
 use crate::memory;
 
@@ -8,12 +9,15 @@ pub struct Tuning {
     /// Threads that read the words, count pairs and list positions.
     pub threads: usize,
 
-    // The threshold: how rare a pair may be and still be followed, with a list of positions and an entry in the queue.
-    /// The first threshold would admit this many pairs per remaining merge if all pairs were equally frequent.
+    // The threshold: how rare a pair may be and still be followed, with a list of positions and an
+    // entry in the queue.
+    /// The first threshold would admit this many pairs per remaining merge if all pairs were
+    /// equally frequent.
     pub slack: u64,
     /// The same when the words hold so few pairs that counting again is cheap.
     pub slack_when_few: u64,
-    /// The same when words are so frequent that counting again costs more than following rarer pairs.
+    /// The same when words are so frequent that counting again costs more than following rarer
+    /// pairs.
     pub slack_when_frequent: u64,
     /// A recount divides the threshold by this (at least 2).
     pub divisor: u64,
@@ -21,7 +25,8 @@ pub struct Tuning {
     // The way pairs are counted.
     /// With up to this many codes, every possible pair has a counter.
     pub few_codes: usize,
-    /// With more codes, about this many occurrences of pairs are sorted at once; more where there are many slots.
+    /// With more codes, about this many occurrences of pairs are sorted at once; more where there
+    /// are many slots.
     pub sorted: usize,
 
     // The growth of position lists.
@@ -59,7 +64,8 @@ impl Tuning {
         }
     }
 
-    /// Returns the tuning for a number of words and threads. There are fewer threads if memory does not allow more.
+    /// Returns the tuning for a number of words and threads. There are fewer threads if memory does
+    /// not allow more.
     pub fn for_words(words: usize, threads: usize) -> Self {
         let useful = if words < MIN_WORDS_FOR_THREADS { 1 } else { threads.clamp(1, MAX_THREADS) };
         // This thread is one of them, and needs no memory.
@@ -73,16 +79,16 @@ const MIN_WORDS_FOR_THREADS: usize = 1 << 15;
 /// More threads than this are limited by memory bandwidth.
 const MAX_THREADS: usize = 16;
 
-/// With fewer pairs per merge, the last merges are of pairs so rare that following them from the start costs more than
-/// counting again.
+/// With fewer pairs per merge, the last merges are of pairs so rare that following them from the
+/// start costs more than counting again.
 pub const FEW_PAIRS_PER_MERGE: u64 = 24;
 
-/// Words are frequent if the mean count, over all occurrences of pairs, is at least this. It is in corpora of some 500
-/// MB.
+/// Words are frequent if the mean count, over all occurrences of pairs, is at least this. It is in
+/// corpora of some 500 MB.
 pub const FREQUENT: u64 = 50;
 
-/// The number of slots for each occurrence of a pair that is sorted at a time. An occurrence takes 24 bytes, and lists
-/// take 2 to 4 bytes a slot.
+/// The number of slots for each occurrence of a pair that is sorted at a time. An occurrence takes
+/// 24 bytes, and lists take 2 to 4 bytes a slot.
 pub const SLOTS_PER_SORTED: u64 = 8;
 
 /// The distance, in merges, between two steps of prefetching a later merge.
@@ -97,7 +103,7 @@ pub const MAX_EXPECTED_TOKENS: u64 = 1 << 18;
 /// With more slots, positions might not fit 32 bits.
 pub const MAX_SLOTS: u64 = 1 << 31;
 
-/// The measured memory of merging: bytes per slot for positions and lists, and bytes for tables that depend only on
-/// the vocabulary.
+/// The measured memory of merging: bytes per slot for positions and lists, and bytes for tables
+/// that depend only on the vocabulary.
 pub const LIST_BYTES_PER_SLOT: u64 = 4;
 pub const TABLE_BYTES: u64 = 16 << 20;

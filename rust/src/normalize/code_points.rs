@@ -1,4 +1,5 @@
-//! A set of characters, which finds its members in a text and passes over all others as fast as it can.
+//! A set of characters, which finds its members in a text and passes over all others as fast as it
+//! can.
 //!
 //! There are three checks, from the fastest to the slowest:
 //!
@@ -31,7 +32,8 @@ pub struct CodePoints {
 
 impl FromIterator<char> for CodePoints {
     fn from_iter<I: IntoIterator<Item = char>>(members: I) -> Self {
-        let mut set = Self { bits: vec![0; BLOCKS], begins: [false; 256], few: None, has_ascii: false };
+        let mut set =
+            Self { bits: vec![0; BLOCKS], begins: [false; 256], few: None, has_ascii: false };
         for member in members {
             set.bits[member as usize / BLOCK] |= 1 << (member as usize % BLOCK);
             set.begins[usize::from(member.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
@@ -55,7 +57,8 @@ impl CodePoints {
         self.bits[code / BLOCK] >> (code % BLOCK) & 1 != 0
     }
 
-    /// Returns the place of the first member in a text, from a character on; the end if there is none.
+    /// Returns the place of the first member in a text, from a character on; the end if there is
+    /// none.
     pub fn find(&self, text: &str, from: usize) -> usize {
         if let Some([a, b, c]) = self.few {
             for offset in memchr3_iter(a, b, c, &text.as_bytes()[from..]) {

@@ -1,8 +1,8 @@
-//! The normal forms NFC, NFD, NFKC and NFKD, by the tables of Unicode 9: characters that were added later stay as they
-//! are.
+//! The normal forms NFC, NFD, NFKC and NFKD, by the tables of Unicode 9: characters that were added
+//! later stay as they are.
 //!
-//! Only a stretch around characters that may change is written anew: from the character before, up to the next one that
-//! stays and does not compose with what is before it.
+//! Only a stretch around characters that may change is written anew: from the character before, up
+//! to the next one that stays and does not compose with what is before it.
 //!
 //! ```text
 //! original: a b c e ◌́ d       `◌́` may change, `d` stays
@@ -48,7 +48,8 @@ impl Form {
         })
     }
 
-    /// Whether a text may be cut before a character: it is neither moved, nor composed with what is before it.
+    /// Whether a text may be cut before a character: it is neither moved, nor composed with what is
+    /// before it.
     pub fn starts(self, character: char) -> bool {
         // The first character that it decomposes to.
         let mut first = None;
@@ -70,8 +71,9 @@ impl Form {
         static CHANGES: [OnceBox<CodePoints>; 4] = [const { OnceBox::new() }; 4];
         CHANGES[self as usize].get_or_init(|| {
             // No ideograph of the large blocks changes.
-            let candidates =
-                ('\u{a0}'..='\u{33ff}').chain('\u{a000}'..='\u{16fff}').chain('\u{1b000}'..='\u{1ffff}');
+            let candidates = ('\u{a0}'..='\u{33ff}')
+                .chain('\u{a000}'..='\u{16fff}')
+                .chain('\u{1b000}'..='\u{1ffff}');
             let candidates = candidates.chain('\u{2f800}'..='\u{2ffff}');
             Box::new(candidates.filter(|&candidate| self.may_change(candidate)).collect())
         })
@@ -136,9 +138,9 @@ impl Form {
             Self::Nfkc => Box::new(characters.nfkc()),
             Self::Nfkd => Box::new(characters.nfkd()),
         };
-        // A character comes with how many more are written than taken: one of several that a character becomes with 1,
-        // one that several become with less than 0. It has the place of the first one that was taken for it, or of the
-        // last before.
+        // A character comes with how many more are written than taken: one of several that a
+        // character becomes with 1, one that several become with less than 0. It has the place of
+        // the first one that was taken for it, or of the last before.
         for (character, more) in written {
             let taken = 1_usize.saturating_add_signed(-more);
             out.take(taken.min(1));

@@ -1,7 +1,8 @@
-//! Normalizes text by the steps that a vocabulary asks for, one after the other, and keeps the place of each character.
+//! Normalizes text by the steps that a vocabulary asks for, one after the other, and keeps the
+//! place of each character.
 //!
-//! Most text is normal already, or nearly so. Each step finds the characters that it may change, and copies all others;
-//! if none changes, the text is passed on as it is.
+//! Most text is normal already, or nearly so. Each step finds the characters that it may change,
+//! and copies all others; if none changes, the text is passed on as it is.
 
 use std::borrow::Cow;
 
@@ -39,7 +40,8 @@ pub struct Normalizer {
 impl Normalizer {
     /// The normalizer of steps, each a name and its arguments.
     pub fn new(steps: &[Vec<String>]) -> Result<Self> {
-        let steps: Vec<_> = steps.iter().map(|step| NormalizerStep::new(step)).collect::<Result<_>>()?;
+        let steps: Vec<_> =
+            steps.iter().map(|step| NormalizerStep::new(step)).collect::<Result<_>>()?;
         Ok(Self { can_cut: can_cut(&steps), steps })
     }
 
@@ -54,14 +56,20 @@ impl Normalizer {
     }
 
     /// Normalizes a text; it is borrowed if nothing changes.
-    pub fn normalize<'t>(&self, text: &'t str, at: Beginning, pulse: &mut Pulse) -> Result<Cow<'t, str>> {
+    pub fn normalize<'t>(
+        &self,
+        text: &'t str,
+        at: Beginning,
+        pulse: &mut Pulse,
+    ) -> Result<Cow<'t, str>> {
         match self.written::<false>(text, at, pulse)? {
             Some(written) => Ok(Cow::Owned(written.text)),
             None => Ok(Cow::Borrowed(text)),
         }
     }
 
-    /// Returns what a text becomes, if anything changes; with the place of each character if it `ALIGNS`.
+    /// Returns what a text becomes, if anything changes; with the place of each character if it
+    /// `ALIGNS`.
     pub fn written<const ALIGNS: bool>(
         &self,
         text: &str,
@@ -85,12 +93,16 @@ impl Normalizer {
         Ok(last)
     }
 
-    /// Whether a text may be cut before this character, whatever stands before it and follows: both parts are
-    /// normalized on their own, the second one as [`Beginning::Within`].
+    /// Whether a text may be cut before this character, whatever stands before it and follows: both
+    /// parts are normalized on their own, the second one as [`Beginning::Within`].
     pub fn starts(&self, character: char) -> bool {
-        let Some(deciding) = self.steps.iter().position(NormalizerStep::decides) else { return self.can_cut };
+        let Some(deciding) = self.steps.iter().position(NormalizerStep::decides) else {
+            return self.can_cut;
+        };
         let keeps = |step: &NormalizerStep| step.keeps(character);
-        self.can_cut && self.steps[..deciding].iter().all(keeps) && self.steps[deciding].starts(character)
+        self.can_cut
+            && self.steps[..deciding].iter().all(keeps)
+            && self.steps[deciding].starts(character)
     }
 
     /// Whether a character starts, and becomes itself when what follows starts.
@@ -99,8 +111,9 @@ impl Normalizer {
     }
 }
 
-/// Whether a text may be cut before some characters: where one step allows it, if all others look at each character by
-/// itself. (A text is put only before what is not empty, so what may drop characters must have seen the whole text.)
+/// Whether a text may be cut before some characters: where one step allows it, if all others look
+/// at each character by itself. (A text is put only before what is not empty, so what may drop
+/// characters must have seen the whole text.)
 fn can_cut(steps: &[NormalizerStep]) -> bool {
     let mut deciding = 0;
     let mut drops = false;

@@ -1,19 +1,20 @@
-//! What a step writes: the normalized text, and where each of its characters is in the original one.
+//! What a step writes: the normalized text, and where each of its characters is in the original
+//! one.
 
 use crate::error::Result;
 use crate::memory;
 
 /// Where each character of a normalized text is in the original text, in characters.
 ///
-/// Each run begins at a character of the normalized text and ends where the next one begins. Before the first run, each
-/// character is in its own place.
+/// Each run begins at a character of the normalized text and ends where the next one begins. Before
+/// the first run, each character is in its own place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alignment {
     runs: Vec<PlaceRun>,
 }
 
-/// Characters of a normalized text from `at` on: if `width` is 1, they stand for one character each, from `start` on;
-/// if not, each stands for all of `start..start + width`.
+/// Characters of a normalized text from `at` on: if `width` is 1, they stand for one character
+/// each, from `start` on; if not, each stands for all of `start..start + width`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PlaceRun {
     at: usize,
@@ -38,7 +39,8 @@ impl Alignment {
         self.runs.is_empty()
     }
 
-    /// The place of the characters `start..end` of the normalized text; of none, behind the one before them.
+    /// The place of the characters `start..end` of the normalized text; of none, behind the one
+    /// before them.
     pub fn place(&self, start: usize, end: usize) -> (usize, usize) {
         let end_of = |character: usize| self.run(character).place(character).1;
         if start < end {
@@ -58,7 +60,8 @@ impl Alignment {
     fn push(&mut self, at: usize, start: usize, width: usize) -> Result<()> {
         let run = self.runs.last().copied().unwrap_or(OWN);
         // Where the character would be if it went on with the last run.
-        let next_place = if width == 1 { run.place(at) } else { (run.start, run.start + run.width) };
+        let next_place =
+            if width == 1 { run.place(at) } else { (run.start, run.start + run.width) };
         if next_place == (start, start + width) && run.width == width {
             return Ok(());
         }
@@ -123,14 +126,18 @@ impl<'t, const ALIGNS: bool> Output<'t, ALIGNS> {
         self.taken += characters;
     }
 
-    /// Writes a text, each of whose characters stands for all of the last `characters` that were taken; or for the
-    /// first one of the original text if none was.
+    /// Writes a text, each of whose characters stands for all of the last `characters` that were
+    /// taken; or for the first one of the original text if none was.
     #[inline]
     pub fn put(&mut self, new: &str, characters: usize) -> Result<()> {
         memory::append(&mut self.text, new)?;
         if ALIGNS {
             for _ in new.chars() {
-                self.alignment.push(self.written, self.taken.saturating_sub(characters), characters)?;
+                self.alignment.push(
+                    self.written,
+                    self.taken.saturating_sub(characters),
+                    characters,
+                )?;
                 self.written += 1;
             }
         }

@@ -1,4 +1,5 @@
-//! Replaces texts by others: at each place the longest one that begins there. The result is not searched again.
+//! Replaces texts by others: at each place the longest one that begins there. The result is not
+//! searched again.
 
 use std::iter::zip;
 
@@ -14,7 +15,8 @@ pub struct Replacements {
     /// The first characters of the replaced texts, and their later ones.
     begins: CodePoints,
     within: CodePoints,
-    /// Whether the new text stands for the last character that it replaces; if not, for all of them.
+    /// Whether the new text stands for the last character that it replaces; if not, for all of
+    /// them.
     for_last: bool,
 }
 
@@ -22,7 +24,9 @@ impl Replacements {
     pub fn new(mut pairs: Vec<(String, String)>, for_last: bool) -> Result<Self> {
         pairs.sort_unstable();
         if pairs.first().is_some_and(|(old, _)| old.is_empty()) {
-            return Err(Error::Value("normalization: a map cannot replace an empty text".to_owned()));
+            return Err(Error::Value(
+                "normalization: a map cannot replace an empty text".to_owned(),
+            ));
         }
         let old_texts = || pairs.iter().map(|(old, _)| old);
         let begins = old_texts().flat_map(|old| old.chars().take(1)).collect();
@@ -40,7 +44,8 @@ impl Replacements {
         if !self.starts(character) {
             return false;
         }
-        !self.begins.contains(character) || self.longest(character.encode_utf8(&mut [0; 4])).is_none()
+        !self.begins.contains(character)
+            || self.longest(character.encode_utf8(&mut [0; 4])).is_none()
     }
 
     /// Whether each character is replaced, or not, regardless of its neighbours.
@@ -79,9 +84,9 @@ impl Replacements {
 
     /// Returns the longest of the replaced texts that a text begins with, and what replaces it.
     ///
-    /// It is the last one in order that does not follow the text; or if the text begins only with a part of that one,
-    /// the same for that part: what is between them in the order begins with that part, too, and with something else
-    /// after it.
+    /// It is the last one in order that does not follow the text; or if the text begins only with a
+    /// part of that one, the same for that part: what is between them in the order begins with that
+    /// part, too, and with something else after it.
     fn longest(&self, text: &str) -> Option<&(String, String)> {
         let mut text = text.as_bytes();
         loop {

@@ -13,8 +13,8 @@ use crate::pretokenize::{Compiled, Cursor};
 use crate::watch::Pulse;
 
 /// All steps.
-const NAMES: &str = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip left, Strip right, Map, Prepend, Prepend first, \
-                     Replace";
+const NAMES: &str = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip left, Strip right, Map, \
+                     Prepend, Prepend first, Replace";
 
 pub enum NormalizerStep {
     Form(Form),
@@ -47,20 +47,26 @@ impl NormalizerStep {
             ["Prepend", more] => Self::Prepend { more: more.to_owned(), only_first: false },
             ["Prepend first", more] => Self::Prepend { more: more.to_owned(), only_first: true },
             ["Replace", pattern, content] => match literal(pattern) {
-                Some(replaced) => {
-                    Self::Replace(Box::new(Replacements::new(vec![(replaced, content.to_owned())], true)?))
-                }
+                Some(replaced) => Self::Replace(Box::new(Replacements::new(
+                    vec![(replaced, content.to_owned())],
+                    true,
+                )?)),
                 None => Self::ReplaceMatches {
                     expression: Box::new(Compiled::new(pattern)?),
                     content: content.to_owned(),
                 },
             },
             ["Map", ref pairs @ ..] if pairs.len() % 2 == 0 => {
-                let pairs = pairs.chunks_exact(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
+                let pairs =
+                    pairs.chunks_exact(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
                 Self::Replace(Box::new(Replacements::new(pairs.collect(), false)?))
             }
             [name] if let Some(form) = Form::named(name) => Self::Form(form),
-            _ => return Err(Error::Value(format!("normalization: {written:?} is not one of {NAMES}"))),
+            _ => {
+                return Err(Error::Value(format!(
+                    "normalization: {written:?} is not one of {NAMES}"
+                )));
+            }
         })
     }
 
@@ -74,7 +80,8 @@ impl NormalizerStep {
         !matches!(self, Self::StripLeft | Self::StripRight | Self::ReplaceMatches { .. })
     }
 
-    /// Whether what a character becomes depends on those beside it, so that this step decides where a text may be cut.
+    /// Whether what a character becomes depends on those beside it, so that this step decides where
+    /// a text may be cut.
     pub fn decides(&self) -> bool {
         match self {
             Self::Lowercase | Self::StripAccents | Self::Prepend { .. } => false,
@@ -162,7 +169,11 @@ impl NormalizerStep {
     }
 }
 
-fn make_small<const ALIGNS: bool>(text: &str, out: &mut Output<'_, ALIGNS>, pulse: &mut Pulse) -> Result<()> {
+fn make_small<const ALIGNS: bool>(
+    text: &str,
+    out: &mut Output<'_, ALIGNS>,
+    pulse: &mut Pulse,
+) -> Result<()> {
     loop {
         let kept = out.text.len();
         let capital = capitals().find(text, out.done);
@@ -184,7 +195,9 @@ fn literal(pattern: &str) -> Option<String> {
     while let Some(sign) = signs.next() {
         match sign {
             '\\' => text.push(signs.next().filter(char::is_ascii_punctuation)?),
-            '.' | '^' | '$' | '*' | '+' | '?' | '{' | '}' | '(' | ')' | '[' | ']' | '|' => return None,
+            '.' | '^' | '$' | '*' | '+' | '?' | '{' | '}' | '(' | ')' | '[' | ']' | '|' => {
+                return None;
+            }
             _ => text.push(sign),
         }
     }

@@ -29,7 +29,9 @@ fn steps_are_taken_in_order() {
 #[test]
 fn what_is_put_before_a_text_depends_on_where_it_begins() {
     let steps: &[&[&str]] = &[&["Prepend", "b"], &["Prepend first", "a"]];
-    for (at, expected) in [(Beginning::Text, "abx"), (Beginning::Segment, "bx"), (Beginning::Within, "x")] {
+    for (at, expected) in
+        [(Beginning::Text, "abx"), (Beginning::Segment, "bx"), (Beginning::Within, "x")]
+    {
         assert_eq!(normalized(steps, "x", at), expected);
         assert_eq!(normalized(steps, "", at), "");
     }
@@ -40,8 +42,12 @@ fn a_text_is_borrowed_if_nothing_changes() {
     let mut watch = Unwatched;
     let pulse = &mut Pulse::of(&mut watch);
     let text = "é 日 q\u{323}".repeat(20);
-    for steps in [&[][..], &[&["NFC"][..]], &[&["Strip left"]], &[&["Lowercase"], &["Replace", "z", ""]]] {
-        assert!(normalizer(steps).written::<true>(&text, Beginning::Text, pulse).unwrap().is_none());
+    for steps in
+        [&[][..], &[&["NFC"][..]], &[&["Strip left"]], &[&["Lowercase"], &["Replace", "z", ""]]]
+    {
+        assert!(
+            normalizer(steps).written::<true>(&text, Beginning::Text, pulse).unwrap().is_none()
+        );
         let same = normalizer(steps);
         assert!(matches!(same.normalize(&text, Beginning::Text, pulse).unwrap(), Cow::Borrowed(_)));
     }

@@ -1,21 +1,23 @@
 //! Look-ahead of any length as a property of characters: atoms that tell what follows.
 //!
-//! Whether a look-ahead holds at a place depends on the characters behind it alone. So a text is read from its end
-//! backwards by a small table, as for [views](super::views), and each character gets an atom that *answers* which
-//! look-aheads hold before it. Over these atoms, a look-ahead is a test of the next character, so the pattern has an
-//! automaton and local rules like others. With `\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))`, digits have two atoms: of those
-//! before which the rest of the digits are groups of three, and of the others.
+//! Whether a look-ahead holds at a place depends on the characters behind it alone. So a text is
+//! read from its end backwards by a small table, as for [views](super::views), and each character
+//! gets an atom that *answers* which look-aheads hold before it. Over these atoms, a look-ahead is
+//! a test of the next character, so the pattern has an automaton and local rules like others. With
+//! `\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))`, digits have two atoms: of those before which the rest of
+//! the digits are groups of three, and of the others.
 //!
 //! ```text
 //!     text       a 1 2 3 4 5 6 7 b
 //!     holds      x . . . . x . . x      (x: the look-ahead holds before the character)
 //! ```
 //!
-//! Before most characters, it holds or not whatever follows. Only the others, such as digits, are *open*: from the next
-//! character that is not, one lookup for each finds their atoms. So a text without them costs a test for each 64
-//! characters.
+//! Before most characters, it holds or not whatever follows. Only the others, such as digits, are
+//! *open*: from the next character that is not, one lookup for each finds their atoms. So a text
+//! without them costs a test for each 64 characters.
 //!
-//! The automaton accepts atoms in any order, also such as no text has. That costs a few terms, and changes no result.
+//! The automaton accepts atoms in any order, also such as no text has. That costs a few terms, and
+//! changes no result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -56,7 +58,8 @@ impl Ahead {
         if graph.nodes.len() > MAX_NODES || graph.has_final_line_feed() {
             return None;
         }
-        let mut alphabet = Alphabet::new(&graph.sets).filter(|alphabet| alphabet.count <= MOST_ATOMS)?;
+        let mut alphabet =
+            Alphabet::new(&graph.sets).filter(|alphabet| alphabet.count <= MOST_ATOMS)?;
         let net = Net::new(graph, &alphabet)?;
         let characters = usize::from(alphabet.end);
         let parts = net.looked_ahead();
@@ -74,7 +77,8 @@ impl Ahead {
             certain.push(is_certain.then_some(views[0]));
         }
 
-        // The answering atoms. The atoms of characters keep their numbers; others of the same characters follow.
+        // The answering atoms. The atoms of characters keep their numbers; others of the same
+        // characters follow.
         let mut atoms = Vec::new();
         for (atom, views) in before.iter().enumerate() {
             atoms.push((atom, answers(views[0])));
@@ -105,7 +109,8 @@ impl Ahead {
         alphabet.final_line_feed = end as u8 + 1;
         alphabet.count = end + 2;
 
-        // What is open is not joined with others, nor are characters with different views before them.
+        // What is open is not joined with others, nor are characters with different views before
+        // them.
         let kind = |atom: usize| match certain.get(atom) {
             Some(Some(view)) => usize::from(*view),
             Some(None) => MAX_VIEWS + atom,
@@ -152,11 +157,13 @@ impl Ahead {
         all
     }
 
-    /// Gives open characters their atoms, from the last one back to the first of several in succession: `atoms` are
-    /// theirs, and `behind` is the atom after the last one, which is certain, or none at the end of the text.
+    /// Gives open characters their atoms, from the last one back to the first of several in
+    /// succession: `atoms` are theirs, and `behind` is the atom after the last one, which is
+    /// certain, or none at the end of the text.
     #[inline]
     pub fn tell(&self, atoms: &mut [u8], behind: Option<u8>) {
-        let behind = behind.map_or(Some(AT_END), |atom| self.certain[usize::from(atom) % MOST_ATOMS]);
+        let behind =
+            behind.map_or(Some(AT_END), |atom| self.certain[usize::from(atom) % MOST_ATOMS]);
         let mut view = behind.unwrap_or(AT_END);
         for atom in atoms.iter_mut().rev() {
             let before = &self.before[usize::from(*atom) % MOST_ATOMS];
@@ -164,8 +171,8 @@ impl Ahead {
         }
     }
 
-    /// Says what a cut at a place does: if it changes no answer about what follows an earlier place, the automaton
-    /// knows.
+    /// Says what a cut at a place does: if it changes no answer about what follows an earlier
+    /// place, the automaton knows.
     pub fn cut_effect(&self, text: &[u8], place: usize) -> CutEffect {
         let alphabet = &self.automaton.alphabet;
         let (after, end) = alphabet.at(text, place);
@@ -188,8 +195,8 @@ impl Ahead {
     }
 }
 
-/// All views of some parts, the first of which is at the end of the text; and for each atom and view, the one before
-/// it.
+/// All views of some parts, the first of which is at the end of the text; and for each atom and
+/// view, the one before it.
 type ViewsAhead = (Vec<View>, Vec<Vec<u8>>);
 
 impl Net {
@@ -251,7 +258,8 @@ impl Net {
         is_reached
     }
 
-    /// Returns the same net over answering atoms: `answering` gives those of some characters with a condition.
+    /// Returns the same net over answering atoms: `answering` gives those of some characters with a
+    /// condition.
     fn over_answers(
         &self,
         parts: &[usize],

@@ -1,9 +1,10 @@
-//! The alphabet of a pattern: characters that belong to the same sets of the pattern form one *atom*.
+//! The alphabet of a pattern: characters that belong to the same sets of the pattern form one
+//! *atom*.
 
 use super::set::CharSet;
 
-/// The bits of a code point that select an entry of a page; the code points of a page differ only in the last byte of
-/// their UTF-8.
+/// The bits of a code point that select an entry of a page; the code points of a page differ only
+/// in the last byte of their UTF-8.
 const PAGE_BITS: u32 = 6;
 const PAGE: usize = 1 << PAGE_BITS;
 const CODE_POINTS: usize = 0x11_0000;
@@ -28,10 +29,11 @@ pub type Atoms = u128;
 pub struct Alphabet {
     /// The atom of each character below 128.
     pub ascii: [u8; 128],
-    /// By the last six bits of the first byte of a multi-byte character: the atom of all characters with this first
-    /// byte, or `MIXED`.
+    /// By the last six bits of the first byte of a multi-byte character: the atom of all characters
+    /// with this first byte, or `MIXED`.
     pub leads: [u8; PAGE],
-    /// The same for the first two bytes of a 3-byte character: by the last bits of the first, then of the second.
+    /// The same for the first two bytes of a 3-byte character: by the last bits of the first, then
+    /// of the second.
     pub leads_of_three: [[u8; PAGE]; 16],
     /// The page of each block of code points.
     pages: Vec<u16>,
@@ -48,19 +50,22 @@ pub struct Alphabet {
 }
 
 impl Alphabet {
-    /// Finds the coarsest atoms such that each set is a union of them; `None` if there are too many.
+    /// Finds the coarsest atoms such that each set is a union of them; `None` if there are too
+    /// many.
     pub fn new(sets: &[CharSet]) -> Option<Self> {
         if sets.len() > MAX_SETS {
             return None;
         }
-        // Between two changes of membership, all code points have the same signature: a bit for each set that has them.
+        // Between two changes of membership, all code points have the same signature: a bit for
+        // each set that has them.
         let mut changes: Vec<(usize, u128)> = vec![(0, 0)];
         for (index, set) in sets.iter().enumerate() {
             for &(first, last) in set.ranges() {
                 changes.extend([(first as usize, 1 << index), (last as usize + 1, 1 << index)]);
             }
         }
-        changes.sort(); // The changes of each set are in order already, which `sort_unstable` would not notice.
+        // The changes of each set are in order already, which `sort_unstable` would not notice.
+        changes.sort();
         let mut signatures: Vec<u128> = Vec::new();
         let mut first = Vec::new();
         let mut all = vec![0; CODE_POINTS];
@@ -109,9 +114,14 @@ impl Alphabet {
         })
     }
 
-    /// Finds the coarsest alphabet whose atoms tell the atoms of all these alphabets, and for each of them its atoms by
-    /// the common ones; `None` if it would have more than `most`. The sets are those that the alphabets were made for.
-    pub fn joint(sets: &[CharSet], alphabets: &[&Self], most: usize) -> Option<(Self, Vec<Vec<u8>>)> {
+    /// Finds the coarsest alphabet whose atoms tell the atoms of all these alphabets, and for each
+    /// of them its atoms by the common ones; `None` if it would have more than `most`. The sets are
+    /// those that the alphabets were made for.
+    pub fn joint(
+        sets: &[CharSet],
+        alphabets: &[&Self],
+        most: usize,
+    ) -> Option<(Self, Vec<Vec<u8>>)> {
         let mut common = Self::new(sets)?;
         // The atoms in all alphabets that characters have together.
         let mut together: Vec<Vec<u8>> = Vec::new();
@@ -131,8 +141,9 @@ impl Alphabet {
         Some((common, atoms_by_common))
     }
 
-    /// Joins atoms: `joined` says which atom each one becomes, and `count` how many there are then, including the atom
-    /// of the end and, if it is used, that of a final line feed. The members of sets are forgotten.
+    /// Joins atoms: `joined` says which atom each one becomes, and `count` how many there are then,
+    /// including the atom of the end and, if it is used, that of a final line feed. The members of
+    /// sets are forgotten.
     pub fn join(&mut self, joined: &[u8], count: usize) {
         for atom in self.atoms.iter_mut().chain(&mut self.ascii) {
             *atom = joined[usize::from(*atom)];
@@ -201,7 +212,8 @@ impl Alphabet {
     /// Returns the atom of the character that ends at `position`, if there is a whole one.
     pub fn before(&self, text: &[u8], position: usize) -> Option<u8> {
         let longest = position.saturating_sub(4);
-        let start = longest + text[longest..position].iter().rposition(|byte| byte & 0xC0 != 0x80)?;
+        let start =
+            longest + text[longest..position].iter().rposition(|byte| byte & 0xC0 != 0x80)?;
         let (atom, end) = self.at(text, start);
         (end == position).then_some(atom)
     }
@@ -216,7 +228,8 @@ pub fn place_in<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     place.unwrap_or(list.len() - 1)
 }
 
-/// Builds pages from the atoms of all code points; a page like the one before it is not stored again.
+/// Builds pages from the atoms of all code points; a page like the one before it is not stored
+/// again.
 fn make_pages(all: &[u8]) -> (Vec<u16>, Vec<u8>) {
     let mut pages = Vec::new();
     let mut atoms = Vec::new();
@@ -229,7 +242,8 @@ fn make_pages(all: &[u8]) -> (Vec<u16>, Vec<u8>) {
     (pages, atoms)
 }
 
-/// Builds the tables for the first byte of multi-byte characters, and for the first two bytes of 3-byte characters.
+/// Builds the tables for the first byte of multi-byte characters, and for the first two bytes of
+/// 3-byte characters.
 fn make_leads(pages: &[u16], atoms: &[u8]) -> ([u8; PAGE], [[u8; PAGE]; 16]) {
     let common = |members: &[u8]| match members {
         [first, rest @ ..] if rest.iter().all(|atom| atom == first) => *first,
@@ -291,7 +305,8 @@ mod tests {
 
     #[test]
     fn atoms_that_are_joined_are_one_everywhere() {
-        let sets = [CharSet::of('a'), CharSet::new([(0xE9, 0xE9), (0x4E00, 0x9FFF)]), CharSet::of('\n')];
+        let sets =
+            [CharSet::of('a'), CharSet::new([(0xE9, 0xE9), (0x4E00, 0x9FFF)]), CharSet::of('\n')];
         let mut alphabet = Alphabet::new(&sets).unwrap();
         let before = ['a', 'é', '中', '\n', 'x'].map(|character| alphabet.of(character as usize));
         let joined: Vec<u8> = (0..alphabet.end).map(|atom| u8::from(atom != before[1])).collect();

@@ -1,10 +1,11 @@
 //! A deterministic automaton for a pattern: one table lookup per character, without backtracking.
 //!
-//! The pattern is a net of nodes (an NFA). Each state of the automaton is a list of nodes that a match may have
-//! reached, in the order of preference. A node that leads to a match at once ends the list: later nodes would be tried
-//! only if it failed, and it cannot fail. So the last place where a list contained a match is the end that a
-//! backtracking machine would find. Look-ahead of one character needs no extra step: an entry of the table, for a state
-//! and the next character, also says whether a match ends before that character.
+//! The pattern is a net of nodes (an NFA). Each state of the automaton is a list of nodes that a
+//! match may have reached, in the order of preference. A node that leads to a match at once ends
+//! the list: later nodes would be tried only if it failed, and it cannot fail. So the last place
+//! where a list contained a match is the end that a backtracking machine would find. Look-ahead of
+//! one character needs no extra step: an entry of the table, for a state and the next character,
+//! also says whether a match ends before that character.
 //!
 //! Patterns with look-behind or longer look-ahead have no automaton.
 
@@ -28,16 +29,19 @@ pub const START: u16 = 1;
 const MAX_NODES: usize = 1 << 12;
 const MAX_STATES: usize = 1 << 11;
 
-/// The maximum number of nodes that are looked at to find all states: with more, there is no automaton.
+/// The maximum number of nodes that are looked at to find all states: with more, there is no
+/// automaton.
 const MAX_VISITS: usize = 1 << 25;
 
-/// The maximum number of moves that are compared to find the smallest automaton: with more, it is left as it is.
+/// The maximum number of moves that are compared to find the smallest automaton: with more, it is
+/// left as it is.
 const MAX_COMPARED: usize = 1 << 22;
 
 /// Finds the matches of a pattern.
 pub struct Automaton {
     pub alphabet: Alphabet,
-    /// For each state and atom, the next state, and in the highest bit whether a match may end before the atom.
+    /// For each state and atom, the next state, and in the highest bit whether a match may end
+    /// before the atom.
     table: Vec<u16>,
     shift: u32,
     pub states: usize,
@@ -84,8 +88,8 @@ impl Automaton {
         Some(automaton)
     }
 
-    /// Builds the automaton of a net over an alphabet; returns also its atoms by those of the net. Atoms of different
-    /// kinds stay different.
+    /// Builds the automaton of a net over an alphabet; returns also its atoms by those of the net.
+    /// Atoms of different kinds stay different.
     pub fn over(
         net: &Net,
         mut alphabet: Alphabet,
@@ -108,7 +112,8 @@ impl Automaton {
         }
         let may_fail = may_fail(moves);
         let keeps_matches = vec![0; alphabet.count];
-        let mut automaton = Self { alphabet, table, shift, states, may_fail, keeps_matches, in_gaps: 0 };
+        let mut automaton =
+            Self { alphabet, table, shift, states, may_fail, keeps_matches, in_gaps: 0 };
         automaton.find_cuts();
         automaton
     }
@@ -131,9 +136,15 @@ impl Automaton {
         self.alphabet.at(text, position)
     }
 
-    /// Returns the end of the match that begins at `start`, if there is one, and how far the text was looked at for it.
+    /// Returns the end of the match that begins at `start`, if there is one, and how far the text
+    /// was looked at for it.
     #[inline(always)]
-    pub fn match_end(&self, text: &[u8], start: usize, pulse: &mut Pulse) -> Result<(Option<usize>, usize)> {
+    pub fn match_end(
+        &self,
+        text: &[u8],
+        start: usize,
+        pulse: &mut Pulse,
+    ) -> Result<(Option<usize>, usize)> {
         let (mut state, mut position, mut end) = (START, start, None);
         loop {
             let checkpoint = position + STEPS_PER_BEAT;
@@ -201,15 +212,17 @@ impl Automaton {
     /// Proof: let `a` and `b` be adjacent, and let both of these hold for each state before `a`:
     ///
     /// - it does not survive `a` and `b`;
-    /// - after `a`, it gives the same answer about a match that ends at `b` and at the end of the text.
+    /// - after `a`, it gives the same answer about a match that ends at `b` and at the end of the
+    ///   text.
     ///
     /// Then:
     ///
     /// 1. No match contains both, so none goes on past the cut.
-    /// 2. Nothing looks back before `b`, so the matches from `b` on are found as if the text began there.
+    /// 2. Nothing looks back before `b`, so the matches from `b` on are found as if the text began
+    ///    there.
     /// 3. By the second condition, the matches before are found as if the text ended at the cut.
-    /// 4. So all matches stay, and at most a gap that contains both `a` and `b` becomes two. If `b` certainly begins a
-    ///    match, it is in no gap.
+    /// 4. So all matches stay, and at most a gap that contains both `a` and `b` becomes two. If `b`
+    ///    certainly begins a match, it is in no gap.
     fn find_cuts(&mut self) {
         let end = self.alphabet.end;
         let line_feed = self.alphabet.ascii[usize::from(b'\n')];
@@ -255,8 +268,8 @@ pub enum CutEffect {
     Unknown,
 }
 
-/// Joins atoms of one kind for which all states have the same transitions, and returns what each one becomes. A final
-/// line feed keeps an atom of its own only if the pattern distinguishes it.
+/// Joins atoms of one kind for which all states have the same transitions, and returns what each
+/// one becomes. A final line feed keeps an atom of its own only if the pattern distinguishes it.
 fn join_alike(
     moves: Vec<Vec<Move>>,
     alphabet: &mut Alphabet,
@@ -311,8 +324,8 @@ impl Net {
         if self.nodes.iter().any(|node| matches!(node, NetNode::Ahead { .. })) {
             return None;
         }
-        // For each node, whether it leads to a match whatever follows: the nodes behind a split have lower numbers, but
-        // for those that consume something.
+        // For each node, whether it leads to a match whatever follows: the nodes behind a split
+        // have lower numbers, but for those that consume something.
         let mut ends: Vec<bool> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             ends.push(match node {
@@ -376,7 +389,8 @@ struct NetStep<'a> {
 }
 
 impl NetStep<'_> {
-    /// Continues from a node; returns true at a match, which ends the list, unless it is empty and need not be the end.
+    /// Continues from a node; returns true at a match, which ends the list, unless it is empty and
+    /// need not be the end.
     fn go(&mut self, node: usize) -> bool {
         self.visits += 1;
         #[cfg(test)]
@@ -403,7 +417,8 @@ impl NetStep<'_> {
 
 /// Minimizes the automaton, unless that takes long: states with the same behaviour become one.
 fn smallest(moves: Vec<Vec<Move>>, width: usize) -> Vec<Vec<Move>> {
-    // All states begin in one class. Those of a class whose moves differ are divided, until nothing changes.
+    // All states begin in one class. Those of a class whose moves differ are divided, until nothing
+    // changes.
     let mut class: Vec<u16> = vec![0; moves.len()];
     let mut count = 1;
     let mut compared = 0;
@@ -417,7 +432,8 @@ fn smallest(moves: Vec<Vec<Move>>, width: usize) -> Vec<Vec<Move>> {
         let mut numbers: HashMap<(u16, Vec<Move>), u16> = HashMap::new();
         let mut refined = Vec::with_capacity(moves.len());
         for (state, row) in moves.iter().enumerate() {
-            // The dead state and the start keep their numbers: no other state is merged with either.
+            // The dead state and the start keep their numbers: no other state is merged with
+            // either.
             let own_class = if state == usize::from(START) { u16::MAX } else { class[state] };
             let next = numbers.len() as u16;
             refined.push(*numbers.entry((own_class, by_class(row, &class))).or_insert(next));

@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
 
-/// The automaton may look at this many bytes in vain, and at this many more for each byte that it passes. Then the
-/// machine takes its place, which does no work twice.
+/// The automaton may look at this many bytes in vain, and at this many more for each byte that it
+/// passes. Then the machine takes its place, which does no work twice.
 const MOST_IN_VAIN: usize = 1 << 12;
 const MOST_IN_VAIN_PER_BYTE: usize = 16;
 
@@ -37,18 +37,19 @@ pub struct Compiled {
     ahead: Option<Arc<Ahead>>,
     /// The masks of this pattern alone.
     pub masks: Option<Box<Joint>>,
-    /// What cuts windows together with other patterns: masks for the starts of pieces, or for the few places where a
-    /// match may begin, to be found by views.
+    /// What cuts windows together with other patterns: masks for the starts of pieces, or for the
+    /// few places where a match may begin, to be found by views.
     pub in_windows: Option<(Matcher, MaskRules)>,
 }
 
-/// Goes through one text and finds its pieces. It can only move forward, because what it remembers holds from its place
-/// on.
+/// Goes through one text and finds its pieces. It can only move forward, because what it remembers
+/// holds from its place on.
 pub struct Cursor<'a> {
     pattern: &'a Compiled,
     text: &'a str,
     place: usize,
-    /// Where the match ends that begins at the place, if there is one; the outer `None` if that was not looked for.
+    /// Where the match ends that begins at the place, if there is one; the outer `None` if that was
+    /// not looked for.
     match_here: Option<Option<usize>>,
     run: MachineRun,
     /// How many bytes the automaton has looked at in vain, less those that it was allowed.
@@ -119,7 +120,9 @@ impl Compiled {
         let Some(automaton) = &self.automaton else { return CutEffect::Unknown };
         let (after, end) = automaton.alphabet.at(text, place);
         match automaton.alphabet.before(text, place) {
-            Some(before) if place < text.len() && end <= text.len() => automaton.cut_between(before, after),
+            Some(before) if place < text.len() && end <= text.len() => {
+                automaton.cut_between(before, after)
+            }
             _ => CutEffect::Unknown,
         }
     }
@@ -150,7 +153,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the piece that begins here, and moves to its end. At the end of the text, it is empty.
+    /// Returns the piece that begins here, and moves to its end. At the end of the text, it is
+    /// empty.
     pub fn next_piece(&mut self, pulse: &mut Pulse) -> Result<Piece> {
         if let Some(end) = self.match_end(pulse)? {
             self.skip(end - self.place);

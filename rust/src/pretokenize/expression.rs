@@ -81,7 +81,8 @@ impl Expression {
         self.is_empty_where(false)
     }
 
-    /// Whether the expression matches the empty text where each look at what is around holds, or where none does.
+    /// Whether the expression matches the empty text where each look at what is around holds, or
+    /// where none does.
     fn is_empty_where(&self, looks_hold: bool) -> bool {
         let is_empty = |part: &Self| part.is_empty_where(looks_hold);
         match self {

@@ -1,6 +1,7 @@
 //! A pattern as a graph, which all machines run.
 //!
-//! Nodes are added from the end of the pattern to its beginning, each with the node that follows it. `a*b` becomes
+//! Nodes are added from the end of the pattern to its beginning, each with the node that follows
+//! it. `a*b` becomes
 //!
 //! ```text
 //!     split ──> take a ──┐         split: first try `take a`, then `take b`
@@ -8,7 +9,8 @@
 //!       └─────> take b ──> match
 //! ```
 //!
-//! What is repeated consumes something, so no way through the graph returns to a node at the same place.
+//! What is repeated consumes something, so no way through the graph returns to a node at the same
+//! place.
 
 use std::collections::HashMap;
 
@@ -90,8 +92,8 @@ impl Graph {
         self.push(Node::Split { ways, number: self.splits - 1 })
     }
 
-    /// Adds the nodes of a part that is followed by others, and returns the first. A part is `last` if whatever follows
-    /// it always matches, so that no backtracking into it ever happens.
+    /// Adds the nodes of a part that is followed by others, and returns the first. A part is `last`
+    /// if whatever follows it always matches, so that no backtracking into it ever happens.
     fn add(&mut self, expression: &Expression, next: usize, last: bool) -> usize {
         match expression {
             Expression::Set(set) => self.take(set, next),
@@ -113,7 +115,9 @@ impl Graph {
                 self.add_repeat(part, *least, *most, *lazy, next)
             }
             Expression::Ahead { part, negated } => self.add_look(part, 0, *negated, next),
-            Expression::Behind { part, length, negated } => self.add_look(part, *length, *negated, next),
+            Expression::Behind { part, length, negated } => {
+                self.add_look(part, *length, *negated, next)
+            }
             Expression::Start => self.push(Node::Start { next }),
             Expression::End { before_line_feed } => {
                 if *before_line_feed {
@@ -155,7 +159,9 @@ impl Graph {
         match part {
             Expression::Set(_) | Expression::Atomic(_) => self.add(part, next, last),
             _ if last => self.add(part, next, true),
-            Expression::Repeat { part, least, most, lazy: false } if matches!(**part, Expression::Set(_)) => {
+            Expression::Repeat { part, least, most, lazy: false }
+                if matches!(**part, Expression::Set(_)) =>
+            {
                 self.add_possessive(part, *least, *most, next)
             }
             _ => {
@@ -165,8 +171,15 @@ impl Graph {
         }
     }
 
-    /// Adds `X{least,most}+` of a set: either `most` characters, or fewer that are not followed by another one.
-    fn add_possessive(&mut self, part: &Expression, least: u32, most: Option<u32>, next: usize) -> usize {
+    /// Adds `X{least,most}+` of a set: either `most` characters, or fewer that are not followed by
+    /// another one.
+    fn add_possessive(
+        &mut self,
+        part: &Expression,
+        least: u32,
+        most: Option<u32>,
+        next: usize,
+    ) -> usize {
         let another = self.add(part, PART_MATCHED, false);
         let ended = self.push(Node::Look { part: another, back: 0, negated: true, next });
         match most {
@@ -189,7 +202,8 @@ impl Graph {
         lazy: bool,
         next: usize,
     ) -> usize {
-        let ways = |again: usize, next: usize| if lazy { vec![next, again] } else { vec![again, next] };
+        let ways =
+            |again: usize, next: usize| if lazy { vec![next, again] } else { vec![again, next] };
         let mut entry = next;
         let mut copies = least;
         if let Some(most) = most {

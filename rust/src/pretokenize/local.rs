@@ -1,35 +1,39 @@
-//! Derives local rules from an automaton: whether a piece begins at a character, decided by its neighbours.
+//! Derives local rules from an automaton: whether a piece begins at a character, decided by its
+//! neighbours.
 //!
-//! An automaton must be run from the start of a text, one character after the other. But its state after a character
-//! hardly ever depends on more than that character, the next one, and one of four [labels](Label). The label of a
-//! character, together with this character and the next two, determines the label of the next character. With
-//! `'s| ?\p{L}+|\s`:
+//! An automaton must be run from the start of a text, one character after the other. But its state
+//! after a character hardly ever depends on more than that character, the next one, and one of four
+//! [labels](Label). The label of a character, together with this character and the next two,
+//! determines the label of the next character. With `'s| ?\p{L}+|\s`:
 //!
 //! ```text
 //!     text     i t ' s a b
 //!     begins   x   x   x       a piece begins at the character
-//!     usual      x       x     the state is the most frequent one for these two characters: letters go on
-//!     first          x         the state is less frequent: a contraction is complete, and does not go on
+//!     usual      x       x     the state is the most frequent for both characters: letters go on
+//!     first          x         the state is less frequent: a contraction is complete, and ends
 //!
 //!     some rules:   before   at       behind   label of the second
 //!                   letter   '        any      begins, regardless of the label of the first
 //!                   '        s        letter   first, if the label of the first is begins
-//!                   letter   letter   any      begins, if the label of the first is first; else usual
+//!                   letter   letter   any      begins, if that of the first is first, else usual
 //! ```
 //!
-//! A piece begins at the first character of a text, so all labels follow one from another. Two kinds of places need care:
+//! A piece begins at the first character of a text, so all labels follow one from another. Two
+//! kinds of places need care:
 //!
-//! - **Unsure**: a state has no label. The user of the rules runs the automaton from the last certain start of a piece.
-//!   Which states have labels affects only how often a place is unsure, never the result.
-//! - **Open**: a match may end at a place and still become longer (`\s*[\r\n]+` after a line end and before blanks). The
-//!   piece is assumed to end. Places are marked as open while the state is alive. If it reaches a match after all, that
-//!   place is unsure.
+//! - **Unsure**: a state has no label. The user of the rules runs the automaton from the last
+//!   certain start of a piece. Which states have labels affects only how often a place is unsure,
+//!   never the result.
+//! - **Open**: a match may end at a place and still become longer (`\s*[\r\n]+` after a line end
+//!   and before blanks). The piece is assumed to end. Places are marked as open while the state is
+//!   alive. If it reaches a match after all, that place is unsure.
 //!
-//! A gap lasts until a match begins. This character and the next usually decide whether one begins at a character, so
-//! the states of gaps wait for one character more than those of the automaton.
+//! A gap lasts until a match begins. This character and the next usually decide whether one begins
+//! at a character, so the states of gaps wait for one character more than those of the automaton.
 //!
-//! The file is in the order of the work: [`Labels`] assigns labels to states, [`Labels::rules`] asks what follows from
-//! each label, [`OpenStates`] follows the open states, and [`LocalRules`] holds the result.
+//! The file is in the order of the work: [`Labels`] assigns labels to states, [`Labels::rules`]
+//! asks what follows from each label, [`OpenStates`] follows the open states, and [`LocalRules`]
+//! holds the result.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -44,7 +48,8 @@ const MAX_OPEN: usize = 64;
 /// The maximum number of states at one place, with and without labels.
 const MAX_CONFIGS: usize = 64;
 
-/// If one of this many places is unsure, among all combinations of ASCII characters, the automaton alone is faster.
+/// If one of this many places is unsure, among all combinations of ASCII characters, the automaton
+/// alone is faster.
 const MAX_UNSURE: usize = 10;
 
 /// The number of pairs of atoms.
@@ -59,7 +64,8 @@ type LabelSets = [Set; Label::ALL.len()];
 pub enum Label {
     /// A piece begins at the character, so the state is the one after a single step from the start.
     Begins,
-    /// No piece begins there, and the state is the one that is possible at most places, for this character and the next.
+    /// No piece begins there, and the state is the one that is possible at most places, for this
+    /// character and the next.
     Usual,
     /// No piece begins there, and the state is one of two less frequent ones.
     First,
@@ -74,10 +80,12 @@ impl Label {
     const NOT_BEGINNING: [Self; 3] = [Self::Usual, Self::First, Self::Second];
 }
 
-/// A relation of three adjacent atoms: for each triple, it must hold at the second atom, must not hold, or is free.
+/// A relation of three adjacent atoms: for each triple, it must hold at the second atom, must not
+/// hold, or is free.
 #[derive(Clone)]
 pub struct Relation {
-    /// By the first two atoms: the third ones with which it must hold, and those with which it must not.
+    /// By the first two atoms: the third ones with which it must hold, and those with which it must
+    /// not.
     holds: Vec<Set>,
     fails: Vec<Set>,
 }
@@ -154,7 +162,8 @@ impl Fact {
     pub const MARKED: [Self; Label::MARKED.len()] = [Self::Begins, Self::First, Self::Second];
 }
 
-/// The condition of a relation: the character before has this label (its number), no piece begins there, or none.
+/// The condition of a relation: the character before has this label (its number), no piece begins
+/// there, or none.
 pub const NO_BEGINNING: usize = Label::ALL.len();
 pub const ALWAYS: usize = NO_BEGINNING + 1;
 
@@ -182,7 +191,12 @@ enum Outcome {
 
 impl LocalRules {
     fn empty(alphabet: &Alphabet) -> Self {
-        Self { pays: false, atoms: alphabet.count as u8, plain: alphabet.plain(), relations: BTreeMap::new() }
+        Self {
+            pays: false,
+            atoms: alphabet.count as u8,
+            plain: alphabet.plain(),
+            relations: BTreeMap::new(),
+        }
     }
 
     fn add(&mut self, fact: Fact, condition: usize, pair: usize, holds: Set, fails: Set) {
@@ -190,14 +204,16 @@ impl LocalRules {
         relation.add(pair, holds, fails);
     }
 
-    /// Adds the next atoms with which a fact holds without a condition; with all others, it must not.
+    /// Adds the next atoms with which a fact holds without a condition; with all others, it must
+    /// not.
     fn add_exactly(&mut self, fact: Fact, pair: usize, holds: Set) {
         let all = Set::MAX >> (MOST_ATOMS - usize::from(self.atoms));
         self.add(fact, ALWAYS, pair, holds & all, all & !holds);
     }
 
-    /// Adds what follows at a pair from each label of its first character: the next atoms with which a fact holds, and
-    /// those with which it must not. A relation with a weaker condition is used wherever it is right for all labels.
+    /// Adds what follows at a pair from each label of its first character: the next atoms with
+    /// which a fact holds, and those with which it must not. A relation with a weaker condition is
+    /// used wherever it is right for all labels.
     fn add_for_labels(&mut self, fact: Fact, pair: usize, holds: LabelSets, fails: LabelSets) {
         let holds_for_any = union(&holds);
         let fails_for_any = union(&fails);
@@ -227,8 +243,8 @@ impl LocalRules {
         Some(Labels::new(automaton)?.rules())
     }
 
-    /// Whether two characters always decide whether a match begins at the first. What is found then never turns out wrong
-    /// because a match that has begun fails.
+    /// Whether two characters always decide whether a match begins at the first. What is found then
+    /// never turns out wrong because a match that has begun fails.
     pub fn decide_at_once(automaton: &Automaton) -> bool {
         let atoms = automaton.alphabet.count as u8;
         let mut characters = (0..atoms).filter(|at| *at != automaton.alphabet.end);
@@ -255,7 +271,8 @@ impl LocalRules {
         let mut possible_pairs = 0;
         for at in alphabet.ascii {
             let next_atoms = begins[usize::from(at)];
-            possible_pairs += alphabet.ascii.iter().filter(|next| next_atoms >> **next & 1 != 0).count();
+            possible_pairs +=
+                alphabet.ascii.iter().filter(|next| next_atoms >> **next & 1 != 0).count();
         }
         let all_pairs = alphabet.ascii.len() * alphabet.ascii.len();
         rules.pays = possible_pairs <= all_pairs / MAX_UNSURE;
@@ -267,7 +284,8 @@ fn union(sets: &[Set]) -> Set {
     sets.iter().fold(0, |all, set| all | set)
 }
 
-/// Whether a match begins at the first of two characters, or `None` if this depends on the characters after them.
+/// Whether a match begins at the first of two characters, or `None` if this depends on the
+/// characters after them.
 fn match_begins(automaton: &Automaton, at: u8, next: u8) -> Option<bool> {
     let to = automaton.step(automaton.step(START, at).next, next);
     if to.matched || automaton.surely_matches(to.next) {
@@ -279,13 +297,13 @@ fn match_begins(automaton: &Automaton, at: u8, next: u8) -> Option<bool> {
 /// The assignment of configs to labels.
 struct Labels<'a> {
     automaton: &'a Automaton,
-    /// The first state of gaps, which follow those of the automaton: the one after a character at which no match begins.
-    /// Each of the others is about a character at which a match may begin.
+    /// The first state of gaps, which follow those of the automaton: the one after a character at
+    /// which no match begins. Each of the others is about a character at which a match may begin.
     gap: u16,
     /// The number of atoms.
     atoms: u8,
-    /// For each state, whether it may be open: it cannot reach a match at the next character, which does not always tell
-    /// whether it will.
+    /// For each state, whether it may be open: it cannot reach a match at the next character, which
+    /// does not always tell whether it will.
     may_be_open: Vec<bool>,
     /// For each label and two atoms, the config, if the label is used there.
     configs: Vec<Option<Config>>,
@@ -321,8 +339,9 @@ impl<'a> Labels<'a> {
         self.configs[label as usize * PAIRS + pair_index(at, next)] = Some(config);
     }
 
-    /// Assigns labels to the possible configs of each pair of characters: `Usual` to one that goes on and is possible at
-    /// most pairs, `First` and `Second` to two others. Where possible, a config has the same label everywhere.
+    /// Assigns labels to the possible configs of each pair of characters: `Usual` to one that goes
+    /// on and is possible at most pairs, `First` and `Second` to two others. Where possible, a
+    /// config has the same label everywhere.
     fn choose(&mut self) -> Option<()> {
         let possible = self.possible()?;
         let mut count_of: BTreeMap<Config, usize> = BTreeMap::new();
@@ -349,8 +368,8 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// Gives a config a special label at each pair where it is possible and not the usual one. The label that fewer of
-    /// these pairs use already is preferred.
+    /// Gives a config a special label at each pair where it is possible and not the usual one. The
+    /// label that fewer of these pairs use already is preferred.
     fn choose_special(&mut self, possible: &[Vec<Config>], config: Config) {
         let mut pairs: Vec<(u8, u8)> = self.pairs().collect();
         pairs.retain(|&(at, next)| {
@@ -370,7 +389,8 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// For each pair of characters, the configs that are possible where no piece begins at the first.
+    /// For each pair of characters, the configs that are possible where no piece begins at the
+    /// first.
     fn possible(&self) -> Option<Vec<Vec<Config>>> {
         let mut possible: Vec<Vec<Config>> = vec![Vec::new(); PAIRS];
         // Those whose outcomes were not followed yet, with the second atom of their pair.
@@ -416,17 +436,19 @@ impl<'a> Labels<'a> {
         Move { matched: false, next: self.gap + may_begin }
     }
 
-    /// If the state of a config goes on after a match without reaching another one at once: the config without the state,
-    /// and the state, which is then open.
+    /// If the state of a config goes on after a match without reaching another one at once: the
+    /// config without the state, and the state, which is then open.
     fn split_open(&self, config: Config) -> (Config, Option<u16>) {
-        let is_open = config.matched && config.next != DEAD && self.may_be_open[usize::from(config.next)];
+        let is_open =
+            config.matched && config.next != DEAD && self.may_be_open[usize::from(config.next)];
         if is_open {
             return (Move { next: DEAD, ..config }, Some(config.next));
         }
         (config, None)
     }
 
-    /// What becomes of a config at the next character, and the state that becomes open there, if any.
+    /// What becomes of a config at the next character, and the state that becomes open there, if
+    /// any.
     fn after(&self, config: Config, behind: u8) -> (Outcome, Option<u16>) {
         if config.next == DEAD {
             let outcome = if config.matched { Outcome::Begins } else { Outcome::Unsure };
@@ -442,7 +464,8 @@ impl<'a> Labels<'a> {
             return (outcome, None);
         }
         let next = self.step(config.next, behind);
-        let match_ends = config.matched && !next.matched && !self.automaton.surely_matches(next.next);
+        let match_ends =
+            config.matched && !next.matched && !self.automaton.surely_matches(next.next);
         if match_ends {
             // Unless the state comes to a longer one.
             return (Outcome::Begins, (next.next != DEAD).then_some(next.next));
@@ -454,9 +477,15 @@ impl<'a> Labels<'a> {
         (Outcome::GoesOn(next), open)
     }
 
-    /// The label of the second of three characters, given the label of the first, unless it is unsure; and the state that
-    /// becomes open, if any.
-    fn next_label(&self, label: Label, before: u8, at: u8, behind: u8) -> (Option<Label>, Option<u16>) {
+    /// The label of the second of three characters, given the label of the first, unless it is
+    /// unsure; and the state that becomes open, if any.
+    fn next_label(
+        &self,
+        label: Label,
+        before: u8,
+        at: u8,
+        behind: u8,
+    ) -> (Option<Label>, Option<u16>) {
         let Some(config) = self.config(label, before, at) else { return (None, None) };
         match self.after(config, behind) {
             (Outcome::Unsure, _) => (None, None),
@@ -530,7 +559,8 @@ impl<'a> Labels<'a> {
             }
         }
 
-        // By the label of the first: the next atoms with which the second has another label than this one.
+        // By the label of the first: the next atoms with which the second has another label than
+        // this one.
         let other_than = |target: Option<Label>| -> LabelSets {
             let mut others: LabelSets = [0; _];
             for label in Label::ALL {
@@ -567,7 +597,8 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// Whether a state cannot reach a match at the next character, which does not always tell whether it will.
+/// Whether a state cannot reach a match at the next character, which does not always tell whether
+/// it will.
 fn may_be_open(automaton: &Automaton, state: u16) -> bool {
     let mut is_always_told = true;
     for at in 0..automaton.alphabet.end {
@@ -598,7 +629,8 @@ impl UnsureShare {
     }
 
     fn add(&mut self, atoms: [u8; 3], is_unsure: bool) {
-        let combinations: usize = atoms.iter().map(|atom| self.characters[usize::from(*atom)]).product();
+        let combinations: usize =
+            atoms.iter().map(|atom| self.characters[usize::from(*atom)]).product();
         self.all += combinations;
         if is_unsure {
             self.unsure += combinations;
@@ -610,14 +642,15 @@ impl UnsureShare {
     }
 }
 
-/// The states that may be open at each pair of characters, after the second one; and those of them that are new.
+/// The states that may be open at each pair of characters, after the second one; and those of them
+/// that are new.
 struct OpenStates {
     of_pairs: Vec<Vec<u16>>,
     fresh: Vec<(u8, u8, u16)>,
 }
 
-/// What becomes of open states: for each pair, the next atoms at which one stays open, and those at which one reaches a
-/// match.
+/// What becomes of open states: for each pair, the next atoms at which one stays open, and those at
+/// which one reaches a match.
 struct OpenOutcomes {
     stays: Vec<Set>,
     matches: Vec<Set>,
@@ -639,7 +672,8 @@ impl OpenStates {
         1 << next
     }
 
-    /// Follows all states until no new one is found. Where there are too many states, the place is always unsure.
+    /// Follows all states until no new one is found. Where there are too many states, the place is
+    /// always unsure.
     fn follow(mut self, automaton: &Automaton, atoms: u8) -> OpenOutcomes {
         let mut outcomes = OpenOutcomes { stays: vec![0; PAIRS], matches: vec![0; PAIRS] };
         while let Some((before, at, state)) = self.fresh.pop() {

@@ -1,20 +1,22 @@
 //! The backtracking machine: it runs every pattern, one way after the other.
 //!
-//! It walks through the [graph](Graph) of the pattern. At a split it takes the first way, and puts a [`Frame`] on the
-//! stack that says how to go on when the result of this way is known. So a node is called, and returns where the match
-//! of its part ends, or that there is none:
+//! It walks through the [graph](Graph) of the pattern. At a split it takes the first way, and puts
+//! a [`Frame`] on the stack that says how to go on when the result of this way is known. So a node
+//! is called, and returns where the match of its part ends, or that there is none:
 //!
 //! ```text
-//!     a*b in "aac"     call split at 0 ── call take a ── call split at 1 ── call take a ── call split at 2
-//!                      take a fails, take b fails: split at 2 fails; take b fails: split at 1 fails; ...
+//!     a*b in "aac"     call split at 0 ── call take a ── call split at 1 ── call take a ──
+//!                      call split at 2: take a fails, take b fails, so split at 2 fails;
+//!                      take b fails, so split at 1 fails; ...
 //! ```
 //!
-//! What a split returns depends on its place in the text alone. So it is remembered: no split is tried twice at a
-//! place, and the work is proportional to the text, times the number of splits. Only the split at which a match begins
-//! is an exception: there, an empty match counts as none. So the starts of matches must ascend, and a [`MachineRun`]
-//! refuses to go back.
+//! What a split returns depends on its place in the text alone. So it is remembered: no split is
+//! tried twice at a place, and the work is proportional to the text, times the number of splits.
+//! Only the split at which a match begins is an exception: there, an empty match counts as none. So
+//! the starts of matches must ascend, and a [`MachineRun`] refuses to go back.
 //!
-//! What is remembered, and the stack, have a budget of memory. If a match needs more, the error names the pattern.
+//! What is remembered, and the stack, have a budget of memory. If a match needs more, the error
+//! names the pattern.
 
 use super::graph::{Graph, MATCHED, Node};
 use super::set::CharSet;
@@ -29,9 +31,9 @@ const STEPS_PER_BEAT: usize = 1 << 12;
 /// Clearing this many results takes as long as a step.
 const RESULTS_PER_STEP: usize = 16;
 
-/// The memory that a match may take, in bytes. Without a limit, long repetitions could take any: `(?:a|b){1,30000}c`
-/// remembers up to 30,000 results for each place. Other patterns need 20 to 100 bytes for each byte of the longest
-/// pretoken.
+/// The memory that a match may take, in bytes. Without a limit, long repetitions could take any:
+/// `(?:a|b){1,30000}c` remembers up to 30,000 results for each place. Other patterns need 20 to 100
+/// bytes for each byte of the longest pretoken.
 const MOST_MEMORY: usize = 1 << 30;
 
 /// A pattern, ready to be run.
@@ -88,8 +90,8 @@ impl Machine {
         Ok(Self { source: source.to_owned(), graph, ascii })
     }
 
-    /// Returns the end of the match that begins at a place and is not empty, if there is one. No later call is about an
-    /// earlier place.
+    /// Returns the end of the match that begins at a place and is not empty, if there is one. No
+    /// later call is about an earlier place.
     pub fn match_end(
         &self,
         text: &str,
@@ -112,7 +114,9 @@ impl Machine {
                 pulse.beat(std::mem::take(&mut run.fresh))?;
             }
             step = match step {
-                Step::Call(Call { node: MATCHED, place, .. }) if place > start => return Ok(Some(place)),
+                Step::Call(Call { node: MATCHED, place, .. }) if place > start => {
+                    return Ok(Some(place));
+                }
                 Step::Call(Call { node: MATCHED, .. }) if self.graph.is_atomic => return Ok(None),
                 Step::Call(Call { node: MATCHED, .. }) => Step::Return(None),
                 Step::Call(call) => self.call(text, call, run)?,
@@ -146,7 +150,9 @@ impl Machine {
             }
             Node::Look { part, back, negated, next } => {
                 run.fresh += *back as usize;
-                let Some(begin) = back_by(text, place, *back) else { return Ok(go_to_if(*negated, *next)) };
+                let Some(begin) = back_by(text, place, *back) else {
+                    return Ok(go_to_if(*negated, *next));
+                };
                 self.put(call, 0, run)?;
                 Step::Call(Call { node: *part, place: begin })
             }
@@ -194,7 +200,13 @@ impl Machine {
 
     /// Remembers the result of a split at a place.
     #[inline]
-    fn remember(&self, place: usize, split: usize, end: Option<usize>, run: &mut MachineRun) -> Result<()> {
+    fn remember(
+        &self,
+        place: usize,
+        split: usize,
+        end: Option<usize>,
+        run: &mut MachineRun,
+    ) -> Result<()> {
         let index = run.memo.index(place, split, self.graph.splits);
         if index >= run.memo.results.len() {
             self.add_results_to(place, run)?;
@@ -240,8 +252,9 @@ impl Machine {
             return Ok(());
         }
         let limit = MOST_MEMORY >> 30;
-        let reason =
-            format!("to match this text takes more than {limit} GB of memory; make its repetitions shorter");
+        let reason = format!(
+            "to match this text takes more than {limit} GB of memory; make its repetitions shorter"
+        );
         Err(refusal(&self.source, &reason))
     }
 
@@ -257,7 +270,8 @@ impl Machine {
 #[derive(Default)]
 struct Memo {
     first: usize,
-    /// For each place and split: 0 if it is not known, 1 that it failed, or 2 more than the length of its match.
+    /// For each place and split: 0 if it is not known, 1 that it failed, or 2 more than the length
+    /// of its match.
     results: Vec<u32>,
 }
 

@@ -1,18 +1,22 @@
 //! Cuts text into pieces by a pattern: the first step of counting and encoding.
 //!
-//! A piece is a match of the pattern, or a gap: the text between two matches. Joined in order, pieces are the text.
+//! A piece is a match of the pattern, or a gap: the text between two matches. Joined in order,
+//! pieces are the text.
 //!
-//! A pattern is [parsed](syntax) to an [expression], which becomes a [graph]. The [backtracking machine](machine) can
-//! run every graph. Most patterns have a faster way, too, and the fastest is taken:
+//! A pattern is [parsed](syntax) to an [expression], which becomes a [graph]. The [backtracking
+//! machine](machine) can run every graph. Most patterns have a faster way, too, and the fastest is
+//! taken:
 //!
-//! 1. [Masks](masks) find the starts of pieces for hundreds of bytes at a time, by rules about three neighbouring
-//!    characters. These [local] rules are derived from the automaton, which decides wherever they are unsure.
-//!    Look-ahead of any length becomes [a property of characters](ahead) first.
-//! 2. The [automaton] takes one step per character. It runs patterns that need no more than one character of
-//!    look-ahead.
+//! 1. [Masks](masks) find the starts of pieces for hundreds of bytes at a time, by rules about
+//!    three neighbouring characters. These [local] rules are derived from the automaton, which
+//!    decides wherever they are unsure. Look-ahead of any length becomes [a property of
+//!    characters](ahead) first.
+//! 2. The [automaton] takes one step per character. It runs patterns that need no more than one
+//!    character of look-ahead.
 //!
-//! The choice depends on the structure of a pattern, never on its spelling. In a [sequence] of patterns, each one cuts
-//! the pieces of the one before; masks cut by several at once, with [views] where a match may fail.
+//! The choice depends on the structure of a pattern, never on its spelling. In a [sequence] of
+//! patterns, each one cuts the pieces of the one before; masks cut by several at once, with [views]
+//! where a match may fail.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
@@ -64,14 +68,17 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles a regular expression, or the steps of a sequence. The error says why a pattern cannot be run.
+    /// Compiles a regular expression, or the steps of a sequence. The error says why a pattern
+    /// cannot be run.
     ///
-    /// The last patterns are cached, so that repeated use of a pattern costs its compilation (a millisecond) only once.
+    /// The last patterns are cached, so that repeated use of a pattern costs its compilation (a
+    /// millisecond) only once.
     pub fn new(sources: &[String]) -> Result<Arc<Self>> {
         Self::watched(sources, &mut Pulse::of(&mut Unwatched))
     }
 
-    /// The same with a pulse: a step takes up to 0.2 seconds to compile, and many steps so many times as long.
+    /// The same with a pulse: a step takes up to 0.2 seconds to compile, and many steps so many
+    /// times as long.
     pub fn watched(sources: &[String], pulse: &mut Pulse) -> Result<Arc<Self>> {
         static LAST: Mutex<Vec<Arc<Pattern>>> = Mutex::new(Vec::new());
         // If another thread holds the lock (perhaps since a fork), the pattern is compiled again.
@@ -128,9 +135,9 @@ impl Pattern {
         self.sequence.match_test(text)
     }
 
-    /// The first position at or after `from` where a cut provably changes no piece, or `None` without such a proof.
-    /// The proof depends only on the characters on both sides of the cut, and holds for every text in which they are
-    /// adjacent.
+    /// The first position at or after `from` where a cut provably changes no piece, or `None`
+    /// without such a proof. The proof depends only on the characters on both sides of the cut, and
+    /// holds for every text in which they are adjacent.
     pub fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         self.safe_cut_of_bytes(text.as_bytes(), from)
     }
@@ -146,12 +153,13 @@ impl Pattern {
     }
 }
 
-/// Calls on a large stack: that of a thread created by Python may be too small for compilers of deep patterns.
+/// Calls on a large stack: that of a thread created by Python may be too small for compilers of
+/// deep patterns.
 fn on_large_stack<T: Send>(call: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     thread::scope(|scope| {
         let spawned = thread::Builder::new().stack_size(LARGE_STACK).spawn_scoped(scope, call);
-        let thread =
-            spawned.map_err(|reason| Error::Memory(format!("no thread for the pattern: {reason}")))?;
+        let thread = spawned
+            .map_err(|reason| Error::Memory(format!("no thread for the pattern: {reason}")))?;
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     })
 }

@@ -1,7 +1,7 @@
 //! The [graph](Graph) of a pattern over its alphabet: what a node allows is a set of atoms.
 //!
-//! It has no atomic groups and nothing that looks back. A look-ahead that the next character decides
-//! becomes a test of that character.
+//! It has no atomic groups and nothing that looks back. A look-ahead that the next character
+//! decides becomes a test of that character.
 
 use super::alphabet::{Alphabet, Atoms};
 use super::graph::{Graph, Node};
@@ -61,7 +61,8 @@ impl Net {
         Some(net)
     }
 
-    /// Returns the next atoms with which a node certainly leads to a match, and those with which it does not.
+    /// Returns the next atoms with which a node certainly leads to a match, and those with which it
+    /// does not.
     fn decided(&self, node: usize, everything: Atoms, budget: &mut usize) -> (Atoms, Atoms) {
         if *budget == 0 {
             return (0, 0);

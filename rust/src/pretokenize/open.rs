@@ -16,7 +16,8 @@ pub struct OpenPiece {
     pub end: usize,
     /// Whether it ends there, whatever follows.
     pub is_final: bool,
-    /// The state of the automaton, the place up to which it has read, and the last match that it came across.
+    /// The state of the automaton, the place up to which it has read, and the last match that it
+    /// came across.
     state: u16,
     position: usize,
     matched: Option<usize>,
@@ -40,7 +41,8 @@ impl OpenPiece {
     }
 
     fn read_on(&mut self, automaton: &Automaton, text: &[u8], pulse: &mut Pulse) -> Result<()> {
-        let is_final_line_feed = automaton.alphabet.tells_final_line_feed() && text.last() == Some(&b'\n');
+        let is_final_line_feed =
+            automaton.alphabet.tells_final_line_feed() && text.last() == Some(&b'\n');
         // Whether that line feed is the final one is only known when more follows.
         let sure = text.len() - usize::from(is_final_line_feed);
         while !self.is_final && self.position < sure {
@@ -83,7 +85,8 @@ impl OpenPiece {
 }
 
 impl Pattern {
-    /// Whether pieces can be read on: an automaton finds them, none is a gap, and nothing looks at what is before them.
+    /// Whether pieces can be read on: an automaton finds them, none is a gap, and nothing looks at
+    /// what is before them.
     pub fn reads_on(&self) -> bool {
         self.covers_all_text()
     }

@@ -1,13 +1,14 @@
-//! Patterns in a sequence: each cuts the pieces of the one before, and treats each piece as a whole text. Most
-//! sequences are of one pattern.
+//! Patterns in a sequence: each cuts the pieces of the one before, and treats each piece as a whole
+//! text. Most sequences are of one pattern.
 //!
-//! Two steps are not regular expressions. `(?space)` puts a space before every piece that does not begin with one.
-//! After `(?bytes)`, patterns match printable characters that stand for single bytes (as in byte-level tokenizers), so
-//! that they may cut within a character.
+//! Two steps are not regular expressions. `(?space)` puts a space before every piece that does not
+//! begin with one. After `(?bytes)`, patterns match printable characters that stand for single
+//! bytes (as in byte-level tokenizers), so that they may cut within a character.
 //!
-//! A [`Scanner`] cuts a piece of the text (without `(?space)`, all of it) by the first pattern, or at once by as many
-//! as masks cut together. The next steps cut many of these pieces at a time, again as many steps at once as masks cut
-//! together. What they make of them waits until there is room for it in a batch:
+//! A [`Scanner`] cuts a piece of the text (without `(?space)`, all of it) by the first pattern, or
+//! at once by as many as masks cut together. The next steps cut many of these pieces at a time,
+//! again as many steps at once as masks cut together. What they make of them waits until there is
+//! room for it in a batch:
 //!
 //! ```text
 //! step a        |-----------|--------|----       the first pattern finds the ends of some pieces
@@ -32,13 +33,14 @@ const SPACE: &str = "(?space)";
 const BYTES: &str = "(?bytes)";
 
 /// The reason why an empty pattern, or step, is refused: it would match nothing, and cut no text.
-const EMPTY: &str =
-    "the pattern is empty, or one of its steps: the pattern named none keeps each text in one piece";
+const EMPTY: &str = "the pattern is empty, or one of its steps: the pattern named none keeps each \
+                     text in one piece";
 
 /// The maximum number of steps.
 const MAX_STEPS: usize = 64;
 
-/// This many pieces of the first patterns are cut at once by the next ones, whose last window is seldom full.
+/// This many pieces of the first patterns are cut at once by the next ones, whose last window is
+/// seldom full.
 const MANY_PIECES: usize = 4 * BATCH;
 
 /// Shorter pieces are cut by the automaton alone: a window of masks costs as much as a short text.
@@ -48,7 +50,8 @@ const MIN_MASKED: usize = 64;
 pub struct Sequence {
     /// The steps up to the last one that inserts spaces; they are applied to the whole text first.
     first: Vec<Step>,
-    /// The next steps: the pieces of the first are found batch by batch, and the others are applied to these.
+    /// The next steps: the pieces of the first are found batch by batch, and the others are applied
+    /// to these.
     last: Vec<Step>,
     /// As many of these as cut text together, if there are several.
     pub joint: Option<Box<Joint>>,
@@ -99,7 +102,9 @@ impl Sequence {
             pulse.check()?;
             match &source[..] {
                 SPACE | BYTES if seen == Seen::Bytes => {
-                    return Err(Error::Value("pattern: only expressions may follow (?bytes)".to_owned()));
+                    return Err(Error::Value(
+                        "pattern: only expressions may follow (?bytes)".to_owned(),
+                    ));
                 }
                 BYTES => seen = Seen::Bytes,
                 SPACE => steps.push(Step::Space),
@@ -134,7 +139,9 @@ impl Sequence {
     #[cfg(test)]
     pub fn joints(&mut self) -> impl Iterator<Item = &mut Joint> {
         let of_steps = self.last.iter_mut().flat_map(|step| match step {
-            Step::Cut { pattern, together, .. } => [pattern.masks.as_deref_mut(), together.as_deref_mut()],
+            Step::Cut { pattern, together, .. } => {
+                [pattern.masks.as_deref_mut(), together.as_deref_mut()]
+            }
             Step::Space => [None, None],
         });
         self.joint.as_deref_mut().into_iter().chain(of_steps.flatten())
@@ -170,10 +177,10 @@ impl Sequence {
 
     /// Whether a cut at a place, where a character begins, provably changes no piece.
     ///
-    /// One pattern whose pieces stay the same is enough: the patterns after it see each piece by itself. After a
-    /// pattern that may split a gap, the next one sees either the two parts, or a piece in which the same characters
-    /// are adjacent, so the question is the same for that pattern. A text that gets spaces is never cut: it would get
-    /// one more.
+    /// One pattern whose pieces stay the same is enough: the patterns after it see each piece by
+    /// itself. After a pattern that may split a gap, the next one sees either the two parts, or a
+    /// piece in which the same characters are adjacent, so the question is the same for that
+    /// pattern. A text that gets spaces is never cut: it would get one more.
     pub fn keeps_pieces(&self, text: &[u8], place: usize) -> bool {
         if !self.first.is_empty() {
             return false;
@@ -209,11 +216,17 @@ impl Sequence {
     }
 
     #[inline(never)]
-    fn apply_first<'t>(&self, mut prepared: Prepared<'t>, pulse: &mut Pulse) -> Result<Prepared<'t>> {
+    fn apply_first<'t>(
+        &self,
+        mut prepared: Prepared<'t>,
+        pulse: &mut Pulse,
+    ) -> Result<Prepared<'t>> {
         prepared.ends.push(prepared.text.len());
         for step in &self.first {
             match step {
-                Step::Cut { .. } => prepared.ends = cut_each(&prepared.text, 0, &prepared.ends, step, pulse)?,
+                Step::Cut { .. } => {
+                    prepared.ends = cut_each(&prepared.text, 0, &prepared.ends, step, pulse)?
+                }
                 Step::Space => put_spaces(&mut prepared)?,
             }
         }
@@ -225,7 +238,8 @@ impl Sequence {
     pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Scanner<'a> {
         let first = patterns(&self.last).next();
         let next_steps = &self.last[usize::from(first.is_some())..];
-        let masks = self.joint.as_deref().or_else(|| first.and_then(|first| first.masks.as_deref()));
+        let masks =
+            self.joint.as_deref().or_else(|| first.and_then(|first| first.masks.as_deref()));
         Scanner::new(first, masks, next_steps, &text.text, &text.ends)
     }
 
@@ -341,8 +355,8 @@ fn cut_each(
 /// Cuts one prepared text, a batch at a time.
 pub struct Scanner<'a> {
     text: &'a str,
-    /// What cuts each piece: the first pattern, or as many at once as masks do, if there are any; and the steps after
-    /// the first pattern.
+    /// What cuts each piece: the first pattern, or as many at once as masks do, if there are any;
+    /// and the steps after the first pattern.
     first: Option<&'a Compiled>,
     masks: Option<&'a Joint>,
     next_steps: &'a [Step],
@@ -399,7 +413,8 @@ impl<'a> Scanner<'a> {
         self.position
     }
 
-    /// Replaces the batch by the next pieces and returns their number: 0 only at the end of the text.
+    /// Replaces the batch by the next pieces and returns their number: 0 only at the end of the
+    /// text.
     #[inline]
     pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<usize> {
         batch.clear();
@@ -420,7 +435,8 @@ impl<'a> Scanner<'a> {
         Ok(batch.ends().len())
     }
 
-    /// Cuts more of the present piece: by masks into the batch, if these are all steps; else the ends are then pending.
+    /// Cuts more of the present piece: by masks into the batch, if these are all steps; else the
+    /// ends are then pending.
     #[inline]
     fn cut_more(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<()> {
         let (Some(scan), Some(masks)) = (&mut self.scan, self.masks) else {
@@ -496,8 +512,8 @@ impl<'a> Scanner<'a> {
         self.returned = 0;
     }
 
-    /// Cuts pieces, the first of which begins at a place, by the next steps. The new pieces are pending, but for those
-    /// up to where the piece is cut already.
+    /// Cuts pieces, the first of which begins at a place, by the next steps. The new pieces are
+    /// pending, but for those up to where the piece is cut already.
     fn cut_by(
         &mut self,
         mut next_steps: &[Step],
@@ -524,7 +540,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Cuts pieces, the first of which begins at `start`, by some steps at once; adds the ends of the new ones.
+    /// Cuts pieces, the first of which begins at `start`, by some steps at once; adds the ends of
+    /// the new ones.
     fn cut_together(
         &mut self,
         steps: &[Step],
@@ -564,8 +581,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Tells which pieces of a text are matches, and which are gaps between two. (The pieces of several steps are all taken
-/// for matches.)
+/// Tells which pieces of a text are matches, and which are gaps between two. (The pieces of several
+/// steps are all taken for matches.)
 pub struct MatchTest<'a>(Option<Cursor<'a>>);
 
 impl MatchTest<'_> {
@@ -586,9 +603,12 @@ mod tests {
     use crate::watch::Unwatched;
 
     fn pieces(text: &str, source: &str) -> Vec<String> {
-        let pieces =
-            pretokenize(text, &Pattern::new(&sources(source)).unwrap(), &mut Pulse::of(&mut Unwatched))
-                .unwrap();
+        let pieces = pretokenize(
+            text,
+            &Pattern::new(&sources(source)).unwrap(),
+            &mut Pulse::of(&mut Unwatched),
+        )
+        .unwrap();
         pieces.iter().map(|piece: &[u8]| String::from_utf8_lossy(piece).into_owned()).collect()
     }
 
@@ -609,9 +629,12 @@ mod tests {
     #[test]
     fn bytes_are_seen_as_they_are_printed() {
         let cut = |text: &str, source: &str| -> Vec<usize> {
-            let pieces =
-                pretokenize(text, &Pattern::new(&sources(source)).unwrap(), &mut Pulse::of(&mut Unwatched))
-                    .unwrap();
+            let pieces = pretokenize(
+                text,
+                &Pattern::new(&sources(source)).unwrap(),
+                &mut Pulse::of(&mut Unwatched),
+            )
+            .unwrap();
             pieces.iter().map(<[u8]>::len).collect()
         };
         assert_eq!(cut("a²b", r"(?bytes) then \p{N}"), [2, 1, 1]);
@@ -623,7 +646,9 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for source in [" then a", "a then ", "(?bytes) then (?space)", "(?bytes) then (?bytes)", "a then ("] {
+        for source in
+            [" then a", "a then ", "(?bytes) then (?space)", "(?bytes) then (?bytes)", "a then ("]
+        {
             assert!(Pattern::new(&sources(source)).is_err(), "{source}");
         }
         assert!(Pattern::new(&vec![SPACE.to_owned(); 65]).is_err());

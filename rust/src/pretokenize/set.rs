@@ -10,14 +10,18 @@ pub struct CharSet {
 }
 
 impl CharSet {
-    /// Returns the set of ranges, which may overlap and be in any order; a range whose ends are swapped is empty.
+    /// Returns the set of ranges, which may overlap and be in any order; a range whose ends are
+    /// swapped is empty.
     pub fn new(ranges: impl IntoIterator<Item = (u32, u32)>) -> Self {
-        let mut sorted: Vec<(u32, u32)> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
+        let mut sorted: Vec<(u32, u32)> =
+            ranges.into_iter().filter(|(first, last)| first <= last).collect();
         sorted.sort(); // Mostly a few ascending lists, one after the other.
         let mut ranges: Vec<(u32, u32)> = Vec::with_capacity(sorted.len());
         for (first, last) in sorted {
             match ranges.last_mut() {
-                Some(before) if first <= before.1.saturating_add(1) => before.1 = before.1.max(last),
+                Some(before) if first <= before.1.saturating_add(1) => {
+                    before.1 = before.1.max(last)
+                }
                 _ => ranges.push((first, last)),
             }
         }

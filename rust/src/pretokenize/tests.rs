@@ -1,5 +1,5 @@
-//! Every way to cut text against the others: masks of every machine, the automaton, and the backtracking machine, which
-//! knows nothing of either.
+//! Every way to cut text against the others: masks of every machine, the automaton, and the
+//! backtracking machine, which knows nothing of either.
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +24,8 @@ const PATTERNS: [&str; 23] = [
         r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
     ),
     concat!(
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*",
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}",
+        r"| ?[^\s\p{L}\p{N}]+[\r\n]*",
         r"|\s*[\r\n]+|\s+(?!\S)|\s+"
     ),
     concat!(
@@ -74,12 +75,15 @@ const PATTERNS: [&str; 23] = [
     r"\s?\p{L}+",
     r"\s?[!-/\p{P}]+|[0-9][0-9][0-9]",
     r" ?[^(\s|.,!?…。，、।۔،)]+",
-    r"[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+",
+    concat!(
+        r"[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?",
+        r"|\s*[\r\n]|\s+(?!\S)|\s+"
+    ),
     r"[\t\n]|    |  ",
 ];
 
-/// Sequences of tokenizers that people use: DeepSeek V3's, StarCoder's, a step that sees bytes, Falcon's, most of DeepSeek
-/// LLM's, and two that count digits from the end.
+/// Sequences of tokenizers that people use: DeepSeek V3's, StarCoder's, a step that sees bytes,
+/// Falcon's, most of DeepSeek LLM's, and two that count digits from the end.
 const SEQUENCES: [&str; 10] = [
     concat!(
         r"\p{N}{1,3} then [一-龥぀-ゟ゠-ヿ]+ then ",
@@ -99,7 +103,8 @@ const SEQUENCES: [&str; 10] = [
     r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})) then \p{Han}+ then  ?\p{L}+|\s+(?!\S)|\s+",
     r"\p{N}+ then \p{N}(?:(?!(?:\p{N}{3})+(?!\p{N}))\p{N})* then a",
     concat!(
-        r"(?:(?>\p{P}))++ then '(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        r"(?:(?>\p{P}))++ then '(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+",
+        r"|\s+(?!\S)|\s+",
         r" then (?bytes) then \p{N}+ then [0-9][0-9][0-9]"
     ),
     r"(?bytes) then \p{L}+ then [\u0100-\u0120¸-½]+a? then \p{N}{2}",
@@ -144,9 +149,9 @@ const BOUNDS: [&str; 14] =
 
 /// Characters of every kind that patterns tell apart, alone and as they often follow one another.
 const CHARACTERS: [&str; 36] = [
-    " ", "  ", "\n", "\r\n", "\t", "\u{a0}", "\u{3000}", "a", "S", "s", "ſ", "ll", "'", "'s", "'LL", "1",
-    "٣", "12345", "!", "/", "(", "é", "É", "ǅ", "ª", "中", "々", "ー", "あ", "\u{301}", "한", "😀", "\0",
-    "\u{3040}", " the", "Word",
+    " ", "  ", "\n", "\r\n", "\t", "\u{a0}", "\u{3000}", "a", "S", "s", "ſ", "ll", "'", "'s",
+    "'LL", "1", "٣", "12345", "!", "/", "(", "é", "É", "ǅ", "ª", "中", "々", "ー", "あ", "\u{301}",
+    "한", "😀", "\0", "\u{3040}", " the", "Word",
 ];
 
 /// The same numbers every time.
@@ -154,7 +159,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % most
     }
 
@@ -165,14 +171,16 @@ impl Random {
     /// A text of few kinds of characters, so that runs come up, or of all.
     fn text(&mut self, most: usize) -> String {
         let (kinds, offset) = (1 + self.below(CHARACTERS.len()), self.below(CHARACTERS.len()));
-        (0..self.below(most)).map(|_| CHARACTERS[(offset + self.below(kinds)) % CHARACTERS.len()]).collect()
+        (0..self.below(most))
+            .map(|_| CHARACTERS[(offset + self.below(kinds)) % CHARACTERS.len()])
+            .collect()
     }
 
     fn pattern(&mut self) -> String {
         let mut alternatives = Vec::new();
         for _ in 0..1 + self.below(5) {
-            let parts =
-                (0..1 + self.below(3)).map(|_| format!("(?:{}){}", self.of(&PARTS), self.of(&BOUNDS)));
+            let parts = (0..1 + self.below(3))
+                .map(|_| format!("(?:{}){}", self.of(&PARTS), self.of(&BOUNDS)));
             alternatives.push(parts.collect::<String>());
         }
         alternatives.join("|")
@@ -260,7 +268,8 @@ struct Ways {
 
 impl Ways {
     fn new(source: &str) -> Option<Self> {
-        let compiled = Compiled::new(source).unwrap_or_else(|reason| panic!("{source}: {reason:?}"));
+        let compiled =
+            Compiled::new(source).unwrap_or_else(|reason| panic!("{source}: {reason:?}"));
         let automaton = compiled.automaton.as_ref()?;
         let decides = LocalRules::decide_at_once(automaton);
         let rules = LocalRules::new(automaton).and_then(|rules| MaskRules::new(&rules));
@@ -296,7 +305,13 @@ impl Ways {
     fn masks_agree(&self, text: &str, expected: &[Piece]) {
         for masks in &self.masks {
             let found = scanned(Scanner::new(Some(&self.compiled), Some(masks), &[], text, &[]));
-            assert_eq!(found, ends(expected), "{:?} {:?} {text:?}", masks.instructions, self.source);
+            assert_eq!(
+                found,
+                ends(expected),
+                "{:?} {:?} {text:?}",
+                masks.instructions,
+                self.source
+            );
         }
     }
 
@@ -313,14 +328,19 @@ fn patterns_of_models_are_cut_by_masks() {
         assert_eq!(Pattern::new(&sources(source)).unwrap().way(), Way::Masks, "{source}");
     }
     for source in &PATTERNS[..10] {
-        assert!(Compiled::new(source).unwrap().automaton.as_deref().unwrap().matches_all_text(), "{source}");
+        assert!(
+            Compiled::new(source).unwrap().automaton.as_deref().unwrap().matches_all_text(),
+            "{source}"
+        );
     }
     assert_eq!(Pattern::new(&sources(r"\bword\b")).unwrap().way(), Way::Machine);
 }
 
 #[test]
 fn a_way_that_is_not_tried_again_may_match_nothing() {
-    for source in [r"(?>a??|b)", r"(?:a{0,2}|t)?+", r"(?>(?:a?|t)x?)", r"(?:a|b??)?+", r"a{0,2}+", "x*+"] {
+    for source in
+        [r"(?>a??|b)", r"(?:a{0,2}|t)?+", r"(?>(?:a?|t)x?)", r"(?:a|b??)?+", r"a{0,2}+", "x*+"]
+    {
         let pattern = Pattern::new(&sources(source)).unwrap();
         for text in ["ab", "tat", "xttx", "aaab"] {
             let machine = Machine::new(source).unwrap();
@@ -376,7 +396,9 @@ fn every_way_cuts_the_same_around_the_ends_of_windows() {
         let ways = Ways::new(source).unwrap();
         for unit in ["a", " ", "a ", "中", "\n", "é!", "1", "a\n  "] {
             for ahead in (0..12_usize).chain(500..516) {
-                for behind in ["", "'s", "'ll x", "12345", "\u{3000}y", " \n x", "é", "中文 b", "  "] {
+                for behind in
+                    ["", "'s", "'ll x", "12345", "\u{3000}y", " \n x", "é", "中文 b", "  "]
+                {
                     let text = unit.repeat(ahead.div_ceil(unit.len())) + behind;
                     let expected = ways.by_automaton(&text);
                     ways.masks_agree(&text, &expected);
@@ -401,8 +423,8 @@ fn every_way_cuts_by_patterns_nobody_has_seen_alike() {
     assert!(compiled > 1300 && by_masks > 800, "{compiled} compiled, {by_masks} by masks");
 }
 
-/// A sequence on every machine, and its steps, each for the backtracking machine: none is for the one from which on bytes
-/// are printed.
+/// A sequence on every machine, and its steps, each for the backtracking machine: none is for the
+/// one from which on bytes are printed.
 struct Joined {
     source: String,
     steps: Vec<Option<Machine>>,
@@ -414,7 +436,8 @@ impl Joined {
         let step = |step| (step != "(?bytes)").then(|| Machine::new(step).unwrap());
         let steps = source.split(" then ").map(step).collect();
         let on = |machine| {
-            let mut sequence = Sequence::new(&sources(source), &mut Pulse::until(&STOPPED)).unwrap();
+            let mut sequence =
+                Sequence::new(&sources(source), &mut Pulse::until(&STOPPED)).unwrap();
             sequence.joints().for_each(|joint| joint.instructions = machine);
             (machine, sequence)
         };
@@ -433,10 +456,14 @@ impl Joined {
             let mut cut = Vec::new();
             for end in expected {
                 if as_bytes {
-                    let printed: String =
-                        text.as_bytes()[start..end].iter().map(|byte| character_of(*byte)).collect();
+                    let printed: String = text.as_bytes()[start..end]
+                        .iter()
+                        .map(|byte| character_of(*byte))
+                        .collect();
                     let pieces = by(step, &printed);
-                    cut.extend(pieces.iter().map(|piece| start + printed[..piece.end].chars().count()));
+                    cut.extend(
+                        pieces.iter().map(|piece| start + printed[..piece.end].chars().count()),
+                    );
                 } else {
                     cut.extend(by(step, &text[start..end]).iter().map(|piece| start + piece.end));
                 }
@@ -461,7 +488,9 @@ fn patterns_cut_together_like_one_after_the_other() {
         assert_eq!(Pattern::new(&sources(source)).unwrap().way(), way, "{source}");
         for first in CHARACTERS {
             for second in CHARACTERS {
-                CHARACTERS[..24].iter().for_each(|third| joined.agree(&format!("{first}{second}{third}")));
+                CHARACTERS[..24]
+                    .iter()
+                    .for_each(|third| joined.agree(&format!("{first}{second}{third}")));
             }
         }
         for round in 0..300 {
@@ -499,7 +528,8 @@ fn patterns_that_nobody_has_seen_cut_together_like_one_after_the_other() {
         let count = 2 + random.below(3);
         let steps: Vec<String> = (0..count).map(|_| random.step()).collect();
         let joined = Joined::new(&steps.join(" then "));
-        together += usize::from(Pattern::new(&sources(&joined.source)).unwrap().way() == Way::Masks);
+        together +=
+            usize::from(Pattern::new(&sources(&joined.source)).unwrap().way() == Way::Masks);
         for round in 0..25 {
             joined.agree(&random.text(if round % 5 == 0 { 1200 } else { 40 }));
         }
@@ -512,8 +542,15 @@ fn patterns_that_nobody_has_seen_cut_together_like_one_after_the_other() {
 fn patterns_cut_given_pieces_together_like_one_after_the_other() {
     let (mut random, mut together) = (Random(29), 0);
     let not_by_masks = [r"\b\p{L}", r"(?<=\p{L}).", r"(?<!1)[ a\n]+", r"(?<=a)", r"\b"];
-    let of_bytes =
-        ["[\u{b2}\u{b3}\u{b9}]", "\\p{N}+", "[Ã-ï][\u{a1}-¿]+", "Ġ", "[0-9][0-9][0-9]", "[^ä]Ġ?", "¸|Ċ+"];
+    let of_bytes = [
+        "[\u{b2}\u{b3}\u{b9}]",
+        "\\p{N}+",
+        "[Ã-ï][\u{a1}-¿]+",
+        "Ġ",
+        "[0-9][0-9][0-9]",
+        "[^ä]Ġ?",
+        "¸|Ċ+",
+    ];
     for _ in 0..500 {
         let mut steps: Vec<String> = (0..1 + random.below(3)).map(|_| random.step()).collect();
         if random.below(2) == 0 {
@@ -534,7 +571,8 @@ fn patterns_cut_given_pieces_together_like_one_after_the_other() {
     assert!(together > 300, "{together}");
 }
 
-/// Digits in threes from the right as a part of Llama 3's, Qwen's and o200k's patterns, and other parts that look far ahead.
+/// Digits in threes from the right as a part of Llama 3's, Qwen's and o200k's patterns, and other
+/// parts that look far ahead.
 fn patterns_that_look_far_ahead() -> Vec<String> {
     let threes = r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))";
     vec![
@@ -542,7 +580,8 @@ fn patterns_that_look_far_ahead() -> Vec<String> {
         PATTERNS[5].replace(r"|\p{N}|", &format!("|{threes}|")),
         PATTERNS[7].replace(r"\p{N}{1,3}", threes),
         r"\p{N}(?:(?!(?:\p{N}{3})+(?!\p{N}))\p{N})*| ?\p{L}+|\s+(?!\S)|\s+".to_owned(),
-        r" ?\p{L}+(?!\p{N}+!)|\s+(?=\S{3})|\p{N}{1,2}(?=(?:\p{N}\p{N})*(?:[^\p{N}]|\Z))|.".to_owned(),
+        r" ?\p{L}+(?!\p{N}+!)|\s+(?=\S{3})|\p{N}{1,2}(?=(?:\p{N}\p{N})*(?:[^\p{N}]|\Z))|."
+            .to_owned(),
         r"a+(?=b)|(?:ab)+(?=c|a*1)|\s(?!\s*\n)|[^a]".to_owned(),
     ]
 }
@@ -555,7 +594,9 @@ fn patterns_that_look_far_ahead_are_cut_by_masks() {
         let joined = Joined::new(&source);
         for first in CHARACTERS {
             for second in CHARACTERS {
-                CHARACTERS[..24].iter().for_each(|third| joined.agree(&format!("{first}{second}{third}")));
+                CHARACTERS[..24]
+                    .iter()
+                    .for_each(|third| joined.agree(&format!("{first}{second}{third}")));
             }
         }
         for unit in ["a", " ", "中", "1", "1 ", "a\n  ", "1234", "é٣"] {
@@ -568,8 +609,8 @@ fn patterns_that_look_far_ahead_are_cut_by_masks() {
         for round in 0..300 {
             let longest = if round % 10 == 0 { 3000 } else { 90 };
             joined.agree(&random.text(longest));
-            let few =
-                (0..random.below(longest)).map(|_| random.of(&["1", "1", "٣", "a", "b", " ", "!", "\n"]));
+            let few = (0..random.below(longest))
+                .map(|_| random.of(&["1", "1", "٣", "a", "b", " ", "!", "\n"]));
             joined.agree(&few.collect::<String>());
         }
     }
@@ -582,14 +623,17 @@ fn patterns_that_look_far_ahead_may_be_cut_where_that_changes_nothing() {
         let pattern = Pattern::new(&sources(&source)).unwrap();
         assert!(pattern.can_cut() || number > 3, "{source}");
         for _ in 0..300 {
-            let text = (0..random.below(40)).map(|_| random.of(&["1", "1", "٣", "a", "b", " ", "!", "\n"]));
+            let text = (0..random.below(40))
+                .map(|_| random.of(&["1", "1", "٣", "a", "b", " ", "!", "\n"]));
             let text: String = text.collect();
             let whole = cut(&text, &pattern).ends;
             let mut start = 0;
             let mut parts = Vec::new();
             while start < text.len() {
                 let end = pattern.safe_cut(&text, start + 1).unwrap_or(text.len());
-                parts.extend(cut(&text[start..end], &pattern).ends.iter().map(|place| start + place));
+                parts.extend(
+                    cut(&text[start..end], &pattern).ends.iter().map(|place| start + place),
+                );
                 start = end;
             }
             assert_eq!(parts, whole, "{source} {text:?}");
@@ -603,11 +647,13 @@ impl Random {
         let sets = [r"\d", r"\p{N}", "[1-3]", "1", "[12a]", "[!/]", r"\p{Han}"];
         let ahead = |this: &mut Self| {
             let [part, next, behind] = [(); 3].map(|()| this.of(&sets));
-            let (many, kind) = (this.of(&["*", "+", "*?", "{2}", "?"]), this.of(&["=", "!", "!", "=(?!22)"]));
+            let (many, kind) =
+                (this.of(&["*", "+", "*?", "{2}", "?"]), this.of(&["=", "!", "!", "=(?!22)"]));
             let end = this.of(&["(?!BEHIND)", "BEHIND", "", "$", r"(?=BEHIND+a|\z)"]);
             format!("(?{kind}(?:{part}{next}){many}{})", end.replace("BEHIND", behind))
         };
-        let (set, other, bound) = (self.of(&sets), self.of(&sets), self.of(&["", "+", "{1,3}", "{2}", "+?"]));
+        let (set, other, bound) =
+            (self.of(&sets), self.of(&sets), self.of(&["", "+", "{1,3}", "{2}", "+?"]));
         match self.below(3) {
             0 => format!("{set}{bound}{}", ahead(self)),
             1 => format!("{set}(?:{}{other}){}", ahead(self), self.of(&["*", "{0,2}", "+", "*?"])),
@@ -620,12 +666,14 @@ impl Random {
 fn look_aheads_of_any_length_are_told_by_views() {
     let (mut random, mut together) = (Random(23), 0);
     for _ in 0..400 {
-        let mut steps = [random.looking_ahead(), random.of(&["a+", r"\s", r"\p{N}+", "[12]"]).to_owned()];
+        let mut steps =
+            [random.looking_ahead(), random.of(&["a+", r"\s", r"\p{N}+", "[12]"]).to_owned()];
         if random.below(2) == 0 {
             steps.reverse();
         }
         let joined = Joined::new(&steps.join(" then "));
-        together += usize::from(Pattern::new(&sources(&joined.source)).unwrap().way() == Way::Masks);
+        together +=
+            usize::from(Pattern::new(&sources(&joined.source)).unwrap().way() == Way::Masks);
         for round in 0..25 {
             let longest = if round % 5 == 0 { 1500 } else { 12 };
             let text = (0..random.below(longest))
@@ -637,7 +685,8 @@ fn look_aheads_of_any_length_are_told_by_views() {
     assert!(together > 150, "{together}");
 }
 
-/// Patterns whose matches begin and fail, or go on in vain after their end, and a text where they do.
+/// Patterns whose matches begin and fail, or go on in vain after their end, and a text where they
+/// do.
 const IN_VAIN: [(&str, &str); 26] = [
     ("a+b", "a"),
     ("a*b|a", "a"),
@@ -674,7 +723,8 @@ thread_local! {
     static STEPS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Called for each step of an automaton or the machine, and for the characters of a window of masks.
+/// Called for each step of an automaton or the machine, and for the characters of a window of
+/// masks.
 pub fn count_steps(steps: usize) {
     STEPS.set(STEPS.get() + steps);
 }
@@ -683,9 +733,14 @@ pub fn count_steps(steps: usize) {
 fn the_work_is_proportional_to_the_text_for_every_pattern_and_text() {
     let mut random = Random(11);
     let random_patterns: Vec<String> = (0..150).map(|_| random.pattern()).collect();
-    let others = PATTERNS.iter().chain(&SEQUENCES).copied().chain(random_patterns.iter().map(String::as_str));
+    let others = PATTERNS
+        .iter()
+        .chain(&SEQUENCES)
+        .copied()
+        .chain(random_patterns.iter().map(String::as_str));
     let units = ["a", " ", "a ", "é", "\n", "1", "'", "中", "a1", " \n", "A!"];
-    let cases = IN_VAIN.into_iter().chain(others.flat_map(|source| units.map(|unit| (source, unit))));
+    let cases =
+        IN_VAIN.into_iter().chain(others.flat_map(|source| units.map(|unit| (source, unit))));
     for (source, unit) in cases {
         let pattern = Pattern::new(&sources(source)).unwrap();
         let steps = [1, 4].map(|times| {
@@ -746,7 +801,8 @@ fn what_is_remembered_changes_no_piece() {
     }
 }
 
-/// A long repetition has results for 8,000 splits to clear at each place: they count as work, or no call would be stopped in time.
+/// A long repetition has results for 8,000 splits to clear at each place: they count as work, or no
+/// call would be stopped in time.
 #[test]
 fn the_work_of_the_machine_includes_what_it_clears() {
     let compiled = Compiled::new("(?:a|b){1,8000}c|d").unwrap();
@@ -762,7 +818,8 @@ fn a_search_ends_where_the_call_was_stopped() {
     let stop = AtomicBool::new(true);
     for (source, unit) in IN_VAIN {
         let text = unit.repeat(1 << 20);
-        let stopped = pretokenize(&text, &Pattern::new(&sources(source)).unwrap(), &mut Pulse::until(&stop));
+        let stopped =
+            pretokenize(&text, &Pattern::new(&sources(source)).unwrap(), &mut Pulse::until(&stop));
         assert!(matches!(stopped, Err(Error::Stopped)), "{source}");
     }
 }

@@ -1,10 +1,11 @@
 //! Finds matches with the text behind in view: no way is tried in vain.
 //!
-//! A *view* tells, for each node of the [net](Net) of a pattern, whether what follows a place can be matched from it.
-//! It depends on the next character and the view behind that; so views are found from the end of a text backwards, by
-//! one table lookup for each character, however far a look-ahead may go. Most characters tell the view before them
-//! whatever follows, and one need not begin further back than there. With the views, a match takes at each place the
-//! first way that will succeed.
+//! A *view* tells, for each node of the [net](Net) of a pattern, whether what follows a place can
+//! be matched from it. It depends on the next character and the view behind that; so views are
+//! found from the end of a text backwards, by one table lookup for each character, however far a
+//! look-ahead may go. Most characters tell the view before them whatever follows, and one need not
+//! begin further back than there. With the views, a match takes at each place the first way that
+//! will succeed.
 
 use std::collections::HashMap;
 
@@ -45,7 +46,8 @@ pub struct Views {
 impl Views {
     /// Finds the views of a pattern, if it has few.
     pub fn new(graph: &Graph) -> Option<Self> {
-        let alphabet = Alphabet::new(&graph.sets).filter(|alphabet| alphabet.count <= MOST_ATOMS)?;
+        let alphabet =
+            Alphabet::new(&graph.sets).filter(|alphabet| alphabet.count <= MOST_ATOMS)?;
         let is_small = graph.nodes.len() <= MAX_NODES;
         if !is_small || graph.can_be_empty || graph.has_final_line_feed() {
             return None;
@@ -75,8 +77,8 @@ impl Views {
         }
     }
 
-    /// Finds the match that begins at a place, in a piece that is known up to `end`; `has_end` says whether it ends
-    /// there. No later call is about an earlier piece.
+    /// Finds the match that begins at a place, in a piece that is known up to `end`; `has_end` says
+    /// whether it ends there. No later call is about an earlier piece.
     pub fn match_at<const N: usize>(
         &self,
         Viewed { known, until }: &mut Viewed<N>,
@@ -148,7 +150,9 @@ impl Net {
         let matches = match &self.nodes[node] {
             NetNode::Match => true,
             NetNode::Take(atoms, next) => atoms & atom != 0 && behind[*next],
-            NetNode::Look(atoms, next) => atoms & atom != 0 && self.matches(*next, atom, behind, memo),
+            NetNode::Look(atoms, next) => {
+                atoms & atom != 0 && self.matches(*next, atom, behind, memo)
+            }
             NetNode::Split(ways) => ways.iter().any(|way| self.matches(*way, atom, behind, memo)),
             NetNode::Ahead { part, negated, next } => {
                 let holds = self.matches(*part, atom, behind, memo) != *negated;

@@ -36,8 +36,8 @@ pub enum Syntax {
     Read(Dialect),
 }
 
-/// Makes types the values of arguments that are one of a few words. The usual words are known by their place, without
-/// reading them: Python has one object for each.
+/// Makes types the values of arguments that are one of a few words. The usual words are known by
+/// their place, without reading them: Python has one object for each.
 macro_rules! words {
     ($($type:ty, $argument:literal: $($word:literal => $value:expr),+;)+) => {$(
         impl<'py> FromPyObject<'_, 'py> for $type {
@@ -63,8 +63,8 @@ words! {
     Syntax, "syntax": "bpetite" => Self::Ours, "rust" => Self::Read(Dialect::Rust),
         "oniguruma" => Self::Read(Dialect::Oniguruma { cuts: false }),
         "oniguruma cuts" => Self::Read(Dialect::Oniguruma { cuts: true });
-    TieBreak, "tie_break": "smallest_ids" => Self::SmallestIds, "largest_bytes" => Self::LargestBytes,
-        "smallest_bytes" => Self::SmallestBytes;
+    TieBreak, "tie_break": "smallest_ids" => Self::SmallestIds,
+        "largest_bytes" => Self::LargestBytes, "smallest_bytes" => Self::SmallestBytes;
 }
 
 fn one_of<T: Copy, const N: usize>(
@@ -98,11 +98,15 @@ impl<'py> FromPyObject<'_, 'py> for Threads {
         }
         if !is_integer(&value)? {
             let shown = value.repr()?;
-            return Err(PyTypeError::new_err(format!("num_threads must be an integer, not {shown}")));
+            return Err(PyTypeError::new_err(format!(
+                "num_threads must be an integer, not {shown}"
+            )));
         }
         let number = value.call_method0(intern!(value.py(), "__index__"))?;
         if number.lt(1)? {
-            return Err(PyValueError::new_err(format!("num_threads must be at least 1, not {number}")));
+            return Err(PyValueError::new_err(format!(
+                "num_threads must be at least 1, not {number}"
+            )));
         }
         Ok(Self(Some(number.extract().unwrap_or(usize::MAX))))
     }
@@ -128,7 +132,10 @@ pub fn natural(name: &str, number: i64) -> PyResult<usize> {
 }
 
 /// Returns the UTF-8 of a `str`, or `bytes` as they are; `name` is for the error for anything else.
-pub fn bytes_of<'a>(text: &'a Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<&'a [u8]> {
+pub fn bytes_of<'a>(
+    text: &'a Bound<'_, PyAny>,
+    name: impl FnOnce() -> String,
+) -> PyResult<&'a [u8]> {
     if let Ok(text) = text.cast::<PyString>() {
         return Ok(text.to_str()?.as_bytes());
     }
@@ -150,17 +157,19 @@ pub fn checked(bytes: &[u8], name: impl FnOnce() -> String) -> Result<&str> {
 /// How many items are taken between two checks for signals.
 const ITEMS_PER_CHECK: usize = 1 << 12;
 
-/// The items of an iterable; `expected` begins the error for what is none. Signals are checked: an iterable that is
-/// endless and written in C, such as `itertools.repeat`, runs no code that would do so.
+/// The items of an iterable; `expected` begins the error for what is none. Signals are checked: an
+/// iterable that is endless and written in C, such as `itertools.repeat`, runs no code that would
+/// do so.
 pub fn items<'py>(
     iterable: &Bound<'py, PyAny>,
     expected: &str,
 ) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
     let py = iterable.py();
-    let iterator = iterable.try_iter().map_err(|error| match iterable.hasattr(intern!(py, "__iter__")) {
-        Ok(false) => PyTypeError::new_err(format!("{expected}, not {}", kind_of(iterable))),
-        _ => error,
-    })?;
+    let iterator =
+        iterable.try_iter().map_err(|error| match iterable.hasattr(intern!(py, "__iter__")) {
+            Ok(false) => PyTypeError::new_err(format!("{expected}, not {}", kind_of(iterable))),
+            _ => error,
+        })?;
     Ok(iterator.enumerate().map(move |(number, item)| {
         if number % ITEMS_PER_CHECK == ITEMS_PER_CHECK - 1 {
             py.check_signals()?;

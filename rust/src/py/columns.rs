@@ -1,7 +1,7 @@
 //! The Python class `TextColumn`: texts in memory that something else keeps.
 //!
-//! The memory is that of a column of Arrow, which `bpetite._internal.columns` takes over, or a buffer of a file's
-//! texts.
+//! The memory is that of a column of Arrow, which `bpetite._internal.columns` takes over, or a
+//! buffer of a file's texts.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -20,11 +20,12 @@ use crate::memory;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
-/// A column of texts of any library that speaks Arrow, for whatever takes several texts; each is `bytes`.
+/// A column of texts of any library that speaks Arrow, for whatever takes several texts; each is
+/// `bytes`.
 ///
-/// `nulls` says what becomes of a row without a text: it is an error that names it, is left out (`"skip"`), or is an
-/// empty text (`"empty"`). The texts are read where they are, without a copy: as Arrow's rules demand, nobody may change
-/// them meanwhile.
+/// `nulls` says what becomes of a row without a text: it is an error that names it, is left out
+/// (`"skip"`), or is an empty text (`"empty"`). The texts are read where they are, without a copy:
+/// as Arrow's rules demand, nobody may change them meanwhile.
 ///
 /// >>> import pyarrow
 /// >>> column = TextColumn(pyarrow.array(["ab", None]), nulls="skip")
@@ -71,7 +72,8 @@ impl TextColumn {
         }
         let kind = kind_of(column);
         Err(PyTypeError::new_err(format!(
-            "column must be a column of Arrow (with __arrow_c_stream__ or __arrow_c_array__), not {kind}"
+            "column must be a column of Arrow (with __arrow_c_stream__ or __arrow_c_array__), \
+             not {kind}"
         )))
     }
 
@@ -150,7 +152,8 @@ impl TextColumn {
             memory::reserve(&mut places, offsets.len())?;
             for bounds in offsets.windows(2) {
                 let text = bytes.get(bounds[0] as usize..bounds[1] as usize);
-                let text = text.ok_or_else(|| PyValueError::new_err("a text lies outside of its column"))?;
+                let text =
+                    text.ok_or_else(|| PyValueError::new_err("a text lies outside of its column"))?;
                 places.push(TextPlace::of(text));
             }
             kept.push((*content).clone().unbind());
@@ -191,8 +194,8 @@ impl TextColumn {
     }
 }
 
-/// Returns the joined bytes of lists of ids and the end of each, after a zero; `ends` has the ends of the lists in the
-/// same way.
+/// Returns the joined bytes of lists of ids and the end of each, after a zero; `ends` has the ends
+/// of the lists in the same way.
 pub fn decoded_lists(
     tokens: &TokenBytes,
     ids: &[u32],

@@ -54,11 +54,14 @@ impl PyCountTable {
         normalization: Vec<Vec<String>>,
     ) -> PyResult<Self> {
         pattern.compiled(py)?;
-        let table = count::CountTable::new(&pattern.0, &boundaries, count_unmatched, &normalization)?;
+        let table =
+            count::CountTable::new(&pattern.0, &boundaries, count_unmatched, &normalization)?;
         Ok(Self { table })
     }
 
-    #[pyo3(signature = (paths, *, num_threads=Threads(None), memory_limit=None, progress=None, on_documents=None))]
+    #[pyo3(signature = (
+        paths, *, num_threads=Threads(None), memory_limit=None, progress=None, on_documents=None
+    ))]
     fn add_files(
         &mut self,
         py: Python<'_>,
@@ -69,11 +72,14 @@ impl PyCountTable {
         on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let limits = Limits { threads: num_threads.0, memory: memory_limit };
-        let mut watch = PyWatch { documents: on_documents.as_ref(), ..PyWatch::of(progress.as_ref()) };
+        let mut watch =
+            PyWatch { documents: on_documents.as_ref(), ..PyWatch::of(progress.as_ref()) };
         Ok(py.detach(|| self.table.add_files(&paths, limits, &mut watch))?)
     }
 
-    #[pyo3(signature = (documents, *, num_threads=Threads(None), memory_limit=None, progress=None, on_documents=None))]
+    #[pyo3(signature = (
+        documents, *, num_threads=Threads(None), memory_limit=None, progress=None, on_documents=None
+    ))]
     fn add_documents(
         &mut self,
         py: Python<'_>,
@@ -89,7 +95,8 @@ impl PyCountTable {
             ));
         }
         let limits = Limits { threads: num_threads.0, memory: memory_limit };
-        let mut watch = PyWatch { documents: on_documents.as_ref(), ..PyWatch::of(progress.as_ref()) };
+        let mut watch =
+            PyWatch { documents: on_documents.as_ref(), ..PyWatch::of(progress.as_ref()) };
         let next = documents.try_iter()?.getattr("__next__")?.unbind();
         let mut batching = Batching { next, column: None, number: 0 };
         let mut next = |counted: Vec<NumberedTexts>| {
@@ -131,28 +138,45 @@ impl PyCountTable {
     }
 
     #[pyo3(signature = (*, num_threads=Threads(None)))]
-    fn sorted(&self, py: Python<'_>, num_threads: Threads) -> PyResult<(Py<PyBytes>, Array, Array)> {
+    fn sorted(
+        &self,
+        py: Python<'_>,
+        num_threads: Threads,
+    ) -> PyResult<(Py<PyBytes>, Array, Array)> {
         let mut watch = PyWatch::default();
         let sorted = py.detach(|| self.table.sorted(num_threads.0, &mut Pulse::of(&mut watch)))?;
         memory::ensure(sorted.pretokens.len())?;
         let pretokens = PyBytes::new(py, &sorted.pretokens).unbind();
-        Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
+        Ok((
+            pretokens,
+            sorted.ends.into_pyarray(py).unbind(),
+            sorted.counts.into_pyarray(py).unbind(),
+        ))
     }
 
     /// Call `visitor(pretokens, ends, counts)` with the rows of `sorted`, in batches.
     #[pyo3(signature = (visitor, *, num_threads=Threads(None)))]
-    fn visit_sorted(&self, py: Python<'_>, visitor: &Bound<'_, PyAny>, num_threads: Threads) -> PyResult<()> {
+    fn visit_sorted(
+        &self,
+        py: Python<'_>,
+        visitor: &Bound<'_, PyAny>,
+        num_threads: Threads,
+    ) -> PyResult<()> {
         let mut watch = PyWatch::default();
         let visitor = visitor.clone().unbind();
         let mut rows = CountRows::default();
         py.detach(|| {
-            self.table.visit_sorted(num_threads.0, &mut Pulse::of(&mut watch), &mut |pretoken, count| {
-                rows.push(pretoken, count)?;
-                if rows.ends.len() < ROWS && rows.pretokens.len() < BATCH_BYTES {
-                    return Ok(());
-                }
-                pass_rows(&visitor, std::mem::take(&mut rows))
-            })
+            self.table.visit_sorted(
+                num_threads.0,
+                &mut Pulse::of(&mut watch),
+                &mut |pretoken, count| {
+                    rows.push(pretoken, count)?;
+                    if rows.ends.len() < ROWS && rows.pretokens.len() < BATCH_BYTES {
+                        return Ok(());
+                    }
+                    pass_rows(&visitor, std::mem::take(&mut rows))
+                },
+            )
         })?;
         Ok(pass_rows(&visitor, rows)?)
     }
@@ -210,7 +234,12 @@ impl Documents for NumberedTexts {
         self.texts.get().bytes(index).len()
     }
 
-    fn read<'b>(&'b self, index: usize, range: Range<usize>, _: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+    fn read<'b>(
+        &'b self,
+        index: usize,
+        range: Range<usize>,
+        _: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8]> {
         Ok(&self.texts.get().bytes(index)[range])
     }
 

@@ -59,7 +59,12 @@ pub fn append(
 }
 
 /// Returns the bytes of all ids.
-pub fn joined(py: Python<'_>, tokens: &TokenBytes, ids: Vec<u32>, drops: Drops) -> PyResult<Vec<u8>> {
+pub fn joined(
+    py: Python<'_>,
+    tokens: &TokenBytes,
+    ids: Vec<u32>,
+    drops: Drops,
+) -> PyResult<Vec<u8>> {
     let mut bytes = Vec::new();
     watched(py, ids.len(), |pulse| append(tokens, &ids, drops, &mut bytes, pulse))?;
     Ok(bytes)
@@ -105,14 +110,17 @@ pub fn watched<T: Send>(
 /// Decodes UTF-8 with one of Python's error handlers.
 pub fn utf8<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
     let handler = std::ffi::CString::new(errors).map_err(|_| {
-        PyValueError::new_err("errors: the name of an error handler must not contain null characters")
+        PyValueError::new_err(
+            "errors: the name of an error handler must not contain null characters",
+        )
     })?;
-    let length =
-        isize::try_from(bytes.len()).map_err(|_| PyOverflowError::new_err("the text is too long"))?;
-    // SAFETY: the pointer and length are those of a slice that outlives the call, the handler ends in a null byte,
-    // and the result is a new reference to a str, or null with an exception set.
+    let length = isize::try_from(bytes.len())
+        .map_err(|_| PyOverflowError::new_err("the text is too long"))?;
+    // SAFETY: the pointer and length are those of a slice that outlives the call, the handler ends
+    // in a null byte, and the result is a new reference to a str, or null with an exception set.
     unsafe {
-        let text = ffi::PyUnicode_DecodeUTF8(bytes.as_ptr().cast::<c_char>(), length, handler.as_ptr());
+        let text =
+            ffi::PyUnicode_DecodeUTF8(bytes.as_ptr().cast::<c_char>(), length, handler.as_ptr());
         Ok(Bound::from_owned_ptr_or_err(py, text)?.cast_into_unchecked())
     }
 }

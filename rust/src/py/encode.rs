@@ -1,8 +1,9 @@
 //! The Python class `Encoder`: text to ids, and ids to text.
 //!
-//! A text comes alone, with others ([`Texts`]) or in parts ([`JoinedParts`]), and its ids go to a list, an array, a
-//! column or a number. The ids of one that is alone and has no use for a second thread are made in memory of this
-//! thread (`with_ids`), if it is short with Python's lock held; all others on threads, without the lock.
+//! A text comes alone, with others ([`Texts`]) or in parts ([`JoinedParts`]), and its ids go to a
+//! list, an array, a column or a number. The ids of one that is alone and has no use for a second
+//! thread are made in memory of this thread (`with_ids`), if it is short with Python's lock held;
+//! all others on threads, without the lock.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -30,15 +31,16 @@ use crate::encode::{
 use crate::memory::{self, reuse};
 use crate::watch::{Pulse, Unwatched, Watch};
 
-/// Shorter texts are encoded without releasing the GIL. What they call is inlined: each function that passes a result
-/// on copies it, and waits for it to be written.
+/// Shorter texts are encoded without releasing the GIL. What they call is inlined: each function
+/// that passes a result on copies it, and waits for it to be written.
 pub const SHORT: usize = 1 << 14;
 
 /// The memory of a token besides its bytes while the tables are built, and of a count in Python.
 const BYTES_PER_TOKEN: usize = 64;
 const BYTES_PER_COUNT: usize = 40;
 
-/// Rows of ids are decoded together up to this many ids: their ids and bytes are held twice until they are texts.
+/// Rows of ids are decoded together up to this many ids: their ids and bytes are held twice until
+/// they are texts.
 const IDS_AT_ONCE: usize = 1 << 22;
 
 type IdsAndParts<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
@@ -59,9 +61,9 @@ type Flagged = (PyBackedStr, u32, Vec<PyBackedStr>);
 impl PyEncoder {
     #[new]
     #[pyo3(signature = (
-        *, pattern, tokens, ends, ids, merges, added_tokens=vec![], normalization=vec![], equal_ranks=vec![],
-        whole_pretoken_first=false, decode_only=vec![], provisional=vec![], unknown=None, drops_unknown=false,
-        drops_space=Drops::Nothing
+        *, pattern, tokens, ends, ids, merges, added_tokens=vec![], normalization=vec![],
+        equal_ranks=vec![], whole_pretoken_first=false, decode_only=vec![], provisional=vec![],
+        unknown=None, drops_unknown=false, drops_space=Drops::Nothing
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
@@ -89,7 +91,8 @@ impl PyEncoder {
         memory::ensure(2 * tokens.len() + ids.len() / 4 * BYTES_PER_TOKEN)?;
         let (ids, tokens) = tokens_of(ids, tokens, ends)?;
         let tokens_with_ids: Vec<_> = ids.iter().copied().zip(tokens).collect();
-        let added_with_ids: Vec<_> = added_tokens.iter().map(|(text, id, _)| (&**text, *id)).collect();
+        let added_with_ids: Vec<_> =
+            added_tokens.iter().map(|(text, id, _)| (&**text, *id)).collect();
         let definition = Definition {
             pattern: &pattern.0,
             tokens: &tokens_with_ids,
@@ -141,7 +144,9 @@ impl PyEncoder {
         self.with_ids(py, text, special.into(), num_threads, |ids| self.integers.list(py, ids))
     }
 
-    #[pyo3(signature = (text, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None)))]
+    #[pyo3(signature = (
+        text, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None)
+    ))]
     fn encode_to_numpy<'py>(
         &self,
         text: OneText<'_, 'py>,
@@ -161,7 +166,9 @@ impl PyEncoder {
         }
     }
 
-    #[pyo3(signature = (texts, special=Special::Parse, num_threads=Threads(None), prepend=None, append=None))]
+    #[pyo3(signature = (
+        texts, special=Special::Parse, num_threads=Threads(None), prepend=None, append=None
+    ))]
     fn encode_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
@@ -171,7 +178,8 @@ impl PyEncoder {
         append: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let around = self.around(prepend, append)?;
-        let encoded = self.of_many::<u32>(texts, special, num_threads, &around, &mut PyWatch::default())?;
+        let encoded =
+            self.of_many::<u32>(texts, special, num_threads, &around, &mut PyWatch::default())?;
         // Each list may be too small to be checked by itself.
         memory::ensure(self.integers.bytes_of_lists(encoded.offsets.len(), encoded.ids.len()))?;
         let lists = PyList::empty(texts.py());
@@ -182,8 +190,8 @@ impl PyEncoder {
     }
 
     #[pyo3(signature = (
-        texts, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None), append=None, progress=None,
-        prepend=None
+        texts, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None),
+        append=None, progress=None, prepend=None
     ))]
     #[allow(clippy::too_many_arguments)] // Mostly keywords.
     fn encode_batch_to_numpy<'py>(
@@ -200,8 +208,12 @@ impl PyEncoder {
         let watch = &mut PyWatch::of(progress.as_ref());
         let around = self.around(prepend, append)?;
         match dtype {
-            Width::Bits16 => arrays(py, self.of_many::<u16>(texts, special, num_threads, &around, watch)?),
-            Width::Bits32 => arrays(py, self.of_many::<u32>(texts, special, num_threads, &around, watch)?),
+            Width::Bits16 => {
+                arrays(py, self.of_many::<u16>(texts, special, num_threads, &around, watch)?)
+            }
+            Width::Bits32 => {
+                arrays(py, self.of_many::<u32>(texts, special, num_threads, &around, watch)?)
+            }
         }
     }
 
@@ -246,7 +258,8 @@ impl PyEncoder {
         let py = text.py();
         let text = text.to_str()?;
         self.with_ids(py, text, special.into(), Threads(None), |ids| {
-            let work = |pulse: &mut Pulse| self.encoder.offsets(text, ids, special.into(), unit, pulse);
+            let work =
+                |pulse: &mut Pulse| self.encoder.offsets(text, ids, special.into(), unit, pulse);
             let spans = watched(py, text.len(), work)?;
             Ok((self.integers.list(py, ids)?, pairs(py, &self.integers, spans)?))
         })
@@ -276,7 +289,12 @@ impl PyEncoder {
     }
 
     #[pyo3(signature = (text, special=Special::Parse, num_threads=Threads(None)))]
-    fn count(&self, text: OneText<'_, '_>, special: Special, num_threads: Threads) -> PyResult<usize> {
+    fn count(
+        &self,
+        text: OneText<'_, '_>,
+        special: Special,
+        num_threads: Threads,
+    ) -> PyResult<usize> {
         let py = text.py();
         let text = text.to_str()?;
         if text.len() < SHORT {
@@ -405,11 +423,19 @@ impl PyEncoder {
         with_workspace(|workspace, ids| {
             let encoded: Encoded<u32>;
             let ids = if text.len() < SHORT {
-                self.encoder.encode(text, choice, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+                self.encoder.encode(
+                    text,
+                    choice,
+                    ids,
+                    workspace,
+                    &mut Pulse::of(&mut Unwatched),
+                )?;
                 &*ids
             } else if encode::is_for_one_thread(text.len()) {
                 let watch = &mut PyWatch::default();
-                py.detach(|| self.encoder.encode(text, choice, ids, workspace, &mut Pulse::of(watch)))?;
+                py.detach(|| {
+                    self.encoder.encode(text, choice, ids, workspace, &mut Pulse::of(watch))
+                })?;
                 &*ids
             } else {
                 encoded = self.of_texts(py, &[text], &[choice], threads)?;
@@ -420,8 +446,8 @@ impl PyEncoder {
         })
     }
 
-    /// Encodes a text to an array. `copied` makes that of a short text: to give a new array a vector would take longer,
-    /// because it needs another object, which owns the vector.
+    /// Encodes a text to an array. `copied` makes that of a short text: to give a new array a
+    /// vector would take longer, because it needs another object, which owns the vector.
     fn array<'py, T: Id + numpy::Element>(
         &self,
         text: OneText<'_, 'py>,
@@ -432,7 +458,8 @@ impl PyEncoder {
         let py = text.py();
         let text = text.to_str()?;
         if text.len() >= SHORT {
-            let (array, _offsets) = arrays(py, self.of_texts::<T>(py, &[text], &[choice], threads)?)?;
+            let (array, _offsets) =
+                arrays(py, self.of_texts::<T>(py, &[text], &[choice], threads)?)?;
             return Ok(array);
         }
         self.encoder.model.check_fits::<T>()?;
@@ -526,7 +553,8 @@ fn arrays<T: Id + numpy::Element>(py: Python<'_>, encoded: Encoded<T>) -> PyResu
     }
     let mut memory = IdMemory(encoded.ids);
     // SAFETY: the ids do not move when their owner does, which the array keeps alive.
-    let view = unsafe { ArrayView1::from_shape_ptr(memory.0.len(), memory.0.as_mut_ptr().cast_const()) };
+    let view =
+        unsafe { ArrayView1::from_shape_ptr(memory.0.len(), memory.0.as_mut_ptr().cast_const()) };
     let owner = Bound::new(py, KeptMemory(Box::new(memory)))?.into_any();
     // SAFETY: from now on, only the array reads and writes the ids; their owner only drops them.
     let array = unsafe { PyArray1::borrow_from_array(&view, owner) };

@@ -12,7 +12,8 @@ use crate::read::gunzip;
 #[pyclass(name = "Gunzip", module = "bpetite._engine")]
 pub struct PyGunzip {
     gunzip: gunzip::Gunzip,
-    /// The current block, and the number of its bytes already read; an empty block marks the end of the input.
+    /// The current block, and the number of its bytes already read; an empty block marks the end of
+    /// the input.
     block: Option<PyBackedBytes>,
     taken: usize,
     /// What is unpacked and not returned yet.
@@ -35,7 +36,8 @@ impl PyGunzip {
         let Some(block) = &self.block else { return Ok(None) };
         let room = size.saturating_sub(self.unpacked.len());
         memory::reserve(&mut self.unpacked, room)?;
-        self.taken += py.detach(|| self.gunzip.take_block(&block[self.taken..], &mut self.unpacked))?;
+        self.taken +=
+            py.detach(|| self.gunzip.take_block(&block[self.taken..], &mut self.unpacked))?;
         if self.unpacked.len() < size {
             if !block.is_empty() {
                 return Ok(None);

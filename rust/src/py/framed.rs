@@ -1,15 +1,16 @@
-//! The Python classes `FramedEncoder` and `FramedEncoding`: texts with the same special tokens around each, cut and
-//! filled up to a length.
+//! The Python classes `FramedEncoder` and `FramedEncoding`: texts with the same special tokens
+//! around each, cut and filled up to a length.
 //!
 //!     text        "to be"
 //!     own ids     [20, 21, 22]
-//!     in a frame  [1, 20, 21, 2, 0]   cut to a length of 4, with 1 before and 2 after it, filled up with 0 to 5
+//!     in a frame  [1, 20, 21, 2, 0]   cut to 4, with 1 before and 2 after it, padded with 0 to 5
 //!     overflow    [1, 22, 2, 0, 0]
 //!
-//! Most callers want the ids and offsets of many short texts, one by one or in batches. An encoding holds the ids as
-//! numbers, and finds offsets when they are asked for. Whatever transformers asks of an encoding is answered here; the
-//! encoding of the real tokenizer answers the rest, such as word ids, and encodes the text again for it. With encodings
-//! that are objects of Python from the beginning, all of it takes 1.2 to 1.5 times as long.
+//! Most callers want the ids and offsets of many short texts, one by one or in batches. An encoding
+//! holds the ids as numbers, and finds offsets when they are asked for. Whatever transformers asks
+//! of an encoding is answered here; the encoding of the real tokenizer answers the rest, such as
+//! word ids, and encodes the text again for it. With encodings that are objects of Python from the
+//! beginning, all of it takes 1.2 to 1.5 times as long.
 
 use std::iter::repeat_n;
 use std::ops::Range;
@@ -123,9 +124,10 @@ impl FramedEncoder {
         let framed = slf.get();
         let encoder = framed.encoder.get();
         let choice = framed.frame.special.into();
-        let mut encoding = encoder.with_ids(slf.py(), text.to_str()?, choice, Threads(None), |own_ids| {
-            FramedEncoding::new(slf, &text, own_ids)
-        })?;
+        let mut encoding =
+            encoder.with_ids(slf.py(), text.to_str()?, choice, Threads(None), |own_ids| {
+                FramedEncoding::new(slf, &text, own_ids)
+            })?;
         if framed.frame.padding.is_some() {
             encoding.filled = framed.frame.filled(encoding.length(), 1)?;
         }
@@ -144,7 +146,8 @@ impl FramedEncoder {
         let texts = texts.to_tuple()?;
         let encoder = framed.encoder.get();
         let nothing = &Around::default();
-        let encoded = encoder.of_many::<u32>(&texts, framed.frame.special, num_threads, nothing, watch)?;
+        let encoded =
+            encoder.of_many::<u32>(&texts, framed.frame.special, num_threads, nothing, watch)?;
         memory::ensure(texts.len() * BYTES_PER_ENCODING + size_of_val(&encoded.ids[..]))?;
         let mut encodings = Vec::new();
         for (text, own_ids) in texts.iter().zip(each(&encoded)) {
@@ -167,8 +170,8 @@ impl FramedEncoder {
 }
 
 impl Frame {
-    /// Returns the tokens of a part of a text: the first part is kept, the others overflow. None if there is no such
-    /// part.
+    /// Returns the tokens of a part of a text: the first part is kept, the others overflow. None if
+    /// there is no such part.
     fn part(&self, count: usize, number: usize) -> Option<Range<usize>> {
         let Some(truncation) = self.truncation.filter(|truncation| count > truncation.room) else {
             return (number == 0).then_some(0..count);
@@ -198,7 +201,8 @@ impl Frame {
         self.padding.as_ref().is_some_and(|padding| padding.is_left)
     }
 
-    /// Returns the length to which each of some encodings is filled up if the longest one has this length.
+    /// Returns the length to which each of some encodings is filled up if the longest one has this
+    /// length.
     fn filled(&self, longest: usize, encodings: usize) -> Result<usize> {
         let Some(padding) = &self.padding else { return Ok(longest) };
         let length = padding.length.unwrap_or(longest);
@@ -248,7 +252,13 @@ impl FramedEncoding {
     fn type_ids<'py>(&self, py: Python<'py>) -> AnyResult<'py> {
         // The tokens of overflow have no type.
         let own_type = if self.part == 0 { self.frame().type_id } else { 0 };
-        self.numbers(py, intern!(py, "type_ids"), |token| token.type_id, own_type, |token| token.type_id)
+        self.numbers(
+            py,
+            intern!(py, "type_ids"),
+            |token| token.type_id,
+            own_type,
+            |token| token.type_id,
+        )
     }
 
     #[getter]
@@ -324,9 +334,16 @@ impl FramedEncoding {
     }
 
     #[pyo3(signature = (char_pos, sequence_index=0))]
-    fn char_to_token<'py>(&self, py: Python<'py>, char_pos: usize, sequence_index: usize) -> AnyResult<'py> {
+    fn char_to_token<'py>(
+        &self,
+        py: Python<'py>,
+        char_pos: usize,
+        sequence_index: usize,
+    ) -> AnyResult<'py> {
         if let Some(real) = self.real.get(py) {
-            return real.bind(py).call_method1(intern!(py, "char_to_token"), (char_pos, sequence_index));
+            return real
+                .bind(py)
+                .call_method1(intern!(py, "char_to_token"), (char_pos, sequence_index));
         }
         let places = &self.source.places(py)?[self.kept.clone()];
         let token = places.iter().position(|&(start, end)| start <= char_pos && char_pos < end);
@@ -339,7 +356,9 @@ impl FramedEncoding {
             return real.bind(py).call_method1(intern!(py, "token_to_chars"), (token_index,));
         }
         let chars = match token_index.checked_sub(self.own_start()) {
-            Some(place) if place < self.kept.len() => Some(self.source.places(py)?[self.kept.start + place]),
+            Some(place) if place < self.kept.len() => {
+                Some(self.source.places(py)?[self.kept.start + place])
+            }
             _ if self.frame().is_apart || token_index >= self.length() => None,
             _ => Some((0, 0)),
         };
@@ -371,7 +390,8 @@ impl FramedEncoding {
     #[getter(real)]
     fn real<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
         let make = || {
-            let whole = self.source.encoder.get().make.bind(py).call1((&self.source.text, self.filled))?;
+            let whole =
+                self.source.encoder.get().make.bind(py).call1((&self.source.text, self.filled))?;
             if self.part == 0 {
                 return Ok(whole.unbind());
             }
@@ -402,7 +422,10 @@ impl FramedEncoding {
         self.real(py)?.repr()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
         let pickle = py.import("pickle")?;
         let pickled = pickle.call_method1("dumps", (self.real(py)?,))?;
         Ok((pickle.getattr("loads")?, (pickled,)))
@@ -475,7 +498,8 @@ impl FramedEncoding {
         pads_before + self.frame().before.len()
     }
 
-    /// Returns a value for each token, by `around` for those around the text, by `fill` for those that fill it up.
+    /// Returns a value for each token, by `around` for those around the text, by `fill` for those
+    /// that fill it up.
     fn row<T: Clone>(
         &self,
         around: impl Fn(&Token) -> T,
@@ -502,7 +526,8 @@ impl FramedEncoding {
         Ok(row)
     }
 
-    /// Returns a number for each token, the same for all of the text; or what the real encoding has under this name.
+    /// Returns a number for each token, the same for all of the text; or what the real encoding has
+    /// under this name.
     fn numbers<'py>(
         &self,
         py: Python<'py>,

@@ -17,12 +17,14 @@ const MOST: usize = 16 << 20;
 #[pyclass(name = "FileTexts", module = "bpetite._engine")]
 pub struct PyFileTexts {
     texts: GatheredTexts,
-    /// The buffers of texts that Python has or had. One that it has dropped is used again, while it is in the
-    /// processor's cache: with a new one for each batch, counting takes 1.1 times as long.
+    /// The buffers of texts that Python has or had. One that it has dropped is used again, while it
+    /// is in the processor's cache: with a new one for each batch, counting takes 1.1 times as
+    /// long.
     buffers: Vec<Arc<Vec<u8>>>,
 }
 
-/// The offset that was reached in a block, the number of lines, and the last line if Python must parse it.
+/// The offset that was reached in a block, the number of lines, and the last line if Python must
+/// parse it.
 type PassedTuple<'py> = (usize, usize, Option<Bound<'py, PyBytes>>);
 
 #[pymethods]
@@ -70,7 +72,10 @@ impl PyFileTexts {
         let (bytes, places) = self.texts.take(empty)?;
         let buffer = Arc::new(bytes);
         self.buffers.push(Arc::clone(&buffer));
-        Ok(TextColumn::of(places.into_iter().map(|place| &buffer[place]), Arc::clone(&buffer) as _)?)
+        Ok(TextColumn::of(
+            places.into_iter().map(|place| &buffer[place]),
+            Arc::clone(&buffer) as _,
+        )?)
     }
 
     /// Return the start of the text that is not complete yet.

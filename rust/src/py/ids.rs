@@ -23,7 +23,8 @@ const BYTES_PER_REFERENCE: usize = size_of::<usize>();
 /// The memory of a pair of numbers in a list.
 pub const BYTES_PER_PAIR: usize = 160;
 
-/// The ids of a vocabulary as Python integers, each created once, so that a list of ids holds references only.
+/// The ids of a vocabulary as Python integers, each created once, so that a list of ids holds
+/// references only.
 pub struct Integers(Box<[PyOnceLock<Py<PyInt>>]>);
 
 impl Integers {
@@ -37,7 +38,8 @@ impl Integers {
         PyList::new(py, ids.iter().map(|&id| self.get(py, id)))
     }
 
-    /// Returns the memory of lists that hold this many ids in all, besides integers that will be shared.
+    /// Returns the memory of lists that hold this many ids in all, besides integers that will be
+    /// shared.
     pub fn bytes_of_lists(&self, lists: usize, ids: usize) -> usize {
         let bytes_per_id = if self.0.is_empty() { BYTES_PER_ID } else { BYTES_PER_REFERENCE };
         lists * BYTES_PER_LIST + ids * bytes_per_id
@@ -55,7 +57,9 @@ impl Integers {
     #[inline]
     fn get<'py>(&self, py: Python<'py>, id: u32) -> Bound<'py, PyInt> {
         match self.0.get(id as usize) {
-            Some(integer) => new_reference(integer.get_or_init(py, || PyInt::new(py, id).unbind()).bind(py)),
+            Some(integer) => {
+                new_reference(integer.get_or_init(py, || PyInt::new(py, id).unbind()).bind(py))
+            }
             None => PyInt::new(py, id),
         }
     }
@@ -67,13 +71,14 @@ fn new_reference<'py, T>(shared: &Bound<'py, T>) -> Bound<'py, T> {
     shared.clone()
 }
 
-/// Returns a new reference to an object, without a function call: it saves a third of the time per id.
+/// Returns a new reference to an object, without a function call: it saves a third of the time per
+/// id.
 #[cfg(not(Py_GIL_DISABLED))]
 #[inline(always)]
 fn new_reference<'py, T>(shared: &Bound<'py, T>) -> Bound<'py, T> {
     let object = shared.as_ptr();
-    // SAFETY: the GIL is held. C extensions compiled for the stable ABI of Python 3.11 increment this field directly,
-    // so every later Python must support it.
+    // SAFETY: the GIL is held. C extensions compiled for the stable ABI of Python 3.11 increment
+    // this field directly, so every later Python must support it.
     unsafe {
         (*object).ob_refcnt += 1;
         Bound::from_owned_ptr(shared.py(), object).cast_into_unchecked()
@@ -86,9 +91,10 @@ pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
     PyList::new(py, ids)
 }
 
-/// Tuples of a start and an end, each created once, for starts and lengths below these: lists of the places of tokens
-/// then hold references only, which takes a third of the time and a tenth of the memory. At most 50 MB are kept, after
-/// texts that have tokens of all these lengths at all these places.
+/// Tuples of a start and an end, each created once, for starts and lengths below these: lists of
+/// the places of tokens then hold references only, which takes a third of the time and a tenth of
+/// the memory. At most 50 MB are kept, after texts that have tokens of all these lengths at all
+/// these places.
 static SHARED_PAIRS: PyOnceLock<Box<[SharedPairs]>> = PyOnceLock::new();
 const SHARED_STARTS: usize = 1 << 15;
 const SHARED_LENGTHS: usize = 1 << 4;
@@ -116,7 +122,8 @@ pub fn pairs<'py>(
         let together = start / STARTS_TOGETHER;
         let start = start % STARTS_TOGETHER;
         let pairs = shared[together].get_or_init(py, || locks(STARTS_TOGETHER * SHARED_LENGTHS));
-        let pair = pairs[start * SHARED_LENGTHS + length].get_or_try_init(py, || new().map(Bound::unbind))?;
+        let pair = pairs[start * SHARED_LENGTHS + length]
+            .get_or_try_init(py, || new().map(Bound::unbind))?;
         Ok(new_reference(pair.bind(py)))
     };
     let mut list = Vec::new();
@@ -133,7 +140,8 @@ fn locks<T>(count: usize) -> Box<[PyOnceLock<T>]> {
 
 /// Returns the ids of a list, an array of integers, or any iterable of integers.
 ///
-/// An integer that cannot be an id (negative, or beyond 32 bits) is a `KeyError`, like an unknown id.
+/// An integer that cannot be an id (negative, or beyond 32 bits) is a `KeyError`, like an unknown
+/// id.
 pub fn ids_from(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     if let Ok(list) = ids.cast::<PyList>() {
         return ids_from_list(list);
@@ -181,16 +189,17 @@ fn plain_id(_: &Bound<'_, PyList>, _: usize) -> Option<u32> {
     None
 }
 
-/// Returns the id at a place of a list, if it is a plain `int` of 32 bits. It is read without a reference of its own and
-/// without questions that only other types need: together, they take twice as long as the rest.
+/// Returns the id at a place of a list, if it is a plain `int` of 32 bits. It is read without a
+/// reference of its own and without questions that only other types need: together, they take twice
+/// as long as the rest.
 #[cfg(not(Py_GIL_DISABLED))]
 #[inline(always)]
 fn plain_id(list: &Bound<'_, PyList>, place: usize) -> Option<u32> {
     let place = isize::try_from(place).ok()?;
     let mut overflow = 0;
     // SAFETY:
-    // 1. The GIL is held, and nothing here runs Python code: the conversion of a plain `int` does not. So the list keeps
-    //    the item alive.
+    // 1. The GIL is held, and nothing here runs Python code: the conversion of a plain `int` does
+    //    not. So the list keeps the item alive.
     // 2. Behind its end, the list gives null, and sets an error, which is cleared.
     let number = unsafe {
         let item = ffi::PyList_GetItem(list.as_ptr(), place);
@@ -222,7 +231,9 @@ pub fn id_from(id: &Bound<'_, PyAny>) -> PyResult<u32> {
 fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
     let dimensions = array.ndim();
     if dimensions != 1 {
-        return Err(PyTypeError::new_err(format!("ids: the array has {dimensions} dimensions, not one")));
+        return Err(PyTypeError::new_err(format!(
+            "ids: the array has {dimensions} dimensions, not one"
+        )));
     }
     if let Ok(array) = array.cast::<PyArray1<u32>>()
         && let Ok(readonly) = array.try_readonly()
@@ -237,7 +248,8 @@ fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
         return Err(PyTypeError::new_err(format!("ids must be integers, not {}", array.dtype())));
     }
     // An id beyond 63 bits becomes another one that no vocabulary has.
-    let wide = array.call_method1(intern!(array.py(), "astype"), (intern!(array.py(), "int64"),))?;
+    let wide =
+        array.call_method1(intern!(array.py(), "astype"), (intern!(array.py(), "int64"),))?;
     let wide = wide.cast::<PyArray1<i64>>()?.readonly();
     let mut ids = Vec::new();
     memory::reserve(&mut ids, wide.len())?;

@@ -33,8 +33,10 @@ pub fn train_symbol_merges<'py>(
     shared_tokens: bool,
     max_merges: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rules = Rules { tie_break, shared_tokens, max_tokens: None, max_merges, max_token_length: None };
-    let words: Vec<&[u32]> = words.iter().map(|word| numbers("words", word)).collect::<PyResult<_>>()?;
+    let rules =
+        Rules { tie_break, shared_tokens, max_tokens: None, max_merges, max_token_length: None };
+    let words: Vec<&[u32]> =
+        words.iter().map(|word| numbers("words", word)).collect::<PyResult<_>>()?;
     if words.len() != counts.len() {
         let message = format!("counts: {} counts for {} words", counts.len(), words.len());
         return Err(PyValueError::new_err(message));
@@ -42,7 +44,8 @@ pub fn train_symbol_merges<'py>(
     for symbol in words.iter().copied().flatten() {
         if *symbol as usize >= symbols.len() {
             let count = symbols.len();
-            let message = format!("words: {symbol} is not the number of one of the {count} symbols");
+            let message =
+                format!("words: {symbol} is not the number of one of the {count} symbols");
             return Err(PyValueError::new_err(message));
         }
     }
@@ -59,8 +62,9 @@ pub fn train_symbol_merges<'py>(
 /// Learns merges from counts, for base tokens in the order of their ids.
 #[pyfunction]
 #[pyo3(signature = (
-    counts, *, base, tie_break, shared_tokens, max_tokens, max_merges, min_count=1, max_token_length=None,
-    prior_merges=None, num_threads=Threads(None), progress=None, expect=None, keep_counts=true,
+    counts, *, base, tie_break, shared_tokens, max_tokens, max_merges, min_count=1,
+    max_token_length=None, prior_merges=None, num_threads=Threads(None),
+    progress=None, expect=None, keep_counts=true,
 ))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub fn train_merges<'py>(
@@ -95,7 +99,8 @@ pub fn train_merges<'py>(
             None => table.shards.iter().map(|shard| Box::new(shard) as HeldShard).collect(),
         };
         py.detach(|| {
-            let distinct: Result<usize> = shards.iter().map(|shard| (**shard).borrow().distinct()).sum();
+            let distinct: Result<usize> =
+                shards.iter().map(|shard| (**shard).borrow().distinct()).sum();
             let tuning = Tuning::for_words(distinct?, thread_count(num_threads.0, usize::MAX));
             let words = shards.into_iter().map(|shard| Pretokens { shard, min_count, symbol_of });
             if prior.is_empty() {
@@ -152,7 +157,8 @@ impl Words for Pretokens<'_> {
     }
 }
 
-/// Frequent pretokens as words whose symbols are tokens: merges are applied to each as an encoder does it.
+/// Frequent pretokens as words whose symbols are tokens: merges are applied to each as an encoder
+/// does it.
 struct MergedPretokens<'a> {
     pretokens: Pretokens<'a>,
     merges: &'a Merges,
@@ -169,7 +175,8 @@ impl Words for MergedPretokens<'_> {
     fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
         let mut scratch = Scratch::new()?;
         let mut ids = Vec::new();
-        let mut merger = Merger { merges: self.merges, tokens: self.tokens, scratch: &mut scratch, pulse };
+        let mut merger =
+            Merger { merges: self.merges, tokens: self.tokens, scratch: &mut scratch, pulse };
         self.pretokens.frequent(&mut |pretoken, count| {
             ids.clear();
             merger.merge(pretoken, &mut ids)?;
@@ -188,7 +195,8 @@ fn symbols_after(base: &[u8], merges: &[MergeRow]) -> Result<Vec<Vec<u8>>> {
     let mut symbols: Vec<Vec<u8>> = base.iter().map(|&byte| vec![byte]).collect();
     for &[left, right, result] in merges {
         if result as usize == symbols.len() {
-            let bytes_of = |symbol: u32| symbols.get(symbol as usize).map_or(&[][..], |bytes| bytes);
+            let bytes_of =
+                |symbol: u32| symbols.get(symbol as usize).map_or(&[][..], |bytes| bytes);
             symbols.push([bytes_of(left), bytes_of(right)].concat());
         }
     }

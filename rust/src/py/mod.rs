@@ -1,8 +1,9 @@
-//! The Python bindings, in the only folder that names PyO3: they convert Python objects, call the engine, and convert
-//! its results back.
+//! The Python bindings, in the only folder that names PyO3: they convert Python objects, call the
+//! engine, and convert its results back.
 
 use pyo3::exceptions::{
-    PyKeyError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+    PyKeyError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError,
+    PyValueError,
 };
 use pyo3::prelude::*;
 
@@ -30,8 +31,8 @@ mod vocabulary;
 mod watch;
 mod workspace;
 
-/// The hot loops of bpetite. They are not tested without the GIL, so the module asks a free-threaded Python to enable
-/// it.
+/// The hot loops of bpetite. They are not tested without the GIL, so the module asks a
+/// free-threaded Python to enable it.
 #[allow(clippy::large_stack_frames)] // It runs once.
 #[pymodule(gil_used = true)]
 mod _engine {
@@ -46,12 +47,16 @@ mod _engine {
         gathered::PyFileTexts,
         merge::{train_merges, train_symbol_merges},
         normalize::PyNormalizer,
-        pretokenize::{covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern},
+        pretokenize::{
+            covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern,
+        },
         resources::{thread_count, trim_memory},
         streams::{GrowingEncoding, PyEncodeStream},
         text_pairs::{cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},
         texts::is_utf8,
-        vocabulary::{base64_lines, complete_tokens, numbers_json, pairs_json, recover_merges, tokens_json},
+        vocabulary::{
+            base64_lines, complete_tokens, numbers_json, pairs_json, recover_merges, tokens_json,
+        },
     };
 
     #[pymodule_init]
@@ -68,7 +73,8 @@ impl From<Error> for PyErr {
             Error::Type(message) => PyTypeError::new_err(message),
             Error::Overflow(message) => PyOverflowError::new_err(message),
             Error::Memory(message) => PyMemoryError::new_err(message),
-            // Two arguments let OSError pick its subclass (FileNotFoundError, PermissionError, ...).
+            // Two arguments let OSError pick its subclass (FileNotFoundError, PermissionError,
+            // ...).
             Error::Io { path, source } => match source.raw_os_error() {
                 Some(code) => {
                     PyOSError::new_err((code, system_message(&source, code), path.into_os_string()))

@@ -20,8 +20,8 @@ pub const BYTES_PER_PIECE: usize = 72;
 pub struct Steps(pub Vec<String>);
 
 impl Steps {
-    /// Compiles them, with checks for Ctrl-C. (Whatever is created from the same steps afterwards finds the pattern in
-    /// the cache.)
+    /// Compiles them, with checks for Ctrl-C. (Whatever is created from the same steps afterwards
+    /// finds the pattern in the cache.)
     pub fn compiled(&self, py: Python<'_>) -> Result<Arc<scan::Pattern>> {
         py.detach(|| scan::Pattern::watched(&self.0, &mut Pulse::of(&mut PyWatch::default())))
     }
@@ -57,8 +57,8 @@ pub fn pretokenize<'py>(
     Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
 }
 
-/// Translate a pattern to our syntax, with the meaning that it has in `tiktoken` ("rust") or `tokenizers`
-/// ("oniguruma").
+/// Translate a pattern to our syntax, with the meaning that it has in `tiktoken` ("rust") or
+/// `tokenizers` ("oniguruma").
 #[pyfunction]
 pub fn read_pattern(py: Python<'_>, pattern: &str, syntax: Syntax) -> PyResult<String> {
     Ok(match syntax {
@@ -82,8 +82,8 @@ pub fn covers_all_text(py: Python<'_>, pattern: &str) -> PyResult<bool> {
     Ok(Steps(vec![pattern.to_owned()]).compiled(py)?.covers_all_text())
 }
 
-/// The first place after the start of a UTF-8 text where a cut provably changes no pretoken; `None` without such a
-/// proof. The proof holds for every text in which the same characters are adjacent.
+/// The first place after the start of a UTF-8 text where a cut provably changes no pretoken; `None`
+/// without such a proof. The proof holds for every text in which the same characters are adjacent.
 #[pyfunction]
 pub fn safe_cut(text: &Bound<'_, PyBytes>, pattern: Steps) -> PyResult<Option<usize>> {
     let py = text.py();

@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use super::arguments::Threads;
 use crate::{memory, workers};
 
-/// The number of threads of a call: at most 256; by default one for each core that this process may use.
+/// The number of threads of a call: at most 256; by default one for each core that this process may
+/// use.
 ///
 /// >>> thread_count(2)
 /// 2

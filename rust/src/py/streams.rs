@@ -48,7 +48,12 @@ impl GrowingEncoding {
     }
 
     #[pyo3(signature = (length=None, *, ids=None))]
-    fn truncate(&mut self, py: Python<'_>, length: Option<i64>, ids: Option<i64>) -> PyResult<usize> {
+    fn truncate(
+        &mut self,
+        py: Python<'_>,
+        length: Option<i64>,
+        ids: Option<i64>,
+    ) -> PyResult<usize> {
         let text = self.0.text();
         let place = match (length, ids) {
             (Some(length), None) => match text.char_indices().nth(natural("length", length)?) {
@@ -111,7 +116,11 @@ impl GrowingEncoding {
     }
 
     fn __repr__(&self) -> String {
-        format!("GrowingEncoding({} ids, {} of them settled)", self.0.ids().len(), self.0.settled_ids())
+        format!(
+            "GrowingEncoding({} ids, {} of them settled)",
+            self.0.ids().len(),
+            self.0.settled_ids()
+        )
     }
 }
 

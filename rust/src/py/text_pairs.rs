@@ -1,5 +1,5 @@
-//! The Python functions `cut_json`, `read_printed`, `read_pieces`, `listed_merges` and `merges_that_happen`. Arrays of
-//! numbers are passed as bytes.
+//! The Python functions `cut_json`, `read_printed`, `read_pieces`, `listed_merges` and
+//! `merges_that_happen`. Arrays of numbers are passed as bytes.
 
 use std::collections::HashSet;
 
@@ -20,18 +20,22 @@ const BYTES_PER_PAIR: usize = 64;
 const BYTES_PER_MERGE: usize = 64;
 const BYTES_PER_TEXT: usize = 128;
 
-/// The memory of the lists, for each byte of the JSON: a token of no bytes has 7 there, and 44 in two lists that grow.
+/// The memory of the lists, for each byte of the JSON: a token of no bytes has 7 there, and 44 in
+/// two lists that grow.
 const FOR_EACH_BYTE: usize = 10;
 
-/// Cuts the long lists out of the JSON of a tokenizer; see [`crate::vocabulary::cut_json`]. Numbers are returned as the bytes
-/// of an array, pairs of numbers as a tuple of these alone, and tokens as a tuple of ids, bytes and ends.
+/// Cuts the long lists out of the JSON of a tokenizer; see [`crate::vocabulary::cut_json`]. Numbers
+/// are returned as the bytes of an array, pairs of numbers as a tuple of these alone, and tokens as
+/// a tuple of ids, bytes and ends.
 #[pyfunction]
 pub fn cut_json<'py>(
     py: Python<'py>,
     json: &[u8],
 ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyDict>)>> {
     memory::ensure(FOR_EACH_BYTE * json.len())?;
-    let Some(cut) = py.detach(|| crate::vocabulary::cut_json::cut_json(json)) else { return Ok(None) };
+    let Some(cut) = py.detach(|| crate::vocabulary::cut_json::cut_json(json)) else {
+        return Ok(None);
+    };
     let lists = PyDict::new(py);
     for (place, list) in cut.lists {
         match list {
@@ -105,9 +109,9 @@ fn texts_of(ids: &Bound<'_, PyDict>) -> PyResult<Vec<(u32, PyBackedStr)>> {
 
 type Listed<'py> = (Bound<'py, PyBytes>, Option<usize>, Option<(usize, [bool; 3])>, Option<usize>);
 
-/// Finds the merges of pairs of texts among tokens with ids: the rows of ids, the first without two parts, the first
-/// with an unknown part and which it is, and the first that repeats another. No text has the tokens `only_decoded`;
-/// those that are `cut_out` of texts have no ids.
+/// Finds the merges of pairs of texts among tokens with ids: the rows of ids, the first without two
+/// parts, the first with an unknown part and which it is, and the first that repeats another. No
+/// text has the tokens `only_decoded`; those that are `cut_out` of texts have no ids.
 #[pyfunction]
 pub fn listed_merges<'py>(
     py: Python<'py>,
@@ -126,7 +130,8 @@ pub fn listed_merges<'py>(
         Some((id, _)) if only_decoded.contains(id) => TokenUse::OnlyDecoded,
         Some((id, _)) => TokenUse::Merged(*id),
     };
-    let separators = py.detach(|| pairs.iter().filter(|&&byte| byte == text_pairs::BETWEEN).count());
+    let separators =
+        py.detach(|| pairs.iter().filter(|&&byte| byte == text_pairs::BETWEEN).count());
     memory::ensure((separators + 1) * BYTES_PER_PAIR)?;
     let listed = py.detach(|| {
         let watch = &mut PyWatch::default();
@@ -141,7 +146,8 @@ pub fn listed_merges<'py>(
     }
 }
 
-/// Leaves out the merges that never apply to a text; ids are in their order, and merges are rows of them.
+/// Leaves out the merges that never apply to a text; ids are in their order, and merges are rows of
+/// them.
 #[pyfunction]
 pub fn merges_that_happen<'py>(
     py: Python<'py>,
@@ -157,6 +163,7 @@ pub fn merges_that_happen<'py>(
         let watch = &mut PyWatch::default();
         text_pairs::merges_that_happen(ids, &tokens, merges.to_vec(), watch)
     })?;
-    let kept = kept.ok_or_else(|| PyValueError::new_err("merges: one names a token that does not exist"))?;
+    let kept =
+        kept.ok_or_else(|| PyValueError::new_err("merges: one names a token that does not exist"))?;
     bytes_of(py, kept.as_flattened())
 }

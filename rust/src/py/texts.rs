@@ -42,7 +42,9 @@ fn not_a_text(value: Borrowed<'_, '_, PyAny>) -> PyErr {
     let message = if value.is_instance_of::<PyBytes>() {
         "text must be a str, not bytes: give text.decode(\"utf-8\")".to_owned()
     } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        format!("text must be one str, not a {kind}: encode_batch and count_batch take several texts")
+        format!(
+            "text must be one str, not a {kind}: encode_batch and count_batch take several texts"
+        )
     } else {
         format!("text must be a str, not {kind}")
     };
@@ -66,7 +68,9 @@ impl JoinedParts {
     /// Joins an iterable of pairs; an error begins with `place`.
     pub fn new(parts: &Bound<'_, PyAny>, place: &str) -> PyResult<Self> {
         let mut joined = Self::default();
-        for pair in items(parts, &format!("{place}parts must be several pairs of a text and special"))? {
+        for pair in
+            items(parts, &format!("{place}parts must be several pairs of a text and special"))?
+        {
             let pair = pair?;
             let number = joined.parts.len();
             let wrong = |expected, value: &Bound<'_, PyAny>| {
@@ -76,10 +80,15 @@ impl JoinedParts {
             let tuple = pair.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
             let tuple = tuple.ok_or_else(|| wrong("a pair of a text and special", &pair))?;
             let text = tuple.get_borrowed_item(0)?;
-            let text = text.cast::<PyString>().map_err(|_| wrong("a pair that begins with a str", &text))?;
+            let text = text
+                .cast::<PyString>()
+                .map_err(|_| wrong("a pair that begins with a str", &text))?;
             memory::append(&mut joined.text, text.to_str()?)?;
             let special = Some(tuple.get_borrowed_item(1)?.extract::<Special>()?);
-            memory::push(&mut joined.parts, ChoicePart { end: joined.text.len(), special, is_open: false })?;
+            memory::push(
+                &mut joined.parts,
+                ChoicePart { end: joined.text.len(), special, is_open: false },
+            )?;
         }
         Ok(joined)
     }

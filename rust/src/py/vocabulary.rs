@@ -1,5 +1,5 @@
-//! The Python functions that read, check and write the tokens and merges of vocabularies. Arrays of numbers are passed
-//! as their bytes, so that NumPy need not be imported for them.
+//! The Python functions that read, check and write the tokens and merges of vocabularies. Arrays of
+//! numbers are passed as their bytes, so that NumPy need not be imported for them.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,7 +11,8 @@ use crate::memory::cells::Plain;
 use crate::vocabulary::write_json::{self, TokenForm};
 use crate::vocabulary::{TokenList, check, rank_files, recover};
 
-/// Returns the numbers whose bytes these are, where they are: new memory takes longer than reading them.
+/// Returns the numbers whose bytes these are, where they are: new memory takes longer than reading
+/// them.
 pub fn numbers<'a, T: Plain + Copy>(name: &str, bytes: &'a [u8]) -> PyResult<&'a [T]> {
     // The content of `bytes` begins where any number may begin.
     let Some(numbers) = viewed(bytes) else {
@@ -32,38 +33,51 @@ pub fn merge_rows(bytes: &[u8]) -> PyResult<&[[u32; 3]]> {
 }
 
 /// Returns the bytes of numbers.
-pub fn bytes_of<'py, T: Plain + Copy>(py: Python<'py>, numbers: &[T]) -> PyResult<Bound<'py, PyBytes>> {
+pub fn bytes_of<'py, T: Plain + Copy>(
+    py: Python<'py>,
+    numbers: &[T],
+) -> PyResult<Bound<'py, PyBytes>> {
     memory::ensure(size_of_val(numbers))?;
     Ok(PyBytes::new(py, viewed(numbers).unwrap_or_default()))
 }
 
 /// Views values as others, if they begin where these may and are whole ones.
 fn viewed<T: Plain + Copy, U: Plain + Copy>(values: &[T]) -> Option<&[U]> {
-    // SAFETY: any bytes are valid values, and what can be copied does not change through a shared borrow.
+    // SAFETY: any bytes are valid values, and what can be copied does not change through a shared
+    // borrow.
     match unsafe { values.align_to() } {
         ([], values, []) => Some(values),
         _ => None,
     }
 }
 
-/// The memory of a token in the tables and the result, and of a byte of the longest token while it is merged or
-/// written.
+/// The memory of a token in the tables and the result, and of a byte of the longest token while it
+/// is merged or written.
 const BYTES_PER_TOKEN: usize = 256;
 const BYTES_PER_BYTE: usize = 64;
 
 /// Returns tokens with their ids, from concatenated bytes and the end of each.
-pub fn tokens_of<'a>(ids: &'a [u8], joined: &'a [u8], ends: &[u8]) -> PyResult<(&'a [u32], Vec<&'a [u8]>)> {
+pub fn tokens_of<'a>(
+    ids: &'a [u8],
+    joined: &'a [u8],
+    ends: &[u8],
+) -> PyResult<(&'a [u32], Vec<&'a [u8]>)> {
     let ids = numbers::<u32>("ids", ids)?;
     let tokens = cut(joined, numbers("ends", ends)?)?;
     if ids.len() != tokens.len() {
-        return Err(PyValueError::new_err(format!("ids: {} for {} tokens", ids.len(), tokens.len())));
+        return Err(PyValueError::new_err(format!(
+            "ids: {} for {} tokens",
+            ids.len(),
+            tokens.len()
+        )));
     }
     Ok((ids, tokens))
 }
 
 /// Splits concatenated tokens, and checks that there is memory for what is done with them.
 fn cut<'a>(joined: &'a [u8], ends: &[u64]) -> PyResult<Vec<&'a [u8]>> {
-    let longest = ends.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max().unwrap_or(0) as usize;
+    let longest =
+        ends.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max().unwrap_or(0) as usize;
     memory::ensure(ends.len() * BYTES_PER_TOKEN + longest * BYTES_PER_BYTE)?;
     let wrong = || PyValueError::new_err("ends: they must ascend to the end of the joined tokens");
     let mut tokens = Vec::with_capacity(ends.len());
@@ -109,7 +123,8 @@ pub fn complete_tokens<'py>(
     Ok((all, complete.in_order, complete.id_of_byte))
 }
 
-/// Finds the two parents of every token; tokens are in the order of rank, and some may have equal ones.
+/// Finds the two parents of every token; tokens are in the order of rank, and some may have equal
+/// ones.
 #[pyfunction]
 #[pyo3(signature = (ids, tokens, ends, equal_ranks=vec![]))]
 pub fn recover_merges<'py>(
@@ -128,8 +143,8 @@ pub fn recover_merges<'py>(
 /// What a byte of a file of lines may take in the result.
 const FOR_EACH_BYTE: usize = 4;
 
-/// Reads lines of a token in base64 and its number: the tokens in the order of their numbers, and the numbers of empty
-/// ones.
+/// Reads lines of a token in base64 and its number: the tokens in the order of their numbers, and
+/// the numbers of empty ones.
 #[pyfunction]
 pub fn base64_lines<'py>(
     py: Python<'py>,

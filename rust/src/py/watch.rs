@@ -8,8 +8,8 @@ use super::calls;
 use crate::error::{Error, Result};
 use crate::watch::{Stage, Watch};
 
-/// Checks for signals (Ctrl-C) and calls the caller's `progress(stage, done, total)`, `documents(so_far)` and
-/// `expect(bytes)`; it takes the GIL only for these moments.
+/// Checks for signals (Ctrl-C) and calls the caller's `progress(stage, done, total)`,
+/// `documents(so_far)` and `expect(bytes)`; it takes the GIL only for these moments.
 #[derive(Default)]
 pub struct PyWatch<'a> {
     pub progress: Option<&'a Py<PyAny>>,
@@ -37,10 +37,16 @@ impl Watch for PyWatch<'_> {
     }
 }
 
-/// Checks for signals, and calls a Python function, if there is one, from work that has released the GIL.
+/// Checks for signals, and calls a Python function, if there is one, from work that has released
+/// the GIL.
 fn call_with(
     function: Option<&Py<PyAny>>,
-    arguments: impl for<'py> IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+    arguments: impl for<'py> IntoPyObject<
+        'py,
+        Target = PyTuple,
+        Output = Bound<'py, PyTuple>,
+        Error = PyErr,
+    >,
 ) -> Result<()> {
     calls::attach(|py| {
         py.check_signals()?;

@@ -21,8 +21,8 @@ impl Default for Gunzip {
 }
 
 impl Gunzip {
-    /// Unpacks a block until `unpacked` is full, and returns how much of the block that took. Zeros between members are
-    /// padding, as in `gzip -d` and Python.
+    /// Unpacks a block until `unpacked` is full, and returns how much of the block that took. Zeros
+    /// between members are padding, as in `gzip -d` and Python.
     pub fn take_block(&mut self, block: &[u8], unpacked: &mut Vec<u8>) -> Result<usize> {
         let mut rest = block;
         while unpacked.len() < unpacked.capacity() {
@@ -77,7 +77,8 @@ mod tests {
 
     /// What blocks hold, so many bytes at a time.
     fn unpacked(blocks: &[&[u8]], size: usize) -> Result<Vec<u8>> {
-        let (mut gunzip, mut all, mut unpacked) = (Gunzip::default(), Vec::new(), Vec::with_capacity(size));
+        let (mut gunzip, mut all, mut unpacked) =
+            (Gunzip::default(), Vec::new(), Vec::with_capacity(size));
         for mut block in blocks.iter().copied() {
             loop {
                 let taken = gunzip.take_block(block, &mut unpacked)?;
@@ -96,14 +97,19 @@ mod tests {
 
     #[test]
     fn members_are_unpacked_wherever_blocks_end_and_however_much_at_a_time() {
-        let text: Vec<u8> = (0..5000u32).flat_map(|number| [b'a', (number * number % 251) as u8]).collect();
+        let text: Vec<u8> =
+            (0..5000u32).flat_map(|number| [b'a', (number * number % 251) as u8]).collect();
         let members = [packed(&text), packed(b""), packed(&[7; 70_000])].concat();
         let whole = [&text[..], &[7; 70_000]].concat();
         for (step, size) in
             [(1, 1000), (2, 65_536), (3, 7), (100, 1), (members.len(), 1 << 20), (members.len(), 3)]
         {
             let blocks: Vec<&[u8]> = members.chunks(step).collect();
-            assert_eq!(unpacked(&blocks, size).unwrap(), whole, "blocks of {step}, {size} at a time");
+            assert_eq!(
+                unpacked(&blocks, size).unwrap(),
+                whole,
+                "blocks of {step}, {size} at a time"
+            );
         }
     }
 
@@ -125,9 +131,12 @@ mod tests {
         for end in 1..whole.len() {
             assert_eq!(unpacked(&[&whole[..end]], 64).is_err(), end != first, "{end}");
         }
-        for (place, message) in
-            [(1, "header"), (first - 8, "data check"), (first - 4, "length check"), (first, "header")]
-        {
+        for (place, message) in [
+            (1, "header"),
+            (first - 8, "data check"),
+            (first - 4, "length check"),
+            (first, "header"),
+        ] {
             let mut damaged = whole.clone();
             damaged[place] ^= 1;
             let error = unpacked(&[&damaged], 64).unwrap_err().to_string();

@@ -1,9 +1,10 @@
 //! Reads the texts of one field of lines of JSON.
 //!
-//! The specification is Python's `json.loads(line)[field]`. This reader takes only lines for which that result is
-//! certain. It leaves all others to Python, including the error message: lines that are not UTF-8 or not JSON, that
-//! lack the field, whose field is not a string or contains a lone surrogate, and lines with very long numbers or deep
-//! nesting, for which Python has limits of its own.
+//! The specification is Python's `json.loads(line)[field]`. This reader takes only lines for which
+//! that result is certain. It leaves all others to Python, including the error message: lines that
+//! are not UTF-8 or not JSON, that lack the field, whose field is not a string or contains a lone
+//! surrogate, and lines with very long numbers or deep nesting, for which Python has limits of its
+//! own.
 
 use memchr::{memchr, memchr2};
 
@@ -26,8 +27,8 @@ pub struct LinesRead<'a> {
 }
 
 impl GatheredTexts {
-    /// Takes the texts of a field, which is UTF-8 (other bytes match none), from whole lines, up to a line that is left
-    /// to Python. Lines of only white space have no text.
+    /// Takes the texts of a field, which is UTF-8 (other bytes match none), from whole lines, up to
+    /// a line that is left to Python. Lines of only white space have no text.
     pub fn take_lines<'a>(&mut self, block: &'a [u8]) -> Result<LinesRead<'a>> {
         let mut passed = LinesRead::default();
         // A text, like a key before it, is never longer than its JSON.
@@ -74,7 +75,8 @@ impl<'a> Line<'a> {
         Some(Self { rest: line, has_controls })
     }
 
-    /// Appends the string of the field to `text`; if an object has the field several times, the last one counts.
+    /// Appends the string of the field to `text`; if an object has the field several times, the
+    /// last one counts.
     fn text(mut self, field: &[u8], text: &mut Vec<u8>) -> Option<Content> {
         if self.next().is_none() {
             return Some(Content::WhiteSpace);
@@ -140,7 +142,9 @@ impl<'a> Line<'a> {
                 line.value(deeper)
             }),
             b'-' | b'0'..=b'9' => self.number(),
-            _ => ["null", "true", "false", "NaN", "Infinity"].iter().find_map(|word| self.word(word)),
+            _ => {
+                ["null", "true", "false", "NaN", "Infinity"].iter().find_map(|word| self.word(word))
+            }
         }
     }
 
@@ -188,7 +192,8 @@ impl<'a> Line<'a> {
         self.string(|_| Some(()))
     }
 
-    /// Skips a string, and passes what it says to `say`, piece by piece; a lone surrogate is no piece, but `None`.
+    /// Skips a string, and passes what it says to `say`, piece by piece; a lone surrogate is no
+    /// piece, but `None`.
     fn string(&mut self, mut say: impl FnMut(Option<&[u8]>) -> Option<()>) -> Option<()> {
         self.word("\"")?;
         loop {
@@ -267,7 +272,8 @@ mod tests {
             block = &block[passed.bytes..];
         }
         let (bytes, places) = texts.take(Vec::new()).unwrap();
-        let text = |place: std::ops::Range<usize>| String::from_utf8(bytes[place].to_vec()).unwrap();
+        let text =
+            |place: std::ops::Range<usize>| String::from_utf8(bytes[place].to_vec()).unwrap();
         (places.into_iter().map(text).collect(), left)
     }
 
@@ -284,19 +290,31 @@ mod tests {
         for (line, text) in [
             (r#"{"text": "a"}"#, "a"),
             (r#" { "n" : [ 1 , -2.5e+3 , NaN , -Infinity ] , "text" : "" } "#, ""),
-            (r#"{"text": "é\n\u00e9\ud83d\ude00\/, more than a word"}"#, "é\né😀/, more than a word"),
-            (r#"{"text": 1, "te\u0078t": "first", "text": "last", "o": {"text": "deeper"}}"#, "last"),
+            (
+                r#"{"text": "é\n\u00e9\ud83d\ude00\/, more than a word"}"#,
+                "é\né😀/, more than a word",
+            ),
+            (
+                r#"{"text": 1, "te\u0078t": "first", "text": "last", "o": {"text": "deeper"}}"#,
+                "last",
+            ),
             (r#"{"a": "\ud800", "text": "lone only elsewhere"}"#, "lone only elsewhere"),
         ] {
-            assert_eq!(taken(&format!("{line}\n\n \t\r\n")), (vec![text.to_owned()], vec![]), "{line}");
+            assert_eq!(
+                taken(&format!("{line}\n\n \t\r\n")),
+                (vec![text.to_owned()], vec![]),
+                "{line}"
+            );
         }
     }
 
     #[test]
     fn what_is_not_plain_is_left() {
         let (deep, long) = ("[".repeat(65) + &"]".repeat(65), "1".repeat(601));
-        let values =
-            ["01", "1.", "-", ".5", "1e", "+1", "nul", "tru e", "[1,]", "[1 2]", "{,}", "'a'", &deep, &long];
+        let values = [
+            "01", "1.", "-", ".5", "1e", "+1", "nul", "tru e", "[1,]", "[1 2]", "{,}", "'a'",
+            &deep, &long,
+        ];
         let lines = values.map(|value| format!(r#"{{"text": "a", "n": {value}}}"#));
         let others = [
             r#"{"text": 1}"#,
@@ -351,7 +369,8 @@ mod tests {
                 }
             }
             for wrong in ["\t", "\\x", "\\u12"] {
-                let line = format!(r#"{{"text": "{}{wrong}{}"}}"#, "x".repeat(before), "y".repeat(200));
+                let line =
+                    format!(r#"{{"text": "{}{wrong}{}"}}"#, "x".repeat(before), "y".repeat(200));
                 assert_eq!(taken(&format!("{line}\n")), (vec![], vec![line]));
             }
         }

@@ -1,6 +1,6 @@
-//! Readers of file formats: text with separators ([`split`]), lines of JSON ([`json_lines`]), and gzip
-//! ([`gunzip`]). Python opens the files and passes blocks. Input that a reader here does not fully understand is left
-//! to the readers in Python.
+//! Readers of file formats: text with separators ([`split`]), lines of JSON ([`json_lines`]), and
+//! gzip ([`gunzip`]). Python opens the files and passes blocks. Input that a reader here does not
+//! fully understand is left to the readers in Python.
 
 use std::mem;
 use std::ops::Range;
@@ -12,13 +12,15 @@ pub mod gunzip;
 pub mod json_lines;
 pub mod split;
 
-/// The memory that texts of a batch usually need. It is asked for at once: growing would touch new pages.
+/// The memory that texts of a batch usually need. It is asked for at once: growing would touch new
+/// pages.
 const ROOM: usize = 4 << 20;
 
 /// Texts in one buffer, and where each is.
 pub type JoinedTexts = (Vec<u8>, Vec<Range<usize>>);
 
-/// Gathers the texts of a file: those that end with a separator, or those of one field of lines of JSON.
+/// Gathers the texts of a file: those that end with a separator, or those of one field of lines of
+/// JSON.
 pub struct GatheredTexts {
     /// The separator or the name of the field.
     by: Vec<u8>,

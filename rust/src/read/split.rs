@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::memory;
 
 impl GatheredTexts {
-    /// Appends a block to the others, and finds the texts that end in it. Nothing ends a text if the separator is
-    /// empty.
+    /// Appends a block to the others, and finds the texts that end in it. Nothing ends a text if
+    /// the separator is empty.
     pub fn take_block(&mut self, block: &[u8]) -> Result<()> {
         let before = self.bytes.len();
         self.make_room(block.len())?;

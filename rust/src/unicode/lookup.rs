@@ -1,4 +1,5 @@
-//! Looks up sets of code points by the names of properties, and pairs of characters that differ only in case.
+//! Looks up sets of code points by the names of properties, and pairs of characters that differ
+//! only in case.
 
 use once_cell::race::OnceBox;
 
@@ -39,34 +40,43 @@ impl PropertyKind {
     }
 
     fn find(self, name: &str) -> Option<Property> {
-        let row = self.table().iter().position(|(names, _)| names.split(' ').any(|known| known == name))?;
+        let row = self
+            .table()
+            .iter()
+            .position(|(names, _)| names.split(' ').any(|known| known == name))?;
         Some(Property { table: self, row })
     }
 }
 
 impl Property {
-    /// Find a property by its name (`Han`, `Lu`, `Alphabetic`, `IsGreek`, `InThai`); case, blanks, `_` and `-` do not
-    /// matter.
+    /// Find a property by its name (`Han`, `Lu`, `Alphabetic`, `IsGreek`, `InThai`); case, blanks,
+    /// `_` and `-` do not matter.
     pub fn named(name: &str) -> Option<Self> {
         let name = normalized_name(name);
-        let whole = [PropertyKind::Category, PropertyKind::Script, PropertyKind::Block, PropertyKind::Binary];
+        let whole = [
+            PropertyKind::Category,
+            PropertyKind::Script,
+            PropertyKind::Block,
+            PropertyKind::Binary,
+        ];
         whole.iter().find_map(|kind| kind.find(&name)).or_else(|| {
-            let is = name
-                .strip_prefix("IS")
-                .and_then(|name| PropertyKind::Binary.find(name).or_else(|| PropertyKind::Script.find(name)));
+            let is = name.strip_prefix("IS").and_then(|name| {
+                PropertyKind::Binary.find(name).or_else(|| PropertyKind::Script.find(name))
+            });
             is.or_else(|| PropertyKind::Block.find(name.strip_prefix("IN")?))
         })
     }
 
-    /// Find a property by name and value (`Script=Han`, `gc=Lu`, `Alphabetic=No`), and whether it is negated.
+    /// Find a property by name and value (`Script=Han`, `gc=Lu`, `Alphabetic=No`), and whether it
+    /// is negated.
     pub fn with_value(name: &str, value: &str) -> Option<(Self, bool)> {
         let value = normalized_name(value);
         let found = match normalized_name(name).as_str() {
             "GC" | "GENERALCATEGORY" => PropertyKind::Category.find(&value)?,
             "SC" | "SCRIPT" => PropertyKind::Script.find(&value)?,
-            "SCX" | "SCRIPTEXTENSIONS" => {
-                PropertyKind::ScriptExtension.find(&value).or_else(|| PropertyKind::Script.find(&value))?
-            }
+            "SCX" | "SCRIPTEXTENSIONS" => PropertyKind::ScriptExtension
+                .find(&value)
+                .or_else(|| PropertyKind::Script.find(&value))?,
             "BLK" | "BLOCK" => PropertyKind::Block.find(&value)?,
             name => {
                 let absent = match value.as_str() {
@@ -80,14 +90,15 @@ impl Property {
         Some((found, false))
     }
 
-    /// The property to use when case is ignored: uppercase, lowercase and titlecase letters become all three of them. Other
-    /// properties are unchanged.
+    /// The property to use when case is ignored: uppercase, lowercase and titlecase letters become
+    /// all three of them. Other properties are unchanged.
     pub fn ignoring_case(self) -> Self {
         let (names, _) = self.table.table()[self.row];
         let wider = match (self.table, names) {
-            (PropertyKind::Category, "LU UPPERCASELETTER" | "LL LOWERCASELETTER" | "LT TITLECASELETTER") => {
-                PropertyKind::Category.find("LC")
-            }
+            (
+                PropertyKind::Category,
+                "LU UPPERCASELETTER" | "LL LOWERCASELETTER" | "LT TITLECASELETTER",
+            ) => PropertyKind::Category.find("LC"),
             (PropertyKind::Binary, "UPPER UPPERCASE" | "LOWER LOWERCASE") => {
                 PropertyKind::Binary.find("CASED")
             }
@@ -118,8 +129,11 @@ impl Property {
 
     /// A set that a row names: a general category, another row, or a range.
     fn set(self, name: &str) -> Vec<Range> {
-        let kind =
-            if self.table == PropertyKind::ScriptExtension { PropertyKind::Script } else { self.table };
+        let kind = if self.table == PropertyKind::ScriptExtension {
+            PropertyKind::Script
+        } else {
+            self.table
+        };
         match name.as_bytes() {
             [b'A'..=b'Z', b'a'..=b'z'] => category(name),
             [b'A'..=b'Z', ..] => kind.find(name).map(Self::ranges).unwrap_or_default(),
@@ -150,11 +164,14 @@ fn normalized_name(name: &str) -> String {
     name.chars().filter(|sign| !" _-".contains(*sign)).collect::<String>().to_ascii_uppercase()
 }
 
-/// The members of one general category; for those in no category, all code points and all categories.
+/// The members of one general category; for those in no category, all code points and all
+/// categories.
 fn category(name: &str) -> Vec<Range> {
     match CATEGORIES.iter().find(|(known, _)| *known == name) {
         Some((_, set)) => members(set).collect(),
-        None => members("0-10ffff").chain(CATEGORIES.iter().flat_map(|(_, set)| members(set))).collect(),
+        None => {
+            members("0-10ffff").chain(CATEGORIES.iter().flat_map(|(_, set)| members(set))).collect()
+        }
     }
 }
 
@@ -167,7 +184,8 @@ fn members(set: &str) -> impl Iterator<Item = Range> + '_ {
     })
 }
 
-/// The first and the last code point of a range of the tables, and the distance between two of its members.
+/// The first and the last code point of a range of the tables, and the distance between two of its
+/// members.
 fn range(written: &str) -> (u32, u32, usize) {
     let (range, step) = written.split_once('/').map_or((written, 1), |(range, _)| (range, 2));
     let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -180,7 +198,10 @@ mod tests {
     use super::*;
 
     fn has(property: Property, character: char) -> bool {
-        property.ranges().iter().any(|(first, last)| (*first..=*last).contains(&u32::from(character)))
+        property
+            .ranges()
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&u32::from(character)))
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Unicode data: properties and case pairs, in the one version that all scanners use; and the characters of bytes.
+//! Unicode data: properties and case pairs, in the one version that all scanners use; and the
+//! characters of bytes.
 
 pub mod bytes;
 mod cases;

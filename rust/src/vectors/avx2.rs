@@ -34,9 +34,13 @@ impl Avx2 {
             for (found, table) in found.iter_mut().zip(tables) {
                 *found = _mm256_shuffle_epi8(*table, index);
             }
-            // The bits of the index that choose between two tables, two pairs, two fours: each where the blend expects it.
-            let bits =
-                [_mm256_slli_epi16::<3>(index), _mm256_slli_epi16::<2>(index), _mm256_slli_epi16::<1>(index)];
+            // The bits of the index that choose between two tables, two pairs, two fours: each
+            // where the blend expects it.
+            let bits = [
+                _mm256_slli_epi16::<3>(index),
+                _mm256_slli_epi16::<2>(index),
+                _mm256_slli_epi16::<1>(index),
+            ];
             let mut count = tables.len();
             for bit in bits {
                 count /= 2;
@@ -53,8 +57,12 @@ impl Avx2 {
     fn to_bytes(self, bits: u32) -> __m256i {
         // SAFETY: this value proves that there are the instructions.
         unsafe {
-            let number_of_byte =
-                _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
+            let number_of_byte = _mm256_setr_epi64x(
+                0,
+                0x0101_0101_0101_0101,
+                0x0202_0202_0202_0202,
+                0x0303_0303_0303_0303,
+            );
             let each = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
             let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(bits as i32), number_of_byte);
             _mm256_cmpeq_epi8(_mm256_and_si256(bytes, each), each)
@@ -101,15 +109,22 @@ impl Vectors for Avx2 {
     fn choose(self, places: u64, one: [__m256i; 2], other: [__m256i; 2]) -> [__m256i; 2] {
         let (low, high) = (self.to_bytes(places as u32), self.to_bytes((places >> 32) as u32));
         // SAFETY: this value proves that there are the instructions.
-        unsafe { [_mm256_blendv_epi8(other[0], one[0], low), _mm256_blendv_epi8(other[1], one[1], high)] }
+        unsafe {
+            [_mm256_blendv_epi8(other[0], one[0], low), _mm256_blendv_epi8(other[1], one[1], high)]
+        }
     }
 
     #[inline(always)]
-    fn look_up<const LENGTH: usize>(self, table: &[u8; LENGTH], index: [__m256i; 2]) -> [__m256i; 2] {
+    fn look_up<const LENGTH: usize>(
+        self,
+        table: &[u8; LENGTH],
+        index: [__m256i; 2],
+    ) -> [__m256i; 2] {
         // Sixteen entries in each register, twice.
         let mut all = [self.splat(0)[0]; 8];
         for (to, table) in all.iter_mut().zip(table.as_chunks::<16>().0) {
-            // SAFETY: this value proves that there are the instructions; 16 bytes are loaded, which are the array.
+            // SAFETY: this value proves that there are the instructions; 16 bytes are loaded, which
+            // are the array.
             *to = unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(from_ref(table).cast())) };
         }
         let tables = &all[..LENGTH / 16];
@@ -120,8 +135,8 @@ impl Vectors for Avx2 {
     fn gather(self, bytes: &[u8; 64], places: u64, gathered: &mut [u8; 64]) {
         let mut count = 0;
         for (bytes, places) in bytes.as_chunks().0.iter().zip(places.to_le_bytes()) {
-            // SAFETY: this value proves that there are the instructions; 8 of 64 bytes are stored, as `count` is at most 8
-            // for each eight before.
+            // SAFETY: this value proves that there are the instructions; 8 of 64 bytes are stored,
+            // as `count` is at most 8 for each eight before.
             unsafe {
                 let chosen = _pdep_u64(places.into(), 0x0101_0101_0101_0101) * 0xFF;
                 let together = _pext_u64(u64::from_le_bytes(*bytes), chosen);

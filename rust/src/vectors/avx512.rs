@@ -1,4 +1,5 @@
-//! AVX-512F, BW, VBMI and VBMI2: one instruction looks up 64 bytes in 128, another moves chosen bytes together.
+//! AVX-512F, BW, VBMI and VBMI2: one instruction looks up 64 bytes in 128, another moves chosen
+//! bytes together.
 
 use std::arch::x86_64::*;
 use std::ptr::{from_mut, from_ref};
@@ -23,18 +24,22 @@ impl Avx512 {
     /// Load up to eight words, and zeros behind them.
     #[inline(always)]
     fn words<const N: usize>(self, from: &[u64; N]) -> __m512i {
-        // SAFETY: this value proves that there are the instructions; only the words of the array are loaded.
+        // SAFETY: this value proves that there are the instructions; only the words of the array
+        // are loaded.
         unsafe { _mm512_maskz_loadu_epi64(const { mask(N) }, from.as_ptr().cast()) }
     }
 
     #[inline(always)]
     fn store_words<const N: usize>(self, words: __m512i, to: &mut [u64; N]) {
-        // SAFETY: this value proves that there are the instructions; only the words of the array are stored.
+        // SAFETY: this value proves that there are the instructions; only the words of the array
+        // are stored.
         unsafe { _mm512_mask_storeu_epi64(to.as_mut_ptr().cast(), const { mask(N) }, words) }
     }
 
     #[inline(never)]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt"
+    )]
     pub fn run<J: Job>(self, job: J) -> J::Result {
         job.run(self)
     }
@@ -86,7 +91,8 @@ impl Vectors for Avx512 {
     fn look_up<const LENGTH: usize>(self, table: &[u8; LENGTH], index: __m512i) -> __m512i {
         const { assert!(LENGTH == 16 || LENGTH == 32 || LENGTH == 64 || LENGTH == 128) };
         let table = table.as_ptr();
-        // SAFETY: this value proves that there are the instructions; as many bytes are loaded as the table has.
+        // SAFETY: this value proves that there are the instructions; as many bytes are loaded as
+        // the table has.
         unsafe {
             let entries = match LENGTH {
                 16 => _mm512_broadcast_i32x4(_mm_loadu_si128(table.cast())),
@@ -94,7 +100,11 @@ impl Vectors for Avx512 {
                 _ => _mm512_loadu_si512(table.cast()),
             };
             match LENGTH {
-                128 => _mm512_permutex2var_epi8(entries, index, _mm512_loadu_si512(table.add(64).cast())),
+                128 => _mm512_permutex2var_epi8(
+                    entries,
+                    index,
+                    _mm512_loadu_si512(table.add(64).cast()),
+                ),
                 _ => _mm512_permutexvar_epi8(index, entries),
             }
         }
@@ -113,8 +123,8 @@ impl Vectors for Avx512 {
         unsafe { _pdep_u64(bits, places) }
     }
 
-    // Fewer than eight words are faster one by one. Eight are always loaded and stored whole: what was stored in two halves
-    // cannot be loaded whole before both halves have left the processor.
+    // Fewer than eight words are faster one by one. Eight are always loaded and stored whole: what
+    // was stored in two halves cannot be loaded whole before both halves have left the processor.
 
     #[inline(always)]
     fn join<const N: usize>(self, bits: &mut [u64; N], more: &[u64; N], among: &[u64; N]) {
@@ -177,7 +187,8 @@ impl Vectors for Avx512 {
         let carried = unsafe {
             let sums = _mm512_add_epi64(one, other);
             let all_ones = _mm512_set1_epi64(-1);
-            // A bit for each word: a carry leaves it, or passes through it. Adding both finds the words that get one.
+            // A bit for each word: a carry leaves it, or passes through it. Adding both finds the
+            // words that get one.
             let over = u32::from(_mm512_cmplt_epu64_mask(sums, one));
             let passes = u32::from(_mm512_cmpeq_epi64_mask(sums, all_ones));
             let carried = (((over << 1) + passes) ^ passes) as u8;
@@ -191,12 +202,13 @@ impl Vectors for Avx512 {
     fn positions(self, base: usize, bits: u64, positions: &mut [usize; 64]) {
         let mut offsets = [0; 64];
         self.gather(&PLACES, bits, &mut offsets);
-        // Nearly all words have fewer than 24: always as many chunks, so that no branch is mispredicted.
+        // Nearly all words have fewer than 24: always as many chunks, so that no branch is
+        // mispredicted.
         let chunks = (bits.count_ones() as usize).div_ceil(8).max(3);
         let eights = positions.as_chunks_mut::<8>().0.iter_mut().zip(offsets.as_chunks::<8>().0);
         for (positions, offsets) in eights.take(chunks) {
-            // SAFETY: this value proves that there are the instructions; 8 bytes are loaded and 64 are stored, which are
-            // the arrays.
+            // SAFETY: this value proves that there are the instructions; 8 bytes are loaded and 64
+            // are stored, which are the arrays.
             unsafe {
                 let offsets = _mm512_cvtepu8_epi64(_mm_loadl_epi64(from_ref(offsets).cast()));
                 let all = _mm512_add_epi64(_mm512_set1_epi64(base as i64), offsets);

@@ -1,10 +1,12 @@
-//! Vector instructions for 64 bytes at a time: a small trait, and an implementation for each kind of machine.
+//! Vector instructions for 64 bytes at a time: a small trait, and an implementation for each kind
+//! of machine.
 //!
-//! The others are tested against the portable implementation, which `BPETITE_PORTABLE` selects on every machine.
+//! The others are tested against the portable implementation, which `BPETITE_PORTABLE` selects on
+//! every machine.
 //!
-//! A value of a machine's type proves that the machine has its instructions. All functions from the one that enables them
-//! down to the intrinsics are inlined always, and contain no closures around intrinsics: elsewhere, each intrinsic would be
-//! a call, with arguments in memory.
+//! A value of a machine's type proves that the machine has its instructions. All functions from the
+//! one that enables them down to the intrinsics are inlined always, and contain no closures around
+//! intrinsics: elsewhere, each intrinsic would be a call, with arguments in memory.
 
 use std::ptr::{from_mut, from_ref};
 
@@ -33,7 +35,8 @@ pub trait Vectors: Copy {
     #[inline(always)]
     fn load(self, from: &[u8; 64]) -> Self::Bytes {
         const { assert!(size_of::<Self::Bytes>() == 64) };
-        // SAFETY: the array has as many bytes as the value, for which any are valid. They may be read at any address.
+        // SAFETY: the array has as many bytes as the value, for which any are valid. They may be
+        // read at any address.
         unsafe { from_ref(from).cast::<Self::Bytes>().read_unaligned() }
     }
 
@@ -55,7 +58,8 @@ pub trait Vectors: Copy {
     /// The bytes of `one` at some places, and those of `other` at the others.
     fn choose(self, places: u64, one: Self::Bytes, other: Self::Bytes) -> Self::Bytes;
 
-    /// What a table of 16, 32, 64 or 128 bytes has for each index; for an index beyond its end, any byte will do.
+    /// What a table of 16, 32, 64 or 128 bytes has for each index; for an index beyond its end, any
+    /// byte will do.
     fn look_up<const LENGTH: usize>(self, table: &[u8; LENGTH], index: Self::Bytes) -> Self::Bytes;
 
     /// The places where a byte occurs.
@@ -76,7 +80,8 @@ pub trait Vectors: Copy {
         }
     }
 
-    /// Of some places, those whose bit is set: the lowest bit is for the first of these places, and so on.
+    /// Of some places, those whose bit is set: the lowest bit is for the first of these places, and
+    /// so on.
     #[inline(always)]
     fn spread(self, mut bits: u64, mut places: u64) -> u64 {
         let mut chosen = 0;
@@ -115,7 +120,9 @@ pub trait Vectors: Copy {
     /// The bits of some words, moved one place up.
     #[inline(always)]
     fn up<const N: usize>(self, bits: &[u64; N]) -> [u64; N] {
-        std::array::from_fn(|word| bits[word] << 1 | if word == 0 { 0 } else { bits[word - 1] >> 63 })
+        std::array::from_fn(|word| {
+            bits[word] << 1 | if word == 0 { 0 } else { bits[word - 1] >> 63 }
+        })
     }
 
     /// The sum of two numbers, lowest word first, without what does not fit.
@@ -243,7 +250,9 @@ impl Vectors for Portable {
 
     #[inline(always)]
     fn choose(self, places: u64, one: [u8; 64], other: [u8; 64]) -> [u8; 64] {
-        std::array::from_fn(|place| if places >> place & 1 == 0 { other[place] } else { one[place] })
+        std::array::from_fn(
+            |place| if places >> place & 1 == 0 { other[place] } else { one[place] },
+        )
     }
 
     #[inline(always)]
@@ -297,7 +306,8 @@ mod tests {
                 self.look_up::<128>(vectors),
                 gathered[..count].to_vec(),
             ];
-            let words: [u64; 8] = std::array::from_fn(|word| self.places.rotate_left(9 * word as u32));
+            let words: [u64; 8] =
+                std::array::from_fn(|word| self.places.rotate_left(9 * word as u32));
             let others = words.map(|word| if word % 3 == 0 { !word } else { byte.into() });
             let mut places = vec![
                 vectors.non_zero(one),
@@ -315,7 +325,10 @@ mod tests {
             vectors.take_away(&mut rest, &others);
             places.extend([joined, changes, rest].as_flattened());
             places.extend(
-                vectors.up(&[words[0], !0]).into_iter().chain(vectors.sum(&[!0, !0], &[1, byte.into()])),
+                vectors
+                    .up(&[words[0], !0])
+                    .into_iter()
+                    .chain(vectors.sum(&[!0, !0], &[1, byte.into()])),
             );
             (bytes, places, positions[..count].to_vec())
         }
@@ -323,16 +336,22 @@ mod tests {
 
     #[test]
     fn every_machine_agrees_with_the_portable_way() {
-        let mixed = (0..=255).map(|first: u8| std::array::from_fn(|place| first.wrapping_add(place as u8)));
+        let mixed =
+            (0..=255).map(|first: u8| std::array::from_fn(|place| first.wrapping_add(place as u8)));
         let blocks: Vec<[u8; 64]> = mixed.chain((0..=255).map(|byte: u8| [byte; 64])).collect();
         for (number, &one) in blocks.iter().enumerate() {
             let other: [u8; 64] =
                 std::array::from_fn(|place| one[place * place % 64].wrapping_mul(number as u8 | 1));
-            let places = Portable.non_zero(Portable.and(Portable.load(&other), Portable.splat(0xA5)));
+            let places =
+                Portable.non_zero(Portable.and(Portable.load(&other), Portable.splat(0xA5)));
             for places in [places, !places.rotate_left(9), 0, !0, 0xF0F0_1234_5678_9ABC] {
                 let expected = Portable.run(Everything { one, other, places });
                 for machine in Instructions::all() {
-                    assert_eq!(machine.run(Everything { one, other, places }), expected, "{machine:?}");
+                    assert_eq!(
+                        machine.run(Everything { one, other, places }),
+                        expected,
+                        "{machine:?}"
+                    );
                 }
             }
         }

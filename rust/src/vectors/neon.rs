@@ -47,7 +47,8 @@ impl Vectors for Neon {
     fn non_zero(self, bytes: Quarters) -> u64 {
         // SAFETY: every aarch64 machine has NEON; the load reads the 16 bytes of `BITS`.
         unsafe {
-            // One bit of each byte that is not zero; three rounds of pairwise addition bring them together.
+            // One bit of each byte that is not zero; three rounds of pairwise addition bring them
+            // together.
             let bits = vld1q_u8(BITS.as_ptr());
             let [a, b, c, d] = bytes.map(|quarter| vandq_u8(vtstq_u8(quarter, quarter), bits));
             let pairs = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));
@@ -78,7 +79,8 @@ impl Vectors for Neon {
                 ..=16 => vqtbl1q_u8(first.0, index),
                 ..=32 => vqtbl2q_u8(uint8x16x2_t(first.0, first.1), index),
                 ..=64 => vqtbl4q_u8(first, index),
-                // An index outside of the table gives zero in the first lookup, and keeps the result in the second.
+                // An index outside of the table gives zero in the first lookup, and keeps the
+                // result in the second.
                 _ => vqtbx4q_u8(vqtbl4q_u8(first, index), second, vsubq_u8(index, vdupq_n_u8(64))),
             }
         })

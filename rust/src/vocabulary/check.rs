@@ -6,8 +6,8 @@
 //! all tokens         0 a    1 b    2 aba    3 ab
 //! ```
 //!
-//! The result of a merge may be a token already, from the list or from an earlier merge; then it must spell the same
-//! bytes.
+//! The result of a merge may be a token already, from the list or from an earlier merge; then it
+//! must spell the same bytes.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -39,7 +39,8 @@ const NOT_MADE_EARLIER: &str = "no earlier merge makes";
 
 /// Adds the results of merges (left, right and resulting id) to the tokens, and checks all of them.
 ///
-/// Unless they may be `irregular`, each byte has a token, and parents are bytes or results of earlier merges.
+/// Unless they may be `irregular`, each byte has a token, and parents are bytes or results of
+/// earlier merges.
 pub fn complete_tokens(
     ids: &[u32],
     tokens: &[&[u8]],
@@ -66,15 +67,18 @@ pub fn complete_tokens(
     all_ids.dedup();
     if all_ids.last() == Some(&u32::MAX) {
         let most = u32::MAX - 1;
-        return Err(Error::Value(format!("ids must lie between 0 and {most}: {} was given", u32::MAX)));
+        return Err(Error::Value(format!(
+            "ids must lie between 0 and {most}: {} was given",
+            u32::MAX
+        )));
     }
 
     let places = Places::new(&all_ids);
     let fault = if irregular { "no token has" } else { NOT_MADE_EARLIER };
     let rows = places.rows(merges).map_err(|(rank, id)| wrong_parent(rank, id, fault))?;
 
-    // By place: where the bytes of a token are in `text` (nowhere yet: an empty range), and whether it is a byte or
-    // made.
+    // By place: where the bytes of a token are in `text` (nowhere yet: an empty range), and whether
+    // it is a byte or made.
     let mut text = tokens.concat();
     let mut ranges = memory::filled(0..0, all_ids.len())?;
     let mut is_made = memory::filled(false, all_ids.len())?;
@@ -152,8 +156,8 @@ fn ids_of_bytes(ids: &[u32], tokens: &[&[u8]], irregular: bool) -> Result<Vec<(u
     Ok(present)
 }
 
-/// Returns the number of bytes that merges add to the text. A parent that has no bytes yet counts as none; it is an
-/// error later.
+/// Returns the number of bytes that merges add to the text. A parent that has no bytes yet counts
+/// as none; it is an error later.
 fn added_bytes(ranges: &[Range<usize>], rows: &[[u32; 3]]) -> usize {
     let mut lengths: Vec<usize> = ranges.iter().map(Range::len).collect();
     let mut added = 0_usize;
@@ -192,7 +196,8 @@ pub fn shown(bytes: &[u8]) -> String {
 /// The places of ids in ascending order.
 pub struct Places<'a> {
     ids: &'a [u32],
-    /// The place of each number up to the last id. Empty if there are many gaps: the ids are searched then.
+    /// The place of each number up to the last id. Empty if there are many gaps: the ids are
+    /// searched then.
     table: Vec<u32>,
 }
 
@@ -220,7 +225,8 @@ impl<'a> Places<'a> {
         self.table.get(id as usize).copied().filter(|&place| place != u32::MAX)
     }
 
-    /// Returns merges as rows of places; the error is the rank of the first that names another id, and that id.
+    /// Returns merges as rows of places; the error is the rank of the first that names another id,
+    /// and that id.
     pub fn rows(&self, merges: &[[u32; 3]]) -> std::result::Result<Vec<[u32; 3]>, (usize, u32)> {
         let mut rows = Vec::with_capacity(merges.len());
         for (rank, merge) in merges.iter().enumerate() {
@@ -234,7 +240,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Whether the parents of every merge (left, right and resulting token) are bytes or results of earlier merges.
+/// Whether the parents of every merge (left, right and resulting token) are bytes or results of
+/// earlier merges.
 pub fn parents_come_first(tokens: &[&[u8]], merges: &[[u32; 3]]) -> bool {
     let mut is_made: Vec<bool> = tokens.iter().map(|token| token.len() == 1).collect();
     for merge in merges {
@@ -302,13 +309,20 @@ mod tests {
     #[test]
     fn irregular_merges_may_come_before_their_parents_and_bytes_may_lack() {
         let tokens = || vec![(0, b"a".to_vec()), (1, b"b".to_vec()), (2, b"ab".to_vec())];
-        let irregular = |merges: &[[u32; 3]]| completed(tokens(), merges, true).map(|all| all.in_order);
+        let irregular =
+            |merges: &[[u32; 3]]| completed(tokens(), merges, true).map(|all| all.in_order);
         assert_eq!(irregular(&[[0, 1, 2], [2, 0, 3]]), Ok(true));
         assert_eq!(irregular(&[[2, 0, 3], [0, 1, 2]]), Ok(false));
         assert!(
-            irregular(&[[3, 0, 4], [2, 0, 3]]).unwrap_err().contains("id 3, which no earlier merge makes")
+            irregular(&[[3, 0, 4], [2, 0, 3]])
+                .unwrap_err()
+                .contains("id 3, which no earlier merge makes")
         );
-        assert!(irregular(&[[0, 9, 2]]).unwrap_err().contains("merge 0 is made of id 9, which no token has"));
+        assert!(
+            irregular(&[[0, 9, 2]])
+                .unwrap_err()
+                .contains("merge 0 is made of id 9, which no token has")
+        );
         assert!(completed(tokens(), &[], false).unwrap_err().contains("lack byte 0"));
     }
 
@@ -316,7 +330,10 @@ mod tests {
     fn what_is_wrong_is_told() {
         let wrong: [(&[[u32; 3]], &str); 5] = [
             (&[[97, 98, 256], [97, 98, 257]], "pair (97, 98) is given twice"),
-            (&[[97, 256, 257], [97, 98, 256]], "merge 0 is made of id 256, which no earlier merge makes"),
+            (
+                &[[97, 256, 257], [97, 98, 256]],
+                "merge 0 is made of id 256, which no earlier merge makes",
+            ),
             (&[[97, 98, 256], [98, 99, 256]], "merge 1 makes b'bc', but id 256 is b'ab'"),
             (&[[97, 98, 99]], "merge 0 makes b'ab', but id 99 is b'c'"),
             (&[[1 << 20, 98, 256]], "merge 0 is made of id 1048576, which no earlier merge makes"),
@@ -334,9 +351,14 @@ mod tests {
 
     #[test]
     fn merges_that_double_a_token_without_end_are_refused() {
-        let merges: Vec<[u32; 3]> =
-            (256..400).map(|id| if id == 256 { [97, 97, id] } else { [id - 1, id - 1, id] }).collect();
-        assert!(completed(bytes(0..), &merges, false).unwrap_err().contains("more than 268435456 bytes"));
+        let merges: Vec<[u32; 3]> = (256..400)
+            .map(|id| if id == 256 { [97, 97, id] } else { [id - 1, id - 1, id] })
+            .collect();
+        assert!(
+            completed(bytes(0..), &merges, false)
+                .unwrap_err()
+                .contains("more than 268435456 bytes")
+        );
     }
 
     #[test]

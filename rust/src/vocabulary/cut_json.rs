@@ -1,8 +1,8 @@
-//! Cuts the long lists out of the JSON of a tokenizer: they are most of the file, and as Python's objects most of the
-//! time.
+//! Cuts the long lists out of the JSON of a tokenizer: they are most of the file, and as Python's
+//! objects most of the time.
 //!
-//! `{"model": {"vocab": {"a": 0, "b": 1}, "merges": ["a b"]}}` becomes `{"model": {"vocab": null, "merges": null}}`,
-//! the ids of `a` and `b`, and the pair `a` and `b`.
+//! `{"model": {"vocab": {"a": 0, "b": 1}, "merges": ["a b"]}}` becomes `{"model": {"vocab": null,
+//! "merges": null}}`, the ids of `a` and `b`, and the pair `a` and `b`.
 
 use super::TokenList;
 use super::spellings::NO_TOKEN;
@@ -64,8 +64,9 @@ impl Cutter<'_> {
             let mut key = Vec::new();
             line.string_onto(&mut key)?;
             line.byte(b':')?;
-            let is_here =
-                |(place, _): &(&str, _)| place.strip_prefix(inside).map(str::as_bytes) == Some(&key);
+            let is_here = |(place, _): &(&str, _)| {
+                place.strip_prefix(inside).map(str::as_bytes) == Some(&key)
+            };
             if let Some((place, read)) = PLACES.into_iter().find(is_here) {
                 line.next();
                 let start = self.whole.len() - line.rest.len();
@@ -218,7 +219,8 @@ mod tests {
 
     fn list_of(json: &str, place: &str) -> Option<(String, LongList)> {
         let [(found, list)] = <[_; 1]>::try_from(cut_json(json.as_bytes())?.lists).ok()?;
-        (found == place).then(|| (String::from_utf8(cut_json(json.as_bytes()).unwrap().rest).unwrap(), list))
+        (found == place)
+            .then(|| (String::from_utf8(cut_json(json.as_bytes()).unwrap().rest).unwrap(), list))
     }
 
     fn merges_of(list: &str) -> Option<String> {
@@ -238,9 +240,15 @@ mod tests {
     fn merges_of_either_form_are_read() {
         let texts = r#"["a b", "\u0120 \"", "\\ é", "\n \ud83d\ude00"]"#;
         assert_eq!(merges_of(texts).unwrap(), "a|b;\u{120}|\";\\|é;\n|😀");
-        assert_eq!(merges_of("[[\"a\",\"b\"],\n [ \"a b\" , \"\\u00e9\" ] ]").unwrap(), "a|b;a b|é");
+        assert_eq!(
+            merges_of("[[\"a\",\"b\"],\n [ \"a b\" , \"\\u00e9\" ] ]").unwrap(),
+            "a|b;a b|é"
+        );
         assert_eq!(merges_of("[ ]").unwrap(), "");
-        assert_eq!(merges_of(r#"["ab", ["a", "b", "c"], "a b c", ["a"]]"#).unwrap(), "ab;a|b|c;a|b|c;a");
+        assert_eq!(
+            merges_of(r#"["ab", ["a", "b", "c"], "a b c", ["a"]]"#).unwrap(),
+            "ab;a|b|c;a|b|c;a"
+        );
     }
 
     #[test]
@@ -297,15 +305,23 @@ mod tests {
         let (rest, list) =
             list_of("{\"vocab\":{\"10\":[255, 0],\"\\u0032\":[ ],\"3\":[7]}}", "vocab").unwrap();
         assert_eq!(rest, "{\"vocab\":null}");
-        let tokens = TokenList { ids: vec![2, 3, 10], joined: vec![7, 255, 0], ends: vec![0, 1, 3] };
+        let tokens =
+            TokenList { ids: vec![2, 3, 10], joined: vec![7, 255, 0], ends: vec![0, 1, 3] };
         assert_eq!(list, LongList::Tokens(tokens));
     }
 
     #[test]
     fn what_is_unusual_in_pairs_and_tokens_is_left_to_others() {
-        for pairs in
-            ["[[1]]", "[[1,2,3]]", "[[1,2],3]", "[1,[2,3]]", "[[1,true]]", "[[1,-2]]", "[[1,2],]", "{}"]
-        {
+        for pairs in [
+            "[[1]]",
+            "[[1,2,3]]",
+            "[[1,2],3]",
+            "[1,[2,3]]",
+            "[[1,true]]",
+            "[[1,-2]]",
+            "[[1,2],]",
+            "{}",
+        ] {
             assert_eq!(cut_json(format!("{{\"merges\":{pairs}}}").as_bytes()), None, "{pairs}");
         }
         for tokens in [
@@ -328,9 +344,19 @@ mod tests {
 
     #[test]
     fn what_is_unusual_in_numbers_is_left_to_others() {
-        for number in
-            ["-1", "01", "1.0", "1e3", "4294967295", "4294967296", "true", "\"1\"", "", "1 2", "[1]"]
-        {
+        for number in [
+            "-1",
+            "01",
+            "1.0",
+            "1e3",
+            "4294967295",
+            "4294967296",
+            "true",
+            "\"1\"",
+            "",
+            "1 2",
+            "[1]",
+        ] {
             let json = format!("{{\"model\":{{\"vocab\":{{\"a\": {number}}}}}}}");
             assert_eq!(cut_json(json.as_bytes()), None, "{number}");
             let json = format!("{{\"merges\":[1, {number}]}}");

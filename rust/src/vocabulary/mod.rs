@@ -2,12 +2,14 @@
 //!
 //! - `check`: checks tokens and merges, and lists all tokens in the order of their ids.
 //! - `rank_files`: reads tiktoken's lines of a token in base64 and its rank.
-//! - `printed`: reads tokens in the printable form of GPT-2 and Hugging Face, which has one character for each byte.
+//! - `printed`: reads tokens in the printable form of GPT-2 and Hugging Face, which has one
+//!   character for each byte.
 //! - `pieces`: converts the characters of SentencePiece's tokens to bytes.
 //! - `text_pairs`: resolves merges that are listed as pairs of texts.
 //! - `recover`: finds the merges of tokens that have only ranks.
 //! - `spellings`: finds the number of a token by its bytes.
-//! - `cut_json`, `write_json`: read and write long lists of JSON without a Python object for each item.
+//! - `cut_json`, `write_json`: read and write long lists of JSON without a Python object for each
+//!   item.
 
 pub mod check;
 pub mod cut_json;

@@ -1,5 +1,5 @@
-//! Converts tokens of characters, as SentencePiece has them, to tokens of bytes, and adds the merges that put the bytes
-//! of each character together.
+//! Converts tokens of characters, as SentencePiece has them, to tokens of bytes, and adds the
+//! merges that put the bytes of each character together.
 //!
 //! ```text
 //! pieces    10 "é▁"    11 "é"    12 "ü"    and 3 <0xC3>    4 <0xA9>    5 <0xBC>
@@ -7,8 +7,8 @@
 //! merges    3 + 4 = 11    3 + 5 = 12
 //! ```
 //!
-//! Merges may make what is no piece: a character that occurs only within pieces, or the first bytes of one that has
-//! three or four. These results get provisional tokens.
+//! Merges may make what is no piece: a character that occurs only within pieces, or the first bytes
+//! of one that has three or four. These results get provisional tokens.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,8 @@ pub struct ReadPieces {
     pub unread: Vec<u32>,
 }
 
-/// Reads pieces and tokens of single bytes, each with its id. Provisional tokens have ids from `first_free` on.
+/// Reads pieces and tokens of single bytes, each with its id. Provisional tokens have ids from
+/// `first_free` on.
 ///
 /// `has_marks` says that spaces are spelled U+2581. A text has no other spaces then.
 pub fn read_pieces<'a>(
@@ -87,7 +88,8 @@ fn push_with_spaces(tokens: &mut TokenList, id: u32, text: &str) {
     tokens.end(id);
 }
 
-/// Adds merges that put each character together, byte by byte, and provisional tokens for what they make on the way.
+/// Adds merges that put each character together, byte by byte, and provisional tokens for what they
+/// make on the way.
 fn put_together(
     characters: impl Iterator<Item = char>,
     id_of_character: &HashMap<char, u32>,
@@ -104,14 +106,15 @@ fn put_together(
         id_of_byte[usize::from(byte)].ok_or_else(missing)
     };
     let mut free = first_free..u32::MAX - 1;
-    // Characters that begin alike follow each other. Of the character before: its bytes, and the id of its bytes up to
-    // each of them.
+    // Characters that begin alike follow each other. Of the character before: its bytes, and the id
+    // of its bytes up to each of them.
     let mut previous = [0; 4];
     let mut ids = [0; 4];
     for character in characters {
         let mut bytes = [0; 4];
         let length = character.encode_utf8(&mut bytes).len();
-        let common = previous.iter().zip(&bytes).take_while(|(before, byte)| before == byte).count();
+        let common =
+            previous.iter().zip(&bytes).take_while(|(before, byte)| before == byte).count();
         let mut left = id_of(bytes[0])?;
         for last in 1..length {
             if last >= common {
@@ -141,7 +144,11 @@ fn put_together(
 mod tests {
     use super::*;
 
-    fn read(pieces: &[(u32, &'static str)], byte_ids: &[(u8, u32)], has_marks: bool) -> Result<ReadPieces> {
+    fn read(
+        pieces: &[(u32, &'static str)],
+        byte_ids: &[(u8, u32)],
+        has_marks: bool,
+    ) -> Result<ReadPieces> {
         read_pieces(pieces.iter().copied(), byte_ids, 20, has_marks)
     }
 
@@ -155,7 +162,8 @@ mod tests {
     #[test]
     fn characters_are_put_together_from_their_bytes() {
         let byte_ids = [(0xC3, 3), (0xA9, 4), (0xE4, 6), (0xBD, 7), (0xA0, 8), (0xA1, 13)];
-        let read = read(&[(10, "▁é"), (9, "a"), (11, "é"), (12, "你a佡")], &byte_ids, true).unwrap();
+        let read =
+            read(&[(10, "▁é"), (9, "a"), (11, "é"), (12, "你a佡")], &byte_ids, true).unwrap();
         let expected: [(u32, &[u8]); 13] = [
             (3, b"\xC3"),
             (4, b"\xA9"),
@@ -179,7 +187,10 @@ mod tests {
     fn what_no_text_becomes_is_told() {
         let pieces = [(0, "a b"), (1, ""), (2, "a▁b")];
         let marked = read(&pieces, &[], true).unwrap();
-        assert_eq!((marked.unread.as_slice(), tokens(&marked)), (&[0, 1][..], vec![(2, &b"a b"[..])]));
+        assert_eq!(
+            (marked.unread.as_slice(), tokens(&marked)),
+            (&[0, 1][..], vec![(2, &b"a b"[..])])
+        );
         let plain = read(&pieces[..2], &[], false).unwrap();
         assert_eq!((plain.unread.as_slice(), tokens(&plain)), (&[1][..], vec![(0, &b"a b"[..])]));
     }

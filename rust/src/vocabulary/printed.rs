@@ -1,11 +1,11 @@
-//! Reads tokens in the printable form of GPT-2's and Hugging Face's files, which have one character for each byte:
-//! `Ġthe` is ` the`.
+//! Reads tokens in the printable form of GPT-2's and Hugging Face's files, which have one character
+//! for each byte: `Ġthe` is ` the`.
 
 use super::TokenList;
 use crate::unicode::bytes::character_of;
 
-/// Reads tokens with their ids. Those that are empty or have a character of no byte are left out; their ids are
-/// returned, too.
+/// Reads tokens with their ids. Those that are empty or have a character of no byte are left out;
+/// their ids are returned, too.
 pub fn read_printed<'a>(tokens: impl Iterator<Item = (u32, &'a str)>) -> (TokenList, Vec<u32>) {
     let mut read = TokenList::default();
     let mut unread = Vec::new();
@@ -44,8 +44,12 @@ mod tests {
 
     #[test]
     fn what_stands_for_no_bytes_is_told() {
-        let (read, unread) = read_printed([(3, "a"), (4, "a b"), (5, ""), (7, "Ġb"), (9, "é")].into_iter());
-        assert_eq!((read.ids, read.joined, read.ends), (vec![3, 7, 9], b"a b\xe9".to_vec(), vec![1, 3, 4]));
+        let (read, unread) =
+            read_printed([(3, "a"), (4, "a b"), (5, ""), (7, "Ġb"), (9, "é")].into_iter());
+        assert_eq!(
+            (read.ids, read.joined, read.ends),
+            (vec![3, 7, 9], b"a b\xe9".to_vec(), vec![1, 3, 4])
+        );
         assert_eq!(unread, [4, 5]);
     }
 }

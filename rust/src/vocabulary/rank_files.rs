@@ -23,11 +23,14 @@ struct Line {
     token: Range<u32>,
 }
 
-/// Reads lines of a token in base64, spelled in the one canonical way, a space and a number; `=` is an empty token.
-/// Returns the tokens in the order of their numbers, and the numbers of empty ones.
+/// Reads lines of a token in base64, spelled in the one canonical way, a space and a number; `=` is
+/// an empty token. Returns the tokens in the order of their numbers, and the numbers of empty ones.
 pub fn numbered_lines(content: &[u8], largest: u32) -> Result<(TokenList, Vec<u32>)> {
     if u32::try_from(content.len()).is_err() {
-        return Err(Error::Value(format!("{} bytes are too many for a file of ranks", content.len())));
+        return Err(Error::Value(format!(
+            "{} bytes are too many for a file of ranks",
+            content.len()
+        )));
     }
     let mut decoded = Vec::with_capacity(content.len() / 2);
     let mut lines = Vec::new();
@@ -94,7 +97,8 @@ mod tests {
     use super::*;
 
     fn tokens(content: &str) -> std::result::Result<Vec<(u32, String)>, String> {
-        let (read, empty) = numbered_lines(content.as_bytes(), 999).map_err(|error| error.to_string())?;
+        let (read, empty) =
+            numbered_lines(content.as_bytes(), 999).map_err(|error| error.to_string())?;
         let starts = [0].into_iter().chain(read.ends.iter().copied());
         let texts = starts.zip(&read.ends).map(|(start, &end)| {
             String::from_utf8_lossy(&read.joined[start as usize..end as usize]).into_owned()
@@ -116,9 +120,18 @@ mod tests {
 
     #[test]
     fn a_wrong_line_is_told() {
-        for wrong in
-            ["YQ= 0", "YQ 0", "YR== 0", "YWJ= 0", "==== 0", "Y=== 0", "Y=Q= 0", "YQ==YQ== 0", "Y!== 0", " 0"]
-        {
+        for wrong in [
+            "YQ= 0",
+            "YQ 0",
+            "YR== 0",
+            "YWJ= 0",
+            "==== 0",
+            "Y=== 0",
+            "Y=Q= 0",
+            "YQ==YQ== 0",
+            "Y!== 0",
+            " 0",
+        ] {
             let spelled = &wrong[..wrong.len() - 2];
             let said = format!("line 2: b'{spelled}' is not the base64 of a token");
             assert_eq!(tokens(&format!("YQ== 7\n{wrong}")), Err(said));
@@ -127,6 +140,9 @@ mod tests {
             let said = tokens(&format!("YQ== {wrong}")).unwrap_err();
             assert!(said.ends_with("is not a rank from 0 to 999"), "{said}");
         }
-        assert_eq!(tokens("YQ== 1\nYg== 0\nYg== 1"), Err("line 3: rank 1 appears twice".to_owned()));
+        assert_eq!(
+            tokens("YQ== 1\nYg== 0\nYg== 1"),
+            Err("line 3: rank 1 appears twice".to_owned())
+        );
     }
 }

@@ -1,18 +1,18 @@
 //! Recovers merges from ranks alone: finds the two parents of each token.
 //!
-//! With ranks alone, two neighbouring tokens merge if their bytes together are a token: the lowest rank first, the
-//! leftmost among equals. The parents of a token are the two tokens that are left of its bytes before the last merge.
-//! They may have higher ranks than the token itself.
+//! With ranks alone, two neighbouring tokens merge if their bytes together are a token: the lowest
+//! rank first, the leftmost among equals. The parents of a token are the two tokens that are left
+//! of its bytes before the last merge. They may have higher ranks than the token itself.
 //!
-//! Merging by these pairs gives the same ids as merging by ranks. Proof: consider a substring whose ends no merge
-//! crosses.
+//! Merging by these pairs gives the same ids as merging by ranks. Proof: consider a substring whose
+//! ends no merge crosses.
 //!
-//! 1. The merges inside it are, one by one, those of the substring on its own: whenever the lowest and leftmost merge
-//!    of the text is inside the substring, it is the lowest and leftmost there.
-//! 2. On its own, the substring has one sequence of merges, each of which reduces the number of its tokens by one. So
-//!    it consists of two tokens exactly once.
-//! 3. By 1 and 2, no other pair ever results in that token. If the merges of a token's own bytes do not end with the
-//!    token, no merge makes it in any text.
+//! 1. The merges inside it are, one by one, those of the substring on its own: whenever the lowest
+//!    and leftmost merge of the text is inside the substring, it is the lowest and leftmost there.
+//! 2. On its own, the substring has one sequence of merges, each of which reduces the number of its
+//!    tokens by one. So it consists of two tokens exactly once.
+//! 3. By 1 and 2, no other pair ever results in that token. If the merges of a token's own bytes do
+//!    not end with the token, no merge makes it in any text.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,8 +29,8 @@ const NONE: u32 = NO_TOKEN;
 /// The number of tokens that a thread takes at a time.
 const TOKENS_PER_ITEM: usize = 1 << 12;
 
-/// Returns the merges that make tokens, as rows of left, right and resulting id, and the ids of tokens that no merge
-/// makes.
+/// Returns the merges that make tokens, as rows of left, right and resulting id, and the ids of
+/// tokens that no merge makes.
 ///
 /// `tokens` must be in the order of rank; some may have `equal` ones.
 pub fn recover_merges(
@@ -79,12 +79,13 @@ pub fn last_merges(
 pub trait Rule {
     /// Returns the token of a byte; `u32::MAX` if there is none.
     fn byte(&self, byte: u8) -> u32;
-    /// Returns the rank and the resulting token of two neighbours that spell `bytes` together, if they merge.
+    /// Returns the rank and the resulting token of two neighbours that spell `bytes` together, if
+    /// they merge.
     fn merge(&self, left: u32, right: u32, bytes: &[u8]) -> Option<(u32, u32)>;
 }
 
-/// The rule that two neighbours merge if their bytes together are a token. A token's number is its place in the order
-/// of ranks.
+/// The rule that two neighbours merge if their bytes together are a token. A token's number is its
+/// place in the order of ranks.
 struct Ranks<'a> {
     spellings: Spellings<'a>,
     /// The token of every byte.
@@ -126,7 +127,8 @@ impl Rule for Ranks<'_> {
     }
 }
 
-/// Tokens of at most this many bytes are merged without a heap, by a search among all pairs: it is faster for them.
+/// Tokens of at most this many bytes are merged without a heap, by a search among all pairs: it is
+/// faster for them.
 const SHORT: usize = 24;
 
 /// The merge of two neighbours that do not merge: its rank is above all others.
@@ -193,7 +195,8 @@ struct MergeRun {
 }
 
 impl MergeRun {
-    /// Merges bytes until no merge applies. Returns the last merge (left, right, rank) if one token remains.
+    /// Merges bytes until no merge applies. Returns the last merge (left, right, rank) if one token
+    /// remains.
     fn run(&mut self, rule: &impl Rule, bytes: &[u8]) -> Result<Option<[u32; 3]>> {
         if bytes.len() <= SHORT {
             return Ok(run_short(rule, bytes));

@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn every_token_is_found_by_its_bytes_and_nothing_else_is() {
-        let spelled: Vec<Vec<u8>> = (0..5000u32).map(|number| number.to_string().repeat(3).into()).collect();
+        let spelled: Vec<Vec<u8>> =
+            (0..5000u32).map(|number| number.to_string().repeat(3).into()).collect();
         let tokens: Vec<&[u8]> = spelled.iter().map(Vec::as_slice).collect();
         let table = Spellings::new(&tokens).unwrap();
         assert!((0..).zip(&tokens).all(|(number, token)| table.find(token) == number));
@@ -51,7 +52,8 @@ mod tests {
 
     #[test]
     fn of_equal_tokens_the_first_is_found() {
-        let table = Spellings::new(&[b"", b"a", b"b", b"a"]).map(|table| [table.find(b"a"), table.find(b"")]);
+        let table = Spellings::new(&[b"", b"a", b"b", b"a"])
+            .map(|table| [table.find(b"a"), table.find(b"")]);
         assert_eq!(table.unwrap(), [1, 0]);
         assert_eq!(Spellings::new(&[]).unwrap().find(b"a"), NO_TOKEN);
     }

@@ -1,14 +1,16 @@
-//! Resolves merges that are listed as pairs of texts to merges of tokens, and finds out which of them can ever apply.
+//! Resolves merges that are listed as pairs of texts to merges of tokens, and finds out which of
+//! them can ever apply.
 //!
 //! ```text
 //! tokens    0 a    1 b    2 c    3 ab    4 bc    5 abc
 //! pairs     a b    b c    ab c    a bc
-//! merges    0 + 1 = 3    1 + 2 = 4    3 + 2 = 5    0 + 4 = 5 (never applies: "abc" becomes "ab" + "c")
+//! merges    0 + 1 = 3    1 + 2 = 4    3 + 2 = 5    0 + 4 = 5 (never applies)
 //! ```
 //!
-//! Files of other libraries list merges as pairs of texts. Some list every way to divide a token in two. At most one of
-//! the merges that result in a token ever applies: wherever the token appears in a text, the merges inside it are those
-//! of its bytes alone (see [`super::recover`]), and the last of these results in the token.
+//! Files of other libraries list merges as pairs of texts. Some list every way to divide a token in
+//! two. At most one of the merges that result in a token ever applies: wherever the token appears
+//! in a text, the merges inside it are those of its bytes alone (see [`super::recover`]), and the
+//! last of these results in the token.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +37,8 @@ pub enum TokenUse {
     Merged(u32),
     /// No text has it, so that merges with it are left out.
     OnlyDecoded,
-    /// It is cut out of texts first, so that merges with it are ignored, even if another part is unknown.
+    /// It is cut out of texts first, so that merges with it are ignored, even if another part is
+    /// unknown.
     CutOut,
 }
 
@@ -51,13 +54,15 @@ pub enum PairList {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ListedMerges {
     pub rows: Vec<[u32; 3]>,
-    /// The first pair with a part that is no token, or that makes none: which of the three is unknown.
+    /// The first pair with a part that is no token, or that makes none: which of the three is
+    /// unknown.
     pub unknown: Option<(usize, [bool; 3])>,
     /// The first pair that repeats an earlier one.
     pub repeated: Option<usize>,
 }
 
-/// Finds the merges of pairs of texts. A pair that is listed again has the rank of its last place, or of its first.
+/// Finds the merges of pairs of texts. A pair that is listed again has the rank of its last place,
+/// or of its first.
 ///
 /// All tokens must be distinct.
 pub fn listed_merges(
@@ -83,8 +88,10 @@ pub fn listed_merges(
         both.clear();
         both.extend_from_slice(left);
         both.extend_from_slice(right);
-        // In most files, merges are in the order of their results; some list all that have the same one.
-        let is_both = |number: &u32| tokens.get(*number as usize).is_some_and(|&token| token == both);
+        // In most files, merges are in the order of their results; some list all that have the same
+        // one.
+        let is_both =
+            |number: &u32| tokens.get(*number as usize).is_some_and(|&token| token == both);
         let likely = [result.wrapping_add(1), result].into_iter().find(is_both);
         result = likely.unwrap_or_else(|| spellings.find(&both));
 
@@ -97,8 +104,11 @@ pub fn listed_merges(
             listed.unknown = Some((number, part_uses.map(|part_use| part_use.is_none())));
             return Ok(PairList::Merges(listed));
         }
-        let [Some(TokenUse::Merged(left)), Some(TokenUse::Merged(right)), Some(TokenUse::Merged(result))] =
-            part_uses
+        let [
+            Some(TokenUse::Merged(left)),
+            Some(TokenUse::Merged(right)),
+            Some(TokenUse::Merged(result)),
+        ] = part_uses
         else {
             continue;
         };
@@ -138,8 +148,8 @@ fn remove_repeated(rows: &mut Vec<[u32; 3]>, keeps_last: bool) {
     }
 }
 
-/// Leaves out the merges (rows of ids) that never apply; if all parents come before their merges, all are kept. Returns
-/// `None` if a merge names no token, or ids are not in their order.
+/// Leaves out the merges (rows of ids) that never apply; if all parents come before their merges,
+/// all are kept. Returns `None` if a merge names no token, or ids are not in their order.
 pub fn merges_that_happen(
     ids: &[u32],
     tokens: &[&[u8]],
@@ -232,8 +242,9 @@ mod tests {
 
     #[test]
     fn pairs_of_texts_become_rows_of_tokens() {
-        let list =
-            |lines| listed_merges(&TOKENS, TokenUse::Merged, &packed(lines), true, &mut Unwatched).unwrap();
+        let list = |lines| {
+            listed_merges(&TOKENS, TokenUse::Merged, &packed(lines), true, &mut Unwatched).unwrap()
+        };
         let rows = vec![[0, 1, 3], [1, 2, 4], [3, 2, 5]];
         let expected = ListedMerges { rows, ..ListedMerges::default() };
         assert_eq!(list("a b\nb c\nab c"), PairList::Merges(expected));
@@ -243,7 +254,8 @@ mod tests {
     #[test]
     fn what_does_not_have_two_parts_is_reported() {
         for (lines, number) in [("a b\nab", 1), ("a b c", 0), ("a b\n", 1)] {
-            let listed = listed_merges(&TOKENS, TokenUse::Merged, &packed(lines), true, &mut Unwatched);
+            let listed =
+                listed_merges(&TOKENS, TokenUse::Merged, &packed(lines), true, &mut Unwatched);
             assert_eq!(listed.unwrap(), PairList::NotPair(number));
         }
     }
@@ -287,8 +299,9 @@ mod tests {
     #[test]
     fn merges_in_order_are_all_kept_and_of_others_those_that_happen() {
         let ids = [1, 2, 3, 5, 8, 9];
-        let kept =
-            |merges: &[[u32; 3]]| merges_that_happen(&ids, &TOKENS, merges.to_vec(), &mut Unwatched).unwrap();
+        let kept = |merges: &[[u32; 3]]| {
+            merges_that_happen(&ids, &TOKENS, merges.to_vec(), &mut Unwatched).unwrap()
+        };
         let in_order = [[1, 2, 5], [2, 3, 8], [5, 3, 9], [1, 8, 9]];
         assert_eq!(kept(&in_order).unwrap(), in_order);
         assert_eq!(kept(&[[1, 8, 9], [5, 3, 9], [2, 3, 8]]).unwrap(), [[1, 8, 9], [2, 3, 8]]);

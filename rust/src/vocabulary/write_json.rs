@@ -83,7 +83,12 @@ impl Json {
     }
 
     /// Writes items between brackets, with commas between them.
-    fn enclosed<T>(&mut self, [open, close]: [u8; 2], items: &[T], mut write: impl FnMut(&mut Self, &T)) {
+    fn enclosed<T>(
+        &mut self,
+        [open, close]: [u8; 2],
+        items: &[T],
+        mut write: impl FnMut(&mut Self, &T),
+    ) {
         self.bytes.push(open);
         for (place, item) in items.iter().enumerate() {
             if place > 0 {
@@ -133,7 +138,8 @@ impl Decimal {
         &self.digits[self.start..]
     }
 
-    /// Returns the digits before the zero bytes, which are less than any digit: so arrays have the order of texts.
+    /// Returns the digits before the zero bytes, which are less than any digit: so arrays have the
+    /// order of texts.
     fn as_text(&self) -> [u8; DIGITS] {
         let mut text = self.digits;
         text.rotate_left(self.start);
@@ -160,8 +166,17 @@ mod tests {
     fn tokens_are_sorted_by_the_text_of_their_ids() {
         let all: [(u32, &[u8]); 4] = [(9, b"\t"), (97, b"a"), (256, b"ab"), (1_000, b"")];
         let written = |form| text(tokens(&all, form));
-        assert_eq!(written(TokenForm::ListsByIds), r#"{"1000":[],"256":[97,98],"9":[9],"97":[97]}"#);
-        assert_eq!(written(TokenForm::HexadecimalByIds), r#"{"1000":"","256":"6162","9":"09","97":"61"}"#);
-        assert_eq!(written(TokenForm::HexadecimalRows), r#"[[9,"09"],[97,"61"],[256,"6162"],[1000,""]]"#);
+        assert_eq!(
+            written(TokenForm::ListsByIds),
+            r#"{"1000":[],"256":[97,98],"9":[9],"97":[97]}"#
+        );
+        assert_eq!(
+            written(TokenForm::HexadecimalByIds),
+            r#"{"1000":"","256":"6162","9":"09","97":"61"}"#
+        );
+        assert_eq!(
+            written(TokenForm::HexadecimalRows),
+            r#"[[9,"09"],[97,"61"],[256,"6162"],[1000,""]]"#
+        );
     }
 }

@@ -42,7 +42,12 @@ def in_python(name: str, value: object = None) -> str:
     return name if value is None else f"{name}={value!r}"
 
 
-_OPTIONS = {"overwrite": "force", "special_tokens": "special-token", "max_tokens": "tokens", "size": "tokens"}
+_OPTIONS = {
+    "overwrite": "force",
+    "special_tokens": "special-token",
+    "max_tokens": "tokens",
+    "size": "tokens",
+}
 """Arguments whose options have other names."""
 
 
@@ -84,7 +89,9 @@ def special_id(option: str, token: str | None, special_tokens: Mapping[str, int]
     return None if token is None else special_tokens[token]
 
 
-def check_type(name: str, given: Any, kind: type | tuple[type, ...], what: str | None = None) -> None:
+def check_type(
+    name: str, given: Any, kind: type | tuple[type, ...], what: str | None = None
+) -> None:
     """Refuse an argument of another type.
 
     >>> check_type("pattern", 5, str)

@@ -25,7 +25,8 @@ _TEXTS = {"binary", "large_binary", "binary_view", "null"}
 _LARGEST_ID = 2**32 - 1
 
 
-# Columns in -------------------------------------------------------------------------------------------
+# Columns in
+# -------------------------------------------------------------------------------------------
 
 
 def arrays_in(column: object) -> Iterator[Any] | None:
@@ -90,7 +91,9 @@ def _as_large_binary(array: Any) -> Any:
     if arrow.types.is_struct(array.type):
         if array.type.num_fields != 1:
             names = ", ".join(field.name for field in array.type)
-            raise TypeError(f"a table is not a column of texts: choose one of its columns ({names})")
+            raise TypeError(
+                f"a table is not a column of texts: choose one of its columns ({names})"
+            )
         if array.null_count:
             raise ValueError("a table is not a column of texts: it has rows that are null")
         array = _sound(array.field(0))
@@ -149,7 +152,8 @@ def _buffers_of(array: Any) -> tuple[Any, Any]:
     return starts, np.frombuffer(content, np.uint8) if content else np.zeros(0, np.uint8)
 
 
-# Columns out ------------------------------------------------------------------------------------------
+# Columns out
+# ------------------------------------------------------------------------------------------
 
 
 def encoded(
@@ -164,7 +168,9 @@ def encoded(
     """Encode the texts of a column to lists of ids, each with the same ids `around` its own."""
     before, after = around
     texts, missing = texts_and_nulls(column, nulls)
-    ids, offsets = encoder.encode_batch_to_numpy(texts, special, dtype, num_threads, after, prepend=before)
+    ids, offsets = encoder.encode_batch_to_numpy(
+        texts, special, dtype, num_threads, after, prepend=before
+    )
     return lists_of(ids, offsets, missing)
 
 
@@ -177,10 +183,14 @@ def texts_and_nulls(column: Column, nulls: Nulls) -> tuple[TextColumn, Any]:
 def lists_of(ids: Any, offsets: Any, missing: Any) -> Any:
     """Return a column of lists of ids."""
     values = arrow.array(ids)
-    return _column(arrow.list_(values.type), arrow.large_list(values.type), offsets, missing, [], [values])
+    return _column(
+        arrow.list_(values.type), arrow.large_list(values.type), offsets, missing, [], [values]
+    )
 
 
-def counted(encoder: Encoder, column: Column, special: Special, num_threads: int | None, nulls: Nulls) -> Any:
+def counted(
+    encoder: Encoder, column: Column, special: Special, num_threads: int | None, nulls: Nulls
+) -> Any:
     """Return the number of ids of each text of a column."""
     texts, missing = texts_and_nulls(column, nulls)
     counts = encoder.count_batch(texts, special, num_threads)
@@ -207,7 +217,9 @@ def decoded(encoder: Encoder, column: Column, errors: str, nulls: Nulls) -> Any:
         row = np.searchsorted(offsets, wrong[0], "right") - 1
         raise ValueError(f"row {row}: an id is negative or too large")
     content, ends = encoder.decode_lists(ids.astype(np.uint32), offsets)
-    texts = _column(arrow.string(), arrow.large_string(), ends, missing, [arrow.py_buffer(content)], [])
+    texts = _column(
+        arrow.string(), arrow.large_string(), ends, missing, [arrow.py_buffer(content)], []
+    )
     try:
         texts.validate(full=True)
     except arrow.ArrowInvalid:  # some bytes are not UTF-8
@@ -247,4 +259,6 @@ def _column(
     bounds = arrow.py_buffer(offsets.astype(np.int32 if fits else np.int64))
     present = arrow.array(~missing).buffers()[1] if missing.any() else None
     kind = short if fits else long
-    return arrow.Array.from_buffers(kind, len(missing), [present, bounds, *buffers], children=children)
+    return arrow.Array.from_buffers(
+        kind, len(missing), [present, bounds, *buffers], children=children
+    )

@@ -23,8 +23,8 @@ PART = ".part"
 def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> str:
     """Return the file that `path` leads to, or raise an error if no file can be written there.
 
-    The folder must exist. An existing file raises `FileExistsError` unless `overwrite` is set; a device or a
-    pipe always does, because the file would replace it.
+    The folder must exist. An existing file raises `FileExistsError` unless `overwrite` is set; a
+    device or a pipe always does, because the file would replace it.
     """
     if not os.fspath(path):
         raise FileNotFoundError("the name of the output is empty")
@@ -47,13 +47,17 @@ def read_whole(file: BinaryIO, path: str | os.PathLike[str], beginning: bytes = 
     with named(path):
         size = os.fstat(file.fileno()).st_size
     if size > MOST_READ:
-        raise ValueError(f"{path}: it has {size} bytes, but the file of a tokenizer at most {MOST_READ}")
+        raise ValueError(
+            f"{path}: it has {size} bytes, but the file of a tokenizer at most {MOST_READ}"
+        )
     chunks = [beginning]
     rest = MOST_READ - len(beginning)
     while chunk := file.read(min(_CHUNK, rest + 1)):
         rest -= len(chunk)
         if rest < 0:
-            raise ValueError(f"{path}: it has more bytes than the file of a tokenizer may have, {MOST_READ}")
+            raise ValueError(
+                f"{path}: it has more bytes than the file of a tokenizer may have, {MOST_READ}"
+            )
         chunks.append(chunk)
     return b"".join(chunks)
 
@@ -82,7 +86,9 @@ class _UnnamedFile(io.FileIO):
         self.path = _temporary_beside(target)
         first = 0o666 if mode is None else 0o600
         with named(shown):
-            super().__init__(self.path, "xb", opener=lambda path, flags: os.open(path, flags, first))
+            super().__init__(
+                self.path, "xb", opener=lambda path, flags: os.open(path, flags, first)
+            )
             if mode not in (None, stat.S_IMODE(os.fstat(self.fileno()).st_mode)):
                 os.chmod(self.path, mode)
 
@@ -95,8 +101,8 @@ class _UnnamedFile(io.FileIO):
 def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file in the same folder; it replaces `path` if the block ends without an error.
 
-    A block that closes the file discards it. A file that is replaced hands on its permissions. Errors of
-    writing name `path`; what else fails in the block keeps its own name.
+    A block that closes the file discards it. A file that is replaced hands on its permissions.
+    Errors of writing name `path`; what else fails in the block keeps its own name.
     """
     target = check_target(path, overwrite=overwrite)
     shown = os.fspath(path)
@@ -123,7 +129,9 @@ def named(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None or not (error.filename is None or str(error.filename).endswith(PART)):
+        if error.errno is None or not (
+            error.filename is None or str(error.filename).endswith(PART)
+        ):
             raise
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
 
@@ -186,7 +194,9 @@ def created(folder: str | os.PathLike[str]) -> Iterator[None]:
 
 def exists_already(path: object) -> FileExistsError:
     """Return the error for an output that would replace a file."""
-    return FileExistsError(worded(lambda say: f"{path} exists already; {say('overwrite', True)} replaces it"))
+    return FileExistsError(
+        worded(lambda say: f"{path} exists already; {say('overwrite', True)} replaces it")
+    )
 
 
 def _put_in_place(temporary: str, target: str, overwrite: bool) -> None:

@@ -65,7 +65,9 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int | None
         bounds = f" from {least} to {most}"
 
     def refused(kind: type[Exception]) -> Exception:
-        return kind(worded(lambda say: f"{say(name)} must be an integer{bounds}, not {value!r:.100}"))
+        return kind(
+            worded(lambda say: f"{say(name)} must be an integer{bounds}, not {value!r:.100}")
+        )
 
     if isinstance(value, bool):
         raise refused(TypeError)

@@ -24,7 +24,9 @@ def parse_object(path: AnyPath, content: bytes, what: str) -> Json:
 
     text = decoded(path, content)
     try:
-        document = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
+        document = json.loads(
+            text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant
+        )
     except RecursionError:
         refuse(path, f"nested too deeply to be {what}")
     except ValueError as error:
@@ -37,9 +39,9 @@ def parse_object(path: AnyPath, content: bytes, what: str) -> Json:
 def parse_with_lists(path: AnyPath, content: bytes, what: str) -> Json:
     """Read an object as `parse_object` does, but let the engine read the long lists of a tokenizer.
 
-    If nothing in them is unusual, numbers become the bytes of an array, pairs of numbers a tuple with these
-    bytes, tokens a tuple of ids, joined bytes and ends, and merges of texts have the byte FE between their
-    parts and FF between them: no UTF-8 has these bytes.
+    If nothing in them is unusual, numbers become the bytes of an array, pairs of numbers a tuple
+    with these bytes, tokens a tuple of ids, joined bytes and ends, and merges of texts have the
+    byte FE between their parts and FF between them: no UTF-8 has these bytes.
 
     >>> parse_with_lists("a.json", b'{"model": {"vocab": {"a": 0}, "merges": ["a b", "ab c"]}}', "a file")
     {'model': {'vocab': {'a': 0}, 'merges': b'a\\xfeb\\xffab\\xfec'}}
@@ -63,7 +65,9 @@ def written(fields: Json, *, ascii_only: bool = False) -> bytes:
     def json_of(value: object) -> bytes:
         if isinstance(value, bytes):
             return value
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=ascii_only, default=dict)
+        text = json.dumps(
+            value, sort_keys=True, separators=(",", ":"), ensure_ascii=ascii_only, default=dict
+        )
         return text.encode("utf-8")
 
     items = (json_of(name) + b":" + json_of(value) for name, value in sorted(fields.items()))
@@ -120,14 +124,22 @@ def fields_of(kind: type[T], stored: Any) -> T:
     if found != sorted(expected):
         raise TypeError(f"must hold exactly {', '.join(sorted(expected))}, not {found!s:.200}")
     for name, hint in expected.items():
-        if (hint is not Any and type(stored[name]) is not hint) or (hint is int and stored[name] < 0):
+        if (hint is not Any and type(stored[name]) is not hint) or (
+            hint is int and stored[name] < 0
+        ):
             raise TypeError(f"{name} is {stored[name]!r:.80}")
     return kind(**stored)
 
 
 def type_name(value: object) -> str:
     """Name the type of a JSON value."""
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "an integer"}
+    names = {
+        dict: "an object",
+        list: "a list",
+        str: "a string",
+        bool: "a boolean",
+        int: "an integer",
+    }
     return "null" if value is None else names.get(type(value), "a number")
 
 

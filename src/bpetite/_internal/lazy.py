@@ -27,8 +27,8 @@ class LazyModule:
 def import_numpy() -> None:
     """Import NumPy before the engine makes the first array.
 
-    The engine would import it, too. But if Python exits meanwhile, it stops its threads wherever they are,
-    which is safe only in Python code, not in the engine.
+    The engine would import it, too. But if Python exits meanwhile, it stops its threads wherever
+    they are, which is safe only in Python code, not in the engine.
     """
     _ = numpy.ndarray
 

@@ -31,10 +31,14 @@ def available_memory() -> int | None:
     found = []
     with contextlib.suppress(OSError, IndexError):
         found.append(1024 * int(_word("/proc/meminfo", b"MemAvailable:")))
-    with contextlib.suppress(OSError, ValueError):  # the limit of a container, which may be the word "max"
+    with contextlib.suppress(
+        OSError, ValueError
+    ):  # the limit of a container, which may be the word "max"
         limit, used = (int(_word(f"/sys/fs/cgroup/memory.{name}")) for name in ("max", "current"))
         found.append(max(limit - used, 0))
-    with contextlib.suppress(OSError, IndexError, ValueError):  # `ulimit -v`, which may be "unlimited"
+    with contextlib.suppress(
+        OSError, IndexError, ValueError
+    ):  # `ulimit -v`, which may be "unlimited"
         allowed = int(_word("/proc/self/limits", b"Max address space"))
         found.append(max(allowed - _of_process(b"VmSize:"), 0))
     return min(found, default=None)

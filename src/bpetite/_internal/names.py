@@ -1,8 +1,8 @@
 """Names of files in, their parts out; and a name here ↔ the same in files and results, in every locale.
 
-A name is bytes, which Python decodes by the locale. Files hold it decoded as UTF-8; a byte that is not UTF-8
-becomes a lone surrogate, as in Python itself where the locale is UTF-8, and an escape such as `\\udcff` in
-JSON.
+A name is bytes, which Python decodes by the locale. Files hold it decoded as UTF-8; a byte that is
+not UTF-8 becomes a lone surrogate, as in Python itself where the locale is UTF-8, and an escape
+such as `\\udcff` in JSON.
 """
 
 import os

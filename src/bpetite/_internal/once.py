@@ -1,7 +1,7 @@
 """Properties that are computed once, without a lock.
 
-Before Python 3.12, `functools.cached_property` takes one, which all instances share. A process that is forked
-while another thread computes the property would wait for that lock for ever.
+Before Python 3.12, `functools.cached_property` takes one, which all instances share. A process that
+is forked while another thread computes the property would wait for that lock for ever.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ def columns() -> int:
         wanted = int(os.environ["COLUMNS"])
         if wanted > 0:
             return wanted
-    with contextlib.suppress(AttributeError, ValueError, OSError):  # stdout is closed, or no terminal
+    with contextlib.suppress(
+        AttributeError, ValueError, OSError
+    ):  # stdout is closed, or no terminal
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or _COLUMNS  # type: ignore[union-attr]
     return _COLUMNS
 
@@ -74,7 +76,8 @@ def duration(seconds: float) -> str:
 class Shown(contextlib.AbstractContextManager["Shown"]):
     """Called with `(stage, done, total)` while a `with` block runs, to show how far each stage has come.
 
-    Merging is counted in merges, all other stages in bytes; the number of `documents` is shown with them.
+    Merging is counted in merges, all other stages in bytes; the number of `documents` is shown with
+    them.
     """
 
     note: str | None = None

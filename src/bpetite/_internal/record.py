@@ -1,8 +1,9 @@
 """Immutable values with named fields, as `@dataclass(frozen=True)` makes them, for what every command needs.
 
-Importing `dataclasses`, and `inspect` with it, and making five classes takes 10 ms: as long as training takes
-to count 6 MB of text. Who looks at a record from outside (`dataclasses.replace`, `fields`, `asdict`,
-`inspect.signature`, `help`) finds what an equal dataclass has; it is made when somebody asks for it.
+Importing `dataclasses`, and `inspect` with it, and making five classes takes 10 ms: as long as
+training takes to count 6 MB of text. Who looks at a record from outside (`dataclasses.replace`,
+`fields`, `asdict`, `inspect.signature`, `help`) finds what an equal dataclass has; it is made when
+somebody asks for it.
 """
 
 from __future__ import annotations
@@ -61,8 +62,12 @@ class Record:
         defaults = {name: vars(cls)[name] for name in cls.__annotations__ if name in vars(cls)}
         for name in defaults.keys() & lazy:
             delattr(cls, name)
-        cls._derived = tuple(name for name, value in defaults.items() if isinstance(value, _Derived))
-        cls._defaults = {name: value for name, value in defaults.items() if name not in cls._derived}
+        cls._derived = tuple(
+            name for name, value in defaults.items() if isinstance(value, _Derived)
+        )
+        cls._defaults = {
+            name: value for name, value in defaults.items() if name not in cls._derived
+        }
         cls._fields = tuple(name for name in cls.__annotations__ if name not in cls._derived)
 
     def __init__(self, *values: Any, **named: Any) -> None:

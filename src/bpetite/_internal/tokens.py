@@ -18,7 +18,9 @@ def ids_or_texts(name: str, tokens: Any) -> list[int | str]:
     if tokens is None:
         return []
     is_single = isinstance(tokens, str | bytes | bytearray) or not hasattr(tokens, "__iter__")
-    if is_single or getattr(tokens, "ndim", None) == 0:  # An array without dimensions is one number.
+    if (
+        is_single or getattr(tokens, "ndim", None) == 0
+    ):  # An array without dimensions is one number.
         return [_id_or_text(name, tokens)]
     if isinstance(tokens, Mapping | Set):
         raise TypeError(f"{name} must be tokens in an order, not a {type(tokens).__name__}")

@@ -1,7 +1,7 @@
 """A tokenizer and texts → a row for each library: what it took, or why there is no figure.
 
-A library gets no time if its ids are not those of the model's own library, or where that is not installed,
-bpetite's. Each interface of a library runs in processes of its own, which take turns.
+A library gets no time if its ids are not those of the model's own library, or where that is not
+installed, bpetite's. Each interface of a library runs in processes of its own, which take turns.
 """
 
 import json
@@ -110,7 +110,9 @@ def benchmark(
         kind = prepared(tokenizer, path, lacking, folder, threads)
         own = OWN.get(kind, kind)
         order = sorted(installed, key=lambda library: (library.name != own, library.name != OURS))
-        runs = [(library, interface) for library in order for interface in library.interfaces] * rounds
+        runs = [
+            (library, interface) for library in order for interface in library.interfaces
+        ] * rounds
         figures = _Figures(folder, tokenizer, MOST_SECONDS + megabytes)
         for done, (library, interface) in enumerate(runs, 1):
             figures.run(library, interface.__name__)
@@ -157,7 +159,9 @@ def version_of(library: Library) -> str | None:
     return None
 
 
-def prepared(tokenizer: Tokenizer, path: str, lacking: Mapping[str, Any], folder: Path, threads: int) -> str:
+def prepared(
+    tokenizer: Tokenizer, path: str, lacking: Mapping[str, Any], folder: Path, threads: int
+) -> str:
     """Write a model for `libraries.Model`, in every format in which it can be written; return its own."""
     original = tokenizer._original
     kind = OURS if original is None else original.kind
@@ -203,19 +207,31 @@ class _Figures:
 
     def run(self, library: Library, interface: str) -> None:
         """Run an interface of a library, and compare its ids."""
-        # -P: what lies in the current folder, such as a numpy.py that came with a model, is not imported.
-        command = [sys.executable, "-P", "-m", "bpetite.benchmark.process", str(self.folder), interface]
+        # -P: what lies in the current folder, such as a numpy.py that came with a model, is not
+        # imported.
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "bpetite.benchmark.process",
+            str(self.folder),
+            interface,
+        ]
         if library.path:
             command.append(library.path)
         try:
-            process = subprocess.run(command, capture_output=True, check=False, timeout=self.most_seconds)
+            process = subprocess.run(
+                command, capture_output=True, check=False, timeout=self.most_seconds
+            )
         except subprocess.TimeoutExpired:
             self.refuse(library, interface, f"{TOOK_TOO_LONG} {self.most_seconds:.0f} s")
             return
         if process.returncode:
             message = process.stderr.decode("utf-8", "replace").strip()
             _, _, reason = message.rpartition("\n")
-            self.refuse(library, interface, reason or f"it ended with exit code {process.returncode}")
+            self.refuse(
+                library, interface, reason or f"it ended with exit code {process.returncode}"
+            )
             return
         ids = numpy.fromfile(self.folder / "ids", numpy.uint32)
         if not self.own_library:

@@ -1,16 +1,18 @@
 """The libraries that are timed: how each loads a model, encodes many texts or one, and decodes.
 
-Each function here is one interface of a library for a list of documents, and says which in its docstring. It
-runs in a process of its own and imports what it needs there. Special tokens in the text are found, but by
-interfaces that say otherwise, and with models of SentencePiece, whose own library does not find them.
+Each function here is one interface of a library for a list of documents, and says which in its
+docstring. It runs in a process of its own and imports what it needs there. Special tokens in the
+text are found, but by interfaces that say otherwise, and with models of SentencePiece, whose own
+library does not find them.
 
-All public interfaces that give ids were timed in new processes, with 6 MB in documents of 4,000 characters,
-English and of many languages, Llama 3 and cl100k: batches and loops, lists and arrays, texts and UTF-8. Where
-none is always the fastest, a library has several here: all are timed, and the fastest counts in each figure.
-Left out, with the rate of the first pass in English and that of the one taken, in MB/s: gigatoken's lists,
-which are made of its arrays (48, 76), and its UTF-8 in a list (78, 78); snaptokens' `encode_batch` (31, 59);
-splintr's lists (21, 27) and, on one thread, its `encode_batch_flat` (23, 25); tiktoken's batches on one
-thread (8, 9); quicktok's loop (26, 43); kitoken's loop (7, 10); tokie's objects (23, 32) and loop (28, 32).
+All public interfaces that give ids were timed in new processes, with 6 MB in documents of 4,000
+characters, English and of many languages, Llama 3 and cl100k: batches and loops, lists and arrays,
+texts and UTF-8. Where none is always the fastest, a library has several here: all are timed, and
+the fastest counts in each figure. Left out, with the rate of the first pass in English and that of
+the one taken, in MB/s: gigatoken's lists, which are made of its arrays (48, 76), and its UTF-8 in a
+list (78, 78); snaptokens' `encode_batch` (31, 59); splintr's lists (21, 27) and, on one thread, its
+`encode_batch_flat` (23, 25); tiktoken's batches on one thread (8, 9); quicktok's loop (26, 43);
+kitoken's loop (7, 10); tokie's objects (23, 32) and loop (28, 32).
 """
 
 import os
@@ -124,7 +126,9 @@ def gigatoken_bytes(model: Model) -> Encoder:
     from gigatoken import BytesSource
 
     joined = SEPARATOR.join
-    return gigatoken_texts(model)._replace(given=lambda texts: BytesSource(joined(texts).encode(), SEPARATOR))
+    return gigatoken_texts(model)._replace(
+        given=lambda texts: BytesSource(joined(texts).encode(), SEPARATOR)
+    )
 
 
 def _gigatoken(model: Model) -> Any:
@@ -212,7 +216,9 @@ def splintr(model: Model) -> Encoder:
     theirs = splintr.from_json(model.file("tokenizer.json"))
     if model.threads > 1:
         return Encoder(theirs.encode_batch_flat, theirs.encode_raw, theirs.decode_with_special)
-    return Encoder(_each(theirs.encode_flat), theirs.encode_raw, theirs.decode_with_special, b"".join)
+    return Encoder(
+        _each(theirs.encode_flat), theirs.encode_raw, theirs.decode_with_special, b"".join
+    )
 
 
 def tiktoken_special(model: Model) -> Encoder:
@@ -259,7 +265,9 @@ def quicktok_ordinary(model: Model) -> Encoder:
     """`encode_batch` without special tokens."""
     theirs = _quicktok(model)
     return Encoder(
-        lambda texts: theirs.encode_batch(texts, model.threads), theirs.encode_ordinary, theirs.decode_bytes
+        lambda texts: theirs.encode_batch(texts, model.threads),
+        theirs.encode_ordinary,
+        theirs.decode_bytes,
     )
 
 
@@ -333,7 +341,9 @@ def rs_bpe(model: Model) -> Encoder:
     theirs = getattr(openai, model.name_for({"cl100k": "cl100k_base", "o200k": "o200k_base"}))()
     batch = theirs.encode_batch
     if model.threads > 1:
-        options = openai.ParallelOptions(min_batch_size=20, chunk_size=100, max_threads=model.threads)
+        options = openai.ParallelOptions(
+            min_batch_size=20, chunk_size=100, max_threads=model.threads
+        )
         batch = partial(theirs.encode_batch_parallel, options=options)
     return Encoder(batch, theirs.encode, theirs.decode, lambda result: _joined(result[0]))
 

@@ -2,9 +2,10 @@
 
     python -P -m bpetite.benchmark.process FOLDER INTERFACE [FOLDER_OF_THE_LIBRARY]
 
-The texts are in memory and numpy, which most libraries need, is imported before the clock starts. Nothing
-else is imported that the library does not need, and the first pass is that of a new process. A single
-thread is pinned to a processor and measured in processor time; several are measured on the wall.
+The texts are in memory and numpy, which most libraries need, is imported before the clock starts.
+Nothing else is imported that the library does not need, and the first pass is that of a new
+process. A single thread is pinned to a processor and measured in processor time; several are
+measured on the wall.
 """
 
 import json
@@ -35,7 +36,9 @@ DECODED = 500_000
 TURNS = 7
 
 
-def figures(encoder: Encoder, texts: list[str], clock: Callable[[], float], ids: Path) -> dict[str, float]:
+def figures(
+    encoder: Encoder, texts: list[str], clock: Callable[[], float], ids: Path
+) -> dict[str, float]:
     """Return what encoding and decoding takes, in seconds and bytes; write the ids into a file."""
     prepared = encoder.given(texts)
     encode = partial(encoder.encode, prepared)
@@ -76,7 +79,9 @@ def prompts_of(texts: list[str], length: int) -> list[str]:
     return [beginning[start : start + length] for start in starts[:MOST_PROMPTS]]
 
 
-def _each(encode: Callable[[str], list[int]], prompts: list[str], clock: Callable[[], float]) -> float:
+def _each(
+    encode: Callable[[str], list[int]], prompts: list[str], clock: Callable[[], float]
+) -> float:
     """Return the seconds that a prompt takes: the least of some turns."""
     turns: list[float] = []
     while len(turns) < TURNS and sum(turns) < PROMPT_SECONDS:

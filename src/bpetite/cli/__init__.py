@@ -1,10 +1,10 @@
 """The `bpetite` command: it parses arguments, runs a subcommand, and exits.
 
-Only the result goes to stdout; messages for people go to stderr. A failure gives a message on stderr, nothing
-on stdout, and exit code 1. Wrong options give exit code 2, an interruption 130.
+Only the result goes to stdout; messages for people go to stderr. A failure gives a message on
+stderr, nothing on stdout, and exit code 1. Wrong options give exit code 2, an interruption 130.
 
-A command is a module in `commands/`: its docstring is its help (what it does, and examples), `declare`
-adds its options to a parser, and `run` returns the result.
+A command is a module in `commands/`: its docstring is its help (what it does, and examples),
+`declare` adds its options to a parser, and `run` returns the result.
 """
 
 import argparse
@@ -66,12 +66,16 @@ def _raise_interruptions() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def run(arguments: Sequence[str] | None = None, *, begin: Callable[[], object] = lambda: None) -> int:
+def run(
+    arguments: Sequence[str] | None = None, *, begin: Callable[[], object] = lambda: None
+) -> int:
     """Run the command and return its exit code; `begin` is called when its modules are loaded."""
     first, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     name = f"bpetite {first}" if first in COMMANDS else "bpetite"
     try:
-        write(_result(first, rest, begin) if first in COMMANDS else printed(_without_command(first)))
+        write(
+            _result(first, rest, begin) if first in COMMANDS else printed(_without_command(first))
+        )
     except BrokenPipeError:
         return 141
     except KeyboardInterrupt as error:
@@ -153,7 +157,9 @@ def _usage(parser: argparse.ArgumentParser) -> str:
     usage = re.sub(r"(--\S+) (?=[A-Z])", "\\1\xa0", f"{usage}{models}{output} [options]")
     import textwrap  # slow to import
 
-    return textwrap.fill(usage, 72, subsequent_indent=" " * 13, break_on_hyphens=False).replace("\xa0", " ")
+    return textwrap.fill(usage, 72, subsequent_indent=" " * 13, break_on_hyphens=False).replace(
+        "\xa0", " "
+    )
 
 
 def _about(name: str) -> str:
@@ -230,7 +236,9 @@ def _said(error: object) -> str:
     """Return the message of an error or a warning, in the words of the command line."""
     arguments: tuple[object, ...] = getattr(error, "args", ())
     said = on_command_line(arguments[0] if len(arguments) == 1 else error)
-    return re.sub(r'\bspecial="(\w+)"', r"--special \1", said)  # the engine's words are those of Python
+    return re.sub(
+        r'\bspecial="(\w+)"', r"--special \1", said
+    )  # the engine's words are those of Python
 
 
 def _terminated(number: int, frame: object) -> NoReturn:

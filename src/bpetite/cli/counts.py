@@ -56,7 +56,9 @@ def load_counts(options: shared.Options, min_count: int = 1) -> Counts:
 
     def parts() -> Iterator[Counts]:
         for source in inputs:
-            counts = Counts.load(source.name, min_count=min_count, memory_limit=limit, progress=loading.tell)
+            counts = Counts.load(
+                source.name, min_count=min_count, memory_limit=limit, progress=loading.tell
+            )
             loading.next()
             yield counts if source.weight == 1 else counts.weighted(source.weight, source.name)
 
@@ -69,7 +71,9 @@ def load_counts(options: shared.Options, min_count: int = 1) -> Counts:
 def _proposing_limit(error: MemoryError) -> MemoryError:
     """Let the error of too little memory for counts say what needs less."""
     reason = on_command_line(error.args[0]) if error.args else "not enough memory"
-    return MemoryError(f"{reason}; a (smaller) --memory-limit keeps more of the counts in temporary files")
+    return MemoryError(
+        f"{reason}; a (smaller) --memory-limit keeps more of the counts in temporary files"
+    )
 
 
 def summary_of(counts: Counts) -> shared.Result:

@@ -32,7 +32,9 @@ def add_models(command: argparse.ArgumentParser, more: str = "") -> None:
     There may be several if something is said about `more` of them.
     """
     how: dict[str, Any] = {"dest": "models", "action": "extend", "metavar": "MODEL"}
-    command.add_argument(nargs="*", default=argparse.SUPPRESS, help=f"{ANY_FORMAT}; or {_NAME}{more}", **how)
+    command.add_argument(
+        nargs="*", default=argparse.SUPPRESS, help=f"{ANY_FORMAT}; or {_NAME}{more}", **how
+    )
     command.add_argument(
         "--model", nargs="+", default=argparse.SUPPRESS, help="the same, as an option", **how
     )
@@ -42,7 +44,9 @@ def add_models(command: argparse.ArgumentParser, more: str = "") -> None:
     lacking.add_argument("--pattern", action="append", type=text_argument, help=pattern)
     bytes_ = "a byte without a token: refuse its text (default), or drop the byte as the model's library does"
     add_choice(lacking, "--missing", ("refuse", "drop"), bytes_)
-    add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")
+    add_special_tokens(
+        lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)"
+    )
 
 
 def lacking(options: argparse.Namespace) -> dict[str, Any]:
@@ -50,10 +54,13 @@ def lacking(options: argparse.Namespace) -> dict[str, Any]:
     return {**chosen(options, "pattern", "missing"), "special_tokens": _special_tokens(options)}
 
 
-def read_model(options: argparse.Namespace, path: str | None = None, *, must_agree: bool = True) -> Tokenizer:
+def read_model(
+    options: argparse.Namespace, path: str | None = None, *, must_agree: bool = True
+) -> Tokenizer:
     """Read the tokenizer of a command, and print the assumptions.
 
-    A given pattern, special token or id that differs from the file's is an error, if it `must_agree`.
+    A given pattern, special token or id that differs from the file's is an error, if it
+    `must_agree`.
     """
     path = options.models[0] if path is None else path
     found = loading.load(path, **lacking(options), must_agree=must_agree)

@@ -40,7 +40,9 @@ def printed(result: Result, *, as_json: bool = False, for_people: bool = False) 
 
 def as_line(value: object) -> str:
     """Return a value as JSON; bytes become text, with escapes if they are not UTF-8."""
-    return json.dumps(value, ensure_ascii=False, default=lambda part: part.decode("utf-8", _ESCAPES))
+    return json.dumps(
+        value, ensure_ascii=False, default=lambda part: part.decode("utf-8", _ESCAPES)
+    )
 
 
 _ESCAPES = "backslashreplace"
@@ -150,7 +152,8 @@ def two_lines(heads: Sequence[str]) -> list[list[str]]:
 def grouped_table(heads: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> list[str]:
     """Return a table whose first cells are those of groups, empty in the other rows; `left` cells are texts.
 
-    To fit the terminal (80 columns where there is none), heads take two lines, and groups lines of their own.
+    To fit the terminal (80 columns where there is none), heads take two lines, and groups lines of
+    their own.
 
     >>> grouped_table(["source", "tokenizer", "tokens"], [["a.txt", "mine", "7"], ["", "theirs", "9"]], 2)
     ['source  tokenizer  tokens', 'a.txt   mine            7', '        theirs          9']

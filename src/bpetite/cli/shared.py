@@ -43,15 +43,25 @@ SHARED: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "add the tokens that the model's own library puts around each text, such as <s>",
     },
-    "--num-threads": {"type": number, "metavar": "N", "help": "threads to use (default: all cores)"},
+    "--num-threads": {
+        "type": number,
+        "metavar": "N",
+        "help": "threads to use (default: all cores)",
+    },
     "--memory-limit": {
         "metavar": "SIZE",
         "help": "the total memory for counting, such as 2GB, at least about 120MB; counts that do not fit "
         "are kept in temporary files (default: no limit)",
     },
-    "--cluster": {"metavar": "ADDRESS", "help": "run on this Ray cluster; `local` starts one locally"},
+    "--cluster": {
+        "metavar": "ADDRESS",
+        "help": "run on this Ray cluster; `local` starts one locally",
+    },
     "--force": {"action": "store_true", "help": "overwrite the output if it exists"},
-    "--json": {"action": "store_true", "help": "print the result as JSON (in a pipe, summaries always are)"},
+    "--json": {
+        "action": "store_true",
+        "help": "print the result as JSON (in a pipe, summaries always are)",
+    },
     "--quiet": {"action": "store_true", "help": "print only errors on stderr"},
     "--no-color": {"action": "store_true", "help": "no colours (as if NO_COLOR were set)"},
 }
@@ -107,7 +117,9 @@ def check_output(path: str, *, force: bool) -> None:
         try_writing(target)
 
 
-def add_rules(command: argparse._ActionsContainer, or_else: str = "", dialect: str | None = None) -> None:
+def add_rules(
+    command: argparse._ActionsContainer, or_else: str = "", dialect: str | None = None
+) -> None:
     """Declare the rules of counting and training; the help has each default, and what may be before it."""
     advice = "; for a new model, use tiktoken" if dialect is None else ""
     rules = f"the rules for ties, ids and special tokens{advice} (default: {or_else}{dialect or 'bpetite'})"
@@ -128,11 +140,18 @@ def add_normalization(command: argparse._ActionsContainer, or_else: str = "") ->
 def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: str) -> None:
     """Declare special tokens."""
     command.add_argument(
-        "--special-token", type=text_argument, action="extend", nargs="+", metavar=metavar, help=what
+        "--special-token",
+        type=text_argument,
+        action="extend",
+        nargs="+",
+        metavar=metavar,
+        help=what,
     )
 
 
-def add_choice(command: argparse._ActionsContainer, flag: str, choices: Sequence[str], what: str) -> None:
+def add_choice(
+    command: argparse._ActionsContainer, flag: str, choices: Sequence[str], what: str
+) -> None:
     """Declare an option of a few words; the first is the default."""
     command.add_argument(flag, choices=choices, default=choices[0], help=what)
 
@@ -141,7 +160,9 @@ def add_inputs(
     command: argparse._ActionsContainer, what: str, flag: str = "--input", *, required: bool = True
 ) -> None:
     """Declare the inputs; an option that is given again adds to them."""
-    command.add_argument(flag, action="extend", nargs="+", required=required, metavar="PATH", help=what)
+    command.add_argument(
+        flag, action="extend", nargs="+", required=required, metavar="PATH", help=what
+    )
 
 
 def add_sources(command: argparse.ArgumentParser, *, required: bool = True) -> None:
@@ -159,7 +180,9 @@ def add_measuring(command: Parser) -> None:
 
 def add_special_as_text(command: Parser) -> None:
     """Declare `--special` where training data is made or measured."""
-    what = "read special tokens in the text as ordinary text (the default), ids (parse), or an error"
+    what = (
+        "read special tokens in the text as ordinary text (the default), ids (parse), or an error"
+    )
     add_choice(command, "--special", ("text", "parse", "error"), what)
 
 
@@ -173,7 +196,11 @@ def tell_of_special_texts(name: str, options: Options, special_texts: int | None
 
 
 _READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (
-    ("separator", "S", "the text that separates documents in a text file (default: a file is one document)"),
+    (
+        "separator",
+        "S",
+        "the text that separates documents in a text file (default: a file is one document)",
+    ),
     ("text_field", "F", "the field of a JSON line that holds the text (default: %(default)s)"),
     ("text_column", "C", "the Parquet column that holds the text (default: %(default)s)"),
     (
@@ -186,7 +213,11 @@ _READING: Sequence[tuple[str, str | tuple[str, ...], str]] = (
         ("auto", *FORMS),
         "the format of the inputs (default: detected from the name and content of each)",
     ),
-    ("hold_out", "SHARE", "hold out this share of the documents, such as 1%%, chosen by a hash of each"),
+    (
+        "hold_out",
+        "SHARE",
+        "hold out this share of the documents, such as 1%%, chosen by a hash of each",
+    ),
     (
         "split",
         ("train", "held-out"),
@@ -265,4 +296,6 @@ def utf8(name: str, content: bytes) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: not valid UTF-8 at byte {error.start}".removeprefix(": ")) from None
+        raise ValueError(
+            f"{name}: not valid UTF-8 at byte {error.start}".removeprefix(": ")
+        ) from None

@@ -2,15 +2,16 @@
 
     inputs → groups of about equal work → a task for each, a few begun ahead → this process, in order
 
-Small files are put together, and large ones divided where records begin. The result of a task depends on its
-group alone, so the task of a worker that died is run again. This process writes the shards of all ids. Counts
-are added up by tasks, a few at a time, and this process adds up the last few sums:
+Small files are put together, and large ones divided where records begin. The result of a task
+depends on its group alone, so the task of a worker that died is run again. This process writes the
+shards of all ids. Counts are added up by tasks, a few at a time, and this process adds up the last
+few sums:
 
     group 1, group 2, ... group 16  → sum
     group 17, ...                   → sum    ...  → the counts
 
-Results wait in the cluster's memory; Ray moves to disk what does not fit. All machines must see the same
-files under the same names.
+Results wait in the cluster's memory; Ray moves to disk what does not fit. All machines must see the
+same files under the same names.
 """
 
 import contextlib
@@ -64,7 +65,8 @@ _RETRIES = 20
 """How often the task of a worker that died is run again."""
 
 
-# Counting ------------------------------------------------------------------------------------------------
+# Counting
+# ------------------------------------------------------------------------------------------------
 
 
 def count(
@@ -79,8 +81,9 @@ def count(
 ) -> Counts:
     """Count on the cluster at this address (`local` starts one here).
 
-    `rules` are counts, empty or not, whose pattern and boundaries apply: `Counts(pattern="llama3")`. With a
-    `memory_limit`, this process keeps what is beyond it in temporary files.
+    `rules` are counts, empty or not, whose pattern and boundaries apply:
+    `Counts(pattern="llama3")`. With a `memory_limit`, this process keeps what is beyond it in
+    temporary files.
     """
     rules = Counts() if rules is None else rules.empty()
     reading = replace(reading or Reading(), cut=rules.cut)
@@ -99,7 +102,10 @@ def count(
                 report("counting", done, size_of(inputs))
         add_up = task(_add_up)
         while len(parts) > _SUMMANDS:
-            parts = [add_up(parts[first : first + _SUMMANDS]) for first in range(0, len(parts), _SUMMANDS)]
+            parts = [
+                add_up(parts[first : first + _SUMMANDS])
+                for first in range(0, len(parts), _SUMMANDS)
+            ]
         return Counts.merge(map(ray.get, parts), memory_limit=memory_limit)
 
 
@@ -116,7 +122,8 @@ def _add_up(parts: list[Any]) -> Counts:
     return Counts.merge(map(ray.get, parts))
 
 
-# Encoding ------------------------------------------------------------------------------------------------
+# Encoding
+# ------------------------------------------------------------------------------------------------
 
 
 def encode(
@@ -137,7 +144,9 @@ def encode(
     """
     job = Job.make(tokenizer, paths, Options() if options is None else options, output)
     if not all(source.is_local for source in job.inputs):
-        raise ValueError("a cluster cannot encode URLs, only files that all machines see under the same name")
+        raise ValueError(
+            "a cluster cannot encode URLs, only files that all machines see under the same name"
+        )
     work = functools.partial(_by_tasks, job, address, task_bytes)
     return run(job, Path(output), work, progress, resume=resume, overwrite=overwrite)
 
@@ -166,10 +175,13 @@ def _job_of(reference: Any) -> Job:
 def _encode_group(sent_job: list[Any], group: list[Input]) -> list[EncodedPart]:
     """Encode a group of parts of inputs."""
     job = _job_of(sent_job[0])
-    return [job.part(*item) for item in read_all(group, job.options.reading, threads=1, hashed=True)]
+    return [
+        job.part(*item) for item in read_all(group, job.options.reading, threads=1, hashed=True)
+    ]
 
 
-# Ray -----------------------------------------------------------------------------------------------------
+# Ray
+# -----------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -193,7 +205,9 @@ def connected(address: str) -> Iterator[None]:
         if isinstance(error, ray.exceptions.RayTaskError) and error.cause is not None:
             raise error.cause from error  # the cause shows where it was raised
         reason = str(error).strip().partition("\n")[0]
-        raise RuntimeError(f"the cluster could not finish: {type(error).__name__}: {reason}") from error
+        raise RuntimeError(
+            f"the cluster could not finish: {type(error).__name__}: {reason}"
+        ) from error
     finally:
         if mine:
             ray.shutdown()
@@ -202,8 +216,8 @@ def connected(address: str) -> Iterator[None]:
 def _without_current_folder(address: str) -> dict[str, Any]:
     """Return options with which workers import nothing from the current folder, which Ray would put first.
 
-    Ray leaves it out where the job brings a folder of its own, and asks so by this method. A client (`ray://`)
-    does not send its folder at all.
+    Ray leaves it out where the job brings a folder of its own, and asks so by this method. A client
+    (`ray://`) does not send its folder at all.
     """
     if address.startswith("ray://"):
         return {}
@@ -214,15 +228,17 @@ def _without_current_folder(address: str) -> dict[str, Any]:
 
 def task(function: Callable[..., Any], results: int = 1) -> Callable[..., Any]:
     """Return a function that runs this one as a task and returns references to its results."""
-    call: Callable[..., Any] = ray.remote(max_retries=_RETRIES, num_returns=results)(function).remote
+    call: Callable[..., Any] = ray.remote(max_retries=_RETRIES, num_returns=results)(
+        function
+    ).remote
     return call
 
 
 def ahead(begun: Iterable[T]) -> Iterator[T]:
     """Yield tasks as an iterator begins them, while some more are begun.
 
-    They are few, so an error leaves few that nobody waits for. They are not cancelled: Ray (2.60) ends the
-    whole process if a task begins as it is cancelled.
+    They are few, so an error leaves few that nobody waits for. They are not cancelled: Ray (2.60)
+    ends the whole process if a task begins as it is cancelled.
     """
     waiting: deque[T] = deque()
     for one in begun:
@@ -237,10 +253,13 @@ def _cores() -> int:
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
-# Groups --------------------------------------------------------------------------------------------------
+# Groups
+# --------------------------------------------------------------------------------------------------
 
 
-def groups_of(inputs: Sequence[Input], reading: Reading, task_bytes: int | None) -> Iterator[list[Input]]:
+def groups_of(
+    inputs: Sequence[Input], reading: Reading, task_bytes: int | None
+) -> Iterator[list[Input]]:
     """Yield groups of inputs and parts of them, each the work of one task."""
     size = task_bytes
     if not size:  # The size of a URL takes a request.

@@ -54,9 +54,10 @@ def encode_column(
 ) -> EncodedColumn:
     """Add a column of ids to a Parquet file, and return the numbers of its rows and of the ids.
 
-    The rest of the file is unchanged: columns, row groups, the compression of each column (the ids are
-    compressed like the texts), and the sort order. One row group is in memory at a time. A special token in a
-    text is ordinary text, as in `encode`, unless `special` is `"parse"` or `"error"`.
+    The rest of the file is unchanged: columns, row groups, the compression of each column (the ids
+    are compressed like the texts), and the sort order. One row group is in memory at a time. A
+    special token in a text is ordinary text, as in `encode`, unless `special` is `"parse"` or
+    `"error"`.
 
     >>> import os, pyarrow.parquet, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +80,9 @@ def encode_column(
     arrow = needed("pyarrow", "reading and writing Parquet")
     import pyarrow.parquet
 
-    encode = partial(encoded, tokenizer, special=special, dtype=dtype, append=append, num_threads=num_threads)
+    encode = partial(
+        encoded, tokenizer, special=special, dtype=dtype, append=append, num_threads=num_threads
+    )
     kind = arrow.list_(arrow.uint16() if dtype == "uint16" else arrow.uint32())
     rows = tokens = special_texts = 0
     with (
@@ -98,7 +101,9 @@ def encode_column(
             table = file.read_row_group(group)
             if writer is None:
                 layout = _layout(file, column, ids_column)
-                writer = stack.enter_context(pyarrow.parquet.ParquetWriter(written, schema, **layout))
+                writer = stack.enter_context(
+                    pyarrow.parquet.ParquetWriter(written, schema, **layout)
+                )
             if nulls == "error":
                 _refuse_null(raw.name, table, column, rows)
             texts, missing = columns.texts_and_nulls(table[column], nulls)
@@ -137,7 +142,8 @@ def _encoded(encode: Any, texts: TextColumn, path: str, first: int) -> Encoded:
 def _layout(file: Any, column: str, ids_column: str) -> Mapping[str, Any]:
     """Return the compression of each column, and by what the rows are sorted, as the writer takes them.
 
-    The first row group was read: pyarrow ends the process where it looks at metadata that are damaged.
+    The first row group was read: pyarrow ends the process where it looks at metadata that are
+    damaged.
     """
     groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
     chunks = [groups[0].column(number) for number in range(file.metadata.num_columns)]

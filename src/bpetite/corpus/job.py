@@ -220,7 +220,12 @@ class Job:
         return Encoded(ids, offsets, special_texts)
 
     def part(
-        self, source: Input, batch: Batch, read: int, done: int = 0, progress: Progress | None = None
+        self,
+        source: Input,
+        batch: Batch,
+        read: int,
+        done: int = 0,
+        progress: Progress | None = None,
     ) -> EncodedPart:
         """Encode what was read, but not the first `done` documents, which are in shards already."""
         rest = batch
@@ -245,10 +250,13 @@ class Job:
         )
 
 
-def _around(option: str, options: Options, tokenizer: Tokenizer, of_template: Sequence[int]) -> list[int]:
+def _around(
+    option: str, options: Options, tokenizer: Tokenizer, of_template: Sequence[int]
+) -> list[int]:
     """Return the id of the special token that an option puts on one side of each document, if any.
 
-    It is refused where the template has tokens on this side: nobody knows which of them is meant to be first.
+    It is refused where the template has tokens on this side: nobody knows which of them is meant to
+    be first.
     """
     token = getattr(options, option)
     token_id = special_id(option, token, tokenizer.special_tokens)
@@ -288,7 +296,8 @@ class DocumentsHash:
         for place, text in enumerate(texts):
             self._hash = self._hash or Xxh3128()
             if isinstance(text, str):
-                # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
+                # A text that is not UTF-8 was never encoded; its hash must only differ from all
+                # others.
                 text = text.encode("utf-8", "surrogatepass")
             self._hash.update(text)
             is_cut = goes_on and place == last

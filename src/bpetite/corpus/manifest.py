@@ -1,11 +1,13 @@
 """What a folder of shards was made from: its manifest, and the journal from which a stopped run is resumed.
 
-The manifest is written when everything is done. Until then there is the journal, lines of a hash and of JSON:
+The manifest is written when everything is done. Until then there is the journal, lines of a hash
+and of JSON:
 
     2d7e... {"fingerprint": ..., "options": ..., "inputs": [["a.txt", 5, time], ["b.txt", 7, time]]}
     c1b6... {"shard": ..., "inputs": [what was read of a.txt], "prefix": ""}     a.txt ends in the first shard
 
-From the documents of shards and of inputs follows how many documents of the next input are in shards.
+From the documents of shards and of inputs follows how many documents of the next input are in
+shards.
 """
 
 from __future__ import annotations
@@ -220,7 +222,9 @@ class Manifest:
         except FileNotFoundError:
             if (folder / JOURNAL).exists():
                 raise ValueError(
-                    worded(lambda name: f"{folder}: not finished; {name('resume', True)} finishes it")
+                    worded(
+                        lambda name: f"{folder}: not finished; {name('resume', True)} finishes it"
+                    )
                 ) from None
             raise FileNotFoundError(f"{folder}: there is no {MANIFEST}") from None
         with _refusing(path):
@@ -248,4 +252,7 @@ class Manifest:
 
 def _dumped(content: Json) -> bytes:
     # A byte of a file's name that is not UTF-8 becomes an escape of JSON.
-    return json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n"
+    return (
+        json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
+        + b"\n"
+    )

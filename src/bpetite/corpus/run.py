@@ -2,9 +2,9 @@
 
     inputs → batches of documents → ids, in order → shards of `shard_size` tokens → lines of the journal
 
-`num_threads` threads read documents, as many others encode one batch each, this one writes, and one more
-completes a shard while the next one begins. On a cluster, tasks read and encode. Memory does not depend on
-the size of the corpus: only a few batches are in work at a time.
+`num_threads` threads read documents, as many others encode one batch each, this one writes, and one
+more completes a shard while the next one begins. On a cluster, tasks read and encode. Memory does
+not depend on the size of the corpus: only a few batches are in work at a time.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def encode(
 ) -> Manifest:
     """Encode files (or an Arrow column, or `Documents`) into a folder of shards.
 
-    `resume` continues a stopped run, and ends with the same bytes as a run that was not stopped; it is
-    refused if the tokenizer, an option or an input has changed. `overwrite` removes what a run, finished or
-    not, has written to the folder, and refuses a folder with other files. `progress` is called with
-    `("encoding", bytes so far, bytes in all)` and `("documents", documents so far, 0)`.
+    `resume` continues a stopped run, and ends with the same bytes as a run that was not stopped; it
+    is refused if the tokenizer, an option or an input has changed. `overwrite` removes what a run,
+    finished or not, has written to the folder, and refuses a folder with other files. `progress` is
+    called with `("encoding", bytes so far, bytes in all)` and `("documents", documents so far, 0)`.
 
     >>> import tempfile
     >>> from bpetite.corpus import Documents
@@ -292,12 +292,16 @@ def _by_threads(job: Job, threads: int, manifest: Manifest) -> Generator[Encoded
     inputs = job.inputs[len(manifest.inputs) :]
     with (
         closing(read_all(inputs, job.options.reading, threads, hashed=True)) as items,
-        closing(in_threads(_with_done(items, manifest), encoded, threads, has_left=has_left)) as parts,
+        closing(
+            in_threads(_with_done(items, manifest), encoded, threads, has_left=has_left)
+        ) as parts,
     ):
         yield from parts
 
 
-def _with_done(items: Iterable[Item], manifest: Manifest) -> Iterator[tuple[Input, Batch, int, int]]:
+def _with_done(
+    items: Iterable[Item], manifest: Manifest
+) -> Iterator[tuple[Input, Batch, int, int]]:
     """Yield what was read, and how many documents of it are in shards already."""
     to_skip = manifest.of_next_input
     for source, batch, read in items:
@@ -306,9 +310,12 @@ def _with_done(items: Iterable[Item], manifest: Manifest) -> Iterator[tuple[Inpu
         yield source, batch, read, done
 
 
-# Resuming ------------------------------------------------------------------------------------------------
+# Resuming
+# ------------------------------------------------------------------------------------------------
 
-_OF_RUNS = rf"{re.escape(MANIFEST)}|{re.escape(JOURNAL)}|{re.escape(TOKENIZER)}|shard-[0-9]{{6,}}\.[a-z.]+"
+_OF_RUNS = (
+    rf"{re.escape(MANIFEST)}|{re.escape(JOURNAL)}|{re.escape(TOKENIZER)}|shard-[0-9]{{6,}}\.[a-z.]+"
+)
 """The names of the files that runs write."""
 
 
@@ -317,7 +324,9 @@ def _written(folder: Path) -> list[Path]:
     paths = sorted(folder.iterdir(), key=lambda path: (path.name != MANIFEST, path.name))
     for path in paths:
         if not re.fullmatch(_OF_RUNS, path.name) and not path.match(f".*{PART}"):
-            raise FileExistsError(f"{path} is not a file of an encoded corpus; nothing was overwritten")
+            raise FileExistsError(
+                f"{path} is not a file of an encoded corpus; nothing was overwritten"
+            )
     return [path for path in paths if path.name != JOURNAL]
 
 
@@ -337,7 +346,9 @@ def _finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     begun = {"fingerprint": fingerprint, "options": manifest.options, "inputs": inputs}
     _check_same(folder, job, begun, manifest)
     remove_parts(folder)
-    if (folder / JOURNAL).exists():  # A read-only file system refuses to remove even what is not there.
+    if (
+        folder / JOURNAL
+    ).exists():  # A read-only file system refuses to remove even what is not there.
         (folder / JOURNAL).unlink(missing_ok=True)
     return manifest
 
@@ -349,10 +360,13 @@ def _in_use(folder: Path, is_finished: bool, name: Name) -> str:
     return f"{folder} is not empty; {continues}, {name('overwrite', True)} begins anew"
 
 
-def _begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Manifest, Callable[[], None]]:
+def _begin_run(
+    folder: Path, journal: Journal, job: Job, resume: bool
+) -> tuple[Manifest, Callable[[], None]]:
     """Return the manifest of a stopped run of the same job, and what writes the tokenizer and the journal.
 
-    The latter takes a while for a large vocabulary. It is done while the first documents are encoded.
+    The latter takes a while for a large vocabulary. It is done while the first documents are
+    encoded.
     """
     remove_parts(folder)
     manifest = Manifest({}, job.recorded_options)
@@ -390,16 +404,24 @@ def _check_same(folder: Path, job: Job, begun: Json, manifest: Manifest) -> None
         old = old_settings.get(setting)
         new = new_settings.get(setting)
         if old != new:
-            raise ValueError(f"{folder}: the {setting} changed: begun with {old!r:.300}, now {new!r:.300}")
+            raise ValueError(
+                f"{folder}: the {setting} changed: begun with {old!r:.300}, now {new!r:.300}"
+            )
     no_input = [None] * 3
     stamps = list(zip_longest(begun["inputs"], current["inputs"], fillvalue=no_input))
     for number, ((old_name, *_), (new_name, *_)) in enumerate(stamps, 1):
         if old_name != new_name:
-            raise ValueError(f"{folder}: the inputs changed: number {number} was {old_name}, now {new_name}")
-    for source, (old_stamp, new_stamp), read in zip(job.inputs, stamps, manifest.inputs, strict=False):
+            raise ValueError(
+                f"{folder}: the inputs changed: number {number} was {old_name}, now {new_name}"
+            )
+    for source, (old_stamp, new_stamp), read in zip(
+        job.inputs, stamps, manifest.inputs, strict=False
+    ):
         has_same_stamp = old_stamp == new_stamp and new_stamp[2] is not None
         if not has_same_stamp and not _is_unchanged(source, read, job.options.reading):
-            raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
+            raise ValueError(
+                f"{source.name}: changed since it was encoded ({read.bytes} bytes then)"
+            )
     if manifest.of_next_input and len(manifest.inputs) < len(stamps):
         next_input = job.inputs[len(manifest.inputs)]
         (name, then_size, then_times), (_, size, times) = stamps[len(manifest.inputs)]

@@ -1,9 +1,9 @@
 """Ids → shard files that a training loop maps into memory.
 
 A shard is a file of ids and a file of the places where documents begin and end. `npy`: `.npy` and
-`.offsets`; `bin`: raw ids and `.offsets`; `megatron`: Megatron-LM's `.bin` and `.idx`. `.offsets` has the
-content of a `.npy` file and another ending, so that `*.npy` matches only ids. A file gets its name only when
-it is complete. `docs/scale.md` specifies all of them.
+`.offsets`; `bin`: raw ids and `.offsets`; `megatron`: Megatron-LM's `.bin` and `.idx`. `.offsets`
+has the content of a `.npy` file and another ending, so that `*.npy` matches only ids. A file gets
+its name only when it is complete. `docs/scale.md` specifies all of them.
 """
 
 import contextlib
@@ -78,7 +78,9 @@ def choose_dtype(asked: str, largest_id: int, shard_format: ShardFormat) -> str:
 def check_largest(dtype: str, largest_id: int) -> None:
     """Refuse a type that cannot hold every id."""
     if largest_id > np.iinfo(dtype).max:
-        raise ValueError(f"dtype {dtype} cannot hold every id of this vocabulary, up to {largest_id}")
+        raise ValueError(
+            f"dtype {dtype} cannot hold every id of this vocabulary, up to {largest_id}"
+        )
 
 
 def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
@@ -194,7 +196,9 @@ def npy_header(length: int, dtype: np.dtype[Any]) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(padded)) + padded
 
 
-def offsets_file(offsets: NDArray[np.uint64], shard_format: ShardFormat, dtype: np.dtype[Any]) -> bytes:
+def offsets_file(
+    offsets: NDArray[np.uint64], shard_format: ShardFormat, dtype: np.dtype[Any]
+) -> bytes:
     """Return the file of the places where documents begin and end.
 
     In Megatron-LM's `.idx`, every document is a sequence of its own.
@@ -203,7 +207,9 @@ def offsets_file(offsets: NDArray[np.uint64], shard_format: ShardFormat, dtype: 
         return npy_header(len(offsets), _OFFSETS) + offsets.astype(_OFFSETS).tobytes()
     lengths = np.diff(offsets)
     if (lengths > np.iinfo(np.int32).max).any():
-        raise ValueError("megatron: a document has more tokens than its index can record (2,147,483,647)")
+        raise ValueError(
+            "megatron: a document has more tokens than its index can record (2,147,483,647)"
+        )
     kind = _MEGATRON_DTYPES[dtype.name]
     starts = offsets[:-1] * np.uint64(dtype.itemsize)
     parts = [

@@ -1,7 +1,8 @@
 """Texts in, ids out, and how many texts of special tokens in them became ordinary text.
 
-What makes training data, or measures it, takes them as text unless asked otherwise: no document puts a
-control token into the data. How many there were is said, as documents may have been joined by such a token.
+What makes training data, or measures it, takes them as text unless asked otherwise: no document
+puts a control token into the data. How many there were is said, as documents may have been joined
+by such a token.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def encoded(
 ) -> Encoded:
     """Encode texts, with the same ids around each, and count the special tokens that are to be text.
 
-    Where a text has none, its ids are the same whether special tokens are text or an error. So only texts
-    with some are encoded more than once.
+    Where a text has none, its ids are the same whether special tokens are text or an error. So only
+    texts with some are encoded more than once.
     """
     encode = tokenizer._encoder.encode_batch_to_numpy
     options = (dtype, num_threads, list(append), progress, list(prepend))
@@ -86,7 +87,9 @@ def _special_ids(tokenizer: Tokenizer) -> set[int]:
     return {token_id for text, token_id in tokenizer.special_tokens.items() if text not in ordinary}
 
 
-def _number_by_text(ids: NDArray[Any], offsets: NDArray[np.uint64], wanted: set[int]) -> NDArray[np.int64]:
+def _number_by_text(
+    ids: NDArray[Any], offsets: NDArray[np.uint64], wanted: set[int]
+) -> NDArray[np.int64]:
     """Return how many ids of each text are among those that are wanted."""
     marked = np.isin(ids, list(wanted))
     up_to_here = np.zeros(len(ids) + 1, np.int64)
@@ -103,13 +106,17 @@ def check_tokenizer(tokenizer: object) -> None:
     """Refuse what is no tokenizer, such as the path of one."""
     if not isinstance(tokenizer, Tokenizer):
         kind = type(tokenizer).__name__
-        raise TypeError(f"tokenizer must be a Tokenizer, as Tokenizer.load(path) returns, not {kind}")
+        raise TypeError(
+            f"tokenizer must be a Tokenizer, as Tokenizer.load(path) returns, not {kind}"
+        )
 
 
 def check_tokenizers(tokenizers: object) -> None:
     """Refuse what is no mapping of names to tokenizers."""
     if not isinstance(tokenizers, Mapping):
-        raise TypeError(f"tokenizers must be a mapping of names to them, not {type(tokenizers).__name__}")
+        raise TypeError(
+            f"tokenizers must be a mapping of names to them, not {type(tokenizers).__name__}"
+        )
     if not tokenizers:
         raise ValueError("tokenizers must be at least one, not an empty mapping")
     for tokenizer in tokenizers.values():

@@ -67,8 +67,9 @@ class Fit:
     def bytes_per_token(self) -> float:
         """Bytes of text for each token; 0 if there are no tokens.
 
-        UTF-8 has one byte for a letter of English, two for one of Russian and three for one of Hindi. So this
-        compares tokenizers on the same text; languages are compared by `characters_per_token`.
+        UTF-8 has one byte for a letter of English, two for one of Russian and three for one of
+        Hindi. So this compares tokenizers on the same text; languages are compared by
+        `characters_per_token`.
         """
         return per_token(self.bytes, self.tokens)
 
@@ -96,8 +97,8 @@ class Measuring(TypedDict, total=False):
     """How tokenizers are measured on texts.
 
     A special token in a text is ordinary text, as in what `encode` writes, and counted as such in
-    `special_texts`; or it is one token (`special="parse"`), or an error. `reading` says how files become
-    documents.
+    `special_texts`; or it is one token (`special="parse"`), or an error. `reading` says how files
+    become documents.
     """
 
     special: Special
@@ -109,9 +110,10 @@ class Measuring(TypedDict, total=False):
 def stats(tokenizer: Tokenizer, texts: Corpus, **how: Unpack[Measuring]) -> list[Fit]:
     """Return how well a tokenizer fits each source; after several, a result without a name totals them.
 
-    `texts` may be anything that `encode` takes: files, folders, globs, URLs, a column, or `Documents`. The
-    keywords are `special`, `reading`, `num_threads` and `progress`. A special token in a text is ordinary
-    text, as in `encode`, unless `special` is `"parse"` or `"error"`; `special_texts` counts them.
+    `texts` may be anything that `encode` takes: files, folders, globs, URLs, a column, or
+    `Documents`. The keywords are `special`, `reading`, `num_threads` and `progress`. A special
+    token in a text is ordinary text, as in `encode`, unless `special` is `"parse"` or `"error"`;
+    `special_texts` counts them.
 
     >>> from bpetite.corpus import Documents
     >>> [fit] = stats(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
@@ -147,8 +149,8 @@ def count_tokens(
 ) -> dict[str, TokenCount]:
     """Return the number of tokens of each source; takes the keywords of `stats`, but is faster.
 
-    `add_special_tokens=True` also counts the tokens that the model's own library puts around each document
-    (`Tokenizer.template`).
+    `add_special_tokens=True` also counts the tokens that the model's own library puts around each
+    document (`Tokenizer.template`).
 
     >>> from bpetite.corpus import Documents
     >>> count_tokens(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
@@ -168,11 +170,13 @@ def count_tokens(
     return counts
 
 
-def compare(tokenizers: Mapping[str, Tokenizer], texts: Corpus, **how: Unpack[Measuring]) -> list[Row]:
+def compare(
+    tokenizers: Mapping[str, Tokenizer], texts: Corpus, **how: Unpack[Measuring]
+) -> list[Row]:
     """Return a row for each source and tokenizer, for a table of pandas or polars.
 
-    `tokens_to_first` is the number of tokens divided by the first tokenizer's. After several sources, rows
-    whose source is None are totals. The keywords are the same as in `stats`.
+    `tokens_to_first` is the number of tokens divided by the first tokenizer's. After several
+    sources, rows whose source is None are totals. The keywords are the same as in `stats`.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> from bpetite.corpus import Documents
@@ -200,7 +204,9 @@ def rows_of(names: Collection[str], tallied: Tallied) -> list[Row]:
         for name, fit in zip(names, of_a_source, strict=True):
             first = of_a_source[0].tokens
             ratio = fit.tokens / first if first else 1.0
-            rows.append({"source": fit.name, "tokenizer": name, **fit.to_dict(), "tokens_to_first": ratio})
+            rows.append(
+                {"source": fit.name, "tokenizer": name, **fit.to_dict(), "tokens_to_first": ratio}
+            )
     return rows
 
 
@@ -274,14 +280,18 @@ class _Sums:
         self._tokenizers = tokenizers
         self._inside_word = False
         self.texts: Counter[str] = Counter(documents=0, bytes=0, characters=0, words=0)
-        self.uses: list[NDArray[np.int64]] = [np.zeros(tok.largest_id + 1, np.int64) for tok in tokenizers]
+        self.uses: list[NDArray[np.int64]] = [
+            np.zeros(tok.largest_id + 1, np.int64) for tok in tokenizers
+        ]
         self.special_texts = [0] * len(tokenizers)
 
     def add_texts(self, texts: list[str], *, goes_on: bool) -> None:
         """Add the texts of a batch."""
         words = 0
         for place, text in enumerate(texts):
-            words += len(text.split()) - (self._inside_word and text != "" and not text[0].isspace())
+            words += len(text.split()) - (
+                self._inside_word and text != "" and not text[0].isspace()
+            )
             ended = place < len(texts) - goes_on
             self._inside_word = not ended and text != "" and not text[-1].isspace()
         self.texts.update(

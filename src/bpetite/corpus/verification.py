@@ -39,11 +39,11 @@ def verify(
 ) -> Manifest:
     """Hash every file again, and check that the ids of sampled documents encode their text.
 
-    `samples` is how many documents of each shard are checked, evenly spread. Their ids are joined to the text
-    that the tokenizer cut, and it is encoded again; information that ids do not carry (for example, which
-    characters are unknown) is not compared. With `inputs`, the inputs are hashed, too, and the sampled
-    documents are read from them and encoded; inputs that are not files, such as stdin, are refused, because
-    they no longer exist.
+    `samples` is how many documents of each shard are checked, evenly spread. Their ids are joined
+    to the text that the tokenizer cut, and it is encoded again; information that ids do not carry
+    (for example, which characters are unknown) is not compared. With `inputs`, the inputs are
+    hashed, too, and the sampled documents are read from them and encoded; inputs that are not
+    files, such as stdin, are refused, because they no longer exist.
 
     >>> import tempfile
     >>> from bpetite import corpus
@@ -59,7 +59,10 @@ def verify(
     artifact = folder / TOKENIZER
     tokenizer = Tokenizer.load(artifact)
     _, sha256 = hash_file(artifact)
-    if (sha256, tokenizer.fingerprint) != (manifest.tokenizer["sha256"], manifest.tokenizer["fingerprint"]):
+    if (sha256, tokenizer.fingerprint) != (
+        manifest.tokenizer["sha256"],
+        manifest.tokenizer["fingerprint"],
+    ):
         raise ValueError(f"{artifact}: not the tokenizer of the manifest")
     if inputs:
         _refuse_unreadable(manifest)
@@ -81,7 +84,9 @@ def verify(
         raise ValueError(f"{foreign[0]}: a shard that is not in the manifest{more}")
     if manifest.of_next_input:
         expected = manifest.documents - manifest.of_next_input
-        raise ValueError(f"{folder}: the inputs have {expected} documents, the shards {manifest.documents}")
+        raise ValueError(
+            f"{folder}: the inputs have {expected} documents, the shards {manifest.documents}"
+        )
     if inputs:
         for read in manifest.inputs:
             if hash_input(read.name) != (read.bytes, read.xxh3_128):
@@ -124,7 +129,9 @@ def _check_shard(
     if len(ids) != shard.tokens or len(offsets) != shard.documents + 1:
         raise ValueError(f"{folder / ids_name}: {len(ids)} tokens in {len(offsets) - 1} documents")
     if offsets[0] != 0 or offsets[-1] != len(ids) or (offsets[1:] < offsets[:-1]).any():
-        raise ValueError(f"{folder / documents_name}: its documents do not cover the shard without gaps")
+        raise ValueError(
+            f"{folder / documents_name}: its documents do not cover the shard without gaps"
+        )
     samples = min(samples, shard.documents)
     evenly_spread = np.linspace(0, shard.documents - 1, samples).astype(int)
     for document in np.unique(evenly_spread).tolist():
@@ -158,7 +165,9 @@ class _Samples:
         end = len(whole) - len(self._after)
         has_both = whole[:begin] == self._before and whole[end:] == self._after
         if end < begin or not has_both:
-            raise ValueError(f"{where} does not have the special tokens around it that the manifest names")
+            raise ValueError(
+                f"{where} does not have the special tokens around it that the manifest names"
+            )
         self._kept[number] = where, whole
         ids = whole[begin:end]
         try:
@@ -180,8 +189,8 @@ class _Samples:
     def _check_sections(self, where: str, ids: list[int]) -> None:
         """Check what stands between added tokens.
 
-        The bytes of ids are the normalized text, with the spaces that were put into it. It can only be
-        encoded again where it is complete: unknown and dropped bytes are not in it.
+        The bytes of ids are the normalized text, with the spaces that were put into it. It can only
+        be encoded again where it is complete: unknown and dropped bytes are not in it.
         """
         vocabulary = self._tokenizer.vocabulary
         for is_added, section in groupby(ids, self._added.__contains__):

@@ -59,7 +59,11 @@ class ProgressOfAll:
 
 
 def count_inputs(
-    table: CountTable, inputs: Iterable[Input], reading: Reading, limits: Limits, progress: ProgressOfAll
+    table: CountTable,
+    inputs: Iterable[Input],
+    reading: Reading,
+    limits: Limits,
+    progress: ProgressOfAll,
 ) -> Tally:
     """Add the documents of inputs to a table; return what was read in addition to what the table knows."""
     beside = Tally()
@@ -69,13 +73,19 @@ def count_inputs(
             progress.next()
             continue
         while names := [source.name for source in islice(group, _FILES)]:
-            table.add_files(names, progress=progress.tell, on_documents=progress.tell_documents, **limits)
+            table.add_files(
+                names, progress=progress.tell, on_documents=progress.tell_documents, **limits
+            )
             progress.next()
     return beside
 
 
 def _count_documents(
-    table: CountTable, inputs: Iterable[Input], reading: Reading, limits: Limits, progress: ProgressOfAll
+    table: CountTable,
+    inputs: Iterable[Input],
+    reading: Reading,
+    limits: Limits,
+    progress: ProgressOfAll,
 ) -> Tally:
     """Let the engine count batches in any order, while more are read."""
     from bpetite.reading.documents import read_all  # slow to import, as is the next
@@ -99,7 +109,9 @@ def _count_documents(
                 yield from batch.texts
             progress.tell("counting", bytes_read, 0)
 
-    table.add_documents(texts(), on_documents=lambda done: progress.tell_documents(done - pieces), **limits)
+    table.add_documents(
+        texts(), on_documents=lambda done: progress.tell_documents(done - pieces), **limits
+    )
     if reading.invalid == "replace":
         return Tally(documents=-pieces, replaced=affected)
     return Tally(documents=-pieces, skipped=affected)

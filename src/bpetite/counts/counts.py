@@ -1,7 +1,7 @@
 """Counts: how often each pretoken of a corpus occurs. Counts can be added, saved and loaded.
 
-Counting is the only stage that reads the corpus. Counts do not depend on the order of documents or on how the
-corpus was divided, so threads, machines and days can each count a part.
+Counting is the only stage that reads the corpus. Counts do not depend on the order of documents or
+on how the corpus was divided, so threads, machines and days can each count a part.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ class Counts:
         """Create empty counts; the dialect decides whether special tokens are boundaries in the corpus."""
         rules = Dialect.named(dialect)
         boundaries = rules.boundaries(default_specials(special_tokens))
-        self._begin(named_pattern(pattern), boundaries, rules.unmatched_text, checked(normalization))
+        self._begin(
+            named_pattern(pattern), boundaries, rules.unmatched_text, checked(normalization)
+        )
         self.dialect, self.special_tokens = rules, default_specials(special_tokens)
 
     def _begin(
@@ -125,7 +127,8 @@ class Counts:
     def cut(self) -> Cut | None:
         """Finds places where a document may be cut while it is read.
 
-        None if there are none: where a normalized text may be cut is known only after normalization.
+        None if there are none: where a normalized text may be cut is known only after
+        normalization.
 
         >>> Counts().cut is None, Counts(normalization="NFC").cut is None
         (False, True)
@@ -148,16 +151,16 @@ class Counts:
     ) -> Counts:
         """Count the texts in files, folders, globs and URLs.
 
-        Paths work as on the command line: text, JSON lines or Parquet, plain or compressed. A path may end in
-        a weight: `wiki/*.jsonl.zst:2` counts twice. Other keywords control how documents are read:
-        `separator`, `text_field`, `text_column`, `invalid`, `input_format`, `hold_out`, `split` and
-        `max_document`; `bpetite.corpus.Reading` explains them.
+        Paths work as on the command line: text, JSON lines or Parquet, plain or compressed. A path
+        may end in a weight: `wiki/*.jsonl.zst:2` counts twice. Other keywords control how documents
+        are read: `separator`, `text_field`, `text_column`, `invalid`, `input_format`, `hold_out`,
+        `split` and `max_document`; `bpetite.corpus.Reading` explains them.
 
-        `normalization`, such as `NFC`, is applied to each document before it is cut; as only a whole document
-        can be normalized, each is then held in memory.
+        `normalization`, such as `NFC`, is applied to each document before it is cut; as only a
+        whole document can be normalized, each is then held in memory.
 
-        `progress` is called with `("counting", bytes, total)`, first when all inputs were found, and with
-        `("documents", number, 0)`.
+        `progress` is called with `("counting", bytes, total)`, first when all inputs were found,
+        and with `("documents", number, 0)`.
 
         >>> import json, pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -187,7 +190,11 @@ class Counts:
         return () if self.boundaries else self.special_tokens or ()
 
     def _with_inputs(
-        self, inputs: Sequence[Input], reading: Reading, limits: Limits, progress: Progress | bool | None
+        self,
+        inputs: Sequence[Input],
+        reading: Reading,
+        limits: Limits,
+        progress: Progress | bool | None,
     ) -> Counts:
         """Return these counts, which are empty, with those of inputs."""
         reading = replaced(reading, cut=self.cut)
@@ -278,8 +285,9 @@ class Counts:
     def weighted(self, weight: Fraction | int, source: str | None = None) -> Counts:
         """Return the counts of a corpus that contains this one `weight` times.
 
-        Counts stay integers and nothing is rounded: for 3/2, each count is tripled and `scale`, the common
-        factor of all counts, is doubled. `weights` records the weight under the name `source`.
+        Counts stay integers and nothing is rounded: for 3/2, each count is tripled and `scale`, the
+        common factor of all counts, is doubled. `weights` records the weight under the name
+        `source`.
 
         >>> from fractions import Fraction
         >>> Counts.from_iterator(["ab", "ab"]).weighted(Fraction(3, 2)).scale
@@ -380,7 +388,9 @@ class Counts:
             differ += f"{our_name} is needed; leave out "
             raise ValueError(worded(partial(_or_give, differ, arguments)))
 
-    def save(self, path: AnyPath, overwrite: bool = False, *, num_threads: int | None = None) -> None:
+    def save(
+        self, path: AnyPath, overwrite: bool = False, *, num_threads: int | None = None
+    ) -> None:
         """Save as a file of counts; no partial file is ever left.
 
         The file is the same for any number of threads (default: one for each core).
@@ -443,7 +453,10 @@ class Counts:
             if rules.dialect:
                 counts.dialect = Dialect(**rules.dialect)
                 counts.special_tokens = tuple(rules.special_tokens)
-        except (ValueError, TypeError) as refused:  # a pattern that the engine cannot scan, or no dialect
+        except (
+            ValueError,
+            TypeError,
+        ) as refused:  # a pattern that the engine cannot scan, or no dialect
             raise ValueError(f"{os.fspath(path)}: {refused}") from None
         counts.name = os.fsdecode(path)
         counts.scale = rules.scale

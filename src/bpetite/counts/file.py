@@ -4,12 +4,13 @@
     {"pattern": ..., ...}\n       the rules of counting and the totals, as JSON
     block block ... end           rows in the order of their pretokens
 
-A block has a head of four numbers, the lengths of its pretokens, their counts, and the pretokens themselves:
+A block has a head of four numbers, the lengths of its pretokens, their counts, and the pretokens
+themselves:
 
     rows, bytes of pretokens, bytes of a length, bytes of a count | 2 3 | 7 1 | a b x y z
 
-The end is a head of zeros, and the XXH3 of 128 bits of all before. Equal counts give equal bytes, and the
-largest part that is in memory is a block. `docs/files.md` is normative.
+The end is a head of zeros, and the XXH3 of 128 bits of all before. Equal counts give equal bytes,
+and the largest part that is in memory is a block. `docs/files.md` is normative.
 """
 
 from __future__ import annotations
@@ -180,7 +181,10 @@ def _checked_rows(path: AnyPath, rules: Rules, start: int) -> Iterator[Rows]:
         if file.read(17) != bytes.fromhex(digest.hexdigest()):
             refuse(path, "changed since it was written, or incomplete: its hash differs")
     if total != rules.total:
-        refuse(path, f"the counts add up to {total}, not to the total of {rules.total!r:.80} in the rules")
+        refuse(
+            path,
+            f"the counts add up to {total}, not to the total of {rules.total!r:.80} in the rules",
+        )
 
 
 def _rows(

@@ -1,8 +1,8 @@
 """A vocabulary and how often its tokens were used, how well every smaller vocabulary compresses out.
 
-The uses of the tokens tell how many tokens each vocabulary would have needed that is cut from this one. A
-token's bytes are merged as if they were a text of their own, so a token that was used n times stands for n
-uses of each merge that builds it:
+The uses of the tokens tell how many tokens each vocabulary would have needed that is cut from this
+one. A token's bytes are merged as if they were a text of their own, so a token that was used n
+times stands for n uses of each merge that builds it:
 
     "lower" used 10 times:  l o w e r  →  lo w e r  →  low e r  →  low er  →  lower
                             without its last merge there are 10 tokens more, without the last two 20, ...
@@ -27,7 +27,11 @@ _POINTS = 200
 
 
 def curve_of(
-    vocabulary: Vocabulary, uses: Uses, size: int, characters: int, sizes: Iterable[int] | None = None
+    vocabulary: Vocabulary,
+    uses: Uses,
+    size: int,
+    characters: int,
+    sizes: Iterable[int] | None = None,
 ) -> list[dict[str, int | float]]:
     """Return a row for each size of vocabulary; `size` (in bytes) and `characters` are those of the text."""
     needed = dict(zip(vocabulary.sizes, tokens_by_merges(vocabulary, uses), strict=True))
@@ -65,7 +69,9 @@ def tokens_by_merges(vocabulary: Vocabulary, uses: Uses) -> list[int]:
             continue  # no merge makes it: it is in every smaller vocabulary
         left, highest = len(token), 0
         for step in steps:
-            highest = max(highest, step.rank)  # the first merges end before the first that is missing
+            highest = max(
+                highest, step.rank
+            )  # the first merges end before the first that is missing
             saved[highest] += count * (left - len(step.ids))
             left = len(step.ids)
     return [*accumulate(reversed(saved), initial=sum(uses.values()))][::-1]
@@ -75,5 +81,7 @@ def spread(rows: Sequence[Row]) -> list[Row]:
     """Keep some rows, evenly spaced on a logarithmic scale, including the first and the last."""
     if len(rows) <= _POINTS:
         return list(rows)
-    places = {round(math.exp(math.log(len(rows)) * place / (_POINTS - 1))) - 1 for place in range(_POINTS)}
+    places = {
+        round(math.exp(math.log(len(rows)) * place / (_POINTS - 1))) - 1 for place in range(_POINTS)
+    }
     return [rows[place] for place in sorted(places)]

@@ -48,7 +48,11 @@ class DecodeStream:
     def _bytes_of(self, ids: int | Ids) -> bytes:
         given: list[Any] = [ids] if _is_one(ids) else list(several("ids", "integers", ids))
         if self._skipped:
-            given = [own for own in given if not hasattr(own, "__index__") or index(own) not in self._skipped]
+            given = [
+                own
+                for own in given
+                if not hasattr(own, "__index__") or index(own) not in self._skipped
+            ]
         if not self._is_first:
             return b"".join(map(self._encoder.token_bytes, given))
         content = self._encoder.decode_bytes(given)
@@ -103,7 +107,9 @@ def unknown_id(unknown: KeyError, vocabulary: Vocabulary) -> UnknownTokenError:
     if len(named) > _MOST_RANGES:
         named[_MOST_RANGES - 1 : -1] = [f"{len(named) - _MOST_RANGES} more ranges"]
     which = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
-    return UnknownTokenError(f"unknown id {unknown.args[0]}: the ids of this vocabulary are {which}")
+    return UnknownTokenError(
+        f"unknown id {unknown.args[0]}: the ids of this vocabulary are {which}"
+    )
 
 
 def unknown_token(token: bytes, vocabulary: Vocabulary) -> UnknownTokenError:

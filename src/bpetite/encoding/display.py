@@ -65,7 +65,9 @@ def coloured(tokens: Iterable[ShownToken]) -> str:
         colour = _TERMINAL_SPECIAL if shown.special else f"\x1b[38;5;16;48;5;{background}m"
         *ended, last = visible(shown.token).split("\n")
         lines = [*(f"{line}↵" for line in ended), last]
-        painted.append("\n".join(f"{colour}{line}{_TERMINAL_RESET}" if line else "" for line in lines))
+        painted.append(
+            "\n".join(f"{colour}{line}{_TERMINAL_RESET}" if line else "" for line in lines)
+        )
     return "".join(painted)
 
 
@@ -115,7 +117,9 @@ class ShownText:
 def _token_html(place: int, shown: ShownToken) -> str:
     import html  # slow to import
 
-    background = _HTML_SPECIAL if shown.special else _HTML_BACKGROUNDS[place % len(_HTML_BACKGROUNDS)]
+    background = (
+        _HTML_SPECIAL if shown.special else _HTML_BACKGROUNDS[place % len(_HTML_BACKGROUNDS)]
+    )
     ink = "#ffffff" if shown.special else "#1d232a"
     text = html.escape(visible(shown.token)).replace("\n", "↵\n")
     title = html.escape(f"id {shown.token_id}: {shown.token.hex(' ')}")

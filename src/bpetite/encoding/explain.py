@@ -1,7 +1,7 @@
 """A vocabulary in, explanations out: how a token is built, and how a pretoken is merged, step by step.
 
-`inspect`, the viewer and the report show them. Merges are replayed one at a time; the engine encodes the
-text.
+`inspect`, the viewer and the report show them. Merges are replayed one at a time; the engine
+encodes the text.
 """
 
 from itertools import pairwise
@@ -50,7 +50,9 @@ class Explainer:
         """The rank of each pair's merge."""
         for start, end in vocabulary.equal_ranks:
             self.rank_of |= dict.fromkeys(vocabulary.merges[start:end], start)
-        specials = {token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()}
+        specials = {
+            token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()
+        }
         self.special_ids = specials.keys()
         self.tokens = {**vocabulary.tokens, **vocabulary.decode_only, **specials}
         """The bytes of every token, special ones included."""
@@ -70,8 +72,8 @@ class Explainer:
     def steps(self, pretoken: bytes) -> list[Step]:
         """Replay the merges of a pretoken: always the lowest rank, and of equal ones the leftmost.
 
-        The same merges that follow one another are one step. (A vocabulary whose `whole_pretoken_first`
-        is set may give a pretoken one id without any of them.)
+        The same merges that follow one another are one step. (A vocabulary whose
+        `whole_pretoken_first` is set may give a pretoken one id without any of them.)
         """
         ids = self.start(pretoken)
         steps: list[Step] = []
@@ -91,8 +93,8 @@ class Explainer:
     def part(self, token_id: int) -> Part:
         """Return a token with the merge that makes it.
 
-        If several merges make the same token, encoding always uses the same one of them: the bytes of a token
-        are merged as if they were a text of their own, so they alone decide which one.
+        If several merges make the same token, encoding always uses the same one of them: the bytes
+        of a token are merged as if they were a text of their own, so they alone decide which one.
         """
         token = self.tokens.get(token_id)
         if token is None:

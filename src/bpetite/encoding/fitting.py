@@ -1,8 +1,9 @@
 """Finds how much of a text fits a number of tokens, for `Tokenizer.fit` and `Tokenizer.chunks`.
 
-The text is cut at places where the pattern is known to begin a new pretoken. Token counts of parts add up
-there, so each part is counted once. Between two such places every length is tried, the longest first,
-because a longer text may have fewer tokens ("hell" may be two tokens, and "hello" one).
+The text is cut at places where the pattern is known to begin a new pretoken. Token counts of parts
+add up there, so each part is counted once. Between two such places every length is tried, the
+longest first, because a longer text may have fewer tokens ("hell" may be two tokens, and "hello"
+one).
 """
 
 import re
@@ -70,7 +71,9 @@ class Fitting(NamedTuple):
                 start = end
                 continue
             if furthest == start:
-                raise ValueError(f"{self.text[start]!r} at character {start} takes more than {size} tokens")
+                raise ValueError(
+                    f"{self.text[start]!r} at character {start} takes more than {size} tokens"
+                )
             end = self._end_of_pretoken(start, max(start, end), furthest, size)
             yield start, end
             shared = self.furthest(end, 0, overlap) if overlap else end
@@ -84,7 +87,8 @@ class Fitting(NamedTuple):
         if (cut := self.last_cut(least + 1, end + 1)) is not None:
             return cut
         whole = pretokenize(self.text[start:end], self.pattern)[:-1]
-        # A pattern that matches bytes may end a pretoken within a character, which is then left out.
+        # A pattern that matches bytes may end a pretoken within a character, which is then left
+        # out.
         last = start + len(b"".join(whole).decode("utf-8", "ignore"))
         fits = last > least and self.may_end(last) and self.tokens_in(self.text[start:last]) <= most
         return last if fits else end
@@ -151,7 +155,9 @@ class Fitting(NamedTuple):
         count = partial(self._count, near)
         if len(places) > _TRIED:
             places = places[: bisect_right(places, most, key=count) + _NEAR]
-        return next(place for place in reversed(places) if self.may_end(place) and count(place) <= most)
+        return next(
+            place for place in reversed(places) if self.may_end(place) and count(place) <= most
+        )
 
     def _cut_between(self, one: int, other: int) -> int | None:
         """Return a cut strictly between two positions, near the middle."""

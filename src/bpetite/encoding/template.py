@@ -74,7 +74,9 @@ add_special_tokens=True adds them, add_special_tokens=False leaves them out with
     def words(name: Name) -> str:
         return f"ids are without {tokens}: {name('add_special_tokens', True)} adds them"
 
-    message = Message(f"{words(in_python)}, add_special_tokens=False leaves them out without this message")
+    message = Message(
+        f"{words(in_python)}, add_special_tokens=False leaves them out without this message"
+    )
     message.on_command_line = words(as_option)
     return message
 

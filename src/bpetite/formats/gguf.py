@@ -1,7 +1,7 @@
 """The metadata of a GGUF file in, a vocabulary out, where `tokenizer.ggml.model` is `gpt2` or `llama`.
 
-Only the metadata is read, not the weights. The file has no pattern, only a name for it, `tokenizer.ggml.pre`;
-the patterns of these names are defined here.
+Only the metadata is read, not the weights. The file has no pattern, only a name for it,
+`tokenizer.ggml.pre`; the patterns of these names are defined here.
 """
 
 import mmap
@@ -38,10 +38,19 @@ _GPT2, _QWEN2, _O200K = PATTERNS["gpt2"], PATTERNS["qwen2"], PATTERNS["o200k"]
 _NO_STOPS = " ?[^(\\s|.,!?…。，、।۔،)]+"
 _CHINESE = "[一-龥ࠀ-一가-퟿]+"
 _NAMES: tuple[tuple[Pattern, str], ...] = (
-    (_GPT2, "gpt-2 gpt2 mpt olmo jais phi-2 roberta-bpe jina-es jina-de jina-v1-en jina-v2-es jina-v2-de"),
+    (
+        _GPT2,
+        "gpt-2 gpt2 mpt olmo jais phi-2 roberta-bpe jina-es jina-de jina-v1-en jina-v2-es jina-v2-de",
+    ),
     (_GPT2, "jina-v2-code gigachat a.x-4.0 mellum modern-bert exaone4 trillion granite-docling"),
-    (PATTERNS["starcoder"], "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2"),
-    (PATTERNS["llama3"], "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"),
+    (
+        PATTERNS["starcoder"],
+        "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2",
+    ),
+    (
+        PATTERNS["llama3"],
+        "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
+    ),
     (PATTERNS["llama3"], "dbrx smaug-bpe glm4 chatglm-bpe"),
     (_QWEN2, "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2"),
     (PATTERNS["qwen3.5"], "qwen35"),
@@ -117,7 +126,9 @@ def _template(fields: Mapping[str, Any], is_known: Callable[[object], bool]) -> 
     """Return what llama.cpp puts around a text: what the file says, or else its default for this kind."""
     is_of_pieces = fields["tokenizer.ggml.model"] == "llama"
     name = str(fields.get("tokenizer.ggml.pre"))
-    adds_first = fields.get("tokenizer.ggml.add_bos_token", is_of_pieces or name in _FIRST_BY_DEFAULT)
+    adds_first = fields.get(
+        "tokenizer.ggml.add_bos_token", is_of_pieces or name in _FIRST_BY_DEFAULT
+    )
     adds_last = fields.get("tokenizer.ggml.add_eos_token", False)
     # The default ids are those of llama.cpp.
     first = fields.get("tokenizer.ggml.bos_token_id", 1 if is_of_pieces else 11)
@@ -133,12 +144,16 @@ def _of_pairs(fields: Mapping[str, Any], pattern: Pattern | None) -> Imported:
     merges = _list_of(fields, "tokenizer.ggml.merges", str)
     kinds = _list_of(fields, "tokenizer.ggml.token_type", int)
     if len(kinds) != len(texts):
-        raise ValueError(f"tokenizer.ggml.token_type has {len(kinds)} values for {len(texts)} tokens")
+        raise ValueError(
+            f"tokenizer.ggml.token_type has {len(kinds)} values for {len(texts)} tokens"
+        )
     name = fields.get("tokenizer.ggml.pre")
     used_pattern = _PATTERNS.get(str(name))
     assumptions = []
     if used_pattern is not None:
-        assumptions = [f"the file only names its pattern, {name!r}: what llama.cpp calls so is used"]
+        assumptions = [
+            f"the file only names its pattern, {name!r}: what llama.cpp calls so is used"
+        ]
     elif pattern:
         used_pattern = named_pattern(pattern)
     elif name is None:
@@ -181,7 +196,8 @@ def _of_pieces(fields: Mapping[str, Any], pattern: Pattern | None) -> Imported:
         raise ValueError("it removes white space, so decoding could not restore a text")
     pieces = []
     for text, score, kind in zip(texts, scores, kinds, strict=True):
-        # Here, user-defined pieces are searched in the text as it is, so their spaces stand for spaces.
+        # Here, user-defined pieces are searched in the text as it is, so their spaces stand for
+        # spaces.
         spelled = text.replace(" ", MARK) if kind == _USER_DEFINED else text
         pieces.append(sentencepiece.Piece(spelled, score, kind))
     puts_space = fields.get("tokenizer.ggml.add_space_prefix", True) is not False

@@ -45,8 +45,8 @@ def parse(
 ) -> Imported:
     """Read the content of the two files; errors name the paths.
 
-    Special tokens that `vocab.json` lacks follow its last id. If none are given, they are those of a
-    configuration. Without one, `<|endoftext|>` is a special token if `vocab.json` has it.
+    Special tokens that `vocab.json` lacks follow its last id. If none are given, they are those of
+    a configuration. Without one, `<|endoftext|>` is a special token if `vocab.json` has it.
     """
     beside = configuration or Configuration()
     given = special_tokens if special_tokens is not None else list(beside.tokens) or None
@@ -55,7 +55,9 @@ def parse(
         ids = _ids(vocab_path, vocab)
         if {"a</w>", "e</w>", "i</w>"} <= ids.keys():
             raise ValueError("a CLIP vocabulary, whose words end in </w>, cannot be read")
-        specials, keys = _special_ids(ids, named, must_be_listed=given is None, configured_ids=beside.ids)
+        specials, keys = _special_ids(
+            ids, named, must_be_listed=given is None, configured_ids=beside.ids
+        )
         for text, token_id in beside.ids.items():
             if specials.get(text, token_id) != token_id:
                 raise ValueError(
@@ -186,7 +188,9 @@ def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
     instead = "to_huggingface can hold it"
     check_holds(vocabulary, "vocab.json", instead)
     if vocabulary.pattern != PATTERNS["gpt2"]:
-        raise ValueError(f"GPT-2's files imply GPT-2's pattern, not {vocabulary.pattern!r:.80}; {instead}")
+        raise ValueError(
+            f"GPT-2's files imply GPT-2's pattern, not {vocabulary.pattern!r:.80}; {instead}"
+        )
     if vocabulary.whole_pretoken_first:
         raise ValueError(f"GPT-2's files cannot record a token for every whole pretoken; {instead}")
     empty = {token_id: token for token_id, token in vocabulary.decode_only.items() if not token}

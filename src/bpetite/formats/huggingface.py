@@ -1,8 +1,8 @@
 """`tokenizer.json` of byte-level BPE tokenizers: JSON in, a vocabulary out, and back.
 
-What can be reproduced exactly is read, anything else refused with its reason. The ids are those that the
-file's tokenizer gives with `add_special_tokens=False`; the template that puts tokens around a text is read
-beside them.
+What can be reproduced exactly is read, anything else refused with its reason. The ids are those
+that the file's tokenizer gives with `add_special_tokens=False`; the template that puts tokens
+around a text is read beside them.
 """
 
 import json
@@ -21,7 +21,12 @@ from bpetite.formats.huggingface_steps import steps_of, types_of
 from bpetite.formats.shared import pairs
 from bpetite.formats.shared.configuration import CONFIGURATION, FLAGS, SPECIAL_TOKENS, roles_in
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, Original, check_merges_bytes, has_id
-from bpetite.formats.shared.printable import printable_or_text, printed_ids, printed_merges, to_printable
+from bpetite.formats.shared.printable import (
+    printable_or_text,
+    printed_ids,
+    printed_merges,
+    to_printable,
+)
 from bpetite.normalization import Step, normalizing, steps_in
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import MARK, Vocabulary
@@ -81,7 +86,9 @@ class _Reader:
         self._model = _model(document.get("model"))
         self._unknown_text: str | None = self._model.get("unk_token")
         self._ids: dict[str, int] = typed(self._model.get("vocab"), dict, "model.vocab")
-        if not isinstance(self._model.get("merges"), bytes):  # otherwise the engine has checked the ids, too
+        if not isinstance(
+            self._model.get("merges"), bytes
+        ):  # otherwise the engine has checked the ids, too
             pairs.check_ids(self._ids, "model.vocab: ")
         self._added = typed(document.get("added_tokens") or [], list, "added_tokens")
         self._specials, self._not_special = _special_ids(self._added, self._ids)
@@ -99,7 +106,9 @@ class _Reader:
             return self._of_characters(falls_back=falls_back)
         if has_characters:
             unknown = self._unknown_text
-            lacking = "is not given" if unknown is None else f"is {unknown!r:.80}, which is not a token"
+            lacking = (
+                "is not given" if unknown is None else f"is {unknown!r:.80}, which is not a token"
+            )
             raise ValueError(
                 "pre_tokenizer: there is no step ByteLevel, so the tokens are made of characters, not bytes, "
                 f"and model.unk_token {lacking}: a character without a token would have no id"
@@ -115,11 +124,15 @@ class _Reader:
         if kinds and kinds != ["ByteLevel"]:
             raise ValueError(f"decoder: {kinds[0]!r:.80} does not simply join the bytes of tokens")
         merges = self._merges()
-        # Text with a byte that is a special token is refused: its id would not be that of other bytes.
+        # Text with a byte that is a special token is refused: its id would not be that of other
+        # bytes.
         apart = self._specials.keys() - _SINGLE
         bytes_apart = not apart.isdisjoint(to_printable(bytes([byte])) for byte in IN_TEXTS)
-        # Most added tokens are cut out of a text wherever they stand, so that no merge ever meets them.
-        cuts = not normalization and not any("single_word" in names for names in token_flags.values())
+        # Most added tokens are cut out of a text wherever they stand, so that no merge ever meets
+        # them.
+        cuts = not normalization and not any(
+            "single_word" in names for names in token_flags.values()
+        )
         cut_out = apart & self._ids.keys() if cuts else set()
         never_met = {text for text in cut_out if text.isascii() and " " not in text}
         vocabulary = pairs.vocabulary_of_pairs(
@@ -159,7 +172,9 @@ class _Reader:
         apart |= byte_names.keys()
         merges = self._merges()
         vocabulary = pairs.vocabulary_of_pieces(
-            pairs.Pieces(self._ids_without(apart), byte_ids, has_marks, self._specials, frozenset(never_met)),
+            pairs.Pieces(
+                self._ids_without(apart), byte_ids, has_marks, self._specials, frozenset(never_met)
+            ),
             merges,
             token_flags=flags,
             added_tokens=self._not_special,
@@ -235,7 +250,9 @@ class _Reader:
             assumptions.append("the file has no decoder: here, decoding gives the text again")
         left_out = [key for key in ("truncation", "padding") if self._document.get(key)]
         assumptions += [f"the file's {key} of texts is not applied" for key in left_out]
-        template = steps.template_in(self._document.get("post_processor"), partial(has_id, vocabulary))
+        template = steps.template_in(
+            self._document.get("post_processor"), partial(has_id, vocabulary)
+        )
         extras = tuple(_BESIDE_IDS[key] for key in left_out)
         return Imported(vocabulary, assumptions, extras, drops_missing, template=template)
 
@@ -244,7 +261,9 @@ def _model(value: object) -> Json:
     model: Json = typed(value, dict, "model")
     kind = model.get("type", "BPE" if "merges" in model else None)
     if kind != "BPE":
-        reason = "model has neither a type nor merges" if kind is None else f"model.type is {kind!r:.80}"
+        reason = (
+            "model has neither a type nor merges" if kind is None else f"model.type is {kind!r:.80}"
+        )
         raise ValueError(f"{reason}; only BPE can be read")
     if model.get("dropout") not in (None, 0):
         raise ValueError(f"model.dropout is {model['dropout']!r:.80}: ids would be left to chance")
@@ -271,7 +290,9 @@ def _special_ids(added: list[Any], ids: Mapping[str, int]) -> tuple[dict[str, in
             raise ValueError(f"{place}: {content!r:.80} is empty")
         if content in specials:
             raise ValueError(f"{place}: {content!r:.80} appears twice")
-        expected = ids.get(content, next_id)  # the id in the model, or else the first after all others
+        expected = ids.get(
+            content, next_id
+        )  # the id in the model, or else the first after all others
         token_id = token.get("id")
         if type(token_id) is not int or token_id != expected:
             raise ValueError(
@@ -281,7 +302,9 @@ def _special_ids(added: list[Any], ids: Mapping[str, int]) -> tuple[dict[str, in
         specials[content] = expected
         token_of[content] = token
         next_id = max(next_id, expected + 1)
-    not_special = {text for text, token in token_of.items() if not flag(token, "added_tokens", "special")}
+    not_special = {
+        text for text, token in token_of.items() if not flag(token, "added_tokens", "special")
+    }
     return specials, not_special
 
 
@@ -294,7 +317,9 @@ def _check_normalized_apart(second: Sequence[str], normalization: Sequence[Step]
             raise ValueError(f"added token {content!r:.80} is empty once normalized")
         other = first.setdefault(normalized, content)
         if other != content:
-            raise ValueError(f"added tokens {other!r:.80} and {content!r:.80} are the same once normalized")
+            raise ValueError(
+                f"added tokens {other!r:.80} and {content!r:.80} are the same once normalized"
+            )
 
 
 def _may_overlap(first: Collection[str], second: Collection[str]) -> bool:
@@ -309,13 +334,15 @@ def _may_overlap(first: Collection[str], second: Collection[str]) -> bool:
     )
 
 
-# Writing -----------------------------------------------------------------------------------------------
+# Writing
+# -----------------------------------------------------------------------------------------------
 
 
 def to_bytes(vocabulary: Vocabulary, template: AnyTemplate = None) -> bytes:
     """Return the `tokenizer.json` of a vocabulary and a template; what it cannot express is refused.
 
-    A template that is not simply tokens around a text is only known from the `tokenizer.json` that has it.
+    A template that is not simply tokens around a text is only known from the `tokenizer.json` that
+    has it.
     """
     check_merges_bytes(vocabulary)
     ids, tokens = _written_ids(vocabulary), vocabulary.tokens
@@ -332,14 +359,18 @@ def to_bytes(vocabulary: Vocabulary, template: AnyTemplate = None) -> bytes:
         "model": {
             "type": "BPE",
             "dropout": None,
-            "unk_token": next((text for text, token_id in ids.items() if token_id == unknown), None),
+            "unk_token": next(
+                (text for text, token_id in ids.items() if token_id == unknown), None
+            ),
             "continuing_subword_prefix": None,
             "end_of_word_suffix": None,
             "fuse_unk": fuses,
             "byte_fallback": False,
             "ignore_merges": vocabulary.whole_pretoken_first,
             "vocab": ids,
-            "merges": printed_merges((tokens[left], tokens[right]) for left, right in vocabulary.merges),
+            "merges": printed_merges(
+                (tokens[left], tokens[right]) for left, right in vocabulary.merges
+            ),
         },
     }
     return _json(document)
@@ -359,7 +390,10 @@ def _post_processor(template: AnyTemplate, ids: Mapping[str, int]) -> Json | Non
             )
 
     def specials(token_ids: Sequence[int], type_id: int) -> list[Json]:
-        return [{"SpecialToken": {"id": text_of[token_id], "type_id": type_id}} for token_id in token_ids]
+        return [
+            {"SpecialToken": {"id": text_of[token_id], "type_id": type_id}}
+            for token_id in token_ids
+        ]
 
     def around(sequence: str, type_id: int) -> list[Json]:
         text = {"Sequence": {"id": sequence, "type_id": type_id}}
@@ -370,13 +404,19 @@ def _post_processor(template: AnyTemplate, ids: Mapping[str, int]) -> Json | Non
         "single": around("A", 0),
         "pair": [*around("A", 0), *around("B", 1)],
         "special_tokens": {
-            text_of[token_id]: {"id": text_of[token_id], "ids": [token_id], "tokens": [text_of[token_id]]}
+            text_of[token_id]: {
+                "id": text_of[token_id],
+                "ids": [token_id],
+                "tokens": [text_of[token_id]],
+            }
             for token_id in outside
         },
     }
 
 
-def with_tokens(original: Original, texts: Sequence[str], largest_id: int, *, special: bool) -> Original:
+def with_tokens(
+    original: Original, texts: Sequence[str], largest_id: int, *, special: bool
+) -> Original:
     """Return the files of a `tokenizer.json` with further added tokens, as tokenizers writes them.
 
     A text that the file spells so keeps its id; others follow the largest one in use.
@@ -423,11 +463,16 @@ def changed(
     config = json.loads(config_bytes(vocabulary, of_other.files, chat_template))
     config |= {key: settings[key] for key in _OF_USERS if key in settings}
     templates = {name: text for name, text in of_other.files.items() if "chat_template" in name}
-    return Original("huggingface", {"tokenizer.json": content, CONFIGURATION: _json(config, 2), **templates})
+    return Original(
+        "huggingface", {"tokenizer.json": content, CONFIGURATION: _json(config, 2), **templates}
+    )
 
 
 def configured(
-    original: Original, vocabulary: Vocabulary, roles: Mapping[str, str | None], chat_template: str | None
+    original: Original,
+    vocabulary: Vocabulary,
+    roles: Mapping[str, str | None],
+    chat_template: str | None,
 ) -> Original:
     """Return the files with a `tokenizer_config.json`, in which roles and the template are said if they are
     given; a role, such as `pad_token`, names a special token."""
@@ -481,7 +526,9 @@ def _template_in(files: Mapping[str, bytes]) -> str | None:
 
 def _json(document: Json, indent: int | None = None) -> bytes:
     separators = (",", ":") if indent is None else None
-    return json.dumps(document, ensure_ascii=False, indent=indent, separators=separators).encode("utf-8")
+    return json.dumps(document, ensure_ascii=False, indent=indent, separators=separators).encode(
+        "utf-8"
+    )
 
 
 def config_bytes(
@@ -489,7 +536,8 @@ def config_bytes(
 ) -> bytes:
     """Return the `tokenizer_config.json` that tells transformers which tokens are special, and what for.
 
-    The files that a tokenizer was read from say this, or else the names of the tokens (`guessed_roles`).
+    The files that a tokenizer was read from say this, or else the names of the tokens
+    (`guessed_roles`).
     """
     added = written_added_tokens(vocabulary)
     specials = [token["content"] for token in added if token["special"]]
@@ -498,7 +546,8 @@ def config_bytes(
     document = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "added_tokens_decoder": {
-            str(token["id"]): {key: value for key, value in token.items() if key != "id"} for token in added
+            str(token["id"]): {key: value for key, value in token.items() if key != "id"}
+            for token in added
         },
         **named,
         "additional_special_tokens": [text for text in specials if text not in named.values()],
@@ -525,7 +574,10 @@ def written_added_tokens(vocabulary: Vocabulary) -> list[Json]:
         {
             "id": token_id,
             "content": text,
-            **{name: name in vocabulary.token_flags.get(text, ()) for name in (*FLAGS, "normalized")},
+            **{
+                name: name in vocabulary.token_flags.get(text, ())
+                for name in (*FLAGS, "normalized")
+            },
             "special": text not in vocabulary.added_tokens,
         }
         for text, token_id in sorted(vocabulary.special_tokens.items(), key=lambda item: item[1])

@@ -1,8 +1,8 @@
 """Reads the pattern and the normalization of a `tokenizer.json`, and writes them.
 
-A step that loses text, or cuts it in a way that cannot be reproduced exactly, is refused with the reason. Of
-files whose merges begin with characters, the `decoder` is read, too: they replace spaces by U+2581, in a
-normalizer or in `Metaspace`; here, these remain spaces.
+A step that loses text, or cuts it in a way that cannot be reproduced exactly, is refused with the
+reason. Of files whose merges begin with characters, the `decoder` is read, too: they replace spaces
+by U+2581, in a normalizer or in `Metaspace`; here, these remain spaces.
 """
 
 import re
@@ -58,7 +58,8 @@ def types_of(steps: Iterable[object]) -> set[str | None]:
     return {kind if isinstance(kind, str) else None for kind in types}
 
 
-# The template ------------------------------------------------------------------------------------------
+# The template
+# ------------------------------------------------------------------------------------------
 
 Outside = tuple[int, int, str]
 """A token that is not of a text: its id, its type and how it is spelled."""
@@ -103,24 +104,31 @@ def template_in(post_processor: object, is_known: Callable[[object], bool]) -> A
     steps = [step for step in steps_of(post_processor, "processors") if step is not None]
     templates = [step for step in steps if types_of([step]) != {"ByteLevel"}]
     if len(templates) > 1:
-        return OtherTemplate("post_processor has several templates, each for the texts of the one before")
+        return OtherTemplate(
+            "post_processor has several templates, each for the texts of the one before"
+        )
     if not templates:
         return None
     try:
         parts = template_parts(templates[0])
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return OtherTemplate(f"post_processor is {templates[0]!r:.80}, which is not a template that is known")
+        return OtherTemplate(
+            f"post_processor is {templates[0]!r:.80}, which is not a template that is known"
+        )
     texts = [place for place, part in enumerate(parts) if isinstance(part, int)]
     if len(texts) != 1:
         return OtherTemplate("post_processor does not put tokens around one text")
     ids = [part[0] for part in parts if not isinstance(part, int)]
     for token_id in ids:
         if not is_known(token_id):
-            return OtherTemplate(f"post_processor puts id {token_id!r:.80} around a text, which no token has")
+            return OtherTemplate(
+                f"post_processor puts id {token_id!r:.80} around a text, which no token has"
+            )
     return template_of(ids[: texts[0]], ids[texts[0] :])
 
 
-# The pattern -------------------------------------------------------------------------------------------
+# The pattern
+# -------------------------------------------------------------------------------------------
 
 
 def pattern_of(pre_tokenizer: object) -> Pattern:
@@ -169,14 +177,20 @@ def expressions_of(step: Json, place: str) -> list[str]:
     if kind == "Split":
         expression = _expression(step, place, cuts=step.get("behavior") == "Isolated")
         if is_word(expression):
-            expression = f"(?:{expression})"  # A word alone would be taken for the name of a pattern.
+            expression = (
+                f"(?:{expression})"  # A word alone would be taken for the name of a pattern.
+            )
         invert = flag(step, place, "invert")
         return [_cutting(expression, str(step.get("behavior")), place, invert=invert)]
     if kind == "FixedLength" and type(length := step.get("length")) is int and 0 < length < 1000:
         return [rf"[\s\S]{{1,{length}}}"]
     if kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "CharDelimiterSplit"):
-        raise ValueError(f"{place}: {kind} drops the text that it splits at; decoding cannot restore it")
-    raise ValueError(f"{place}: {kind!r:.80} is not supported; Split, Digits, Punctuation and ByteLevel are")
+        raise ValueError(
+            f"{place}: {kind} drops the text that it splits at; decoding cannot restore it"
+        )
+    raise ValueError(
+        f"{place}: {kind!r:.80} is not supported; Split, Digits, Punctuation and ByteLevel are"
+    )
 
 
 def _expression(step: Json, place: str, *, cuts: bool = False) -> str:
@@ -198,8 +212,8 @@ def _expression(step: Json, place: str, *, cuts: bool = False) -> str:
 def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str:
     """Return a pattern that cuts as an expression with a `behavior` does.
 
-    `invert` exchanges matches and gaps. It makes no difference where both are isolated or contiguous, and
-    exchanges the two ways to merge a match with its neighbour.
+    `invert` exchanges matches and gaps. It makes no difference where both are isolated or
+    contiguous, and exchanges the two ways to merge a match with its neighbour.
     """
     once = f"(?>{expression})"
     gap = rf"(?:(?!{expression})[\s\S])*+"
@@ -232,7 +246,9 @@ def pre_tokenizer_of(pattern: Pattern) -> Json:
     add_prefix_space = before[-1:] == [SPACE]
     before = before[: len(before) - add_prefix_space]
     if SPACE in before:
-        raise ValueError("a tokenizer.json cannot put spaces into a text before it is cut by other patterns")
+        raise ValueError(
+            "a tokenizer.json cannot put spaces into a text before it is cut by other patterns"
+        )
     byte_level = {
         "type": "ByteLevel",
         "add_prefix_space": add_prefix_space,
@@ -248,7 +264,8 @@ def _written_split(expression: str) -> Json:
     return {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
 
 
-# The normalization -------------------------------------------------------------------------------------
+# The normalization
+# -------------------------------------------------------------------------------------
 
 
 def normalization_of(normalizer: object) -> tuple[Step, ...]:
@@ -269,7 +286,9 @@ def _normalization_step(step: Json) -> list[Step]:
             return [(name,)]
         case "Strip":
             is_stripped = partial(flag, step, "normalizer", default=True)
-            return [(f"Strip {side}",) for side in ("left", "right") if is_stripped(f"strip_{side}")]
+            return [
+                (f"Strip {side}",) for side in ("left", "right") if is_stripped(f"strip_{side}")
+            ]
         case "Prepend":
             prefix = typed(step.get("prepend"), str, "normalizer.prepend")
             return [("Prepend", prefix)] if prefix else []
@@ -299,20 +318,30 @@ def _written_normalizer(name: str, *arguments: str) -> Json:
         return {"type": "Prepend", "prepend": arguments[0]}
     if name == "Replace":
         expression, content = arguments
-        return {"type": "Replace", "pattern": {"Regex": to_oniguruma(expression)}, "content": content}
+        return {
+            "type": "Replace",
+            "pattern": {"Regex": to_oniguruma(expression)},
+            "content": content,
+        }
     if name.startswith("Strip "):
-        return {"type": "Strip", "strip_left": name == "Strip left", "strip_right": name == "Strip right"}
+        return {
+            "type": "Strip",
+            "strip_left": name == "Strip left",
+            "strip_right": name == "Strip right",
+        }
     return {"type": name}
 
 
-# Patterns in the syntax of tokenizers ------------------------------------------------------------------
+# Patterns in the syntax of tokenizers
+# ------------------------------------------------------------------
 
-# The differences that matter: `{1,3}+` repeats there and is possessive here; `$` and `^` match at every line
-# there; `(?s:` does not exist there, and `(?m:` means the same; `\w` and `\b` include other characters;
-# `[a[b]]` and `&&` are set operations there.
+# The differences that matter: `{1,3}+` repeats there and is possessive here; `$` and `^` match at
+# every line there; `(?s:` does not exist there, and `(?m:` means the same; `\w` and `\b` include
+# other characters; `[a[b]]` and `&&` are set operations there.
 
-# The interval ends its alternative, so whether it is possessive makes no difference; nor does `$` after a
-# possessive run of white space, which can only end before something else or at the end of the text.
+# The interval ends its alternative, so whether it is possessive makes no difference; nor does `$`
+# after a possessive run of white space, which can only end before something else or at the end of
+# the text.
 _CL100K = CL100K.replace("{1,3}+", "{1,3}")
 
 _CUTS = r"(?s)\(\?>(.+)\)\|\(\?s:\.\)\(\?:\(\?!\1\)\(\?s:\.\)\)\*\+"
@@ -341,7 +370,8 @@ def to_oniguruma(pattern: str) -> str:
 def from_oniguruma(written: str, *, cuts: bool = False) -> str:
     """Translate a pattern from the syntax of `tokenizers`; one without an equivalent is refused.
 
-    `cuts` says that text is cut at both ends of every match, so that an empty match means something, too.
+    `cuts` says that text is cut at both ends of every match, so that an empty match means
+    something, too.
 
     >>> from_oniguruma(r"[\\p{L}&&[^\\p{Han}]]+")
     '(?:(?=[\\\\p{L}])[^\\\\p{Han}])+'
@@ -351,7 +381,8 @@ def from_oniguruma(written: str, *, cuts: bool = False) -> str:
     return read_pattern(written, "oniguruma cuts" if cuts else "oniguruma")
 
 
-# Models whose merges begin with characters -------------------------------------------------------------
+# Models whose merges begin with characters
+# -------------------------------------------------------------
 
 _TO_SPACES: Step = ("Replace", MARK, " ")
 
@@ -381,14 +412,17 @@ def before_of_characters(
 ) -> StepsOfCharacters:
     """Read these parts of a file; an error names the place.
 
-    `falls_back` says whether bytes spell a character without a token, so that the decoder must join them.
+    `falls_back` says whether bytes spell a character without a token, so that the decoder must join
+    them.
     """
     steps = steps_of(document.get("normalizer"), "normalizers")
     normalization: list[Step] = []
     has_marks = False
     for step in steps:
         if has_marks and not _is(step, type="Prepend", prepend=MARK):
-            raise ValueError("normalizer: a step after the one that replaces spaces is not supported")
+            raise ValueError(
+                "normalizer: a step after the one that replaces spaces is not supported"
+            )
         if _is(step, type="Replace", pattern={"String": " "}, content=MARK):
             has_marks = True
             normalization.append(_TO_SPACES)
@@ -402,13 +436,17 @@ def before_of_characters(
     for number, step in enumerate(steps_of(document.get("pre_tokenizer"), "pretokenizers")):
         place = f"pre_tokenizer[{number}]"
         kind = step.get("type") if isinstance(step, dict) else None
-        splits_at_spaces = _is(step, type="Split", pattern={"String": " "}) and not step.get("invert")
+        splits_at_spaces = _is(step, type="Split", pattern={"String": " "}) and not step.get(
+            "invert"
+        )
         if has_marks and splits_at_spaces:
             continue  # No spaces remain.
         if kind == "Metaspace":
             scheme = _scheme(step, place)
             if cuts and scheme != "never":
-                raise ValueError(f"{place}: Metaspace after other steps would insert spaces within the text")
+                raise ValueError(
+                    f"{place}: Metaspace after other steps would insert spaces within the text"
+                )
             if not has_marks:
                 normalization.append(_TO_SPACES)
             has_marks = True
@@ -425,7 +463,9 @@ def before_of_characters(
             where = "model.byte_fallback is on" if falls_back else "tokens are made of characters"
             raise ValueError(f"{place}: {kind!r:.80} is not supported where {where}")
     if split_place and has_marks:
-        raise ValueError(f"{split_place}: a pattern is not supported where spaces are spelled U+2581")
+        raise ValueError(
+            f"{split_place}: a pattern is not supported where spaces are spelled U+2581"
+        )
     drops_space = _check_decoder(decoder, has_marks=has_marks, falls_back=falls_back)
     pattern = checked_pattern(cuts) if cuts else None
     return StepsOfCharacters(has_marks, tuple(normalization), puts_space, pattern, drops_space)
@@ -436,10 +476,12 @@ def special_pieces(
 ) -> tuple[set[str], set[str]]:
     """Return the added tokens that are also pieces of the model.
 
-    Those of U+2581 are: runs of spaces become them, while the character itself in a text is the added token.
-    All others are cut out of a text before merging, so no merge ever involves them.
+    Those of U+2581 are: runs of spaces become them, while the character itself in a text is the
+    added token. All others are cut out of a text before merging, so no merge ever involves them.
     """
-    if any(step != _TO_SPACES and step[0] not in ("Prepend", "Space first") for step in normalization):
+    if any(
+        step != _TO_SPACES and step[0] not in ("Prepend", "Space first") for step in normalization
+    ):
         return set(), set()
     plain = {text for text, names in flags.items() if not names}
     if not has_marks:
@@ -451,7 +493,9 @@ def special_pieces(
 def _scheme(step: Json, place: str) -> str:
     """Return when `Metaspace` inserts a space before a text."""
     if step.get("replacement", MARK) != MARK:
-        raise ValueError(f"{place}.replacement is {step['replacement']!r:.80}; only U+2581 can be read")
+        raise ValueError(
+            f"{place}.replacement is {step['replacement']!r:.80}; only U+2581 can be read"
+        )
     scheme = step.get("prepend_scheme")
     if scheme is None:
         scheme = "always" if step.get("add_prefix_space", True) else "never"

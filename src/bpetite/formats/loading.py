@@ -1,7 +1,7 @@
 """A path or an object of another library in, a vocabulary out, for every supported format.
 
-A file is recognised by its content, not by its name. Of several files in a folder, the most specific one is
-read, and the assumptions say which. Other known formats are refused by name.
+A file is recognised by its content, not by its name. Of several files in a folder, the most
+specific one is read, and the assumptions say which. Other known formats are refused by name.
 """
 
 import os
@@ -41,7 +41,8 @@ FOLDER_FILES: tuple[tuple[str, ...], ...] = (
 """The files that are searched in a folder, the most specific first."""
 
 ANY_FORMAT = (
-    "an artifact, tokenizer.json, files of tiktoken, GPT-2 or SentencePiece, tekken.json, GGUF, or a folder"
+    "an artifact, tokenizer.json, files of tiktoken, GPT-2 or SentencePiece, tekken.json, GGUF, "
+    "or a folder"
 )
 """The models that can be read, in words."""
 
@@ -72,22 +73,34 @@ _OTHER_FORMATS = (
         "a pickle, as nanochat and rustbpe use it, is not read, as it could run any code; if you trust it, "
         "unpickle it yourself and load the object",
     ),
-    (rb"(?s:......\0\0\{)", "safetensors are the weights of a model; give its folder, or its tokenizer.json"),
+    (
+        rb"(?s:......\0\0\{)",
+        "safetensors are the weights of a model; give its folder, or its tokenizer.json",
+    ),
     (rb"\x1f\x8b", "it is compressed by gzip, perhaps a corpus; uncompress it if it is a model"),
     (
         rb"PAR1|ARROW1",
         f"it is a table of Parquet or Arrow, such as a corpus or counts; a model is {ANY_FORMAT}",
     ),
-    (rb"\x28\xb5\x2f\xfd", "it is compressed by zstd, perhaps a corpus; uncompress it if it is a model"),
+    (
+        rb"\x28\xb5\x2f\xfd",
+        "it is compressed by zstd, perhaps a corpus; uncompress it if it is a model",
+    ),
     (rb"bpetite counts\n", "it is a file of counts; train a tokenizer on it"),
     (rb"\x93NUMPY", f"it is an array of NumPy, such as ids; a model is {ANY_FORMAT}"),
     (rb"\{[^\n]*\}\r?\n\s*\{", f"it looks like JSON lines, a corpus; a model is {ANY_FORMAT}"),
-    (rb"PK\x03\x04", "an archive (zip), such as the weights of PyTorch; give the file of the tokenizer"),
+    (
+        rb"PK\x03\x04",
+        "an archive (zip), such as the weights of PyTorch; give the file of the tokenizer",
+    ),
     (
         rb"version https://git-lfs",
         "it is the pointer of Git LFS to a file; git lfs pull brings the file",
     ),
-    (rb"\s*<(?i:!doctype html|html)", "it is a web page, perhaps saved in place of a tokenizer's file"),
+    (
+        rb"\s*<(?i:!doctype html|html)",
+        "it is a web page, perhaps saved in place of a tokenizer's file",
+    ),
 )
 """How files of other formats begin, and what they are."""
 
@@ -112,9 +125,9 @@ def load(
 ) -> Imported:
     """Load a tokenizer.
 
-    A given pattern and special tokens are used if the source lacks them; otherwise they must be the same, or
-    with `must_agree=False` are ignored. With `missing="drop"`, bytes without a token are left out, if the
-    tokenizer's own library does that.
+    A given pattern and special tokens are used if the source lacks them; otherwise they must be the
+    same, or with `must_agree=False` are ignored. With `missing="drop"`, bytes without a token are
+    left out, if the tokenizer's own library does that.
     """
     check_word("missing", missing, ("refuse", "drop"))
     if isinstance(source, str | os.PathLike):
@@ -169,7 +182,9 @@ def _of_name(name: str, given: _Given) -> Imported:
     return _of_file(name, given)
 
 
-def check_given(vocabulary: Vocabulary, pattern: Pattern | None, specials: SpecialTokens | None) -> None:
+def check_given(
+    vocabulary: Vocabulary, pattern: Pattern | None, specials: SpecialTokens | None
+) -> None:
     """Refuse a given pattern or special token that a vocabulary contradicts."""
     if pattern is not None and not _is_called(vocabulary.pattern, pattern):
         raise ValueError(f"its pattern is {vocabulary.pattern}, not {checked_pattern(pattern)}")
@@ -194,7 +209,8 @@ def _is_called(pattern: Pattern, given: Pattern) -> bool:
     return False
 
 
-# Folders -----------------------------------------------------------------------------------------------
+# Folders
+# -----------------------------------------------------------------------------------------------
 
 
 def _of_folder(folder: str, given: _Given) -> Imported:
@@ -230,7 +246,11 @@ def _chosen_files(folder: str, names: Sequence[str]) -> tuple[tuple[str, ...], l
     by_name = [files for files in FOLDER_FILES if set(files) <= set(names)]
     if not by_name and len(by_ending) != 1:
         listed = ", ".join(" and ".join(files) for files in FOLDER_FILES)
-        several = f"; there are {len(by_ending)} of .tiktoken or .gguf, give one of them" if by_ending else ""
+        several = (
+            f"; there are {len(by_ending)} of .tiktoken or .gguf, give one of them"
+            if by_ending
+            else ""
+        )
         raise FileNotFoundError(f"{folder}: none of {listed} is in this folder{several}")
     chosen, *others = by_name + by_ending
     return chosen, list(chain.from_iterable(others))
@@ -289,7 +309,8 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
     return imported
 
 
-# Files -------------------------------------------------------------------------------------------------
+# Files
+# -------------------------------------------------------------------------------------------------
 
 
 def _of_file(path: str, given: _Given) -> Imported:
@@ -436,7 +457,8 @@ def _name_of_other(name: str, lacking: str) -> str:
     return "merges.txt" if lacking == "merges" else "vocab.json"
 
 
-# Objects of other libraries ----------------------------------------------------------------------------
+# Objects of other libraries
+# ----------------------------------------------------------------------------
 
 
 def _of_object(tokenizer: Any) -> Imported:
@@ -459,7 +481,9 @@ def _of_object(tokenizer: Any) -> Imported:
             f"{type(tokenizer).__name__}; save one of another library and load what it wrote"
         )
     content = backend.to_str().encode("utf-8")
-    return huggingface.parse("the tokenizer", content).read_from("huggingface", {"tokenizer.json": content})
+    return huggingface.parse("the tokenizer", content).read_from(
+        "huggingface", {"tokenizer.json": content}
+    )
 
 
 def _of_tiktoken(encoding: Any) -> Imported:

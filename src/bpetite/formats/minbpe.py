@@ -1,7 +1,7 @@
 """minbpe's `.model`: lines of text in, a vocabulary out.
 
-The lines are `minbpe v1`, the pattern (none for a `BasicTokenizer`), the number of special tokens, each of
-them with its id, and the pair of ids of each merge, whose tokens have the ids from 256 on.
+The lines are `minbpe v1`, the pattern (none for a `BasicTokenizer`), the number of special tokens,
+each of them with its id, and the pair of ids of each merge, whose tokens have the ids from 256 on.
 """
 
 from collections.abc import Sequence
@@ -57,4 +57,6 @@ def _numbers(lines: Sequence[str], place: int, count: int) -> list[int]:
 
 
 def _is_id(digits: str) -> bool:
-    return digits.isascii() and digits.isdecimal() and len(digits) <= 10 and int(digits) <= LARGEST_ID
+    return (
+        digits.isascii() and digits.isdecimal() and len(digits) <= 10 and int(digits) <= LARGEST_ID
+    )

@@ -123,7 +123,9 @@ def of_pieces(
             raise ValueError(f"piece {token_id}: {plain!r:.80} appears twice")
         special_tokens[plain] = token_id
     configuration = beside or Configuration()
-    added = {text: token_id for text, token_id in configuration.ids.items() if text not in special_tokens}
+    added = {
+        text: token_id for text, token_id in configuration.ids.items() if text not in special_tokens
+    }
     for text, token_id in added.items():
         if token_id < len(pieces):
             piece_text = pieces[token_id].text
@@ -188,7 +190,9 @@ def _normalization(normalizer: Fields, pieces: Sequence[Piece]) -> tuple[list[St
         steps.append(("Map", *chain.from_iterable(sorted(replaced.items()))))
         name = normalizer.get(1, b"")
         shown = name.decode("utf-8", "replace") if isinstance(name, bytes) else "?"
-        assumptions.append(f"texts are normalized ({shown!r:.40}), and decoding gives them normalized")
+        assumptions.append(
+            f"texts are normalized ({shown!r:.40}), and decoding gives them normalized"
+        )
     if normalizer.get(4, 1):
         assumptions.append(
             "several spaces become one, and those at the ends of a text none (remove_extra_whitespaces)"
@@ -197,7 +201,8 @@ def _normalization(normalizer: Fields, pieces: Sequence[Piece]) -> tuple[list[St
     return steps, assumptions
 
 
-# The message -------------------------------------------------------------------------------------------
+# The message
+# -------------------------------------------------------------------------------------------
 
 
 def _piece(place: int, message: bytes) -> Piece:
@@ -247,11 +252,12 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
     raise ValueError("cut off, or broken, within a number")
 
 
-# The map of characters ---------------------------------------------------------------------------------
+# The map of characters
+# ---------------------------------------------------------------------------------
 
-# It consists of the size of a trie in bytes, the trie (Darts: a double array of 32-bit units), and the new
-# texts, each ended by a zero byte. A unit holds the byte that leads to it, the distance to its children, and
-# whether a key ends there.
+# It consists of the size of a trie in bytes, the trie (Darts: a double array of 32-bit units), and
+# the new texts, each ended by a zero byte. A unit holds the byte that leads to it, the distance to
+# its children, and whether a key ends there.
 
 _LONGEST_KEY = 256
 """In bytes; the keys of SentencePiece's own maps have at most 18."""

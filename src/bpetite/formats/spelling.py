@@ -14,9 +14,10 @@ _NAME_OF = {byte: name for name, byte in BYTE_NAMES.items()}
 def spelled_ids(vocabulary: Vocabulary, original: Original | None = None) -> dict[str, int]:
     """Return the id of each token by its spelling: as the `tokenizer.json` says it that was read, if any.
 
-    Tokens of characters are spelled as SentencePiece's `id_to_piece` does: a space is U+2581, and a token of
-    a byte has a name, such as `<0x0A>`; a GGUF has plain spaces in those that users defined. Of several
-    tokens of the same bytes, which only our own dialect makes, it has the first.
+    Tokens of characters are spelled as SentencePiece's `id_to_piece` does: a space is U+2581, and a
+    token of a byte has a name, such as `<0x0A>`; a GGUF has plain spaces in those that users
+    defined. Of several tokens of the same bytes, which only our own dialect makes, it has the
+    first.
 
     >>> ones = {byte: bytes([byte]) for byte in range(256)}
     >>> spelled_ids(Vocabulary(ones, [], {"<s>": 256}))["\u0120"]
@@ -41,8 +42,14 @@ def _spelled_pieces(vocabulary: Vocabulary, *, spaces_in_defined: bool) -> dict[
     """Return the id of each token of characters by its spelling."""
     space = MARK if ("Replace", MARK, " ") in steps_in(vocabulary.normalization) else " "
     # A byte that is also a character has a token of that name, too, which no text becomes.
-    spare = {token: token_id for token_id, token in vocabulary.decode_only.items() if len(token) == 1}
-    lasting = [(own, token) for own, token in vocabulary.tokens.items() if own not in vocabulary.provisional]
+    spare = {
+        token: token_id for token_id, token in vocabulary.decode_only.items() if len(token) == 1
+    }
+    lasting = [
+        (own, token)
+        for own, token in vocabulary.tokens.items()
+        if own not in vocabulary.provisional
+    ]
     falls_back = any(len(token) == 1 and token >= b"\x80" for _, token in lasting)
     ids: dict[str, int] = {}
     for token_id, token in lasting:

@@ -1,7 +1,7 @@
 """Mistral's `tekken.json`: ranks, a pattern and special tokens in, a vocabulary out.
 
-A token's id is its rank plus the number of special tokens, which come first. The file lists more ranks than
-the vocabulary has; the surplus is unused.
+A token's id is its rank plus the number of special tokens, which come first. The file lists more
+ranks than the vocabulary has; the surplus is unused.
 """
 
 import binascii
@@ -25,7 +25,9 @@ _UNNAMED = (
 _FIRST = "<s>"
 """The token that begins a text."""
 
-_ASSUMED = "the file does not name its special tokens: they get the names of Mistral's v3, such as [INST]"
+_ASSUMED = (
+    "the file does not name its special tokens: they get the names of Mistral's v3, such as [INST]"
+)
 
 
 def parse_document(document: Json) -> Imported:
@@ -36,7 +38,9 @@ def parse_document(document: Json) -> Imported:
     pattern = typed(config.get("pattern"), str, "config.pattern")
     vocab: list[Any] = typed(document["vocab"], list, "vocab")
     if not 0 <= size <= len(vocab):
-        raise ValueError(f"config asks for {size} tokens besides special ones, but vocab has {len(vocab)}")
+        raise ValueError(
+            f"config asks for {size} tokens besides special ones, but vocab has {len(vocab)}"
+        )
     ranks: dict[int, bytes] = {}
     for rank, entry in enumerate(vocab[:size]):
         ranks[rank + special_count] = _token(rank, entry)
@@ -105,6 +109,8 @@ def _listed_names(listed: list[Any], count: int) -> dict[int, str]:
         text = fields.get("token_str")
         has_own_rank = type(rank) is int and 0 <= rank < count and rank not in names
         if not has_own_rank or not isinstance(text, str):
-            raise ValueError(f"special_tokens[{place}] must have a rank of its own below {count}, and a text")
+            raise ValueError(
+                f"special_tokens[{place}] must have a rank of its own below {count}, and a text"
+            )
         names[rank] = text
     return names

@@ -1,8 +1,9 @@
 """tiktoken's files, with a line of base64, a space and a rank for each token, in; a vocabulary out, and back.
 
-The file has no merges, only ranks: two neighbours merge if their joined bytes are a token, the lowest rank
-first, and a pretoken that is a token is not merged at all. The equivalent merges are recovered exactly, for
-any order of ranks. The file has neither the pattern nor the special tokens, so these must be given.
+The file has no merges, only ranks: two neighbours merge if their joined bytes are a token, the
+lowest rank first, and a pretoken that is a token is not merged at all. The equivalent merges are
+recovered exactly, for any order of ranks. The file has neither the pattern nor the special tokens,
+so these must be given.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from bpetite._constants import Pattern
-from bpetite._engine import base64_lines, covers_all_text, read_pattern, recover_merges, same_pattern
+from bpetite._engine import (
+    base64_lines,
+    covers_all_text,
+    read_pattern,
+    recover_merges,
+    same_pattern,
+)
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import contents
 from bpetite._internal.json import naming
@@ -32,7 +39,13 @@ from bpetite.formats.shared.imported import (
     read_files,
     some,
 )
-from bpetite.formats.shared.published import ENCODINGS, OTHER_SPECIAL_TOKENS, PUBLISHED, Published, url_of
+from bpetite.formats.shared.published import (
+    ENCODINGS,
+    OTHER_SPECIAL_TOKENS,
+    PUBLISHED,
+    Published,
+    url_of,
+)
 from bpetite.patterns import PATTERNS, named_pattern, pattern_name
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
@@ -59,7 +72,8 @@ def parse_published(
 ) -> Imported:
     """Read a file's content; for a known published file, the pattern and special tokens need not be given.
 
-    If no special tokens are given, they are those that the files `beside` it name, or the published ones.
+    If no special tokens are given, they are those that the files `beside` it name, or the published
+    ones.
     """
     published = published_of(content)
     if pattern is None and published is None:
@@ -69,7 +83,9 @@ def parse_published(
     specials = special_tokens
     if specials is None:
         specials = beside or facts.special_tokens
-    imported = parse(path, content, pattern or facts.pattern, specials, normalization=facts.normalization)
+    imported = parse(
+        path, content, pattern or facts.pattern, specials, normalization=facts.normalization
+    )
     assumptions = list(imported.said)
     if special_tokens is None and beside:
         assumptions.append(of_beside(beside))
@@ -81,7 +97,9 @@ def parse_published(
     if facts.normalization:
         used.append(f"the normalization {facts.normalization}")
     if published and used:
-        assumptions.append(f"this is the file of {facts.name}, which is known to have {' and '.join(used)}")
+        assumptions.append(
+            f"this is the file of {facts.name}, which is known to have {' and '.join(used)}"
+        )
     return imported._replace(said=assumptions)
 
 
@@ -131,15 +149,19 @@ def parse(
 ) -> Imported:
     """Read a file's content; errors name `path`. Special tokens given without ids follow the last rank.
 
-    Tokens that no merge makes are given to whole pretokens, as tiktoken does; a file with such tokens is
-    refused if `whole_pretoken_first` is False.
+    Tokens that no merge makes are given to whole pretokens, as tiktoken does; a file with such
+    tokens is refused if `whole_pretoken_first` is False.
     """
     with naming(path):
         _check_means_the_same(_one(named_pattern(pattern)))
         tokens, empty = base64_lines(content, LARGEST_ID)
-        vocabulary = vocabulary_of_ranks(Arrays(*tokens), pattern, special_tokens, normalization, empty)
+        vocabulary = vocabulary_of_ranks(
+            Arrays(*tokens), pattern, special_tokens, normalization, empty
+        )
         if vocabulary.whole_pretoken_first and not whole_pretoken_first:
-            raise ValueError("there are tokens that no merge makes; tiktoken gives them to whole pretokens")
+            raise ValueError(
+                "there are tokens that no merge makes; tiktoken gives them to whole pretokens"
+            )
     return Imported(vocabulary, [] if vocabulary.special_tokens else [_NO_SPECIAL_TOKENS])
 
 
@@ -179,7 +201,8 @@ def _special_ids(special_tokens: SpecialTokens, ranks: Iterable[int]) -> dict[st
     return Dialect.named("tiktoken").special_token_ids(specials, max(ranks, default=-1) + 1)
 
 
-# Writing -----------------------------------------------------------------------------------------------
+# Writing
+# -----------------------------------------------------------------------------------------------
 
 
 def to_bytes(vocabulary: Vocabulary) -> bytes:
@@ -202,9 +225,13 @@ def check_expressible(vocabulary: Vocabulary) -> None:
         raise ValueError(f"tiktoken cuts text by one pattern, not by a sequence; {instead}")
     for byte in IN_TEXTS:
         if byte not in vocabulary.id_of_byte:
-            raise ValueError(f"tiktoken needs a token for each byte, but {byte:#x} has none; {instead}")
+            raise ValueError(
+                f"tiktoken needs a token for each byte, but {byte:#x} has none; {instead}"
+            )
     if any(vocabulary.decode_only.values()):
-        raise ValueError(f"tiktoken would also encode text to tokens that are only decoded here; {instead}")
+        raise ValueError(
+            f"tiktoken would also encode text to tokens that are only decoded here; {instead}"
+        )
     arrays = vocabulary.arrays
     rows, unreachable = recover_merges(arrays.ids, arrays.tokens, arrays.ends)
     merges = list(replace(arrays, merges=rows).to_pairs())
@@ -213,11 +240,14 @@ def check_expressible(vocabulary: Vocabulary) -> None:
             f"no merge makes token {unreachable[0]} ({tokens[unreachable[0]]!r:.80}), "
             f"but tiktoken would use it for a whole pretoken; {instead}"
         )
-    # A merge that does not follow from ranks is never applied: its token is made otherwise, or never.
+    # A merge that does not follow from ranks is never applied: its token is made otherwise, or
+    # never.
     expected = set(merges)
     kept = [pair for pair in vocabulary.merges if pair in expected]
     if kept != merges:
-        left, right = next(pair for pair, own in zip(merges, [*kept, None], strict=False) if pair != own)
+        left, right = next(
+            pair for pair, own in zip(merges, [*kept, None], strict=False) if pair != own
+        )
         raise ValueError(
             f"a tiktoken file holds no merges, only ids, and by the ids {tokens[left]!r:.60} and "
             f"{tokens[right]!r:.60} would merge in another order than here; {instead}"
@@ -229,7 +259,9 @@ def peer_encoding(vocabulary: Vocabulary, name: str, encode: Encodes) -> Tiktoke
     check_expressible(vocabulary)
     for short, long in permutations(vocabulary.special_tokens, 2):
         if long.startswith(short):
-            raise ValueError(f"special tokens {short!r} and {long!r}: tiktoken does not say which one wins")
+            raise ValueError(
+                f"special tokens {short!r} and {long!r}: tiktoken does not say which one wins"
+            )
     ranks = {token: token_id for token_id, token in vocabulary.tokens.items()}
     encoding = made_encoding(name, vocabulary, ranks)
     encode_theirs = partial(encoding.encode, allowed_special="all")

@@ -1,8 +1,8 @@
 """The settings of a `tokenizers.Tokenizer` that are changed before each call, separately for each thread.
 
-Transformers sets truncation, padding and `encode_special_tokens` of one tokenizer for all threads, and then
-encodes. The real tokenizer follows what another thread sets between these two steps. Here, what a thread has
-set or read holds for its next call.
+Transformers sets truncation, padding and `encode_special_tokens` of one tokenizer for all threads,
+and then encodes. The real tokenizer follows what another thread sets between these two steps. Here,
+what a thread has set or read holds for its next call.
 """
 
 from __future__ import annotations

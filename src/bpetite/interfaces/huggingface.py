@@ -1,8 +1,8 @@
 """A `tokenizers.Tokenizer` in, a faster one with the same interface and our engine out.
 
-It contains the real one. Single texts are encoded by the engine, with templates, truncation and padding, and
-ids are decoded by it. For everything else the real one is called: for pairs and words, and for what
-transformers does not ask of an encoding itself, such as word ids.
+It contains the real one. Single texts are encoded by the engine, with templates, truncation and
+padding, and ids are decoded by it. For everything else the real one is called: for pairs and words,
+and for what transformers does not ask of an encoding itself, such as word ids.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ _UNCHECKED_BYTES = 64 << 20
 class _Latest:
     """The settings of calls that were set last, and what encodes with them.
 
-    Whoever changes settings begins another one: what a thread still puts into the old one is not used.
+    Whoever changes settings begins another one: what a thread still puts into the old one is not
+    used.
     """
 
     __slots__ = ("coders", "settings")
@@ -91,7 +92,9 @@ class HuggingFaceTokenizer:
                 f"accelerated, not {type(real).__name__}"
             )
         copied = library.Tokenizer.from_str(real.to_str())
-        copied.encode_special_tokens = real.encode_special_tokens  # the only setting that no file holds
+        copied.encode_special_tokens = (
+            real.encode_special_tokens
+        )  # the only setting that no file holds
         self._hold(copied, _ReadModel(copied))
 
     def _hold(self, real: Any, model: _ReadModel | None) -> HuggingFaceTokenizer:
@@ -129,10 +132,15 @@ class HuggingFaceTokenizer:
         """Load a tokenizer from the Hugging Face Hub."""
         return cls(tokenizers_library().Tokenizer.from_pretrained(identifier, *args, **kwargs))
 
-    # Encoding ----------------------------------------------------------------------------------------
+    # Encoding
+    # ----------------------------------------------------------------------------------------
 
     def encode(
-        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
+        self,
+        sequence: Any,
+        pair: Any = None,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
     ) -> Any:
         """Encode a text, or a pair of texts."""
         is_single = pair is None and not is_pretokenized
@@ -146,22 +154,34 @@ class HuggingFaceTokenizer:
             with suppress(TypeError, ValueError):  # The real one can, or raises the error.
                 return coder.encode(sequence)
         settings = settings or self._calls.last
-        return self._really("encode", settings, 1, sequence, pair, is_pretokenized, add_special_tokens)
+        return self._really(
+            "encode", settings, 1, sequence, pair, is_pretokenized, add_special_tokens
+        )
 
-    def encode_batch(self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True) -> Any:
+    def encode_batch(
+        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Any:
         """Encode texts, or pairs of them."""
         settings = self._calls.take()
-        return self._encode_several("encode_batch", settings, input, is_pretokenized, add_special_tokens)
+        return self._encode_several(
+            "encode_batch", settings, input, is_pretokenized, add_special_tokens
+        )
 
     def encode_batch_fast(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
         """Encode texts, or pairs of them, without the places of tokens."""
         settings = self._calls.take()
-        return self._encode_several("encode_batch_fast", settings, input, is_pretokenized, add_special_tokens)
+        return self._encode_several(
+            "encode_batch_fast", settings, input, is_pretokenized, add_special_tokens
+        )
 
     def async_encode(
-        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
+        self,
+        sequence: Any,
+        pair: Any = None,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
     ) -> Any:
         """Encode a text, or a pair of texts, in a thread; the result is to be awaited."""
         settings = self._calls.take()
@@ -189,9 +209,13 @@ class HuggingFaceTokenizer:
         is_list = isinstance(input, list | tuple)
         if is_list and not is_pretokenized:
             coder = self._coder(settings, add, bare=name == "encode_batch_fast")
-            is_parallel = os.environ.get("TOKENIZERS_PARALLELISM", "true").lower() not in _SWITCHED_OFF
+            is_parallel = (
+                os.environ.get("TOKENIZERS_PARALLELISM", "true").lower() not in _SWITCHED_OFF
+            )
             if coder is not None:
-                with suppress(TypeError, ValueError):  # Not all are texts, or the real one raises the error.
+                with suppress(
+                    TypeError, ValueError
+                ):  # Not all are texts, or the real one raises the error.
                     return coder.encode_batch(input, None if is_parallel else 1)
         count = len(input) if is_list else 1
         return self._really(name, settings, count, input, is_pretokenized, add)
@@ -207,7 +231,8 @@ class HuggingFaceTokenizer:
         arguments = (_real_of(encoding), _real_of(pair), add_special_tokens)
         return self._really("post_process", self._calls.current(), 1, *arguments)
 
-    # Decoding ----------------------------------------------------------------------------------------
+    # Decoding
+    # ----------------------------------------------------------------------------------------
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """Decode ids."""
@@ -218,11 +243,14 @@ class HuggingFaceTokenizer:
         with self._calls.applied(None) as real:
             return str(real.decode(ids, skip_special_tokens))
 
-    def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
+    def decode_batch(
+        self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True
+    ) -> list[str]:
         """Decode several rows of ids."""
         return [self.decode(ids, skip_special_tokens) for ids in sequences]
 
-    # Settings ----------------------------------------------------------------------------------------
+    # Settings
+    # ----------------------------------------------------------------------------------------
 
     # Those that are changed before each call are this thread's until it encodes.
 
@@ -243,7 +271,9 @@ class HuggingFaceTokenizer:
 
     @encode_special_tokens.setter
     def encode_special_tokens(self, value: bool) -> None:
-        self._set("encode_special_tokens", partial(setattr, self._real, "encode_special_tokens", value))
+        self._set(
+            "encode_special_tokens", partial(setattr, self._real, "encode_special_tokens", value)
+        )
 
     def enable_truncation(self, *args: Any, **kwargs: Any) -> None:
         """Truncate texts from now on."""
@@ -304,12 +334,20 @@ class HuggingFaceTokenizer:
             if len(settings.coders) >= _MOST_CODERS:
                 settings.coders.clear()
             settings.coders[kind] = coder
-        if is_latest and not self._handed_out:  # otherwise a part may be changed until the next call
+        if (
+            is_latest and not self._handed_out
+        ):  # otherwise a part may be changed until the next call
             latest.coders[place] = coder
         return coder
 
     def _real_encoding(
-        self, settings: _Settings, call: CallSettings, adds: bool, bare: bool, text: str, length: int
+        self,
+        settings: _Settings,
+        call: CallSettings,
+        adds: bool,
+        bare: bool,
+        text: str,
+        length: int,
     ) -> Any:
         """Return the real encoding of a text, with the settings with which the engine encoded it."""
         if settings is not self._now():
@@ -347,8 +385,11 @@ class HuggingFaceTokenizer:
             result = change(*args, **kwargs)
             self._changed(name if name in _ADDS else "model")
             after = self._real.get_added_tokens_decoder() if before else {}
-            # A token that is added again with other flags is still searched as before, and still special.
-            if any(_flags_of(after[token_id]) != _flags_of(old) for token_id, old in before.items()):
+            # A token that is added again with other flags is still searched as before, and still
+            # special.
+            if any(
+                _flags_of(after[token_id]) != _flags_of(old) for token_id, old in before.items()
+            ):
                 self._model = None
                 self._remembers_more = True
             return result
@@ -432,7 +473,9 @@ def _ensure_memory(padding: dict[str, Any] | None, count: int) -> None:
         return
     available = available_memory()
     if needed > (sys.maxsize if available is None else available):
-        raise MemoryError(f"padding to {length} tokens needs {needed} bytes, and {available} are available")
+        raise MemoryError(
+            f"padding to {length} tokens needs {needed} bytes, and {available} are available"
+        )
 
 
 def accelerate(tokenizer: Any) -> Any:
@@ -454,7 +497,8 @@ def accelerate(tokenizer: Any) -> Any:
     return fast if backend is tokenizer else copy.deepcopy(tokenizer, {id(backend): fast})
 
 
-# The state of the real tokenizer in, encoding and decoding by the engine out --------------------------------
+# The state of the real tokenizer in, encoding and decoding by the engine out
+# --------------------------------
 
 
 class _ReadModel:
@@ -463,7 +507,8 @@ class _ReadModel:
     def __init__(self, real: Any) -> None:
         """Read the model of a tokenizer; an unsupported one is refused with the reason."""
         document = json.loads(real.to_str())
-        # Added tokens are looked for before the model comes in: one that stands in merges is theirs there.
+        # Added tokens are looked for before the model comes in: one that stands in merges is theirs
+        # there.
         model = document["model"]
         tokens = document["added_tokens"]
         added = {token["content"] for token in tokens}.intersection(model.get("vocab", ()))
@@ -476,7 +521,9 @@ class _ReadModel:
         self.encoder = encoder_of(vocabulary)
         self.unplaced = vocabulary.unknown and vocabulary.unknown[0]
         """The id of unknown bytes: only the real tokenizer knows where it says that such tokens stand."""
-        self.is_of_pieces = not spells_bytes and bool(real.model.byte_fallback or vocabulary.provisional)
+        self.is_of_pieces = not spells_bytes and bool(
+            real.model.byte_fallback or vocabulary.provisional
+        )
         decoders = [step.get("type") for step in _steps(real.decoder, "decoders")]
         self.decodes = decoders == ["ByteLevel"] and not self.is_of_pieces
 
@@ -499,11 +546,15 @@ class _Settings:
         self._model = model
         self._added: dict[int, Any] = real.get_added_tokens_decoder()
         flags = {token_id: _flags_of(token) for token_id, token in self._added.items()}
-        listed = [(token.content, token_id, flags[token_id]) for token_id, token in self._added.items()]
+        listed = [
+            (token.content, token_id, flags[token_id]) for token_id, token in self._added.items()
+        ]
         self._encoder = model.encoder.with_added_tokens(listed)
         # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in self._added.values() if token.special}
-        self._skipped = {token_id for token_id in self._added if real.id_to_token(token_id) in special}
+        self._skipped = {
+            token_id for token_id in self._added if real.id_to_token(token_id) in special
+        }
         # None if only the real tokenizer encodes.
         self._template = _Template.of(real.post_processor)
         searched_later = [{*names} for names in flags.values() if "normalized" in names]
@@ -515,7 +566,9 @@ class _Settings:
         self._reads_special = not (in_model and model.vocabulary.whole_pretoken_first)
         """Whether the engine also encodes where special tokens are read as text."""
         self._respelled = {
-            token_id for token_id, token in self._added.items() if _is_respelled(token, real.normalizer)
+            token_id
+            for token_id, token in self._added.items()
+            if _is_respelled(token, real.normalizer)
         }
         self._text_of: Callable[[int], str] = real.id_to_token
         self.coders: dict[tuple[bool, bool, Hashable], FramedEncoder] = {}
@@ -525,7 +578,8 @@ class _Settings:
     ) -> FramedEncoder | None:
         """Return what encodes texts; if it is `bare`, tokens have no places.
 
-        None if only the real one can. `make` makes the real encoding of a text that is padded to a length.
+        None if only the real one can. `make` makes the real encoding of a text that is padded to a
+        length.
         """
         template = self._template
         truncation, padding, reads_special = call

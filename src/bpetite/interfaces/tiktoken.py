@@ -1,9 +1,10 @@
 """The interface of tiktoken: `from bpetite.interfaces import tiktoken` replaces `import tiktoken`.
 
-`get_encoding` and `encoding_for_model` read the published files, and download nothing. An `Encoding` is any
-of our tokenizers with the arguments, defaults and exceptions of `tiktoken.Encoding`; `encode_with_unstable`
-and private methods are left out. The private attributes are there from which encodings are extended, as
-tiktoken's documentation shows. Of overlapping special tokens, the longest wins; tiktoken does not say which.
+`get_encoding` and `encoding_for_model` read the published files, and download nothing. An
+`Encoding` is any of our tokenizers with the arguments, defaults and exceptions of
+`tiktoken.Encoding`; `encode_with_unstable` and private methods are left out. The private attributes
+are there from which encodings are extended, as tiktoken's documentation shows. Of overlapping
+special tokens, the longest wins; tiktoken does not say which.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def encoding_name_for_model(model_name: str) -> str:
     """
     encoding = encoding_of_model(model_name)
     if encoding is None:
-        raise KeyError(f"the encoding of {model_name!r:.80} is not known; name it with get_encoding")
+        raise KeyError(
+            f"the encoding of {model_name!r:.80} is not known; name it with get_encoding"
+        )
     return encoding
 
 
@@ -70,16 +73,18 @@ def encoding_for_model(model_name: str, folder: AnyPath | None = None) -> Encodi
 def get_encoding(encoding_name: str, folder: AnyPath | None = None) -> Encoding:
     """Return an encoding, of its published file in a folder, or else in tiktoken's cache.
 
-    The file has its own name, or that of tiktoken's cache. For `gpt2` and `r50k_base`, GPT-2's two files are
-    as good. Nothing is downloaded: a `FileNotFoundError` says what to put where.
+    The file has its own name, or that of tiktoken's cache. For `gpt2` and `r50k_base`, GPT-2's two
+    files are as good. Nothing is downloaded: a `FileNotFoundError` says what to put where.
 
     >>> get_encoding("p50k_base", "/no/folder")
     Traceback (most recent call last):
     FileNotFoundError: /no/folder: p50k_base.tiktoken is not there; get it from \
-https://openaipublic.blob.core.windows.net/encodings/p50k_base.tiktoken, or name its folder
+    https://openaipublic.blob.core.windows.net/encodings/p50k_base.tiktoken, or name its folder
     """
     if encoding_name not in ENCODINGS:
-        raise ValueError(f"unknown encoding {encoding_name!r:.80}; the known ones are {', '.join(ENCODINGS)}")
+        raise ValueError(
+            f"unknown encoding {encoding_name!r:.80}; the known ones are {', '.join(ENCODINGS)}"
+        )
     return _read(encoding_name, tiktoken_cache() if folder is None else os.fspath(folder))
 
 
@@ -89,7 +94,9 @@ def _read(name: str, folder: str) -> Encoding:
     if published is None:
         file = f"{ENCODINGS[name]}.tiktoken"
         url = url_of(f"encodings/{file}")
-        raise FileNotFoundError(f"{folder}: {file} is not there; get it from {url}, or name its folder")
+        raise FileNotFoundError(
+            f"{folder}: {file} is not there; get it from {url}, or name its folder"
+        )
     return Encoding(name, published.vocabulary)
 
 
@@ -109,21 +116,30 @@ class Encoding:
     def __reduce__(self) -> tuple[object, ...]:
         return Encoding, (self.name, self._vocabulary)
 
-    # Encoding ----------------------------------------------------------------------------------------
+    # Encoding
+    # ----------------------------------------------------------------------------------------
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text; special tokens are ordinary text."""
         return self._encoder.encode(_checked(text), "text")
 
     def encode(
-        self, text: str, *, allowed_special: _Specials = frozenset(), disallowed_special: _Disallowed = "all"
+        self,
+        text: str,
+        *,
+        allowed_special: _Specials = frozenset(),
+        disallowed_special: _Disallowed = "all",
     ) -> list[int]:
         """Encode text; of the special tokens, the allowed become ids and the disallowed are an error."""
         allowed = self._allowed([text], allowed_special, disallowed_special)
         return self._encode(_checked(text), allowed)
 
     def encode_to_numpy(
-        self, text: str, *, allowed_special: _Specials = frozenset(), disallowed_special: _Disallowed = "all"
+        self,
+        text: str,
+        *,
+        allowed_special: _Specials = frozenset(),
+        disallowed_special: _Disallowed = "all",
     ) -> NDArray[np.uint32]:
         """Encode text into an array."""
         allowed = self._allowed([text], allowed_special, disallowed_special)
@@ -176,7 +192,9 @@ class Encoding:
         elif isinstance(allowed_special, AbstractSet):
             allowed = allowed_special & self.special_tokens_set if allowed_special else frozenset()
         else:
-            raise TypeError(f"allowed_special must be 'all' or a set, not {type(allowed_special).__name__}")
+            raise TypeError(
+                f"allowed_special must be 'all' or a set, not {type(allowed_special).__name__}"
+            )
         if disallowed_special == "all":
             disallowed_special = self.special_tokens_set - allowed
         disallowed = frozenset(disallowed_special)
@@ -200,7 +218,8 @@ class Encoding:
             return "text"
         return "parse" if len(allowed) == len(self.special_tokens_set) else None
 
-    # Decoding ----------------------------------------------------------------------------------------
+    # Decoding
+    # ----------------------------------------------------------------------------------------
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """Return the joined bytes of ids."""
@@ -247,12 +266,15 @@ class Encoding:
         _check_workers(num_threads)
         return [self.decode(tokens, errors) for tokens in batch]
 
-    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+    def decode_bytes_batch(
+        self, batch: Sequence[Sequence[int]], *, num_threads: int = 8
+    ) -> list[bytes]:
         """Return the joined bytes of rows of ids."""
         _check_workers(num_threads)
         return [self.decode_bytes(tokens) for tokens in batch]
 
-    # Properties --------------------------------------------------------------------------------------
+    # Properties
+    # --------------------------------------------------------------------------------------
 
     def token_byte_values(self) -> list[bytes]:
         """Return the bytes of every token except special ones, sorted."""
@@ -295,7 +317,9 @@ class Encoding:
 
     @once
     def _ids(self) -> Mapping[bytes, int]:
-        specials = {text.encode("utf-8"): token_id for text, token_id in self._special_tokens.items()}
+        specials = {
+            text.encode("utf-8"): token_id for text, token_id in self._special_tokens.items()
+        }
         return {**specials, **self._vocabulary.id_of}
 
 

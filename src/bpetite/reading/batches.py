@@ -66,7 +66,9 @@ def text_bytes(texts: Sequence[str | bytes]) -> int:
     """Return the number of bytes of texts in UTF-8."""
     if isinstance(texts, TextColumn):
         return texts.size
-    return sum(len(text if isinstance(text, bytes) or text.isascii() else text.encode()) for text in texts)
+    return sum(
+        len(text if isinstance(text, bytes) or text.isascii() else text.encode()) for text in texts
+    )
 
 
 def columns_in(documents: Any) -> Iterator[TextColumn] | None:
@@ -75,7 +77,9 @@ def columns_in(documents: Any) -> Iterator[TextColumn] | None:
     if isinstance(documents, str | bytes):
         raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
     if isinstance(documents, Mapping):
-        raise TypeError(f"documents must be several str or bytes, not a {kind}: give the texts in it")
+        raise TypeError(
+            f"documents must be several str or bytes, not a {kind}: give the texts in it"
+        )
     if isinstance(documents, TextColumn):
         return _parts([documents])
     arrays = texts_in(documents)
@@ -114,7 +118,8 @@ def _lists_of(documents: Any) -> Iterator[list[str | bytes]]:
     yield texts
 
 
-# Text and what is none -----------------------------------------------------------------------------------
+# Text and what is none
+# -----------------------------------------------------------------------------------
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -141,12 +146,16 @@ def repaired(texts: Sequence[str | bytes], invalid: Invalid) -> tuple[Sequence[s
         return texts, 0
     valid = [text for text in texts if is_text(text)]
     affected = len(texts) - len(valid)
-    return (valid if invalid == "skip" or not affected else [replaced(text) for text in texts]), affected
+    return (
+        valid if invalid == "skip" or not affected else [replaced(text) for text in texts]
+    ), affected
 
 
 def is_text(text: str | bytes) -> bool:
     """Whether a document is valid text: bytes that are UTF-8, or a `str` without lone surrogates."""
-    return is_utf8(text) if isinstance(text, bytes) else text.isascii() or not _SURROGATE.search(text)
+    return (
+        is_utf8(text) if isinstance(text, bytes) else text.isascii() or not _SURROGATE.search(text)
+    )
 
 
 def replaced(text: str | bytes) -> str:
@@ -167,8 +176,9 @@ def _fault(text: str | bytes, begun: int) -> str:
     return "not valid text"
 
 
-# Held-out documents --------------------------------------------------------------------------------------
-# The same document is on the same side in every order and format. So counting and encoding with the same
+# Held-out documents
+# -------------------------------------------------------------------------------------- The same
+# document is on the same side in every order and format. So counting and encoding with the same
 # share agree, and no copy of a held-out document is used for training.
 
 

@@ -1,8 +1,8 @@
 """Patterns and special tokens in, a function out that finds where a long text may be cut.
 
-Cutting there changes neither pretokens nor special tokens, nor the number of non-empty texts between special
-tokens, so a document of any size can be read in constant memory. If this cannot be proved for all
-patterns, there is no such place, and each document is held in memory as a whole.
+Cutting there changes neither pretokens nor special tokens, nor the number of non-empty texts
+between special tokens, so a document of any size can be read in constant memory. If this cannot be
+proved for all patterns, there is no such place, and each document is held in memory as a whole.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,9 @@ def cutter(patterns: Sequence[Pattern], special_tokens: Iterable[str]) -> Cut:
             if start < 0:
                 break
             place = _agreed(text, start, end, patterns)
-            if place is not None and not any(_touches(text, place, special) for special in specials):
+            if place is not None and not any(
+                _touches(text, place, special) for special in specials
+            ):
                 return place
             end = start
         return None

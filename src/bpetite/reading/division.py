@@ -1,7 +1,7 @@
 """An input in, parts of it that can be read independently out, in order.
 
-The module of each format divides its files. An input that is compressed or not local is one part. A file of
-records, such as lines, is divided where a record begins:
+The module of each format divides its files. An input that is compressed or not local is one part. A
+file of records, such as lines, is divided where a record begins:
 
     a record | a record | a long record            | a record     large.jsonl
     part 1              | part 2                   | part 3       parts of at least `size` bytes
@@ -62,7 +62,9 @@ def stretches(source: Input, raw: Raw, separator: bytes, size: int) -> Iterator[
     overlaps = any(separator.startswith(separator[cut:]) for cut in range(1, len(separator)))
     if overlaps or size >= source.whole:
         return
-    for span in pairwise(chain([0], _begins(raw.file(), source.whole, separator, size), [source.whole])):
+    for span in pairwise(
+        chain([0], _begins(raw.file(), source.whole, separator, size), [source.whole])
+    ):
         yield source._replace(span=span)
 
 

@@ -3,13 +3,13 @@
     inputs -> parts (`division.py`, where a format allows it; small files are read together)
     part   -> bytes (`raw.py`) -> unpacked bytes -> documents (the module of its format) -> batches
 
-The name and the first bytes of an input must agree on its format (`formats.py` lists all). A document is a
-whole text file, a text between separators, the text field of a line, or the text column of a row. Memory is
-bounded by the largest document, or by a few megabytes if the pattern allows documents to be cut
-(`Reading.cut`).
+The name and the first bytes of an input must agree on its format (`formats.py` lists all). A
+document is a whole text file, a text between separators, the text field of a line, or the text
+column of a row. Memory is bounded by the largest document, or by a few megabytes if the pattern
+allows documents to be cut (`Reading.cut`).
 
-A part does not know the number of the line or document for its error; to find it, the input is read once
-more as a whole.
+A part does not know the number of the line or document for its error; to find it, the input is read
+once more as a whole.
 """
 
 import contextlib
@@ -20,7 +20,14 @@ from typing import Any, NamedTuple
 
 from bpetite._engine import Gunzip
 from bpetite._internal.lazy import needed
-from bpetite.reading.batches import Batch, ReadInput, batches_of, one_side, refuse_invalid, text_bytes
+from bpetite.reading.batches import (
+    Batch,
+    ReadInput,
+    batches_of,
+    one_side,
+    refuse_invalid,
+    text_bytes,
+)
 from bpetite.reading.division import divide
 from bpetite.reading.formats import reader_of
 from bpetite.reading.options import Reading
@@ -52,8 +59,8 @@ def read_all(
 ) -> Generator[Item, None, None]:
     """Yield the batches of inputs; an empty one with `ended` comes last of each, unless it is small.
 
-    Out of order, batches are checked here: invalid text is an error. In order, this is left to the caller,
-    to whom they come as the input has them.
+    Out of order, batches are checked here: invalid text is an error. In order, this is left to the
+    caller, to whom they come as the input has them.
     """
     parts = _parts(inputs, reading, threads)
     first = list(islice(parts, 2))
@@ -129,7 +136,9 @@ class _Reader(NamedTuple):
     def part(self, sources: Sequence[Input]) -> Steps[Item]:
         """Yield the batches of a part."""
         if len(sources) > 1:
-            with contextlib.suppress(ValueError, OSError):  # It is raised when they are read one by one.
+            with contextlib.suppress(
+                ValueError, OSError
+            ):  # It is raised when they are read one by one.
                 batch = self._together(sources)
                 yield [(sources[0], batch, sum(ended.bytes for ended in batch.ended))], True
                 return
@@ -171,7 +180,9 @@ class _Reader(NamedTuple):
             texts += documents
             digest = hash_of(content) if self.is_hashed else ""
             size = text_bytes(documents)
-            ended.append(ReadInput(source.name, len(content), digest, len(documents), text_bytes=size))
+            ended.append(
+                ReadInput(source.name, len(content), digest, len(documents), text_bytes=size)
+            )
         batch = Batch(texts, ended=ended)
         refuse_invalid("", batch)
         return batch
@@ -183,10 +194,13 @@ class _Reader(NamedTuple):
         return texts if separator and not rest else [*texts, rest]
 
 
-# One input or part ---------------------------------------------------------------------------------------
+# One input or part
+# ---------------------------------------------------------------------------------------
 
 
-def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Generator[Batch, None, None]:
+def read_batches(
+    source: Input, reading: Reading, raw: Raw | None = None
+) -> Generator[Batch, None, None]:
     """Yield the documents of an input; `raw` is given to hash its bytes."""
     reading = reading.of_field(source.field)
     if source.documents is not None:
@@ -202,7 +216,9 @@ def _all_batches(source: Input, reading: Reading, raw: Raw) -> Generator[Batch, 
             form, compression = source.form or recognise(source, raw, reading)
             read: Callable[[int], bytes] = raw.read
             if compression is not None:
-                form, read = recognise_packed(source, _unpacked(raw, compression), compression, reading)
+                form, read = recognise_packed(
+                    source, _unpacked(raw, compression), compression, reading
+                )
             yield from reader_of(form).documents(read, raw, reading)
             if source.is_part:
                 status = os.stat(source.name)
@@ -217,7 +233,11 @@ def _unpacked(raw: Raw, compression: str) -> Callable[[int], bytes]:
     broken = f"{raw.name}: incomplete or broken {compression}"
     if not raw.head():
         raise ValueError(f"{broken}: it is empty")
-    return _gunzipped(raw, broken) if compression == "gzip" else _decompressed(raw, compression, broken)
+    return (
+        _gunzipped(raw, broken)
+        if compression == "gzip"
+        else _decompressed(raw, compression, broken)
+    )
 
 
 def _gunzipped(raw: Raw, broken: str) -> Callable[[int], bytes]:

@@ -7,8 +7,9 @@ A new input format is a row here and the module that the row names. The module h
     parts(source, raw, reading, size)  yields parts of the file that threads can read independently, each of
                                        about that size; none where the file cannot be divided
 
-A kind without a module is refused, by its name and by how its content begins. What is text but not the text
-of documents (a table in CSV) is read as text where that is asked for. A beginning is one that no text has.
+A kind without a module is refused, by its name and by how its content begins. What is text but not
+the text of documents (a table in CSV) is read as text where that is asked for. A beginning is one
+that no text has.
 """
 
 from __future__ import annotations
@@ -74,7 +75,15 @@ KINDS = (
     TEXT,
     LINES,
     JSON,
-    Kind("Parquet", ".parquet .pq", rb"PAR1[\x00-\x1f]", b"PAR1", "parquet", "parquet", is_stream=False),
+    Kind(
+        "Parquet",
+        ".parquet .pq",
+        rb"PAR1[\x00-\x1f]",
+        b"PAR1",
+        "parquet",
+        "parquet",
+        is_stream=False,
+    ),
     Kind("gzip", ".gz .gzip", rb"\x1f\x8b\x08", compresses=True),
     Kind("zstd", ".zst .zstd", rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", compresses=True),
     Kind("bzip2", ".bz2", rb"BZh[1-9]1AY&SY", advice=_UNPACK),
@@ -88,7 +97,9 @@ KINDS = (
     Kind("CSV", ".csv", is_text=True, advice=_CONVERT),
     Kind("TSV", ".tsv", is_text=True, advice=_CONVERT),
     Kind("Excel", ".xlsx .xlsm .xlsb .ods", advice=_CONVERT),
-    Kind("Arrow or Feather", ".arrow .feather .ipc", rb"ARROW1\x00|FEA1[\x00-\x08]", advice=_CONVERT),
+    Kind(
+        "Arrow or Feather", ".arrow .feather .ipc", rb"ARROW1\x00|FEA1[\x00-\x08]", advice=_CONVERT
+    ),
     Kind("ORC", ".orc", rb"ORC[\x00-\x08]", advice=_CONVERT),
     Kind("Avro", ".avro", rb"Obj\x01", advice=_CONVERT),
     Kind("SQLite", ".sqlite .sqlite3", rb"SQLite format 3\x00", advice=_CONVERT),
@@ -170,7 +181,9 @@ def kind_of_content(beginning: bytes) -> Kind | None:
 class Reader(Protocol):
     """The module of a format."""
 
-    def documents(self, read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
+    def documents(
+        self, read: Callable[[int], bytes], raw: Raw, reading: Reading
+    ) -> Iterator[Batch]:
         """Yield the documents of a file."""
 
     def parts(self, source: Input, raw: Raw, reading: Reading, size: int) -> Iterator[Input]:

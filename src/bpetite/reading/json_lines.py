@@ -1,7 +1,7 @@
 """Lines of JSON in, the texts of one of their fields out.
 
-The engine takes lines that are certainly well-formed; Python's `json.loads` reads all others, and says what
-is wrong with them. A line is held as a whole.
+The engine takes lines that are certainly well-formed; Python's `json.loads` reads all others, and
+says what is wrong with them. A line is held as a whole.
 """
 
 from collections.abc import Callable, Iterator
@@ -85,7 +85,9 @@ class JsonLines:
             text = self._text_of(line)
         except (ValueError, TypeError, RecursionError) as error:
             if self._invalid != "skip":
-                raise ValueError(f"{self._name}: line {self._line}: {_fault(line, error)}") from None
+                raise ValueError(
+                    f"{self._name}: line {self._line}: {_fault(line, error)}"
+                ) from None
             self._affected += 1
             return
         if not (is_text(text) and is_text(line)):
@@ -100,7 +102,9 @@ class JsonLines:
     def _text_of(self, line: bytes) -> str:
         import json
 
-        record = json.loads(line.decode("utf-8", "replace" if self._invalid == "replace" else "strict"))
+        record = json.loads(
+            line.decode("utf-8", "replace" if self._invalid == "replace" else "strict")
+        )
         if type(record) is not dict:
             raise TypeError(f"not a JSON object but {type(record).__name__}")
         if self._field not in record:

@@ -1,9 +1,9 @@
 """A folder, a glob or a name in, its files out, each once and in order; what cannot be read is refused.
 
-What stands in a folder or matches a glob must be a file. What is named itself may also be a stream below
-`/dev`, such as the shell's `<(program)`, a terminal or stdin. A named pipe elsewhere is refused: opening it
-may wait for ever. Folders and files that begin with a dot are left out of folders, and so is the folder that
-is written to.
+What stands in a folder or matches a glob must be a file. What is named itself may also be a stream
+below `/dev`, such as the shell's `<(program)`, a terminal or stdin. A named pipe elsewhere is
+refused: opening it may wait for ever. Folders and files that begin with a dot are left out of
+folders, and so is the folder that is written to.
 """
 
 import os
@@ -88,7 +88,9 @@ def _is_within(folder: str, other: str | None) -> bool:
     """Whether a folder is another one, or within it."""
     if other is None:
         return False
-    return os.path.join(os.path.realpath(folder), "").startswith(os.path.join(os.path.realpath(other), ""))
+    return os.path.join(os.path.realpath(folder), "").startswith(
+        os.path.join(os.path.realpath(other), "")
+    )
 
 
 def has_wildcards(path: str) -> bool:

@@ -2,9 +2,9 @@
 
     --memory-limit = in use before + beside threads and table + threads * each thread + table (or cache)
 
-What the process has in use before is measured: Python, the engine, NumPy, pyarrow, a tokenizer. Each thread
-takes a fixed amount beside that, and the table of counts, or the encoder's cache, gets the rest. A document
-that can only be held as a whole, and grows beyond the limit, is refused.
+What the process has in use before is measured: Python, the engine, NumPy, pyarrow, a tokenizer.
+Each thread takes a fixed amount beside that, and the table of counts, or the encoder's cache, gets
+the rest. A document that can only be held as a whole, and grows beyond the limit, is refused.
 """
 
 import contextlib
@@ -107,7 +107,9 @@ def _in_use_before() -> int:
     with contextlib.suppress(ImportError):
         import numpy  # noqa: F401 - for its memory
         import pyarrow.parquet  # noqa: F401 - for its memory
-    with contextlib.suppress(AttributeError, ImportError, OSError, TypeError):  # without glibc or `ctypes`
+    with contextlib.suppress(
+        AttributeError, ImportError, OSError, TypeError
+    ):  # without glibc or `ctypes`
         import ctypes
 
         ctypes.CDLL(None).mallopt(_MAPPED_FROM, _MAPPED)
@@ -134,7 +136,9 @@ def check_whole(name: str, size: int, most: int) -> None:
         raise ValueError(worded(lambda name: f"{message}{name('max_document')} allows more"))
     if size >= _STEP:
         more = (_COPIES - 1) * size + _COPIES * _STEP
-        refuse_beyond(more, f"{name}: the rest of a document of over {megabytes(size)}MB that must be whole")
+        refuse_beyond(
+            more, f"{name}: the rest of a document of over {megabytes(size)}MB that must be whole"
+        )
 
 
 def megabytes(size: int) -> int:

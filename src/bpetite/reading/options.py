@@ -81,7 +81,9 @@ class Reading(Record):
             self.__dict__["cut"] = None  # Only a whole document has a hash.
         elif self.split == "held-out":
             raise ValueError(
-                worded(lambda name: f"{name('split', 'held-out')} needs {name('hold_out')}, such as 1%")
+                worded(
+                    lambda name: f"{name('split', 'held-out')} needs {name('hold_out')}, such as 1%"
+                )
             )
         for name in ("separator", "text_field", "text_column"):
             if not isinstance(value := getattr(self, name), str | None):

@@ -35,7 +35,9 @@ def documents(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Itera
             row = column.is_null().index(True).as_py()
             if reading.invalid == "error":
                 refuse_invalid(raw.name, Batch(TextColumn(column[:row]), first))
-            raise ValueError(f"{raw.name}: row {first + row}: column {reading.text_column!r} is null")
+            raise ValueError(
+                f"{raw.name}: row {first + row}: column {reading.text_column!r} is null"
+            )
         texts, affected = repaired(TextColumn(column, nulls="skip"), reading.invalid)
         yield Batch(texts, first, affected=affected + column.null_count, read=size)
         first += len(column)
@@ -68,7 +70,9 @@ def opened(raw: Raw, name: str) -> Iterator[Any]:
     raw.check_seekable()
     try:
         buffer = _BUFFER if raw.expected > _SMALL else 0
-        file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False, buffer_size=buffer)
+        file = pyarrow.parquet.ParquetFile(
+            raw.file_for(arrow), pre_buffer=False, buffer_size=buffer
+        )
         _check_column(arrow, raw.name, file.schema_arrow, name)
         yield file
     except (arrow.ArrowException, OSError) as error:
@@ -86,7 +90,9 @@ def _columns(raw: Raw, name: str) -> Iterator[tuple[Any, int]]:
             row = group.total_byte_size // max(group.num_rows, 1)
             _check_memory(raw.name, row)
             rows = min(max(batches.BLOCK // _COPIES // max(row, 1), 1), batches.MOST_ROWS)
-            for some in file.iter_batches(rows, row_groups=[number], columns=[name], use_threads=False):
+            for some in file.iter_batches(
+                rows, row_groups=[number], columns=[name], use_threads=False
+            ):
                 _check_memory(raw.name, some.nbytes // len(some))
                 yield some.column(0), raw.expected * (number - first) // (after - first)
 
@@ -94,18 +100,28 @@ def _columns(raw: Raw, name: str) -> Iterator[tuple[Any, int]]:
 def _check_memory(path: str, row: int) -> None:
     """Refuse rows of about so many bytes that do not fit the limit of this process."""
     if row > batches.BLOCK:
-        refuse_beyond(_COPIES * row, f"{path}: a row of about {megabytes(row)}MB, which must be whole,")
+        refuse_beyond(
+            _COPIES * row, f"{path}: a row of about {megabytes(row)}MB, which must be whole,"
+        )
 
 
 def _check_column(arrow: Any, path: str, schema: Any, name: str) -> None:
     """Refuse a column that does not exist or is not text."""
     if name not in schema.names:
-        raise ValueError(f"{path}: no column {name!r} (there is {', '.join(map(repr, schema.names))})")
+        raise ValueError(
+            f"{path}: no column {name!r} (there is {', '.join(map(repr, schema.names))})"
+        )
     if schema.names.count(name) > 1:
         raise ValueError(f"{path}: {schema.names.count(name)} columns are called {name!r}")
     kind = schema.field(name).type
     if arrow.types.is_dictionary(kind):
         kind = kind.value_type
-    plain = (arrow.null(), arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
+    plain = (
+        arrow.null(),
+        arrow.string(),
+        arrow.large_string(),
+        arrow.binary(),
+        arrow.large_binary(),
+    )
     if kind not in plain and str(kind) not in _VIEWS:
         raise ValueError(f"{path}: column {name!r} is not text but {kind}")

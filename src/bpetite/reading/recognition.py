@@ -1,7 +1,7 @@
 """An input in, its format and compression out, by its name and its first bytes, which must agree.
 
-Nothing is read as text because its name hides its format: the name of a URL is that of its path, and content
-that begins like another format than its name says is read as that format or refused.
+Nothing is read as text because its name hides its format: the name of a URL is that of its path,
+and content that begins like another format than its name says is read as that format or refused.
 """
 
 import json
@@ -13,7 +13,15 @@ from functools import partial
 
 from bpetite._internal.arguments import worded
 from bpetite._internal.types import Format
-from bpetite.reading.formats import JSON, LINES, TEXT, Kind, kind_of_content, kind_of_ending, kind_of_form
+from bpetite.reading.formats import (
+    JSON,
+    LINES,
+    TEXT,
+    Kind,
+    kind_of_content,
+    kind_of_ending,
+    kind_of_form,
+)
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input, chain_of
@@ -77,7 +85,8 @@ def is_only_text(content: bytes, source: Input, reading: Reading) -> bool:
 def recognise(source: Input, raw: Raw, reading: Reading) -> tuple[str, str | None]:
     """Return an input's format and compression; a name that contradicts the content is refused.
 
-    The format of a compressed input is only that of its name: `recognise_packed` looks at its content.
+    The format of a compressed input is only that of its name: `recognise_packed` looks at its
+    content.
     """
     name = source.name
     asked = reading.input_format
@@ -201,7 +210,9 @@ def _told_by_content(
         if re.match(_RECORDS, beginning):
             raise _not_supported(source.name, JSON, "a JSON array of records")
         return LINES.form if re.match(_LINES, beginning) else TEXT.form
-    if not (head(_LEAST).lstrip().startswith(b"{") and _are_lines(head(_BEGINNING), source, reading)):
+    if not (
+        head(_LEAST).lstrip().startswith(b"{") and _are_lines(head(_BEGINNING), source, reading)
+    ):
         return TEXT.form
     if named is not None:
         raise ValueError(worded(partial(_lines_named_text, source.name)))

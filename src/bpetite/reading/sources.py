@@ -1,9 +1,9 @@
 """Arguments in, inputs out: files, folders, globs, URLs and stdin become a list of files in a fixed order.
 
-The arguments keep their order; within a folder or a glob, names are sorted by their bytes. Files and folders
-whose names begin with a dot are left out of folders. An argument may end in a weight, as in `wiki.txt:2` or
-`web/*.jsonl:1.5`, and before that in the name of the field or column with its text, as in
-`a.jsonl:text=body`; a file with exactly this name takes precedence.
+The arguments keep their order; within a folder or a glob, names are sorted by their bytes. Files
+and folders whose names begin with a dot are left out of folders. An argument may end in a weight,
+as in `wiki.txt:2` or `web/*.jsonl:1.5`, and before that in the name of the field or column with its
+text, as in `a.jsonl:text=body`; a file with exactly this name takes precedence.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 
-_MARKED = r"(?s)(?P<path>.+?)(?::text=(?P<field>[^:]+))?(?::(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?))?"
+_MARKED = (
+    r"(?s)(?P<path>.+?)(?::text=(?P<field>[^:]+))?(?::(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?))?"
+)
 _URL = r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::.*://)"
 """An address, perhaps a chain such as `simplecache::https://host/a.txt`."""
 
@@ -122,7 +124,8 @@ class Input(NamedTuple):
     def stamp(self) -> tuple[int | None, list[Any] | None]:
         """Return its size and what changes with its content, each None where the system does not tell it.
 
-        Of an ordinary local file, these are its times; of a URL, what the file system says of a version.
+        Of an ordinary local file, these are its times; of a URL, what the file system says of a
+        version.
         """
         status = self.status()
         if status is not None:
@@ -169,7 +172,12 @@ def _cause(error: BaseException, name: str) -> BaseException:
     return error
 
 
-_STATUSES = {401: PermissionError, 403: PermissionError, 404: FileNotFoundError, 410: FileNotFoundError}
+_STATUSES = {
+    401: PermissionError,
+    403: PermissionError,
+    404: FileNotFoundError,
+    410: FileNotFoundError,
+}
 
 
 def _kind_of(error: BaseException) -> type[Exception]:
@@ -198,10 +206,13 @@ def size_of(inputs: Iterable[Any]) -> int:
     return sum(found.about_size() or 0 for found in inputs)
 
 
-def find_inputs(arguments: AnyPath | Iterable[AnyPath], *, output: AnyPath | None = None) -> list[Input]:
+def find_inputs(
+    arguments: AnyPath | Iterable[AnyPath], *, output: AnyPath | None = None
+) -> list[Input]:
     """Return the inputs that arguments name; an argument that names nothing is a `FileNotFoundError`.
 
-    What is in the folder `output` is no input of the run that writes there, unless it is named itself.
+    What is in the folder `output` is no input of the run that writes there, unless it is named
+    itself.
     """
     is_one = isinstance(arguments, str | bytes | os.PathLike)
     listed = [arguments] if is_one else several("paths", "paths", arguments)
@@ -211,7 +222,9 @@ def find_inputs(arguments: AnyPath | Iterable[AnyPath], *, output: AnyPath | Non
     if sum(_parts_of(argument)[0] == STDIN for argument in given) > 1:
         raise ValueError("stdin (-) can be read only once")
     if "" in given:
-        raise ValueError(f"path {given.index('')} of {len(given)} is empty; it must name a file or a folder")
+        raise ValueError(
+            f"path {given.index('')} of {len(given)} is empty; it must name a file or a folder"
+        )
     written = None if output is None else os.fspath(output)
     return [
         Input(name, weight, path, found_size=size, field=field)

@@ -24,7 +24,9 @@ _DOCUMENTS, _CHARACTERS = 1000, 1 << 20
 """The most documents of an iterable that are looked into, and the most of their text."""
 
 
-def noticed_in_files(inputs: Sequence[Input], reading: Reading, tokens: Iterable[str]) -> Message | None:
+def noticed_in_files(
+    inputs: Sequence[Input], reading: Reading, tokens: Iterable[str]
+) -> Message | None:
     """Return a sentence about special tokens in the text of files; None if there are none.
 
     What is wrong in a file is left for those to say who read all of it.
@@ -44,14 +46,18 @@ def noticed_in_files(inputs: Sequence[Input], reading: Reading, tokens: Iterable
     return _noticed(texts(), tokens)
 
 
-def noticed_in(documents: Iterator[Any], tokens: Iterable[str]) -> tuple[Message | None, Iterator[Any]]:
+def noticed_in(
+    documents: Iterator[Any], tokens: Iterable[str]
+) -> tuple[Message | None, Iterator[Any]]:
     """Return a sentence about special tokens in documents, None if there are none; and all documents."""
     taken: list[Any] = []
     texts: list[str] = []
     size = 0
     for document in documents:
         taken.append(document)
-        for text in islice(document, _DOCUMENTS) if isinstance(document, TextColumn) else [document]:
+        for text in (
+            islice(document, _DOCUMENTS) if isinstance(document, TextColumn) else [document]
+        ):
             texts.append(_beginning(text))
             size += len(texts[-1])
         if size >= _CHARACTERS or len(texts) >= _DOCUMENTS:
@@ -77,7 +83,9 @@ def _noticed(texts: Iterable[str], tokens: Iterable[str]) -> Message | None:
     if not times:
         return None
     most_often = times.most_common(3)
-    named = ", ".join(f"{shortened(token)} {counted(number, 'time')}" for token, number in most_often)
+    named = ", ".join(
+        f"{shortened(token)} {counted(number, 'time')}" for token, number in most_often
+    )
     found = f"special tokens are in the corpus ({named} in the {size:,} bytes looked into)"
     what = f"{found} and are counted as text"
     return worded(lambda name: f"{what}; with {name('dialect', 'tiktoken')} they end documents")

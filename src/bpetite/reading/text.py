@@ -15,8 +15,8 @@ from bpetite.reading.sources import Input
 def documents(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the whole text, or the texts that separators end; an empty rest is not a document.
 
-    A long document comes in pieces, cut where this changes no pretoken, unless it may be skipped. If there is
-    no place to cut, twice as much is gathered before the next search.
+    A long document comes in pieces, cut where this changes no pretoken, unless it may be skipped.
+    If there is no place to cut, twice as much is gathered before the next search.
     """
     cut = None if reading.invalid == "skip" else reading.cut
     found = FileTexts((reading.separator or "").encode("utf-8"))

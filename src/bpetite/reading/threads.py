@@ -3,10 +3,10 @@
     parts:  a b c d ...      two threads:  a: a1 a2 a3    in order: a1 a2 a3 b1 b2
                                            b: b1 b2       else:     a1 b1 a2 b2 a3
 
-A part is worked on in steps. What a step makes waits until the caller takes it, and only then the next step
-of this part begins; few parts are begun before their turn. So memory does not depend on the amount of work.
-Of several errors, the first one in the order of the parts is raised: no later part is begun, and earlier ones
-are finished.
+A part is worked on in steps. What a step makes waits until the caller takes it, and only then the
+next step of this part begins; few parts are begun before their turn. So memory does not depend on
+the amount of work. Of several errors, the first one in the order of the parts is raised: no later
+part is begun, and earlier ones are finished.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def check_process(process: int) -> None:
 
 def threads_of(num_threads: int | None) -> int:
     """Return the number of threads; None means one for each core."""
-    return thread_count(None if num_threads is None else integer("num_threads", num_threads, least=1))
+    return thread_count(
+        None if num_threads is None else integer("num_threads", num_threads, least=1)
+    )
 
 
 Steps = Generator[tuple[Sequence[T], bool], None, None]

@@ -95,7 +95,9 @@ class Comparison:
         return f"<table style='width:100%'><tr>{cells}</tr></table>"
 
 
-def compare(*tokenizers: Tokenizer, text: str, special: Special = "parse", **named: Tokenizer) -> Comparison:
+def compare(
+    *tokenizers: Tokenizer, text: str, special: Special = "parse", **named: Tokenizer
+) -> Comparison:
     """Show how tokenizers cut the same text, side by side; keywords name them.
 
     >>> a = Tokenizer.train("ab ab ab", 258)

@@ -1,17 +1,20 @@
 """Finds added tokens in a text, by their flags, and the text between them.
 
-This is the specification, of what `tokenizers` does and, as far as its models can say it, `sentencepiece`.
+This is the specification, of what `tokenizers` does and, as far as its models can say it,
+`sentencepiece`.
 
-A text is searched twice. First the tokens without the flag `normalized` are found in the original text. Then
-each part between them is normalized on its own, and the others, which are normalized too, are found in it.
-In both searches the leftmost token is found first, and the longest of those at one place; the next one is
-searched behind it, even if its flags or `special` turn it down. Only then does a token take white space.
+A text is searched twice. First the tokens without the flag `normalized` are found in the original
+text. Then each part between them is normalized on its own, and the others, which are normalized
+too, are found in it. In both searches the leftmost token is found first, and the longest of those
+at one place; the next one is searched behind it, even if its flags or `special` turn it down. Only
+then does a token take white space.
 
-SentencePiece's user-defined pieces are tokens that are normalized and not special: every text may have them.
-Its control pieces are special tokens; it encodes them as text, as special tokens are with `special="text"`.
+SentencePiece's user-defined pieces are tokens that are normalized and not special: every text may
+have them. Its control pieces are special tokens; it encodes them as text, as special tokens are
+with `special="text"`.
 
-A text may have parts, each with what is done with special tokens in it. A special token that lies across a
-seam is no token, and hides none; all else is found as in a text without seams.
+A text may have parts, each with what is done with special tokens in it. A special token that lies
+across a seam is no token, and hides none; all else is found as in a text without seams.
 """
 
 from bisect import bisect_right
@@ -130,8 +133,9 @@ def cut(
 ) -> Iterator[tuple[int, int, int | None]]:
     """Yield the start and end of each token that one search finds, with its id, and of the text between them.
 
-    A token of white space may begin before the end of the one before it, which took that white space already.
-    (Where nothing is left of it, `tokenizers` ends with a panic; here, it is not found.)
+    A token of white space may begin before the end of the one before it, which took that white
+    space already. (Where nothing is left of it, `tokenizers` ends with a panic; here, it is not
+    found.)
 
     >>> list(cut("<a>  <a>b", [AddedToken("<a>", 7, rstrip=True), AddedToken(" ", 8)]))
     [(0, 5, 7), (3, 4, 8), (4, 5, 8), (5, 8, 7), (8, 9, None)]
@@ -167,7 +171,8 @@ def _candidates(
 ) -> Iterator[tuple[int, int, AddedToken, Choice | None]]:
     """Yield the tokens in a text, regardless of their flags: the leftmost, and of these the longest.
 
-    With each comes the choice for a special token there: where there is none, only others are candidates.
+    With each comes the choice for a special token there: where there is none, only others are
+    candidates.
     """
     token_of = {token.text: token for token in tokens if token.text}
     lengths = sorted(set(map(len, token_of)), reverse=True)

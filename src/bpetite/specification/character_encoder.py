@@ -1,7 +1,7 @@
 """Encoding with merges that begin with characters, as in SentencePiece's vocabularies.
 
-This is the specification. The engine merges bytes: there, the first merges join the bytes of each character,
-and the tests check that the result is the same.
+This is the specification. The engine merges bytes: there, the first merges join the bytes of each
+character, and the tests check that the result is the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,9 +20,10 @@ def encode(
 ) -> list[int]:
     """Encode a normalized text.
 
-    The text starts as a list of characters. The two neighbours of the lowest rank are merged, the leftmost
-    among equals, until none merge. A symbol that is not a token then becomes the tokens of its bytes, or
-    `unknown`: the id for such symbols, and whether it stands once for successive ones.
+    The text starts as a list of characters. The two neighbours of the lowest rank are merged, the
+    leftmost among equals, until none merge. A symbol that is not a token then becomes the tokens of
+    its bytes, or `unknown`: the id for such symbols, and whether it stands once for successive
+    ones.
 
     >>> ids = {"a": 0, "b": 1, "ab": 2}
     >>> encode("abé", ids, {0xC3: 3, 0xA9: 4}, lambda left, right: 0 if left + right == "ab" else None)

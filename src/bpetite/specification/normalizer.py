@@ -2,9 +2,10 @@
 
 This is the specification. The steps are the normalizers of `tokenizers`.
 
-Characters compose and decompose as in Unicode 9, the version of the tables in `tokenizers`; characters that
-were added later stay as they are. Python's tables are newer, so those characters are kept out of them; for
-all others Unicode guarantees the same result in every version. Lower case is that of Unicode 17.
+Characters compose and decompose as in Unicode 9, the version of the tables in `tokenizers`;
+characters that were added later stay as they are. Python's tables are newer, so those characters
+are kept out of them; for all others Unicode guarantees the same result in every version. Lower case
+is that of Unicode 17.
 """
 
 import re
@@ -106,7 +107,8 @@ def _mapped(text: str, new: Mapping[str, str]) -> Written:
         start = end
 
 
-# Normal forms ---------------------------------------------------------------------------------------------
+# Normal forms
+# ---------------------------------------------------------------------------------------------
 
 Decomposed = tuple[str, int]
 """A character of a decomposed text, and how many characters of the text before the step it stands for: the
@@ -119,7 +121,8 @@ def _normal_form(text: str, form: str) -> Written:
         parts = _recomposed(parts)
     done = 0
     for character, count in parts:
-        # A character has the place of the first one that it stands for, or else of the last one before.
+        # A character has the place of the first one that it stands for, or else of the last one
+        # before.
         place = done if count else done - 1
         yield character, place, place + 1
         done += count
@@ -137,7 +140,8 @@ def _decomposed(text: str, form: Literal["NFD", "NFKD"]) -> Iterator[Decomposed]
 
 def _recomposed(parts: Iterator[Decomposed]) -> Iterator[Decomposed]:
     """Compose each character with the last one of class 0, if no character between them is in the way."""
-    # The last one of class 0, and those behind it. A mark at the beginning of a text composes with nothing.
+    # The last one of class 0, and those behind it. A mark at the beginning of a text composes with
+    # nothing.
     run: list[Decomposed] = []
     for character, count in parts:
         combining = combining_class(character)
@@ -166,7 +170,8 @@ def composite(first: str, second: str) -> str | None:
     return composed
 
 
-# Characters -----------------------------------------------------------------------------------------------
+# Characters
+# -----------------------------------------------------------------------------------------------
 
 
 def lower(character: str) -> str:

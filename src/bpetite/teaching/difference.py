@@ -23,7 +23,14 @@ from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.teaching import mistakes
-from bpetite.teaching.mistakes import TIE_RULES, Word, best_of_tied, count_pairs, most_frequent, train_merges
+from bpetite.teaching.mistakes import (
+    TIE_RULES,
+    Word,
+    best_of_tied,
+    count_pairs,
+    most_frequent,
+    train_merges,
+)
 from bpetite.tokenizer import Tokenizer
 from bpetite.training import Training
 from bpetite.vocabulary import Vocabulary
@@ -97,7 +104,9 @@ def merges_in(content: str) -> list[Merge]:
         try:
             return list(ast.literal_eval(content.strip()))
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise ValueError(f"not a list of merges, as JSON or as Python prints it: {not_json}") from None
+            raise ValueError(
+                f"not a list of merges, as JSON or as Python prints it: {not_json}"
+            ) from None
 
 
 def explain_difference(
@@ -111,9 +120,9 @@ def explain_difference(
 ) -> Difference | None:
     """Find where and why your merges differ from a dialect's; None if they are the same.
 
-    A merge is a pair of bytes, of strings (plain, or in GPT-2's printable form), of ids, or a line of a
-    `merges.txt`. `corpus` is a text, documents, or counts. Mistakes are tried on the texts, unless these have
-    more than 32 million characters; with counts, pass the `texts`, too.
+    A merge is a pair of bytes, of strings (plain, or in GPT-2's printable form), of ids, or a line
+    of a `merges.txt`. `corpus` is a text, documents, or counts. Mistakes are tried on the texts,
+    unless these have more than 32 million characters; with counts, pass the `texts`, too.
 
     >>> print(explain_difference("low lower lowest", [(b"l", b"o"), (b"o", b"w")]))
     Merge 0 (from 0) differs:
@@ -132,7 +141,9 @@ def explain_difference(
         counts = Counts(**training.counting)._with_documents(_keeping(documents, kept))
         texts = kept
     listed = list(several("merges", "pairs or lines", merges))
-    vocabulary = train_merges(counts, len(listed) + 1, Training(dialect, counts.pattern, special_tokens))
+    vocabulary = train_merges(
+        counts, len(listed) + 1, Training(dialect, counts.pattern, special_tokens)
+    )
     tokens = vocabulary.tokens
     expected = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
     yours = _as_bytes(listed, vocabulary)
@@ -189,7 +200,9 @@ def _as_bytes(merges: Sequence[Merge], vocabulary: Vocabulary) -> list[BytesPair
         try:
             spelled.append((spell(left), spell(right)))
         except (KeyError, UnicodeEncodeError):
-            raise ValueError(f"merge {rank} is not {form}: {left!r:.40} and {right!r:.40}") from None
+            raise ValueError(
+                f"merge {rank} is not {form}: {left!r:.40} and {right!r:.40}"
+            ) from None
         tokens[next_id + rank] = b"".join(spelled[-1])
     return spelled
 
@@ -200,7 +213,9 @@ def _pair(rank: int, merge: object) -> tuple[Any, ...]:
         return tuple(parts)
     if isinstance(merge, str):
         raise ValueError(f"merge {rank}: a line holds two tokens and one space, not {merge!r:.80}")
-    raise ValueError(f"merge {rank} must be a pair of bytes, of strings or of ids, not {merge!r:.80}")
+    raise ValueError(
+        f"merge {rank} must be a pair of bytes, of strings or of ids, not {merge!r:.80}"
+    )
 
 
 def _is_printable_form(pairs: Iterable[Iterable[str]]) -> bool:
@@ -241,7 +256,9 @@ def _words_after(
 ) -> list[tuple[Word, int]]:
     """Return the pretokens as ids after the given merges, with their counts, in the order of the corpus."""
     merge_ids = vocabulary.merge_ids[:rank]
-    tokens = {token_id: vocabulary.tokens[token_id] for token_id in (*vocabulary.base_ids, *merge_ids)}
+    tokens = {
+        token_id: vocabulary.tokens[token_id] for token_id in (*vocabulary.base_ids, *merge_ids)
+    }
     prefix = Vocabulary(tokens, vocabulary.merges[:rank], pattern="(?s:.+)", merge_ids=merge_ids)
     pretokens = dict(counts.items())
     if first_met is not None:

@@ -1,6 +1,7 @@
 """Finds the first mistake, or other rule, by which training on texts gives a list of merges.
 
-Each trial trains on the same texts with one thing changed; `_CHANGES` lists them, the likeliest first.
+Each trial trains on the same texts with one thing changed; `_CHANGES` lists them, the likeliest
+first.
 """
 
 from collections import Counter
@@ -112,7 +113,9 @@ def _learn(counts: Counts, merges: int, training: Training) -> Iterator[BytesPai
         yield vocabulary.tokens[left], vocabulary.tokens[right]
 
 
-def _learn_stale(counts: Counts, merges: int, training: Training, *, adds: bool) -> Iterator[BytesPair]:
+def _learn_stale(
+    counts: Counts, merges: int, training: Training, *, adds: bool
+) -> Iterator[BytesPair]:
     """Merge without ever lowering the counts of a merge's neighbours; if it `adds`, new pairs are counted."""
     rules = training.dialect
     specials = len(training.special_tokens)
@@ -168,13 +171,22 @@ def _stripped(texts: list[str], options: dict[str, Any]) -> Setting:
 Change: TypeAlias = Callable[[list[str], dict[str, Any]], Setting]
 
 _CHANGES: dict[str, Change] = {
-    **{f"if a tie went to {rule}": partial(_ruled, tie_break=axis) for axis, rule in TIE_RULES.items()},
+    **{
+        f"if a tie went to {rule}": partial(_ruled, tie_break=axis)
+        for axis, rule in TIE_RULES.items()
+    },
     "if each distinct pretoken were counted once": _distinct,
     "if text were split at white space, which is left out": _split_at_space,
     "if pretokens were stripped, so that their leading space is lost": _stripped,
-    "if text were made lower case": lambda texts, options: ([text.lower() for text in texts], options),
+    "if text were made lower case": lambda texts, options: (
+        [text.lower() for text in texts],
+        options,
+    ),
     "if special tokens were left in the text": partial(_ruled, specials_in_corpus="text"),
-    **{f"if the pattern were {name}": partial(_with, pattern=pattern) for name, pattern in PATTERNS.items()},
+    **{
+        f"if the pattern were {name}": partial(_with, pattern=pattern)
+        for name, pattern in PATTERNS.items()
+    },
     "if pretokens that occur once were dropped": partial(_with, min_count=2),
     "if pairs were counted before the first merge only": partial(
         _with, learn=partial(_learn_stale, adds=False)

@@ -1,32 +1,36 @@
-//! Cuts text by several patterns together, or by one: each cuts the pieces of the one before, and all look at the same
-//! windows.
+//! Cuts text by several patterns together, or by one: each cuts the pieces of the one before, and
+//! all look at the same windows.
 //!
 //! ```text
 //! window      read 512 characters as atoms
 //! pattern 1   relations -> labels -> where pieces begin (`starts`)
 //! pattern 2   the same, and each piece of pattern 1 is a text of its own
 //! limit       up to which character all of this is final
-//! push        the ends of pieces into a batch; the next window begins with the last final character
+//! push        the ends of pieces into a batch; the next window begins with the last final one
 //! ```
 //!
-//! The starts of the pieces of a pattern are a mask for the next one. A piece begins at each of them, and the character
-//! before it has nothing behind it: rules about the end of a text apply there.
+//! The starts of the pieces of a pattern are a mask for the next one. A piece begins at each of
+//! them, and the character before it has nothing behind it: rules about the end of a text apply
+//! there.
 //!
-//! A pattern without local rules, or whose matches may begin and fail, is run in places with [views](Views), if a match can
-//! begin at few of them.
+//! A pattern without local rules, or whose matches may begin and fail, is run in places with
+//! [views](Views), if a match can begin at few of them.
 //!
-//! Where the masks of a pattern are unsure, its automaton runs within its own piece, from the last certain start until it
-//! finds one that the masks found, too; from there on the masks are right again ([`JointScan::settle`]).
+//! Where the masks of a pattern are unsure, its automaton runs within its own piece, from the last
+//! certain start until it finds one that the masks found, too; from there on the masks are right
+//! again ([`JointScan::settle`]).
 //!
 //! What holds between windows:
 //!
-//! 1. A window begins with the last character of the one before whose labels are known. So it may begin within a piece.
-//! 2. No window begins with an *open* character, because what follows may still change the labels before it.
-//! 3. If only the first character of a window is final, the whole piece of the first pattern is cut step by step: the
-//!    caller is given its start.
+//! 1. A window begins with the last character of the one before whose labels are known. So it may
+//!    begin within a piece.
+//! 2. No window begins with an *open* character, because what follows may still change the labels
+//!    before it.
+//! 3. If only the first character of a window is final, the whole piece of the first pattern is cut
+//!    step by step: the caller is given its start.
 //!
-//! Patterns may also cut given pieces, which something else has cut. These are then the mask for the first pattern. Such
-//! patterns may see each byte as the character that it is printed as.
+//! Patterns may also cut given pieces, which something else has cut. These are then the mask for
+//! the first pattern. Such patterns may see each byte as the character that it is printed as.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -51,8 +55,8 @@ const MOST: usize = 8;
 /// In a window, this many characters are read again at most where masks are unsure.
 const MAX_READ: usize = 4 * WINDOW;
 
-/// Up to so many bytes that are left of a text are scanned in windows of two words or one: a whole window takes as long for a
-/// few bytes as for many.
+/// Up to so many bytes that are left of a text are scanned in windows of two words or one: a whole
+/// window takes as long for a few bytes as for many.
 const SHORT_REST: usize = 128;
 
 /// Patterns that cut text together.
@@ -65,8 +69,8 @@ pub struct Joint {
     /// What gives characters the atoms that tell what follows, if the only pattern needs them.
     ahead: Option<Arc<Ahead>>,
     steps: Vec<JointStep>,
-    /// Whether matches that have begun never fail. If not, a piece may turn out wrong at its end: a long one is not cut by
-    /// masks.
+    /// Whether matches that have begun never fail. If not, a piece may turn out wrong at its end: a
+    /// long one is not cut by masks.
     is_decided: bool,
 }
 
@@ -105,7 +109,8 @@ impl Joint {
     ) -> Self {
         let alphabet = automaton.alphabet.clone();
         let atoms = (0..alphabet.count as u8).collect();
-        let step = JointStep::new(Matcher::Automaton(Arc::clone(automaton)), rules, atoms, &alphabet);
+        let step =
+            JointStep::new(Matcher::Automaton(Arc::clone(automaton)), rules, atoms, &alphabet);
         Self {
             instructions: Instructions::this(),
             alphabet,
@@ -118,7 +123,8 @@ impl Joint {
 
     /// Takes as many of the first patterns as can be cut together, if there are at least `least`.
     pub fn new(patterns: &[&Compiled], least: usize, seen: Seen) -> Option<Self> {
-        let in_windows = patterns.iter().take(MOST).map_while(|pattern| pattern.in_windows.as_ref());
+        let in_windows =
+            patterns.iter().take(MOST).map_while(|pattern| pattern.in_windows.as_ref());
         let most = in_windows.count();
         (least..=most).rev().find_map(|count| Self::of_all(&patterns[..count], seen))
     }
@@ -130,7 +136,8 @@ impl Joint {
         let sets = patterns.iter().flat_map(|pattern| &pattern.machine.graph.sets);
         let distinct_sets: BTreeSet<&CharSet> = sets.collect();
         let sets: Vec<CharSet> = distinct_sets.into_iter().cloned().collect();
-        let alphabets: Vec<&Alphabet> = in_windows.iter().map(|(matcher, _)| matcher.alphabet()).collect();
+        let alphabets: Vec<&Alphabet> =
+            in_windows.iter().map(|(matcher, _)| matcher.alphabet()).collect();
         let (alphabet, atoms_of_patterns) = Alphabet::joint(&sets, &alphabets, MOST_ATOMS)?;
 
         let steps = in_windows.into_iter().zip(atoms_of_patterns);
@@ -165,13 +172,23 @@ impl Joint {
     }
 
     /// Begins to cut pieces, the first of which begins at a place.
-    pub fn scan_pieces<'a>(&'a self, text: &'a [u8], start: usize, ends: &'a [usize]) -> JointScan<'a> {
+    pub fn scan_pieces<'a>(
+        &'a self,
+        text: &'a [u8],
+        start: usize,
+        ends: &'a [usize],
+    ) -> JointScan<'a> {
         let end = ends.last().copied().unwrap_or(start);
         self.scan_from(&text[..end], start, Some(ends))
     }
 
     #[inline]
-    fn scan_from<'a>(&'a self, text: &'a [u8], start: usize, given: Option<&'a [usize]>) -> JointScan<'a> {
+    fn scan_from<'a>(
+        &'a self,
+        text: &'a [u8],
+        start: usize,
+        given: Option<&'a [usize]>,
+    ) -> JointScan<'a> {
         JointScan {
             joint: self,
             text,
@@ -194,11 +211,17 @@ impl Matcher {
 }
 
 impl JointStep {
-    /// The rules by atoms that all patterns share: `atoms_of_pattern` has those of the pattern by them.
+    /// The rules by atoms that all patterns share: `atoms_of_pattern` has those of the pattern by
+    /// them.
     ///
-    /// The label of the first character of a window is known, except where views run. So no rule is about it, but the
-    /// one for what its label implies.
-    fn new(matcher: Matcher, rules: &MaskRules, atoms_of_pattern: Vec<u8>, alphabet: &Alphabet) -> Self {
+    /// The label of the first character of a window is known, except where views run. So no rule is
+    /// about it, but the one for what its label implies.
+    fn new(
+        matcher: Matcher,
+        rules: &MaskRules,
+        atoms_of_pattern: Vec<u8>,
+        alphabet: &Alphabet,
+    ) -> Self {
         let mut atoms = [0; MOST_ATOMS];
         atoms[..atoms_of_pattern.len()].copy_from_slice(&atoms_of_pattern);
         let mut rules = rules.clone();
@@ -231,14 +254,15 @@ pub struct JointScan<'a> {
     /// The start of the next window, and the label of its first character for each pattern.
     base: usize,
     first: [Label; MOST],
-    /// The start of the last piece of the first pattern, and the place up to which all pieces are done.
+    /// The start of the last piece of the first pattern, and the place up to which all pieces are
+    /// done.
     piece: usize,
     done: usize,
 }
 
 impl JointScan<'_> {
-    /// Adds the next pieces to a batch while there is room. Returns where a piece of the first pattern begins that must be
-    /// cut step by step, if one must be.
+    /// Adds the next pieces to a batch while there is room. Returns where a piece of the first
+    /// pattern begins that must be cut step by step, if one must be.
     pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<Option<usize>> {
         while self.base < self.text.len() && batch.room() >= USUAL_PIECES {
             let start_of_long_piece = match self.text.len() - self.base {
@@ -315,8 +339,8 @@ impl<const N: usize> Job for Filling<'_, '_, '_, N> {
     }
 }
 
-/// Windows of each size that wait for the next text: to clear a large one for each batch would take 1 to 2 % of the time of
-/// counting.
+/// Windows of each size that wait for the next text: to clear a large one for each batch would take
+/// 1 to 2 % of the time of counting.
 #[derive(Default)]
 pub struct Windows {
     one: Option<Box<Window<1>>>,
@@ -324,7 +348,8 @@ pub struct Windows {
     whole: Option<Box<Window<WORDS>>>,
 }
 
-/// All that is found out about a window. One value serves many windows: what is of no use to the next one stays.
+/// All that is found out about a window. One value serves many windows: what is of no use to the
+/// next one stays.
 ///
 /// Masks are aligned to cache lines, so that no load or store of 64 bytes touches two.
 #[repr(C, align(64))]
@@ -346,8 +371,8 @@ struct Window<const N: usize> {
     /// The characters within pieces of patterns that may be unsure.
     within: Bits<N>,
     characters: Characters<N>,
-    /// The first character for which `starts` may still be wrong. The label of the first character is known before, so
-    /// with 0 or 1 nothing was gained (see [`Window::last_known`]).
+    /// The first character for which `starts` may still be wrong. The label of the first character
+    /// is known before, so with 0 or 1 nothing was gained (see [`Window::last_known`]).
     limit: usize,
 }
 
@@ -355,7 +380,11 @@ impl<const N: usize> Default for Window<N> {
     fn default() -> Self {
         Self {
             relations: Relations([[0; N]; MAX_RELATIONS]),
-            labels: Labels { at: [[0; N]; MARKED], before: [[0; N]; 1 + NO_BEGINNING], special: false },
+            labels: Labels {
+                at: [[0; N]; MARKED],
+                before: [[0; N]; 1 + NO_BEGINNING],
+                special: false,
+            },
             fulfilled: [[0; 64]; N],
             characters: Characters::new(),
             behind: [[0; 64]; N],
@@ -388,11 +417,13 @@ impl<const N: usize> Window<N> {
         for (bits, marks) in at_bytes.as_flattened_mut().iter_mut().zip(marks) {
             *bits = vectors.non_zero(vectors.load(marks));
         }
-        self.given = if is_wide { at_characters(&at_bytes, &self.characters.leads) } else { at_bytes[0] };
+        self.given =
+            if is_wide { at_characters(&at_bytes, &self.characters.leads) } else { at_bytes[0] };
         self.starts = self.given;
     }
 
-    /// Gives each character the atom that tells what follows. If that is not in the window, the window is shorter.
+    /// Gives each character the atom that tells what follows. If that is not in the window, the
+    /// window is shorter.
     #[inline(always)]
     fn tell_ahead(&mut self, vectors: impl Vectors, ahead: &Ahead) {
         let mut depends = [0; N];
@@ -424,8 +455,8 @@ impl<const N: usize> Window<N> {
         }
     }
 
-    /// Limits the window to what cannot change: results after the last place that is not open may, and a window begins at
-    /// such a place.
+    /// Limits the window to what cannot change: results after the last place that is not open may,
+    /// and a window begins at such a place.
     fn limit_to_sure(&mut self) {
         if self.is_whole() {
             return;
@@ -436,7 +467,8 @@ impl<const N: usize> Window<N> {
         };
     }
 
-    /// Lets the next window begin where a piece does, if it can: a place that is unsure is settled from there on.
+    /// Lets the next window begin where a piece does, if it can: a place that is unsure is settled
+    /// from there on.
     fn limit_to_beginning(&mut self) {
         if self.is_whole() {
             return;
@@ -451,12 +483,14 @@ impl<const N: usize> Window<N> {
         }
     }
 
-    /// The last character whose labels are known, where the next window begins; `None` if that is the first one.
+    /// The last character whose labels are known, where the next window begins; `None` if that is
+    /// the first one.
     fn last_known(&self) -> Option<usize> {
         self.limit.checked_sub(1).filter(|last| *last > 0)
     }
 
-    /// How far the piece of the pattern before is known that a place is in, and whether it ends there.
+    /// How far the piece of the pattern before is known that a place is in, and whether it ends
+    /// there.
     fn piece_end(&self, index: usize, starts_before: &Bits<N>, place: usize) -> (usize, bool) {
         let is_whole = self.is_whole();
         // Behind the first pattern, the limit is one less than what the patterns before have found.
@@ -500,12 +534,15 @@ impl JointScan<'_> {
         for (index, (step, first)) in joint.steps.iter().zip(self.first).enumerate() {
             self.find_relations(vectors, index, window);
             if index > 0 && !window.is_whole() {
-                // A rule looks at the next character, whose start the patterns before must have found.
+                // A rule looks at the next character, whose start the patterns before must have
+                // found.
                 window.limit_to_sure();
                 window.limit = window.limit.saturating_sub(1);
             }
             match &step.matcher {
-                Matcher::Automaton(automaton) => self.label(vectors, index, automaton, first, window),
+                Matcher::Automaton(automaton) => {
+                    self.label(vectors, index, automaton, first, window)
+                }
                 Matcher::Views(views) => self.run_in_places(index, views, window),
             }
         }
@@ -514,7 +551,12 @@ impl JointScan<'_> {
 
     /// Finds the relations of a pattern, for which the text ends where the pieces that it cuts do.
     #[inline(always)]
-    fn find_relations<const N: usize>(&self, vectors: impl Vectors, index: usize, window: &mut Window<N>) {
+    fn find_relations<const N: usize>(
+        &self,
+        vectors: impl Vectors,
+        index: usize,
+        window: &mut Window<N>,
+    ) {
         let Window { relations, fulfilled, characters, behind: atoms_behind, starts, .. } = window;
         let mut behind = &characters.atoms[2..2 + 64 * N];
         let first_of_pieces = usize::from(self.given.is_none());
@@ -560,8 +602,8 @@ impl JointScan<'_> {
         }
     }
 
-    /// Runs a pattern where the masks are unsure, and corrects their result. What is within a piece that is found so has
-    /// no label, and counts as open.
+    /// Runs a pattern where the masks are unsure, and corrects their result. What is within a piece
+    /// that is found so has no label, and counts as open.
     #[inline(never)]
     fn settle<const N: usize>(
         &self,
@@ -575,15 +617,23 @@ impl JointScan<'_> {
         // Up to here, all is settled; and so many characters may be read again.
         let mut settled = 0;
         let mut left_to_read = MAX_READ;
-        while let Some(place) = first_from(unsure, settled + 1).filter(|place| *place < window.limit) {
+        while let Some(place) =
+            first_from(unsure, settled + 1).filter(|place| *place < window.limit)
+        {
             let sure = last_not_in(open, place).unwrap_or(0).max(settled);
             let Some(mut start) = last_in(&window.labels.at[0], sure + 1) else {
                 window.limit = 0;
                 return;
             };
             loop {
-                let end =
-                    self.piece_end_within(index, automaton, start, &starts_before, window, &mut left_to_read);
+                let end = self.piece_end_within(
+                    index,
+                    automaton,
+                    start,
+                    &starts_before,
+                    window,
+                    &mut left_to_read,
+                );
                 if left_to_read == 0 {
                     window.limit = 0;
                     return;
@@ -674,8 +724,8 @@ impl JointScan<'_> {
         window.labels_of[index % MOST][0] = starts;
     }
 
-    /// Pushes the pieces of a window and goes on to the next one, unless a piece must be cut step by step: returns its
-    /// start.
+    /// Pushes the pieces of a window and goes on to the next one, unless a piece must be cut step
+    /// by step: returns its start.
     #[inline(always)]
     fn push<const N: usize>(
         &mut self,
@@ -692,7 +742,8 @@ impl JointScan<'_> {
             self.done = batch.push_to(self.text.len());
             return None;
         }
-        let starts_of_first = if self.given.is_some() { &window.given } else { &window.labels_of[0][0] };
+        let starts_of_first =
+            if self.given.is_some() { &window.given } else { &window.labels_of[0][0] };
         if let Some(start) = last_in(starts_of_first, window.limit) {
             self.piece = self.base + window.characters.byte_of(vectors, start);
         }
@@ -703,13 +754,16 @@ impl JointScan<'_> {
         if !self.joint.is_decided && self.base - self.piece >= WINDOW {
             return Some(self.piece);
         }
-        for (labels, first) in window.labels_of.iter().zip(&mut self.first).take(self.joint.steps.len()) {
+        for (labels, first) in
+            window.labels_of.iter().zip(&mut self.first).take(self.joint.steps.len())
+        {
             *first = label_at(labels, last);
         }
         None
     }
 
-    /// Pushes the ends of the pieces that are not done yet, up to the limit; returns whether there was room for all.
+    /// Pushes the ends of the pieces that are not done yet, up to the limit; returns whether there
+    /// was room for all.
     #[inline(always)]
     fn push_ends<const N: usize>(
         &mut self,
@@ -746,7 +800,12 @@ fn label_at<const N: usize>(labels: &[Bits<N>; MARKED], place: usize) -> Label {
 
 /// Lets the text end before each start of a piece.
 #[inline(always)]
-fn end_before<const N: usize>(vectors: impl Vectors, starts: &Bits<N>, end: u8, behind: &mut [[u8; 64]; N]) {
+fn end_before<const N: usize>(
+    vectors: impl Vectors,
+    starts: &Bits<N>,
+    end: u8,
+    behind: &mut [[u8; 64]; N],
+) {
     for (word, behind) in behind.iter_mut().enumerate() {
         let next = starts.get(word + 1).copied().unwrap_or(0);
         let ended = starts[word] >> 1 | next << 63;
@@ -769,7 +828,11 @@ fn at_characters<const N: usize>(bits: &[Bits<N>; 2], leads: &[Bits<N>; 2]) -> B
 
 /// Moves bits of characters to the first bytes of the characters.
 #[inline(always)]
-fn at_bytes<const N: usize>(vectors: impl Vectors, bits: &Bits<N>, leads: &[Bits<N>; 2]) -> [Bits<N>; 2] {
+fn at_bytes<const N: usize>(
+    vectors: impl Vectors,
+    bits: &Bits<N>,
+    leads: &[Bits<N>; 2],
+) -> [Bits<N>; 2] {
     let mut at_bytes = [[0; N]; 2];
     let mut place = 0;
     for (at_bytes, &leads) in at_bytes.as_flattened_mut().iter_mut().zip(leads.as_flattened()) {
@@ -783,10 +846,15 @@ fn at_bytes<const N: usize>(vectors: impl Vectors, bits: &Bits<N>, leads: &[Bits
     at_bytes
 }
 
-/// Adds the pieces that end where the next ones begin, as far as there is room; returns the last place where one begins,
-/// or 0, and whether there was room for all.
+/// Adds the pieces that end where the next ones begin, as far as there is room; returns the last
+/// place where one begins, or 0, and whether there was room for all.
 #[inline(always)]
-fn push_starts(vectors: impl Vectors, base: usize, begins: &[u64], batch: &mut Batch) -> (usize, bool) {
+fn push_starts(
+    vectors: impl Vectors,
+    base: usize,
+    begins: &[u64],
+    batch: &mut Batch,
+) -> (usize, bool) {
     let mut end = 0;
     for (word, &bits) in begins.iter().enumerate() {
         if bits == 0 {

@@ -1,22 +1,24 @@
 //! Finds the starts of pieces with bit masks, hundreds of bytes at a time.
 //!
-//! A window is read as atoms. A mask has a bit for each of its characters. For each relation of three neighbours that
-//! the [local rules](super::local) use, a mask tells where it holds. With `'s| ?\p{L}+|\s`:
+//! A window is read as atoms. A mask has a bit for each of its characters. For each relation of
+//! three neighbours that the [local rules](super::local) use, a mask tells where it holds. With
+//! `'s| ?\p{L}+|\s`:
 //!
 //! ```text
 //!     text                                         i t ' s a b
 //!     letter, ' and any: begins                    . . x . . .
 //!     ', s, letter: first, if behind a beginning   . . . x . .
 //!     two letters: begins, if behind first         . x . . x x
-//!     round 1: labels without a condition          x . x . . .   begins (the first character of a text begins a piece)
+//!     round 1: labels without a condition          x . x . . .   begins (a text begins a piece)
 //!     round 2: the relation there                  . . . x . .   first
 //!     round 3:                                     x . x . x .   begins
 //!     round 4: nothing changes
 //! ```
 //!
-//! So labels are propagated from each character to the next, for all characters of a window at once, until nothing
-//! changes; two or three rounds are nearly always enough. Since the label of the first character is known, all labels
-//! are then correct. Most labels are rare, and most relations hold nowhere in most windows: both are then left out.
+//! So labels are propagated from each character to the next, for all characters of a window at
+//! once, until nothing changes; two or three rounds are nearly always enough. Since the label of
+//! the first character is known, all labels are then correct. Most labels are rare, and most
+//! relations hold nowhere in most windows: both are then left out.
 
 use super::alphabet::MOST_ATOMS;
 use super::local::{ALWAYS, Fact, Label, LocalRules, NO_BEGINNING, Set};
@@ -39,24 +41,27 @@ pub const WINDOW: usize = 64 * WORDS;
 /// A window seldom has more pieces: those for which there is no room are found a second time.
 pub const USUAL_PIECES: usize = 3 * WINDOW / 8;
 
-/// The atom before the first character of a window, the atoms of the window, and those after it, up to a whole word.
+/// The atom before the first character of a window, the atoms of the window, and those after it, up
+/// to a whole word.
 pub const ATOMS_OF_WINDOW: usize = 64 + WINDOW + 64;
 
-/// The maximum numbers of groups of eight terms, for ASCII and for any text: with more, the automaton is as fast.
+/// The maximum numbers of groups of eight terms, for ASCII and for any text: with more, the
+/// automaton is as fast.
 const MAX_PLAIN_EIGHTS: usize = 11;
 const MAX_WIDE_EIGHTS: usize = 14;
 
 /// The number of labels that have masks; all other characters have the usual label.
 const MARKED: usize = Label::MARKED.len();
 
-/// The maximum number of rounds in which labels are propagated within a window; characters that still change are then
-/// unsure.
+/// The maximum number of rounds in which labels are propagated within a window; characters that
+/// still change are then unsure.
 const MAX_ROUNDS: usize = 12;
 
 /// Small tables are faster on some machines.
 const FEW_ATOMS: usize = 16;
 
-/// The capacity for relations: enough for all rules, and a power of two, so that the compiler can drop bounds checks.
+/// The capacity for relations: enough for all rules, and a power of two, so that the compiler can
+/// drop bounds checks.
 const MAX_RELATIONS: usize = 32;
 
 /// The rules of one pattern, for masks.
@@ -69,8 +74,8 @@ pub struct MaskRules {
     wide: Vec<Eight>,
     /// Whether there are at most 16 atoms.
     has_few_atoms: bool,
-    /// By fact: the relation without a condition; and those with one, each with the number of the mask that the
-    /// character before must be in.
+    /// By fact: the relation without a condition; and those with one, each with the number of the
+    /// mask that the character before must be in.
     always: [Option<usize>; Fact::COUNT],
     links: [Vec<(usize, usize)>; Fact::COUNT],
 }
@@ -123,7 +128,8 @@ impl MaskRules {
         relations.places(self.always[fact as usize])
     }
 
-    /// Finds the places where each relation holds. What is behind each place is given: it may be the end of a piece.
+    /// Finds the places where each relation holds. What is behind each place is given: it may be
+    /// the end of a piece.
     #[inline(always)]
     fn find_relations<const N: usize>(
         &self,
@@ -155,13 +161,17 @@ impl MaskRules {
     ) {
         let eights = if characters.wide { &self.wide } else { &self.plain };
         match self.has_few_atoms {
-            true => relations.find::<FEW_ATOMS>(vectors, eights, &characters.atoms, behind, fulfilled),
-            false => relations.find::<MOST_ATOMS>(vectors, eights, &characters.atoms, behind, fulfilled),
+            true => {
+                relations.find::<FEW_ATOMS>(vectors, eights, &characters.atoms, behind, fulfilled)
+            }
+            false => {
+                relations.find::<MOST_ATOMS>(vectors, eights, &characters.atoms, behind, fulfilled)
+            }
         }
     }
 
-    /// Finds the labels of all characters, some of which are fixed: that of the first, and where pieces begin. Returns
-    /// which are unsure, and where a state is open.
+    /// Finds the labels of all characters, some of which are fixed: that of the first, and where
+    /// pieces begin. Returns which are unsure, and where a state is open.
     #[inline(always)]
     fn label<const N: usize>(
         &self,
@@ -213,8 +223,8 @@ impl MaskRules {
         for (fact, places) in Fact::MARKED.into_iter().zip(&mut next) {
             labels.follow(vectors, &self.links[fact as usize], relations, places);
         }
-        // After an unsure place, rules may give a character two labels. A beginning takes precedence, because it is
-        // right if the automaton confirms it.
+        // After an unsure place, rules may give a character two labels. A beginning takes
+        // precedence, because it is right if the automaton confirms it.
         let [begins, first, second] = &mut next;
         for (special, stays) in [(first, Fact::StaysFirst), (second, Fact::StaysSecond)] {
             if *special == [0; N] {
@@ -253,8 +263,8 @@ impl<const N: usize> Relations<N> {
                 // Most relations hold nowhere in most windows; in a short one, to ask takes longer.
                 if N <= 2 || anywhere & terms != 0 {
                     for (places, fulfilled) in places.iter_mut().zip(&*fulfilled) {
-                        *places |=
-                            vectors.non_zero(vectors.and(vectors.load(fulfilled), vectors.splat(terms)));
+                        *places |= vectors
+                            .non_zero(vectors.and(vectors.load(fulfilled), vectors.splat(terms)));
                     }
                 }
             }
@@ -272,7 +282,8 @@ impl<const N: usize> Relations<N> {
 #[repr(C, align(64))]
 struct Labels<const N: usize> {
     at: [Bits<N>; MARKED],
-    /// For each character, masks for the label of the character before, and for no piece beginning there.
+    /// For each character, masks for the label of the character before, and for no piece beginning
+    /// there.
     before: [Bits<N>; 1 + NO_BEGINNING],
     /// Whether there is any label that is neither usual nor a beginning.
     special: bool,
@@ -309,7 +320,8 @@ impl<const N: usize> Labels<N> {
         changed
     }
 
-    /// Adds the places where a link's relation holds behind a character that has the label which it asks for.
+    /// Adds the places where a link's relation holds behind a character that has the label which it
+    /// asks for.
     #[inline(always)]
     fn follow(
         &self,

@@ -62,7 +62,12 @@ impl<const N: usize> Characters<N> {
 impl Reader<'_> {
     /// Reads the characters of the window at `base`.
     #[inline(always)]
-    pub fn read<const N: usize>(self, vectors: impl Vectors, base: usize, this: &mut Characters<N>) {
+    pub fn read<const N: usize>(
+        self,
+        vectors: impl Vectors,
+        base: usize,
+        this: &mut Characters<N>,
+    ) {
         let alphabet = self.alphabet;
         this.wide = false;
         this.leads = [[0; N]; 2];
@@ -93,7 +98,8 @@ impl Reader<'_> {
             if alphabet.tells_final_line_feed() && self.text.last() == Some(&b'\n') {
                 this.atoms[count] = alphabet.final_line_feed;
             }
-            // A word is read whole: after the last character, it has the atom of the end of the text.
+            // A word is read whole: after the last character, it has the atom of the end of the
+            // text.
             if let Some(behind) = this.atoms[count + 1..].first_chunk_mut::<64>() {
                 behind.fill(alphabet.end);
             }
@@ -130,8 +136,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the characters that begin in a word of up to 64 bytes at `base` behind `count` others; returns their first
-    /// bytes.
+    /// Adds the characters that begin in a word of up to 64 bytes at `base` behind `count` others;
+    /// returns their first bytes.
     #[inline(always)]
     fn read_word<const N: usize>(
         self,
@@ -164,8 +170,8 @@ impl Reader<'_> {
         leads
     }
 
-    /// Looks up the atoms of characters beyond ASCII and stores them at their first bytes: all characters that share
-    /// the first byte, or the first two, at once.
+    /// Looks up the atoms of characters beyond ASCII and stores them at their first bytes: all
+    /// characters that share the first byte, or the first two, at once.
     #[inline(always)]
     fn wide_atoms(
         self,
@@ -198,11 +204,18 @@ impl Reader<'_> {
                 continue;
             }
             if lead < 0xE0 {
-                look_up_at(vectors, alphabet.page(usize::from(lead & 0x1F) << 6), second, same, atoms);
+                look_up_at(
+                    vectors,
+                    alphabet.page(usize::from(lead & 0x1F) << 6),
+                    second,
+                    same,
+                    atoms,
+                );
                 continue;
             }
             let lead = usize::from(lead & 0x0F);
-            let mut still_mixed = look_up_at(vectors, &alphabet.leads_of_three[lead], second, same, atoms);
+            let mut still_mixed =
+                look_up_at(vectors, &alphabet.leads_of_three[lead], second, same, atoms);
             while still_mixed != 0 {
                 let next = second[still_mixed.trailing_zeros() as usize];
                 let same = vectors.equal(second, next) & still_mixed;
@@ -217,8 +230,8 @@ impl Reader<'_> {
     }
 }
 
-/// At some places, stores the table's entry for the last six bits of the index; returns the places whose entry has its
-/// highest bit set.
+/// At some places, stores the table's entry for the last six bits of the index; returns the places
+/// whose entry has its highest bit set.
 #[inline(always)]
 fn look_up_at(
     vectors: impl Vectors,

@@ -1,8 +1,8 @@
 //! Relations as terms.
 //!
-//! A relation of three atoms is written as a few terms, each three sets of atoms: for the character before, at and
-//! after a place. Eight terms share three small tables, one bit each, so that three lookups and an AND evaluate them
-//! for 64 characters at once.
+//! A relation of three atoms is written as a few terms, each three sets of atoms: for the character
+//! before, at and after a place. Eight terms share three small tables, one bit each, so that three
+//! lookups and an AND evaluate them for 64 characters at once.
 
 use std::cmp::Reverse;
 
@@ -18,8 +18,8 @@ struct Term {
     behind: Set,
 }
 
-/// Up to eight terms, one bit each, and the relations that they are for. Three neighbouring atoms fulfil a term if the
-/// entries of all three have its bit.
+/// Up to eight terms, one bit each, and the relations that they are for. Three neighbouring atoms
+/// fulfil a term if the entries of all three have its bit.
 #[derive(Clone, Default)]
 pub struct Eight {
     /// For each atom, the terms that allow it before, at and after the place.
@@ -29,8 +29,8 @@ pub struct Eight {
     pub uses: Vec<(usize, u8)>,
 }
 
-/// Returns the terms of all relations, eight by eight. Those of one relation are together as far as they can be. The
-/// terms are right among some atoms only.
+/// Returns the terms of all relations, eight by eight. Those of one relation are together as far as
+/// they can be. The terms are right among some atoms only.
 pub fn eights(relations: &[&Relation], atoms: u8, among: Set) -> Vec<Eight> {
     let mut parts: Vec<(usize, Vec<Term>)> = Vec::new();
     for (number, relation) in relations.iter().enumerate() {
@@ -70,9 +70,10 @@ impl Eight {
         self.uses.push((relation, bits));
     }
 
-    /// Finds which terms are fulfilled at the places of some words, and returns those that are fulfilled anywhere. The
-    /// atom at the first place is the second one; what is behind each place is given, as it may be the end of a piece.
-    /// Only the first `ATOMS` entries of the tables are used.
+    /// Finds which terms are fulfilled at the places of some words, and returns those that are
+    /// fulfilled anywhere. The atom at the first place is the second one; what is behind each place
+    /// is given, as it may be the end of a piece. Only the first `ATOMS` entries of the tables are
+    /// used.
     #[inline(always)]
     pub fn fulfilled<const ATOMS: usize>(
         &self,
@@ -98,12 +99,16 @@ impl Eight {
         let mut bytes = [0; 64];
         vectors.store(anywhere, &mut bytes);
         let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
-        words.fold(0, |all, word| all | word).to_le_bytes().into_iter().fold(0, |all, byte| all | byte)
+        words
+            .fold(0, |all, word| all | word)
+            .to_le_bytes()
+            .into_iter()
+            .fold(0, |all, byte| all | byte)
     }
 }
 
-/// Covers a relation by terms, greedily: each new term starts from a triple that is not covered yet, is widened as far
-/// as the relation allows, and the widest of four candidates is taken.
+/// Covers a relation by terms, greedily: each new term starts from a triple that is not covered
+/// yet, is widened as far as the relation allows, and the widest of four candidates is taken.
 fn terms(relation: &Relation, atoms: u8) -> Vec<Term> {
     // For each pair, the atoms behind it that no term covers yet.
     let mut uncovered: Vec<(u8, u8, Set)> = Vec::new();
@@ -160,15 +165,20 @@ impl Term {
         self.before >> before & self.at >> at & 1 != 0
     }
 
-    /// Returns the term with as many further atoms before, at (in this order) and after as the relation allows.
+    /// Returns the term with as many further atoms before, at (in this order) and after as the
+    /// relation allows.
     fn widened(mut self, relation: &Relation, atoms: u8, order: [Side; 2]) -> Self {
         let members = move |set: Set| (0..atoms).filter(move |atom| set >> atom & 1 != 0);
         for side in order {
             for atom in 0..atoms {
                 let fits = |before: u8, at: u8| relation.fails(before, at) & self.behind == 0;
                 match side {
-                    Side::Before if members(self.at).all(|at| fits(atom, at)) => self.before |= 1 << atom,
-                    Side::At if members(self.before).all(|before| fits(before, atom)) => self.at |= 1 << atom,
+                    Side::Before if members(self.at).all(|at| fits(atom, at)) => {
+                        self.before |= 1 << atom
+                    }
+                    Side::At if members(self.before).all(|before| fits(before, atom)) => {
+                        self.at |= 1 << atom
+                    }
                     _ => {}
                 }
             }

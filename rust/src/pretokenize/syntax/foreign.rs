@@ -1,14 +1,15 @@
 //! Translates a pattern of another library to our dialect.
 //!
-//! It stays as it is if it means the same there. If not, each part is written as our dialect spells it:
+//! It stays as it is if it means the same there. If not, each part is written as our dialect spells
+//! it:
 //!
 //! ```text
 //! [a-z&&[^b]]+|\z                in Rust's dialect
 //! (?:(?=[a-z])[^b])+|(?![\s\S])  in ours
 //! ```
 //!
-//! What is not written in another way is copied, and the parser of our dialect refuses what it does not know. Classes
-//! follow our Unicode version, whatever the version of the other library.
+//! What is not written in another way is copied, and the parser of our dialect refuses what it does
+//! not know. Classes follow our Unicode version, whatever the version of the other library.
 
 use std::fmt::Display;
 
@@ -32,8 +33,19 @@ pub enum Dialect {
 }
 
 /// Names of properties that other engines do not have, or understand in another way.
-const ONLY_OURS: [&str; 11] =
-    ["alnum", "blank", "cntrl", "graph", "h", "horizspace", "print", "v", "vertspace", "word", "xdigit"];
+const ONLY_OURS: [&str; 11] = [
+    "alnum",
+    "blank",
+    "cntrl",
+    "graph",
+    "h",
+    "horizspace",
+    "print",
+    "v",
+    "vertspace",
+    "word",
+    "xdigit",
+];
 
 /// Oniguruma's `\w` in a set.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
@@ -70,22 +82,26 @@ fn translated(source: &str, dialect: Dialect) -> Result<String> {
         letter: None,
     };
     let written = translator.translate()?;
-    let expression =
-        parse(&written).map_err(|reason| refusal(source, &format!("written in our syntax, {reason}")))?;
+    let expression = parse(&written)
+        .map_err(|reason| refusal(source, &format!("written in our syntax, {reason}")))?;
     let is_alike = parse(source).is_ok_and(|read| read == expression);
     let written = if is_alike { source.to_owned() } else { written };
     if !expression.can_be_empty() {
         return Ok(written);
     }
     match dialect {
-        // What does not begin with a match of some length goes on up to the next match, of any length.
-        Dialect::Oniguruma { cuts: true } => Ok(format!("(?>{written})|(?s:.)(?:(?!{written})(?s:.))*+")),
-        Dialect::Oniguruma { cuts: false } => {
-            Err(refusal(source, "it may match nothing, and Oniguruma would cut text at each such place"))
+        // What does not begin with a match of some length goes on up to the next match, of any
+        // length.
+        Dialect::Oniguruma { cuts: true } => {
+            Ok(format!("(?>{written})|(?s:.)(?:(?!{written})(?s:.))*+"))
         }
+        Dialect::Oniguruma { cuts: false } => Err(refusal(
+            source,
+            "it may match nothing, and Oniguruma would cut text at each such place",
+        )),
         Dialect::Rust if matches!(expression, Expression::Atomic(_)) => Ok(written),
-        // If the preferred match is empty, that engine goes on with the next character; ours looks for a non-empty
-        // match.
+        // If the preferred match is empty, that engine goes on with the next character; ours looks
+        // for a non-empty match.
         Dialect::Rust => Ok(format!("(?>{written})")),
     }
 }
@@ -138,7 +154,9 @@ impl Translator<'_> {
                 }
             }
             if self.written.len() > MOST_BYTES {
-                return self.refuse(format!("it takes more than {MOST_BYTES} bytes to write in our syntax"));
+                return self.refuse(format!(
+                    "it takes more than {MOST_BYTES} bytes to write in our syntax"
+                ));
             }
         }
     }
@@ -165,7 +183,9 @@ impl Translator<'_> {
                 '-' => value = false,
                 'i' => group.ignores_case = value,
                 'm' => group.in_lines = value,
-                's' if self.is_oniguruma => return self.refuse("the flag s of (?s is not supported"),
+                's' if self.is_oniguruma => {
+                    return self.refuse("the flag s of (?s is not supported");
+                }
                 _ => {}
             }
         }
@@ -179,7 +199,8 @@ impl Translator<'_> {
         if flags.is_empty() || !self.source.take(")") {
             self.groups.push(group);
         } else if self.begin > 0 {
-            let reason = "flags within a group or behind other parts are not supported; write (?i:...)";
+            let reason =
+                "flags within a group or behind other parts are not supported; write (?i:...)";
             return self.refuse(reason);
         } else {
             self.written.push(')');
@@ -188,7 +209,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Translates a count, or a brace that is an ordinary character. `before` is the last part if it is one letter.
+    /// Translates a count, or a brace that is an ordinary character. `before` is the last part if
+    /// it is one letter.
     fn repeat(&mut self, before: Option<char>) -> Result<()> {
         if self.source.since(self.begin) == "{" {
             let digits = self.source.take_while(|sign| sign.is_ascii_digit() || sign == ',');
@@ -210,7 +232,8 @@ impl Translator<'_> {
         if let Some(sign @ ('?' | '+')) = self.source.peek() {
             self.source.next();
             // Behind some braces, Oniguruma reads another sign as a second repetition.
-            if self.is_oniguruma && count.starts_with('{') && (sign == '+' || !count.contains(',')) {
+            if self.is_oniguruma && count.starts_with('{') && (sign == '+' || !count.contains(','))
+            {
                 self.written.insert_str(self.last, "(?:");
                 self.written.push(')');
             }
@@ -219,8 +242,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Where case is ignored, Oniguruma compares texts of different lengths: `ss` with `ß`, `fi` with its ligature.
-    /// Refuses two letters that may begin such a text.
+    /// Where case is ignored, Oniguruma compares texts of different lengths: `ss` with `ß`, `fi`
+    /// with its ligature. Refuses two letters that may begin such a text.
     fn check_letters(&self, before: Option<char>, letter: char) -> Result<()> {
         let may_begin = match before {
             Some('s') => "st".contains(letter),
@@ -233,8 +256,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Where case is ignored, refuses a set that engines extend in different ways: all but ASCII without `i`, which has
-    /// Turkish forms.
+    /// Where case is ignored, refuses a set that engines extend in different ways: all but ASCII
+    /// without `i`, which has Turkish forms.
     fn check_case(&self, written: &str) -> Result<()> {
         if !self.group().ignores_case || [r"\s", r"\S", r"\d", r"\D"].contains(&written) {
             return Ok(());
@@ -244,10 +267,13 @@ impl Translator<'_> {
         if [&members, &members.complement()].iter().any(|set| set.difference(&alike).is_empty()) {
             return Ok(());
         }
-        self.refuse("case is ignored in i, which has other forms (write [iI]), or in a set beyond ASCII")
+        self.refuse(
+            "case is ignored in i, which has other forms (write [iI]), or in a set beyond ASCII",
+        )
     }
 
-    /// Returns a part that begins with a sign, as it is written. `before` is the last part if it is one letter.
+    /// Returns a part that begins with a sign, as it is written. `before` is the last part if it is
+    /// one letter.
     fn part(&mut self, sign: char, before: Option<char>) -> Result<String> {
         // No line feed is left behind these, so this is the end of the text in our dialect, too.
         let is_behind_spaces = self.written.ends_with(r"\s++") && !self.written.ends_with(r"\\s++");
@@ -292,8 +318,8 @@ impl Translator<'_> {
         Ok(written)
     }
 
-    /// Parses an escape after its backslash, in or outside of brackets. Returns how it is written, and whether it is a
-    /// character.
+    /// Parses an escape after its backslash, in or outside of brackets. Returns how it is written,
+    /// and whether it is a character.
     fn item_of(&mut self) -> Result<(String, bool)> {
         let place = self.source.place - 1;
         let letter = self.source.next().unwrap_or('y');
@@ -338,8 +364,8 @@ impl Translator<'_> {
 
 /// Sets in brackets.
 impl Translator<'_> {
-    /// Parses a set after its opening bracket, with at most this many sets in one another. There may be operators
-    /// between sets.
+    /// Parses a set after its opening bracket, with at most this many sets in one another. There
+    /// may be operators between sets.
     fn bracketed(&mut self, most_nested: usize) -> Result<String> {
         if most_nested == 0 {
             return self.refuse(format!("sets nested deeper than {MOST_NESTED} are not supported"));

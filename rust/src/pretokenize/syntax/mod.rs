@@ -1,10 +1,10 @@
 //! Parses a pattern to the tree of its [`Expression`].
 //!
-//! The dialect is that of Python's `regex` module (version 0), which the specification uses. A pattern of another
-//! library is [translated](foreign) to it first.
+//! The dialect is that of Python's `regex` module (version 0), which the specification uses. A
+//! pattern of another library is [translated](foreign) to it first.
 //!
-//! Every pattern either has the same meaning here, for every code point, or is refused. Limits on size make it safe to
-//! pass any string.
+//! Every pattern either has the same meaning here, for every code point, or is refused. Limits on
+//! size make it safe to pass any string.
 
 use std::collections::HashMap;
 
@@ -117,8 +117,8 @@ impl Parser<'_> {
             }
             if let Some(limits) = self.count()? {
                 let Some(part) = parts.pop().filter(|_| repeatable) else {
-                    let reason =
-                        "there is nothing to repeat, or a repetition is repeated; put it into a group";
+                    let reason = "there is nothing to repeat, or a repetition is repeated; put it \
+                                  into a group";
                     return self.source.refuse(place, reason);
                 };
                 parts.push(self.repeat(place, part, limits)?);
@@ -158,7 +158,8 @@ impl Parser<'_> {
         }))
     }
 
-    /// Parses `?`, `*`, `+` or `{...}` after a part; `None` if it is something else, such as an ordinary brace.
+    /// Parses `?`, `*`, `+` or `{...}` after a part; `None` if it is something else, such as an
+    /// ordinary brace.
     fn count(&mut self) -> Result<Option<(u32, Option<u32>)>> {
         let place = self.source.place;
         let limits = match self.source.next() {
@@ -181,7 +182,9 @@ impl Parser<'_> {
         let least = number(least)?.unwrap_or(0);
         let most = number(most)?;
         if most.is_some_and(|most| most < least) {
-            return self.source.refuse(place, "a repetition has to go from the smaller number to the larger");
+            return self
+                .source
+                .refuse(place, "a repetition has to go from the smaller number to the larger");
         }
         Ok(Some((least, most)))
     }
@@ -200,7 +203,8 @@ impl Parser<'_> {
             return Ok(if least == 0 { Expression::Sequence(Vec::new()) } else { part });
         }
         if most != Some(1) && part.can_be_empty() {
-            let reason = "a part that may match nothing is repeated, which engines do in different ways";
+            let reason =
+                "a part that may match nothing is repeated, which engines do in different ways";
             return self.source.refuse(place, reason);
         }
         if (least, most) == (1, Some(1)) {
@@ -215,7 +219,8 @@ impl Parser<'_> {
 
     /// Parses a group after its opening parenthesis; `None` for flags.
     fn group(&mut self, place: usize) -> Result<Option<Expression>> {
-        let opening = ["?=", "?!", "?>", "?<=", "?<!"].into_iter().find(|opening| self.source.take(opening));
+        let opening =
+            ["?=", "?!", "?>", "?<=", "?<!"].into_iter().find(|opening| self.source.take(opening));
         let Some(opening) = opening else {
             if self.source.take("?") {
                 return self.flagged(place);
@@ -242,8 +247,8 @@ impl Parser<'_> {
         let mut looks = Vec::new();
         for part in alternatives {
             let Some(length) = part.length() else {
-                let reason =
-                    "a look-behind has to match a fixed number of characters, or alternatives that do";
+                let reason = "a look-behind has to match a fixed number of characters, or \
+                              alternatives that do";
                 return self.source.refuse(place, reason);
             };
             looks.push(Expression::Behind { part: Box::new(part), length, negated });
@@ -261,7 +266,9 @@ impl Parser<'_> {
         let (on, off) = written.split_once('-').unwrap_or((written, ""));
         let is_flagged = !written.is_empty() || self.source.rest().starts_with(':');
         if written.ends_with('-') || !is_flagged {
-            return self.source.refuse(place, "this kind of group is not supported, or a flag is missing");
+            return self
+                .source
+                .refuse(place, "this kind of group is not supported, or a flag is missing");
         }
         let outer = self.flags;
         for (letters, value) in [(on, true), (off, false)] {
@@ -271,7 +278,8 @@ impl Parser<'_> {
                     'm' => self.flags.lines = value,
                     's' => self.flags.dot_all = value,
                     'x' => {
-                        let reason = "verbose mode, (?x), is not supported; write the pattern without blanks and comments";
+                        let reason = "verbose mode, (?x), is not supported; write the pattern \
+                                      without blanks and comments";
                         return self.source.refuse(place, reason);
                     }
                     _ => {
@@ -366,7 +374,9 @@ mod tests {
     use super::*;
 
     fn set(ranges: &[(char, char)]) -> Expression {
-        Expression::Set(CharSet::new(ranges.iter().map(|&(first, last)| (first.into(), last.into()))))
+        Expression::Set(CharSet::new(
+            ranges.iter().map(|&(first, last)| (first.into(), last.into())),
+        ))
     }
 
     fn one(character: char) -> Expression {
@@ -375,8 +385,12 @@ mod tests {
 
     #[test]
     fn a_pattern_is_its_parts() {
-        let repeated =
-            |part, least, most, lazy| Expression::Repeat { part: Box::new(part), least, most, lazy };
+        let repeated = |part, least, most, lazy| Expression::Repeat {
+            part: Box::new(part),
+            least,
+            most,
+            lazy,
+        };
         let tail = Expression::Ahead {
             part: Box::new(Expression::Sequence(vec![one('d'), one('e')])),
             negated: true,
@@ -392,16 +406,21 @@ mod tests {
 
     #[test]
     fn ignored_case_adds_what_matches() {
-        let expected = [one('-'), set(&[('K', 'K'), ('k', 'k'), ('\u{212a}', '\u{212a}')]), one('k')];
+        let expected =
+            [one('-'), set(&[('K', 'K'), ('k', 'k'), ('\u{212a}', '\u{212a}')]), one('k')];
         assert_eq!(
             parse("(?i:-k)k").unwrap(),
-            Expression::Sequence(vec![Expression::Sequence(expected[..2].to_vec()), expected[2].clone()])
+            Expression::Sequence(vec![
+                Expression::Sequence(expected[..2].to_vec()),
+                expected[2].clone()
+            ])
         );
     }
 
     #[test]
     fn each_alternative_of_a_look_behind_has_a_fixed_length() {
-        let before = |part, length| Expression::Behind { part: Box::new(part), length, negated: true };
+        let before =
+            |part, length| Expression::Behind { part: Box::new(part), length, negated: true };
         let longer = Expression::Sequence(vec![one('b'), one('a')]);
         assert_eq!(
             parse(r"(?<!a|ba)").unwrap(),

@@ -61,8 +61,8 @@ impl Parser<'_> {
         self.properties.entry(property).or_insert_with(|| CharSet::new(property.ranges())).clone()
     }
 
-    /// Returns the members of a class that is not in a set with others: where case is ignored, nothing else matches
-    /// them.
+    /// Returns the members of a class that is not in a set with others: where case is ignored,
+    /// nothing else matches them.
     fn class_alone(&mut self, property: Property, negated: bool) -> CharSet {
         let property = if self.flags.ignore_case { property.ignoring_case() } else { property };
         let members = self.members(property);
@@ -89,7 +89,8 @@ impl Parser<'_> {
 
     /// Returns what matches at the start or the end of a word.
     fn word_border(&mut self) -> Result<Expression> {
-        let word = Property::named("Word").map(|property| self.members(property)).unwrap_or_default();
+        let word =
+            Property::named("Word").map(|property| self.members(property)).unwrap_or_default();
         let word = self.fold(word);
         self.spend(word.ranges().len())?;
         let start = vec![behind(word.clone(), true), ahead(word.clone(), false)];
@@ -137,7 +138,8 @@ impl Parser<'_> {
         if let Some(class) = class {
             return Ok(class);
         }
-        let end = self.source.whole[place..].find('}').map_or(self.source.place, |at| place + at + 1);
+        let end =
+            self.source.whole[place..].find('}').map_or(self.source.place, |at| place + at + 1);
         let name: String = self.source.whole[place..end].chars().take(SHOWN_CHARACTERS).collect();
         self.source.refuse(place, format!("there is no property {name}"))
     }
@@ -178,9 +180,9 @@ impl Parser<'_> {
         }
         match self.member(opening)? {
             Item::Character(last) if first <= last => self.add_range(first, last, items),
-            Item::Character(_) => {
-                self.source.refuse(place, "a range has to go from the smaller character to the larger")
-            }
+            Item::Character(_) => self
+                .source
+                .refuse(place, "a range has to go from the smaller character to the larger"),
             // A hyphen before a class is a character.
             class => {
                 self.add_range(first, first, items)?;
@@ -190,15 +192,18 @@ impl Parser<'_> {
         }
     }
 
-    /// Refuses characters in a set that are ordinary for the `regex` module, but begin a nested set or an operation for
-    /// other engines.
+    /// Refuses characters in a set that are ordinary for the `regex` module, but begin a nested set
+    /// or an operation for other engines.
     fn refuse_operator(&self) -> Result<()> {
         let rest = self.source.rest();
-        let Some(sign) = ["&&", "||", "--", "~~", "["].into_iter().find(|sign| rest.starts_with(sign)) else {
+        let Some(sign) =
+            ["&&", "||", "--", "~~", "["].into_iter().find(|sign| rest.starts_with(sign))
+        else {
             return Ok(());
         };
         let escaped: String = sign.chars().flat_map(|sign| ['\\', sign]).collect();
-        let reason = format!("{sign} within a set, unless escaped ({escaped}): engines read it differently");
+        let reason =
+            format!("{sign} within a set, unless escaped ({escaped}): engines read it differently");
         self.source.refuse(self.source.place, reason)
     }
 

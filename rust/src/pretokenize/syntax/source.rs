@@ -61,7 +61,12 @@ impl<'s> Source<'s> {
     }
 
     /// Parses a code point of this many hexadecimal digits, or of any number in braces.
-    pub fn hexadecimal(&mut self, place: usize, digits: usize, may_have_braces: bool) -> Result<u32> {
+    pub fn hexadecimal(
+        &mut self,
+        place: usize,
+        digits: usize,
+        may_have_braces: bool,
+    ) -> Result<u32> {
         let is_braced = may_have_braces && self.take("{");
         let written;
         let is_whole;
@@ -77,12 +82,13 @@ impl<'s> Source<'s> {
                 self.place += if is_braced { 0 } else { digits };
                 Ok(code_point)
             }
-            _ => self.refuse(place, format!("{digits} hexadecimal digits of a code point are missing")),
+            _ => self
+                .refuse(place, format!("{digits} hexadecimal digits of a code point are missing")),
         }
     }
 
-    /// Parses `{...}` of a property, or its only letter, after the letter p. Returns whether it is negated, its name
-    /// and its value.
+    /// Parses `{...}` of a property, or its only letter, after the letter p. Returns whether it is
+    /// negated, its name and its value.
     pub fn property(&mut self) -> Option<(bool, &'s str, Option<&'s str>)> {
         if !self.take("{") {
             let letter = self.rest().get(..1).filter(|letter| "CLMNPSZ".contains(letter))?;
@@ -90,7 +96,8 @@ impl<'s> Source<'s> {
             return Some((false, letter, None));
         }
         let is_negated = self.take("^");
-        let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || " &_-.:=/".contains(sign));
+        let name =
+            self.take_while(|sign| sign.is_ascii_alphanumeric() || " &_-.:=/".contains(sign));
         let (name, value) = match name.split_once([':', '=']) {
             Some((name, value)) => (name, Some(value)),
             None => (name, None),

@@ -34,7 +34,9 @@ PROMPT = 400
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command)
-    shared.add_inputs(command, shared.INPUT_HELP, required=False)  # words behind MODEL are inputs, too
+    shared.add_inputs(
+        command, shared.INPUT_HELP, required=False
+    )  # words behind MODEL are inputs, too
     libraries = "time only these libraries (default: all that are installed)"
     command.add_argument("--libraries", nargs="+", action="extend", metavar="NAME", help=libraries)
     numbers = {

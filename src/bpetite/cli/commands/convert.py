@@ -93,7 +93,10 @@ def run(options: shared.Options) -> shared.Result:
         output = kind if to_folder else "a file"
         raise ValueError(f"{option} is for a folder of huggingface, and {target} is for {output}")
     if "chat_template" in settings:
-        with naming(options.chat_template), open(options.chat_template, encoding="utf-8", newline="") as file:
+        with (
+            naming(options.chat_template),
+            open(options.chat_template, encoding="utf-8", newline="") as file,
+        ):
             settings["chat_template"] = file.read()
     if not to_folder:
         shared.check_output(target, force=options.force)
@@ -102,18 +105,24 @@ def run(options: shared.Options) -> shared.Result:
         with tempfile.TemporaryDirectory() as folder:
             attempt = os.path.join(folder, last_part(target))
             _write(tokenizer, attempt, kind, to_folder=to_folder)
-            again = loading.load(attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False)
+            again = loading.load(
+                attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False
+            )
         encode = partial(tokenizer.encode, add_special_tokens=False)
         for original, path in ((tokenizer._original, source), (again.original, target)):
             checked.append(compared_with(original, tokenizer.vocabulary, encode, path))
     _write(tokenizer, target, kind, to_folder=to_folder, overwrite=options.force, **settings)
-    lost = losses(tokenizer.vocabulary, tokenizer._original, kind, tokenizer._template, to_folder=to_folder)
+    lost = losses(
+        tokenizer.vocabulary, tokenizer._original, kind, tokenizer._template, to_folder=to_folder
+    )
     for loss in lost:
         options.progress.say(f"{target}: {loss}")
     if kind == "huggingface" and to_folder:
         for role, token in _guessed(tokenizer, settings).items():
             option = f"--{role.replace('_', '-')}"
-            options.progress.say(f"{target}: note: {role} is {token}, by its name; {option} names another")
+            options.progress.say(
+                f"{target}: note: {role} is {token}, by its name; {option} names another"
+            )
     return {
         "from": _kind_of(tokenizer),
         "to": kind,
@@ -139,12 +148,14 @@ def _kind_of(tokenizer: Tokenizer) -> str:
     return "bpetite" if tokenizer._original is None else tokenizer._original.kind
 
 
-def _destination(tokenizer: Tokenizer, path: str, to: str | None, *, has_settings: bool) -> tuple[str, bool]:
+def _destination(
+    tokenizer: Tokenizer, path: str, to: str | None, *, has_settings: bool
+) -> tuple[str, bool]:
     """Return the format of the output, and whether it is a folder.
 
-    A folder is one that exists, or a name that ends in a separator; without a format, or with one of several
-    files, also a name without an ending. Names of folders have dots, such as those of versions, so for
-    huggingface every name is a folder's that does not end in `.json`.
+    A folder is one that exists, or a name that ends in a separator; without a format, or with one
+    of several files, also a name without an ending. Names of folders have dots, such as those of
+    versions, so for huggingface every name is a folder's that does not end in `.json`.
     """
     name = last_part(path)
     to_folder = is_folder(path)
@@ -185,11 +196,19 @@ def _check_destination(tokenizer: Tokenizer, path: str, kind: str, *, to_folder:
     was_folder = original is not None and original.is_folder and original.kind == kind
     if to_folder and not (kind in ("gpt2", "huggingface") or was_folder):
         example = os.path.join(path, "tok.json" if kind == "bpetite" else f"tok.{kind}")
-        raise ValueError(f"{path} is a folder, and {kind} is a format of one file: name it, as in {example}")
+        raise ValueError(
+            f"{path} is a folder, and {kind} is a format of one file: name it, as in {example}"
+        )
 
 
 def _write(
-    tokenizer: Tokenizer, path: str, kind: str, *, to_folder: bool, overwrite: bool = False, **settings: Any
+    tokenizer: Tokenizer,
+    path: str,
+    kind: str,
+    *,
+    to_folder: bool,
+    overwrite: bool = False,
+    **settings: Any,
 ) -> None:
     """Write a tokenizer in a format; in the one that it was read from, as it was."""
     original = tokenizer._original_of(kind)

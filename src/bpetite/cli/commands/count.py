@@ -38,7 +38,9 @@ def run(options: shared.Options) -> shared.Result:
     else:
         counts = _count_on_cluster(options, training)
     counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)
-    options.progress.complete(f"counting complete: {counted(counts.documents, 'document')}", counts.bytes)
+    options.progress.complete(
+        f"counting complete: {counted(counts.documents, 'document')}", counts.bytes
+    )
     tell_of_default(options)
     return summary_of(counts)
 

@@ -35,7 +35,10 @@ def run(options: shared.Options) -> shared.Result:
     trained = time.perf_counter()
     [fit] = corpus.stats(tokenizer, files)
     if options.json:
-        seconds = {"training_seconds": trained - started, "encoding_seconds": time.perf_counter() - trained}
+        seconds = {
+            "training_seconds": trained - started,
+            "encoding_seconds": time.perf_counter() - trained,
+        }
         return {**fit.to_dict(), "vocab_size": tokenizer.vocab_size, **seconds}
     times = f"{trained - started:.2f} s", f"{time.perf_counter() - trained:.2f} s"
     return [

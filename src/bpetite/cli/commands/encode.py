@@ -24,7 +24,9 @@ def declare(command: shared.Parser) -> None:
     source.add_argument("--text", metavar="T", help="the text itself")
     shared.add_inputs(source, f"{shared.INPUT_HELP} (default: stdin)", required=False)
     shared.add_shared(command, "--special", "--add-special-tokens")
-    command.add_argument("--show", action="store_true", help="print the tokens themselves, coloured")
+    command.add_argument(
+        "--show", action="store_true", help="print the tokens themselves, coloured"
+    )
     shared.add_reading(command)
 
 

@@ -20,9 +20,13 @@ def declare(command: shared.Parser) -> None:
     text = partial(add, type=shared.text_argument)
     text("--column", default="text", metavar="C", help="the column of texts (default: %(default)s)")
     text("--ids-column", default="ids", metavar="C", help="the new column (default: %(default)s)")
-    shared.add_choice(command, "--dtype", ("uint32", "uint16"), "type of the ids (default: %(default)s)")
+    shared.add_choice(
+        command, "--dtype", ("uint32", "uint16"), "type of the ids (default: %(default)s)"
+    )
     text("--append-special", metavar="TEXT", help="a special token that ends every row")
-    nulls = "a row without a text: an error (the default), a row without ids, or an empty list of ids"
+    nulls = (
+        "a row without a text: an error (the default), a row without ids, or an empty list of ids"
+    )
     shared.add_choice(command, "--nulls", ("error", "keep", "empty"), nulls)
     shared.add_special_as_text(command)
     shared.add_shared(command, "--num-threads")
@@ -33,8 +37,19 @@ def run(options: shared.Options) -> shared.Result:
     from bpetite.corpus import encode_column  # slow to import
 
     tokenizer = read_model(options)
-    names = ("column", "ids_column", "special", "dtype", "append_special", "nulls", "num_threads", "progress")
+    names = (
+        "column",
+        "ids_column",
+        "special",
+        "dtype",
+        "append_special",
+        "nulls",
+        "num_threads",
+        "progress",
+    )
     settings = shared.chosen(options, *names)
-    written = encode_column(tokenizer, options.input, options.output, overwrite=options.force, **settings)
+    written = encode_column(
+        tokenizer, options.input, options.output, overwrite=options.force, **settings
+    )
     shared.tell_of_special_texts("encode-column", options, written.special_texts)
     return written._asdict()

@@ -47,7 +47,9 @@ def declare(command: shared.Parser) -> None:
     for flag, does in (("--prepend-special", "begins"), ("--append-special", "ends")):
         what = f"a special token that {does} every document"
         add(flag, type=shared.text_argument, metavar="TEXT", help=what)
-    memory = "the memory for this process, such as 1GB, at least about 300MB; fewer threads are used"
+    memory = (
+        "the memory for this process, such as 1GB, at least about 300MB; fewer threads are used"
+    )
     add("--memory-limit", metavar="SIZE", help=f"{memory} if it is tight (default: no limit)")
     shared.add_special_as_text(command)
     shared.add_shared(command, "--add-special-tokens", "--num-threads", "--cluster")
@@ -72,13 +74,17 @@ def run(options: shared.Options) -> shared.Result:
     is_divided = is_divided or options.special == "parse"
     if not is_divided and ends:
         end = f"--append-special {shlex.quote(ends[0])} ends each with one"
-        options.progress.say(f"bpetite encode-corpus: no token separates documents in the shards; {end}")
+        options.progress.say(
+            f"bpetite encode-corpus: no token separates documents in the shards; {end}"
+        )
     limit = memory_bytes(options.memory_limit)
     if options.cluster is None:
         encode = partial(corpus.encode, num_threads=threads_within(limit, options.num_threads))
     else:
         if limit is not None:
-            raise ValueError("--memory-limit is for one process; with --cluster, a task reads up to 256 MiB")
+            raise ValueError(
+                "--memory-limit is for one process; with --cluster, a task reads up to 256 MiB"
+            )
         from bpetite.corpus import cluster
 
         encode = partial(cluster.encode, address=options.cluster)
@@ -101,6 +107,8 @@ def run(options: shared.Options) -> shared.Result:
     if manifest.encoded_bytes is None:
         options.progress.complete(f"nothing was left to encode: {done}")
     else:
-        options.progress.complete(f"encoding complete: {done}", manifest.encoded_bytes, of=" of text")
+        options.progress.complete(
+            f"encoding complete: {done}", manifest.encoded_bytes, of=" of text"
+        )
     shared.tell_of_special_texts("encode-corpus", options, manifest.special_texts)
     return written

@@ -135,7 +135,9 @@ def _text(facts: dict[str, Any], size_in_words: str) -> list[str]:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts["kinds"].items())
     as_whole = "a pretoken that is itself a token gets that token's id without merging"
     shortened = _cut(str(facts["pattern"]), _PATTERN, " (--json has all)")
-    specials = {visible(text.encode()): token_id for text, token_id in facts["special_tokens"].items()}
+    specials = {
+        visible(text.encode()): token_id for text, token_id in facts["special_tokens"].items()
+    }
     rows = [
         ("dialect", facts["dialect"]),
         ("rules", _some(facts["rules"])),

@@ -11,7 +11,9 @@ from bpetite.cli.counts import load_counts, summary_of
 
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
-    shared.add_inputs(command, "files, folders or globs of counts; PATH:2.5 counts it 2.5 times", "--counts")
+    shared.add_inputs(
+        command, "files, folders or globs of counts; PATH:2.5 counts it 2.5 times", "--counts"
+    )
     shared.add_output(command, "the file to write the sum to")
     shared.add_shared(command, "--memory-limit")
     command.set_defaults(num_threads=1)

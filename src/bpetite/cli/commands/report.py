@@ -68,7 +68,9 @@ def _origin(options: shared.Options) -> dict[str, str]:
     try:
         day = datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError, OSError):
-        raise ValueError(f"SOURCE_DATE_EPOCH must be a time in seconds, not {seconds!r:.100}") from None
+        raise ValueError(
+            f"SOURCE_DATE_EPOCH must be a time in seconds, not {seconds!r:.100}"
+        ) from None
     output = options.output
     words = []
     for word in options.arguments:

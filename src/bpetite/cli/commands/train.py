@@ -19,7 +19,9 @@ from bpetite.training import Training, train_vocabulary
 def declare(command: shared.Parser) -> None:
     """Declare the options."""
     source = command.add_mutually_exclusive_group(required=True)
-    shared.add_inputs(source, f"{shared.INPUT_HELP}; PATH:2.5 counts the text 2.5 times", required=False)
+    shared.add_inputs(
+        source, f"{shared.INPUT_HELP}; PATH:2.5 counts the text 2.5 times", required=False
+    )
     shared.add_inputs(source, "files written by `bpetite count`", "--counts", required=False)
     shared.add_output(command, "the file to write the artifact to")
     learned = command.add_argument_group("the vocabulary")
@@ -31,8 +33,19 @@ def declare(command: shared.Parser) -> None:
     sizes.add_argument("--total-size", type=shared.number, metavar="N", help=all_tokens)
     shared.add_rules(learned, "as in --counts, else ")
     shared.add_normalization(learned, "as in --counts, else ")
-    add("--min-count", type=shared.number, default=1, metavar="N", help="drop pretokens rarer than this")
-    add("--max-token-length", type=shared.number, metavar="N", help="the maximum length of a token in bytes")
+    add(
+        "--min-count",
+        type=shared.number,
+        default=1,
+        metavar="N",
+        help="drop pretokens rarer than this",
+    )
+    add(
+        "--max-token-length",
+        type=shared.number,
+        metavar="N",
+        help="the maximum length of a token in bytes",
+    )
     machine = command.add_argument_group("threads and memory")
     shared.add_shared(machine, "--num-threads", "--memory-limit")
     stop = "stop if merging is expected to need more memory than this, such as 8GB, and propose a --min-count"
@@ -67,7 +80,9 @@ def run(options: shared.Options) -> shared.Result:
     elapsed_ms = elapsed * 1000
     merges = vocabulary.arrays.merge_count
     early = f" (of {planned} planned; no pair is left)" if merges < planned else ""
-    options.progress.complete(f"Training complete: merges={merges}{early} elapsed_ms={elapsed_ms:.0f}")
+    options.progress.complete(
+        f"Training complete: merges={merges}{early} elapsed_ms={elapsed_ms:.0f}"
+    )
     options.progress.say(f"trained in {duration(elapsed)}; {vocabulary.size_in_words}")
     if options.counts is None:
         tell_of_default(options)

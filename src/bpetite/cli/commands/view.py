@@ -19,7 +19,13 @@ def declare(command: shared.Parser) -> None:
     """Declare the options."""
     add_models(command, "; several are shown side by side")
     add = command.add_argument
-    add("--port", type=shared.number, default=0, metavar="N", help="the port (default: any free port)")
+    add(
+        "--port",
+        type=shared.number,
+        default=0,
+        metavar="N",
+        help="the port (default: any free port)",
+    )
     add("--no-browser", action="store_true", help="print the address only")
 
 
@@ -34,12 +40,15 @@ def run(options: shared.Options) -> shared.Result:
     try:
         viewer = Viewer(models, options.port)
     except OSError as error:
-        raise OSError(f"port {options.port} cannot be used: {error.strerror}; try another --port") from None
+        raise OSError(
+            f"port {options.port} cannot be used: {error.strerror}; try another --port"
+        ) from None
     with viewer:
         write(printed({"url": viewer.url} if options.json else [viewer.url]))
         options.progress.say("Served to this machine only, at this secret address; Ctrl-C ends it.")
         if not options.no_browser:
-            # A browser in the foreground, such as w3m, returns when it is closed; it needs the page before.
+            # A browser in the foreground, such as w3m, returns when it is closed; it needs the page
+            # before.
             Thread(target=webbrowser.open, args=(viewer.url_for_once(),), daemon=True).start()
         with contextlib.suppress(KeyboardInterrupt):
             viewer.serve_forever()

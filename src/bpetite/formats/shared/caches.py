@@ -1,7 +1,8 @@
 """The name of a model or of an encoding in, where other libraries keep its files on this machine out.
 
-`huggingface_hub` keeps the files of models in folders by name and commit, tiktoken the files of encodings by
-the SHA-1 of their addresses. Nothing is downloaded here: errors say which command does it.
+`huggingface_hub` keeps the files of models in folders by name and commit, tiktoken the files of
+encodings by the SHA-1 of their addresses. Nothing is downloaded here: errors say which command does
+it.
 """
 
 import hashlib
@@ -11,7 +12,13 @@ import tempfile
 from typing import NamedTuple
 
 from bpetite._internal.names import last_part
-from bpetite.formats.shared.published import ENCODINGS, encoding_called, owner_of, unpublished, url_of
+from bpetite.formats.shared.published import (
+    ENCODINGS,
+    encoding_called,
+    owner_of,
+    unpublished,
+    url_of,
+)
 
 _NAME_ON_HUB = r"(?:[\w-][\w.-]*/)?[\w-][\w.-]*"
 _COMMIT = r"[0-9a-f]{40,64}"
@@ -26,7 +33,9 @@ def hub_cache() -> str:
     for variable in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         if variable in os.environ:
             return _expanded(os.environ[variable])
-    in_home = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache"), "huggingface")
+    in_home = os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache"), "huggingface"
+    )
     return os.path.join(_expanded(os.environ.get("HF_HOME") or in_home), "hub")
 
 
@@ -64,7 +73,10 @@ class EncodingFiles(NamedTuple):
 
 def encoding_files(encoding: str, folder: str) -> EncodingFiles:
     """Find the files of an encoding in a folder: under their own names, or those of tiktoken's cache."""
-    ids, merges = _path_in(folder, _GPT2_IDS, "vocab.json"), _path_in(folder, _GPT2_MERGES, "merges.txt")
+    ids, merges = (
+        _path_in(folder, _GPT2_IDS, "vocab.json"),
+        _path_in(folder, _GPT2_MERGES, "merges.txt"),
+    )
     pair = None
     if ids and merges and ENCODINGS[encoding] == "r50k_base":
         pair = ids, merges

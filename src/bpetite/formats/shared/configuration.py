@@ -1,7 +1,7 @@
 """The files beside a tokenizer's own in a folder of a model in, the tokens and settings that they name out.
 
-`tokenizer_config.json`, and in older folders `special_tokens_map.json` and `added_tokens.json`, say which
-texts are tokens of their own, as transformers reads them.
+`tokenizer_config.json`, and in older folders `special_tokens_map.json` and `added_tokens.json`, say
+which texts are tokens of their own, as transformers reads them.
 """
 
 import os
@@ -32,7 +32,9 @@ FLAGS = ("single_word", "lstrip", "rstrip")
 
 _GPT2 = dict.fromkeys(("bos_token", "eos_token", "unk_token"), "<|endoftext|>")
 _ROBERTA = dict(zip(NAMED, ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), strict=True))
-_DEBERTA = dict(zip(NAMED, ("[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"), strict=True))
+_DEBERTA = dict(
+    zip(NAMED, ("[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"), strict=True)
+)
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys(("GPT2", "GPTNeo", "CodeGen"), _GPT2),
     **dict.fromkeys(("Roberta", "Bart", "Longformer", "LED", "Blenderbot"), _ROBERTA),
@@ -52,7 +54,17 @@ _ALWAYS_AROUND = {"Roberta", "Bart", "Longformer", "LED", "Deberta"}
 """Kinds that put the tokens of classification around every text."""
 
 SHIFTED = {
-    *("Barthez", "Bartpho", "Camembert", "LayoutXLM", "M2M100", "MBart", "MBart50", "MLuke", "Nllb"),
+    *(
+        "Barthez",
+        "Bartpho",
+        "Camembert",
+        "LayoutXLM",
+        "M2M100",
+        "MBart",
+        "MBart50",
+        "MLuke",
+        "Nllb",
+    ),
     *("PLBart", "Pegasus", "SeamlessM4T", "XGLM", "XLMRoberta"),
 }
 """Kinds that number the pieces of a SentencePiece model anew: as fairseq does (`<s>`, `<pad>`, `</s>` and
@@ -105,7 +117,11 @@ class Configuration(NamedTuple):
     @property
     def ids(self) -> dict[str, int]:
         """The tokens whose ids are told."""
-        return {text: token.token_id for text, token in self.tokens.items() if token.token_id is not None}
+        return {
+            text: token.token_id
+            for text, token in self.tokens.items()
+            if token.token_id is not None
+        }
 
     def template(self, special_tokens: Mapping[str, int]) -> Template | None:
         """Return what is put around a text; a token that is not special puts nothing there.
@@ -135,11 +151,15 @@ def read_configuration(folder: AnyPath) -> Configuration:
             settings[_MASK] = {"content": mask, "lstrip": True}
         special = _special(settings)
         if isinstance(decoder, dict):
-            tokens = _tokens((text_of(token), _number(key), token) for key, token in decoder.items())
+            tokens = _tokens(
+                (text_of(token), _number(key), token) for key, token in decoder.items()
+            )
     if not isinstance(decoder, dict):
         added = _document(folder, _ADDED)
         with naming(os.path.join(folder, _ADDED)):
-            tokens = _tokens((text, own, {"special": text in special}) for text, own in added.items())
+            tokens = _tokens(
+                (text, own, {"special": text in special}) for text, own in added.items()
+            )
     if by_kind in tokens or not special.get(by_kind or ""):
         by_kind = None  # The file of ids describes it, or another role that it has.
     for text, flags in special.items():
@@ -170,8 +190,12 @@ def roles_in(files: Mapping[str, bytes]) -> dict[str, str]:
     {'pad_token': '<pad>'}
     """
     settings = parse_object(CONFIGURATION, files.get(CONFIGURATION, b"{}"), f"a {CONFIGURATION}")
-    if not isinstance(settings.get("added_tokens_decoder"), dict):  # Beside these, the map is not read.
-        settings |= parse_object(SPECIAL_TOKENS, files.get(SPECIAL_TOKENS, b"{}"), f"a {SPECIAL_TOKENS}")
+    if not isinstance(
+        settings.get("added_tokens_decoder"), dict
+    ):  # Beside these, the map is not read.
+        settings |= parse_object(
+            SPECIAL_TOKENS, files.get(SPECIAL_TOKENS, b"{}"), f"a {SPECIAL_TOKENS}"
+        )
     texts = {key: text_of(settings.get(key)) for key in NAMED}
     return {key: text for key, text in texts.items() if isinstance(text, str)}
 
@@ -229,7 +253,9 @@ def _special(settings: Json) -> dict[str, tuple[str, ...]]:
         several = [] if settings.get(name) is None else settings[name]
         if not isinstance(several, dict | list):
             raise ValueError(f"{name} must be a list of tokens, not {type_name(several)}")
-        named += [(name, one) for one in (several.values() if isinstance(several, dict) else several)]
+        named += [
+            (name, one) for one in (several.values() if isinstance(several, dict) else several)
+        ]
     found: dict[str, tuple[str, ...]] = {}
     for name, one in named:
         text = text_of(one)

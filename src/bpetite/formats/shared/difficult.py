@@ -69,7 +69,8 @@ def check_same_ids(
     """Refuse an export that does not give the same ids on every difficult text, and some others; return the
     number of texts that were compared.
 
-    A text with a byte for which the vocabulary has no token is not compared, nor one with what is left out.
+    A text with a byte for which the vocabulary has no token is not compared, nor one with what is
+    left out.
     """
     compared = 0
     for text in chain(difficult_texts(vocabulary), texts):

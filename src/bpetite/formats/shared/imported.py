@@ -1,5 +1,6 @@
 """The result of reading another library's file: a vocabulary, the assumptions, and the file; and what a
-format cannot hold of a tokenizer: an error where ids would change, and a sentence where they would not.
+format cannot hold of a tokenizer: an error where ids would change, and a sentence where they would
+not.
 """
 
 import os
@@ -17,7 +18,9 @@ from bpetite.encoding.template import AnyTemplate, Template
 from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
 
-_CONFIGURING = r"(?:tokenizer_config|special_tokens_map|added_tokens)\.json|tokenization_.*|.*chat_template.*"
+_CONFIGURING = (
+    r"(?:tokenizer_config|special_tokens_map|added_tokens)\.json|tokenization_.*|.*chat_template.*"
+)
 """The names of files that configure a tokenizer, and hold no vocabulary."""
 
 Missing = Literal["refuse", "drop"]
@@ -110,7 +113,9 @@ class Imported(NamedTuple):
         if not lacking_bytes(self.vocabulary) or self.vocabulary.unknown is not None:
             return self  # Nothing is missing, or there is a token for it.
         if not self.drops_missing:
-            raise ValueError("bytes without a token cannot be left out, as its own library does not do that")
+            raise ValueError(
+                "bytes without a token cannot be left out, as its own library does not do that"
+            )
         return self._replace(vocabulary=replace(self.vocabulary, drops_missing=True))
 
     def read_from(self, kind: str, files: Mapping[AnyPath, bytes]) -> Self:
@@ -119,7 +124,9 @@ class Imported(NamedTuple):
         return self._replace(original=Original(kind, kept, self.extras))
 
 
-def read_files(kind: str, parse: Callable[..., Imported], paths: Sequence[AnyPath], *how: Any) -> Imported:
+def read_files(
+    kind: str, parse: Callable[..., Imported], paths: Sequence[AnyPath], *how: Any
+) -> Imported:
     """Read the files of a format; `parse` takes the path and the content of each, and how to read them."""
     files = [(path, contents(path)) for path in paths]
     return parse(*chain.from_iterable(files), *how).read_from(kind, dict(files))
@@ -128,7 +135,9 @@ def read_files(kind: str, parse: Callable[..., Imported], paths: Sequence[AnyPat
 def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
     """Return an assumption about the bytes or characters without a token, if there are any."""
     if vocabulary.unknown is not None and vocabulary.provisional:
-        return [f"a character without a token becomes id {vocabulary.unknown[0]}: decoding cannot restore it"]
+        return [
+            f"a character without a token becomes id {vocabulary.unknown[0]}: decoding cannot restore it"
+        ]
     lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
     if not lacking:
         return []
@@ -137,7 +146,9 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
         which = f"{len(lacking)} bytes, such as {min(lacking):#04x}, have no token"
     becomes = "a text with such a byte cannot be encoded"
     if vocabulary.unknown is not None:
-        becomes = f"in a text they become id {vocabulary.unknown[0]}, and decoding cannot restore them"
+        becomes = (
+            f"in a text they become id {vocabulary.unknown[0]}, and decoding cannot restore them"
+        )
     elif vocabulary.drops_missing:
         becomes = "in a text they are left out"
     return [f"{which}: {becomes}"]
@@ -179,7 +190,8 @@ def has_id(vocabulary: Vocabulary, token_id: object) -> bool:
     return is_other or vocabulary.arrays.token_of(token_id) is not None
 
 
-# What a format cannot hold -----------------------------------------------------------------------------
+# What a format cannot hold
+# -----------------------------------------------------------------------------
 
 _MOST_NAMED = 3
 
@@ -192,12 +204,15 @@ def check_holds(vocabulary: Vocabulary, what: str, instead: str) -> None:
     ValueError: vocab.json cannot hold the normalization NFC; another can
     """
     check_merges_bytes(vocabulary)
-    flagged = [f"{text!r:.80}: {', '.join(flags)}" for text, flags in vocabulary.token_flags.items()]
+    flagged = [
+        f"{text!r:.80}: {', '.join(flags)}" for text, flags in vocabulary.token_flags.items()
+    ]
     parts = {
         f"the normalization {vocabulary.normalization!s:.80}": vocabulary.normalization is not None,
         "which token stands for unknown bytes": vocabulary.unknown is not None,
         f"flags of special tokens ({''.join(flagged[:1])})": bool(flagged),
-        "two tokens of the same bytes": len(set(vocabulary.tokens.values())) < len(vocabulary.tokens),
+        "two tokens of the same bytes": len(set(vocabulary.tokens.values()))
+        < len(vocabulary.tokens),
     }
     for part, is_there in parts.items():
         if is_there:
@@ -212,7 +227,9 @@ def check_merges_bytes(vocabulary: Vocabulary) -> None:
             "was read from; its artifact can hold it"
         )
     if vocabulary.equal_ranks:
-        raise ValueError("no format of another library holds merges of equal ranks; its artifact can hold it")
+        raise ValueError(
+            "no format of another library holds merges of equal ranks; its artifact can hold it"
+        )
 
 
 def losses(

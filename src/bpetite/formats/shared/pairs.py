@@ -1,6 +1,7 @@
 """Makes vocabularies of tokens with ids and merges as pairs, in printable form or made of characters.
 
-The engine computes everything: some files list every way to cut each token in two, half a million in all.
+The engine computes everything: some files list every way to cut each token in two, half a million
+in all.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +11,13 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from bpetite._constants import SPACE, Pair, Pattern
-from bpetite._engine import listed_merges, merges_that_happen, read_pieces, read_printed, recover_merges
+from bpetite._engine import (
+    listed_merges,
+    merges_that_happen,
+    read_pieces,
+    read_printed,
+    recover_merges,
+)
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.imported import IN_TEXTS
 from bpetite.patterns import PATTERNS, pattern_steps
@@ -38,7 +45,9 @@ def check_ids(ids: Mapping[str, object], where: str = "") -> None:
                 f"{where}the id of {text!r:.80} is {token_id!r:.80}, not a number from 0 to {LARGEST_ID}"
             )
         if owner.setdefault(token_id, text) != text:
-            raise ValueError(f"{where}id {token_id} is given to {owner[token_id]!r:.80} and {text!r:.80}")
+            raise ValueError(
+                f"{where}id {token_id} is given to {owner[token_id]!r:.80} and {text!r:.80}"
+            )
 
 
 def vocabulary_of_pairs(
@@ -52,13 +61,14 @@ def vocabulary_of_pairs(
 ) -> Vocabulary:
     """Make the vocabulary; errors name the `place` of the merge of a rank.
 
-    `ids` are those of all tokens but the special ones; `merges` are packed (`packed_merges`); `fields` are
-    all others of the vocabulary. Tokens with characters that stand for no byte are only decoded, as their own
-    library decodes them. Merges with tokens that are `cut_out` of texts before do not count.
+    `ids` are those of all tokens but the special ones; `merges` are packed (`packed_merges`);
+    `fields` are all others of the vocabulary. Tokens with characters that stand for no byte are
+    only decoded, as their own library decodes them. Merges with tokens that are `cut_out` of texts
+    before do not count.
 
-    A pair that is listed again has the rank of its last place, or of its first, as it has for the library
-    that the file is for, or is refused. Where merges stand before those of their parents, those that never
-    happen are left out: at most one merge of each token happens.
+    A pair that is listed again has the rank of its last place, or of its first, as it has for the
+    library that the file is for, or is refused. Where merges stand before those of their parents,
+    those that never happen are left out: at most one merge of each token happens.
     """
     tokens, others = read_printed(ids)
     rows = rows_of_pairs(ids, merges, others, place=place, cut_out=cut_out, repeated=repeated)
@@ -89,18 +99,22 @@ def rows_of_pairs(
 ) -> bytes:
     """Find the tokens of merges; return rows of left, right and result.
 
-    Errors name the `place` of a merge. Merges with tokens that are `only_decoded` are left out, as no text
-    has them.
+    Errors name the `place` of a merge. Merges with tokens that are `only_decoded` are left out, as
+    no text has them.
     """
     apart = [text for text in cut_out if text not in ids]
     takes_last = repeated != "first"
-    rows, no_pair, unknown, second = listed_merges(ids, merges, takes_last, set(only_decoded), apart)
+    rows, no_pair, unknown, second = listed_merges(
+        ids, merges, takes_last, set(only_decoded), apart
+    )
 
     def parts(rank: int) -> list[str]:
         return next(islice(parts_of(merges), rank, None))
 
     if no_pair is not None:
-        raise ValueError(f"{place(no_pair)}: {' '.join(parts(no_pair))!r:.80} is not a pair of tokens")
+        raise ValueError(
+            f"{place(no_pair)}: {' '.join(parts(no_pair))!r:.80} is not a pair of tokens"
+        )
     if unknown is not None:
         rank, are_unknown = unknown
         left, right = parts(rank)
@@ -157,12 +171,14 @@ def has_part(merges: bytes, text: str) -> bool:
     return text.encode("utf-8") in merges.replace(_WITHIN, _BETWEEN).split(_BETWEEN)
 
 
-# Tokens that are made of characters, as SentencePiece's are ----------------------------------------------
+# Tokens that are made of characters, as SentencePiece's are
+# ----------------------------------------------
 
-# In such files a space is spelled U+2581, merges begin with characters, and a character that is no token is
-# spelled by tokens of its bytes. Here, spaces are spaces (a U+2581 of a text becomes one, as both are the
-# same there), and the first merges put the bytes of every character together. What these merges make on the
-# way to a character is provisional: where it is left over, the tokens of its bytes stand in its place.
+# In such files a space is spelled U+2581, merges begin with characters, and a character that is no
+# token is spelled by tokens of its bytes. Here, spaces are spaces (a U+2581 of a text becomes one,
+# as both are the same there), and the first merges put the bytes of every character together. What
+# these merges make on the way to a character is provisional: where it is left over, the tokens of
+# its bytes stand in its place.
 
 BYTE_NAMES = {f"<0x{byte:02X}>": byte for byte in range(256)}
 """The bytes by the names of their tokens."""
@@ -202,8 +218,9 @@ def vocabulary_of_pieces(
 
     Errors name the `place` of a merge in its file. `fields` are all others of the vocabulary.
 
-    Without a pattern, text is cut where no token reaches across. `puts_space` puts a space before all text
-    between special tokens that begins with none. Where there are tokens for all bytes, nothing is `unknown`.
+    Without a pattern, text is cut where no token reaches across. `puts_space` puts a space before
+    all text between special tokens that begins with none. Where there are tokens for all bytes,
+    nothing is `unknown`.
     """
     ids = pieces.ids
     largest = max([-1, *ids.values(), *pieces.byte_ids.values(), *pieces.special_tokens.values()])
@@ -213,10 +230,14 @@ def vocabulary_of_pieces(
     if not lacking:
         unknown = None
     elif unknown is None or pieces.byte_ids:
-        raise ValueError(f"there is no token <0x{lacking[0]:02X}>, so characters without one would be lost")
+        raise ValueError(
+            f"there is no token <0x{lacking[0]:02X}>, so characters without one would be lost"
+        )
     has_space = pieces.space in ids
     if pieces.has_marks and pieces.byte_ids and not has_space and MARK not in pieces.special_tokens:
-        raise ValueError("no token is U+2581, so a space would be spelled by the bytes of that character")
+        raise ValueError(
+            "no token is U+2581, so a space would be spelled by the bytes of that character"
+        )
     if free > LARGEST_ID - len(lacking):
         raise ValueError("its ids leave no free ones for the parts of characters")
     byte_ids = {}
@@ -274,7 +295,9 @@ def _by_ranks(arrays: Arrays, ranks: Mapping[int, float]) -> tuple[Arrays, list[
     unranked = [token_id for token_id, token in token_of.items() if len(token) == 1]
     ids = [*dict.fromkeys([*unranked, *arrays.to_merge_ids(), *ranks])]
     in_order = Arrays.of({token_id: token_of[token_id] for token_id in ids})
-    rows, _ = recover_merges(in_order.ids, in_order.tokens, in_order.ends, _equal(map(ranks.get, ids)))
+    rows, _ = recover_merges(
+        in_order.ids, in_order.tokens, in_order.ends, _equal(map(ranks.get, ids))
+    )
     arrays = replace(arrays, merges=rows)
     return arrays, _equal(map(ranks.get, arrays.to_merge_ids()))
 

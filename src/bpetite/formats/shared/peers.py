@@ -34,7 +34,11 @@ class Compared(NamedTuple):
 
 
 def compared_with(
-    original: Original | None, vocabulary: Vocabulary, encode: Encodes, where: str, texts: Iterable[str] = ()
+    original: Original | None,
+    vocabulary: Vocabulary,
+    encode: Encodes,
+    where: str,
+    texts: Iterable[str] = (),
 ) -> Compared | None:
     """Compare the ids of difficult texts and others with those of the files' own library, if there is one."""
     with naming(where):
@@ -51,7 +55,9 @@ def peer_of(original: Original, vocabulary: Vocabulary) -> Peer | None:
     if original.kind == "tiktoken":
         return Peer("tiktoken", _tiktoken_encode(original.content, vocabulary))
     if original.kind == "tekken":
-        return Peer("tiktoken", _tekken_encode(original.content, vocabulary), vocabulary.special_tokens)
+        return Peer(
+            "tiktoken", _tekken_encode(original.content, vocabulary), vocabulary.special_tokens
+        )
     if original.kind == "sentencepiece":
         import sentencepiece
 

@@ -1,7 +1,7 @@
 """Bytes in, their printable form out, and back: one character for each byte, as in GPT-2's files.
 
-`!` to `~`, `¡` to `¬` and `®` to `ÿ` stand for themselves; the characters from `Ā` (U+0100) on stand for the
-other 68.
+`!` to `~`, `¡` to `¬` and `®` to `ÿ` stand for themselves; the characters from `Ā` (U+0100) on
+stand for the other 68.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,8 @@ from bpetite.dialect import Dialect
 
 _IN_ORDER = Dialect(base_ids="gpt2_printable").base_bytes()
 _STAND_IN = {
-    byte: chr(byte) if place < 188 else chr(256 + place - 188) for place, byte in enumerate(_IN_ORDER)
+    byte: chr(byte) if place < 188 else chr(256 + place - 188)
+    for place, byte in enumerate(_IN_ORDER)
 }
 _BYTE = {stand_in: byte for byte, stand_in in _STAND_IN.items()}
 
@@ -46,7 +47,9 @@ def printable_or_text(spelled: str) -> bytes:
         return spelled.encode("utf-8")
 
 
-def printed_ids(file: str, tokens: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> dict[str, int]:
+def printed_ids(
+    file: str, tokens: Mapping[int, bytes], special_tokens: Mapping[str, int]
+) -> dict[str, int]:
     """Return the ids of tokens by their printable forms, and of special tokens by their texts, in order.
 
     >>> printed_ids("vocab.json", {1: b" the"}, {"<s>": 0})
@@ -58,7 +61,9 @@ def printed_ids(file: str, tokens: Mapping[int, bytes], special_tokens: Mapping[
         raise ValueError(f"{file} {why}")
     for text, token_id in special_tokens.items():
         if ids.setdefault(text, token_id) != token_id:
-            raise ValueError(f"special token {text!r:.80} is spelled like token {ids[text]} in {file}")
+            raise ValueError(
+                f"special token {text!r:.80} is spelled like token {ids[text]} in {file}"
+            )
     return dict(sorted(ids.items(), key=lambda item: item[1]))
 
 

@@ -42,7 +42,8 @@ PUBLISHED: Mapping[str, Published] = {
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": Published(
         "cl100k_base",
         PATTERNS["cl100k"],
-        _from(100257, _END, "fim_prefix", "fim_middle", "fim_suffix") | _from(100276, "endofprompt"),
+        _from(100257, _END, "fim_prefix", "fim_middle", "fim_suffix")
+        | _from(100276, "endofprompt"),
     ),
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": Published(
         "o200k_base", PATTERNS["o200k"], _from(199999, _END) | _from(200018, "endofprompt")
@@ -85,7 +86,15 @@ PUBLISHED: Mapping[str, Published] = {
 }
 """The published files, by SHA-256 in hexadecimal."""
 
-_NAMES = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony")
+_NAMES = (
+    "gpt2",
+    "r50k_base",
+    "p50k_base",
+    "p50k_edit",
+    "cl100k_base",
+    "o200k_base",
+    "o200k_harmony",
+)
 _SHARED = {"gpt2": "r50k_base", "p50k_edit": "p50k_base", "o200k_harmony": "o200k_base"}
 ENCODINGS: Mapping[str, str] = {name: _SHARED.get(name, name) for name in _NAMES}
 """The encodings of tiktoken, and the published file of each."""
@@ -109,7 +118,10 @@ _MODELS = (
     ("gpt2", r"gpt-?2"),
     ("p50k_edit", r"(text|code)-davinci-edit-.*"),
     ("p50k_base", r"text-davinci-00[23]|code-(davinci|cushman)-.*|(davinci|cushman)-codex"),
-    ("cl100k_base", r"(ft:)?((davinci|babbage)-002|gpt-(4|3\.5|35-turbo))([-:].*)?|text-embedding-.*"),
+    (
+        "cl100k_base",
+        r"(ft:)?((davinci|babbage)-002|gpt-(4|3\.5|35-turbo))([-:].*)?|text-embedding-.*",
+    ),
     ("r50k_base", r"((text|code)-)?((similarity|search)-)?(davinci|curie|babbage|ada)(-.*)?"),
     ("o200k_harmony", r"gpt-oss.*"),
     ("o200k_base", r"(ft:)?(gpt-4o|gpt-4\.[15]|gpt-5|chatgpt-4o).*|o[134](-.*)?"),

@@ -90,9 +90,15 @@ class Model:
         shown = {"text": text, **drawn(pretoken)}
         nothing = {**shown, "states": [], "ranks": [], "merges": []}
         if len(whole) == 1 and whole[0] in self.explainer.special_ids:
-            return {**nothing, "note": f"A special token: its text becomes id {whole[0]} without any merge."}
+            return {
+                **nothing,
+                "note": f"A special token: its text becomes id {whole[0]} without any merge.",
+            }
         if len(pretoken) > LONGEST_PRETOKEN:
-            return {**nothing, "note": f"It is too long to be shown (more than {LONGEST_PRETOKEN} bytes)."}
+            return {
+                **nothing,
+                "note": f"It is too long to be shown (more than {LONGEST_PRETOKEN} bytes).",
+            }
         steps = self.explainer.steps(pretoken)
         states = [self.explainer.start(pretoken), *(step.ids for step in steps)]
         note = ""
@@ -117,7 +123,8 @@ class Model:
     def _rank_of_made(self) -> dict[int, int]:
         """The rank of the first merge that makes a token, by its id.
 
-        SentencePiece has characters where others have bytes: merges that put one together do not count.
+        SentencePiece has characters where others have bytes: merges that put one together do not
+        count.
         """
         vocabulary = self.tokenizer.vocabulary
         ranks: dict[int, int] = {}
@@ -130,7 +137,8 @@ class Model:
     def vocabulary(self, by: str, query: str, sort: str, text: str, first: int) -> Answer:
         """Find tokens by text, by bytes (hexadecimal) or by id (`300` or `300-320`), some rows at a time.
 
-        They are sorted by rank (those without a merge last), by id, or by length or uses (the most first).
+        They are sorted by rank (those without a merge last), by id, or by length or uses (the most
+        first).
         """
         matches = _matcher(by, query)
         uses = Counter[int]()

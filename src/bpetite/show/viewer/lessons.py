@@ -1,7 +1,7 @@
 """Replays the training on a small corpus step by step: what the page shows of each dialect, side by side.
 
-The engine trains; here its merges are replayed, so that every step has the counts, the pairs that were
-tied, and the words after the merge:
+The engine trains; here its merges are replayed, so that every step has the counts, the pairs that
+were tied, and the words after the merge:
 
     words  low × 5, lower × 2, newest × 6        counts  e s: 6   s t: 6   l o: 7 ...
     merge  l + o → lo                            words   lo w × 5, lo w e r × 2, newest × 6
@@ -49,7 +49,11 @@ def difference(corpus: str, merges: str, dialect: str, pattern: str, special: st
     _check_size(corpus)
     listed = merges_in(merges)
     first = explain_difference(
-        corpus, listed, dialect=dialect, pattern=pattern, special_tokens=[special] if special else []
+        corpus,
+        listed,
+        dialect=dialect,
+        pattern=pattern,
+        special_tokens=[special] if special else [],
     )
     if first is None:
         return {"rank": None, "heading": f"All {len(listed):,} merges match the dialect {dialect}."}
@@ -69,7 +73,9 @@ def difference(corpus: str, merges: str, dialect: str, pattern: str, special: st
 def _check_size(corpus: str) -> None:
     size = len(corpus.encode("utf-8"))
     if size > LONGEST_CORPUS:
-        raise ValueError(f"the page trains on at most {LONGEST_CORPUS:,} bytes; this corpus has {size:,}")
+        raise ValueError(
+            f"the page trains on at most {LONGEST_CORPUS:,} bytes; this corpus has {size:,}"
+        )
 
 
 def _lesson(name: str, corpus: str, pattern: str, specials: Sequence[str], most: int) -> Answer:

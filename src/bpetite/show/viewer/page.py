@@ -1,7 +1,7 @@
 """The page's parts in, one HTML document out: the viewer serves it, and a report is this document as a file.
 
-The document holds its style, its scripts and (in a report) its numbers, so that it loads nothing. Its content
-security policy names the hashes of the style and the script: nothing else ever runs.
+The document holds its style, its scripts and (in a report) its numbers, so that it loads nothing.
+Its content security policy names the hashes of the style and the script: nothing else ever runs.
 """
 
 import base64
@@ -32,7 +32,11 @@ SCRIPTS = (
 def document(report: dict[str, Any] | None = None) -> bytes:
     """Return the page; without a report, it asks the server for what it shows."""
     inside = json.dumps(report).replace("<", "\\u003c")  # no text may end the script
-    html = _read("index.html").replace("/*style*/", _read("style.css")).replace("/*script*/", _script())
+    html = (
+        _read("index.html")
+        .replace("/*style*/", _read("style.css"))
+        .replace("/*script*/", _script())
+    )
     return html.replace("/*policy*/", policy()).replace("/*answers*/", inside).encode("utf-8")
 
 

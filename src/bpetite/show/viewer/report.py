@@ -16,10 +16,13 @@ _PARTS = 20
 """In how many equal parts the merges are divided."""
 
 
-def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str, str]) -> dict[str, Any]:
+def report(
+    models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the report of the first of the tokenizers, with which the others are compared.
 
-    `made` tells the date, the version and the command; all else depends on tokenizers and texts alone.
+    `made` tells the date, the version and the command; all else depends on tokenizers and texts
+    alone.
     """
     name, tokenizer = next(iter(models.items()))
     vocabulary = tokenizer.vocabulary
@@ -34,7 +37,10 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str,
         "name": name,
         "made": made,
         "facts": [
-            ("Tokens", f"{tokenizer.vocab_size:,}, of which {len(tokenizer.special_tokens)} special"),
+            (
+                "Tokens",
+                f"{tokenizer.vocab_size:,}, of which {len(tokenizer.special_tokens)} special",
+            ),
             ("Dialect", tokenizer.dialect.name),
             ("Pattern", pattern_name(tokenizer.pattern) or str(tokenizer.pattern)),
             ("Fingerprint", tokenizer.fingerprint),
@@ -44,7 +50,9 @@ def report(models: Mapping[str, Tokenizer], tallied: Tallied, made: Mapping[str,
         "curves": [(model, _curve(models[model], used, tallied)) for model, used in uses.items()],
         "frequencies": [(model, _frequencies(used)) for model, used in uses.items()],
         "lengths": lengths(tokenizer, uses[name]),
-        "most_used": [(drawn(tokenizer.token_bytes(i)), i, count) for i, count in by_use[:_MOST_USED_SHOWN]],
+        "most_used": [
+            (drawn(tokenizer.token_bytes(i)), i, count) for i, count in by_use[:_MOST_USED_SHOWN]
+        ],
         "unused": len(never_used),
         "unused_by_rank": unused_by_rank(vocabulary, uses[name]),
         "unused_shown": [(drawn(token_of[i]), i) for i in longest[:_UNUSED_SHOWN]],
@@ -68,7 +76,9 @@ def _curve(tokenizer: Tokenizer, uses: Uses, tallied: Tallied) -> list[dict[str,
 def unused(tokenizer: Tokenizer, uses: Uses) -> list[int]:
     """Return the ids that were never used, special tokens included."""
     vocabulary = tokenizer.vocabulary
-    ids = {*vocabulary.tokens, *vocabulary.special_tokens.values()}.difference(vocabulary.provisional)
+    ids = {*vocabulary.tokens, *vocabulary.special_tokens.values()}.difference(
+        vocabulary.provisional
+    )
     return sorted(ids.difference(uses))
 
 

@@ -1,15 +1,15 @@
 """Tokenizers in, HTTP on 127.0.0.1 out.
 
-Only this machine is served: the socket is bound to 127.0.0.1, a request must name it as its `Host` (so that
-no other host name can be redirected to it), and requests from pages of other sites are refused. The page's
-own content security policy forbids it to load or send anything elsewhere.
+Only this machine is served: the socket is bound to 127.0.0.1, a request must name it as its `Host`
+(so that no other host name can be redirected to it), and requests from pages of other sites are
+refused. The page's own content security policy forbids it to load or send anything elsewhere.
 
     GET  /SECRET/      → the page
     POST /SECRET/ask   → {"question": "encode", "model": 0, "text": "hello"} → the answer in JSON
     GET  /ONCE/        → a redirection to the page, the first time only
 
-Other users of the machine can reach the port, but do not know the secret. They can see the address that a
-browser is started with, in the list of processes: so it is one that works once.
+Other users of the machine can reach the port, but do not know the secret. They can see the address
+that a browser is started with, in the list of processes: so it is one that works once.
 """
 
 import json
@@ -135,7 +135,9 @@ class _Handler(BaseHTTPRequestHandler):
         root = self.server.root.encode()
         begin = self.path.encode("utf-8", "surrogateescape")[: len(root)]
         if not secrets.compare_digest(begin, root):
-            raise _Refused(HTTPStatus.FORBIDDEN, "this is not the address that bpetite view has printed")
+            raise _Refused(
+                HTTPStatus.FORBIDDEN, "this is not the address that bpetite view has printed"
+            )
 
     def _answer(self) -> bytes:
         """Answer in JSON; what has no answer (a wrong pattern, say) gets the reason."""
@@ -154,10 +156,14 @@ class _Handler(BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdecimal()):
             raise _Refused(HTTPStatus.LENGTH_REQUIRED, "the length of the question must be given")
         if int(length) > LARGEST_BODY:
-            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"it has more than {LARGEST_BODY:,} bytes")
+            raise _Refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"it has more than {LARGEST_BODY:,} bytes"
+            )
         body = self.rfile.read(int(length))
         if len(body) < int(length):
-            raise ConnectionAbortedError("the client closed the connection before the end of the question")
+            raise ConnectionAbortedError(
+                "the client closed the connection before the end of the question"
+            )
         return body
 
     def _send(self, status: HTTPStatus, content_type: str, body: bytes, **headers: str) -> None:
