@@ -8,7 +8,8 @@ examples:
 The ratio compares the number of tokens with the first tokenizer's. Use bytes
 per token to compare tokenizers, and characters per token to compare languages,
 because UTF-8 needs one byte for an English letter, but two or three for
-others. Tokens per word mean nothing for languages without spaces between words.
+others. Tokens per word mean nothing for languages that put no spaces between
+words.
 """
 
 from itertools import groupby
