@@ -102,9 +102,9 @@ def test_every_process_of_python_starts_without_the_current_folder() -> None:
     for path in PACKAGE.rglob("*.py"):
         source = path.read_text("utf-8")
         assert not re.search(r"\bmultiprocessing\b|\bos\.(system|popen|spawn|exec)", source), path
-        starts += re.findall(r"\[sys\.executable, *\"(-\w)\"", source)
+        starts += re.findall(r"\[\s*sys\.executable,\s*\"(-\w)\"", source)
         assert source.count("sys.executable") == len(
-            re.findall(r"\[sys\.executable, \"-P\"", source)
+            re.findall(r"\[\s*sys\.executable,\s*\"-P\"", source)
         ), path
     assert starts == ["-P"]
 

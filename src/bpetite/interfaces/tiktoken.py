@@ -79,7 +79,7 @@ def get_encoding(encoding_name: str, folder: AnyPath | None = None) -> Encoding:
     >>> get_encoding("p50k_base", "/no/folder")
     Traceback (most recent call last):
     FileNotFoundError: /no/folder: p50k_base.tiktoken is not there; get it from \
-    https://openaipublic.blob.core.windows.net/encodings/p50k_base.tiktoken, or name its folder
+https://openaipublic.blob.core.windows.net/encodings/p50k_base.tiktoken, or name its folder
     """
     if encoding_name not in ENCODINGS:
         raise ValueError(
