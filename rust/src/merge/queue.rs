@@ -161,7 +161,7 @@ impl PairQueue {
 
     /// Returns the order in `sorted`: the worst pair is the least.
     fn order(&self, tokens: &Tokens, a: &Followed, b: &Followed) -> Ordering {
-        a.count.cmp(&b.count).then_with(|| self.rule.compare(tokens, b.key, a.key))
+        a.compare_counts(b).then_with(|| self.rule.compare(tokens, b.key, a.key))
     }
 
     /// Moves the best pairs of the current bucket to `sorted`.
@@ -203,6 +203,6 @@ impl PairQueue {
             }
         }
         self.sorted
-            .sort_unstable_by(|a, b| a.count.cmp(&b.count).then_with(|| worst_first(a.key, b.key)));
+            .sort_unstable_by(|a, b| a.compare_counts(b).then_with(|| worst_first(a.key, b.key)));
     }
 }

@@ -16,7 +16,7 @@
 
 use super::Rules;
 use super::lists::{ListCursor, Lists};
-use super::pairs::{Followed, PairTable, add, codes_of, key_of};
+use super::pairs::{Followed, PairTable, codes_of, key_of, sum};
 use super::slots::{Group, PairAt, SlotWidth, Slots};
 use super::tokens::{Code, Tokens};
 use super::tuning::{FEW_PAIRS_PER_MERGE, FREQUENT, Tuning};
@@ -132,7 +132,8 @@ fn directly<S: SlotWidth>(
             let counter = &mut counters[index_of(pair.key)];
             counter.list_end.skip(pair.at);
             occurrences += 1;
-            add(&mut counter.count, pair.count)
+            counter.count = sum(counter.count, pair.count)?;
+            Ok(())
         })?;
         Ok((occurrences, counters))
     })?;
@@ -144,7 +145,7 @@ fn directly<S: SlotWidth>(
     for index in 0..codes * codes {
         let mut count = 0;
         for counters in &counted {
-            add(&mut count, counters[index].count)?;
+            count = sum(count, counters[index].count)?;
         }
         total = total.saturating_add(count);
         let key = key_of((index / codes) as Code, (index % codes) as Code);
@@ -335,7 +336,7 @@ fn count<S: SlotWidth>(
             if !group.contains(at) {
                 group = slots.group(at as usize);
             }
-            add(&mut count, group.count)?;
+            count = sum(count, group.count)?;
         }
         part.highest = part.highest.max(count);
         part.by_count[count.min(most) as usize] += 1;

@@ -6,7 +6,7 @@
 //! threshold.
 
 use super::lists::{ADDED, Lists};
-use super::pairs::{Followed, PairTable, UNLISTED, add, codes_of, key_of};
+use super::pairs::{Followed, PairTable, UNLISTED, codes_of, key_of, sum};
 use super::queue::{PairQueue, TieBreak};
 use super::recount::{Plan, Recount};
 use super::replacing::{Replaced, SIDES, Side, Task};
@@ -356,8 +356,7 @@ impl Trainer<'_> {
     /// Raises the pair (joined, joined), whose occurrences may come from both sides.
     fn raise_doubled(&mut self, joined: Code, is_new: bool) -> Result<()> {
         let [before, after] = SIDES.map(|side| self.replaced.side(side).get(joined));
-        let mut weight = before.weight;
-        add(&mut weight, after.weight)?;
+        let weight = sum(before.weight, after.weight)?;
         if weight > 0
             && let Some(list) = self.raise(Side::Before.pair(joined, joined), weight, is_new)?
         {
@@ -401,7 +400,7 @@ impl Trainer<'_> {
         if pair.list == UNLISTED {
             pair.count = pair.count.saturating_add(weight);
         } else {
-            add(&mut pair.count, weight)?;
+            pair.count = sum(pair.count, weight)?;
         }
         if pair.count >= self.threshold {
             self.queue.push(&self.tokens, pair);
