@@ -351,7 +351,7 @@ class Tokenizer:
         ([259, 256], 260)
         """
         if isinstance(tokens, str):
-            raise TypeError("tokens must be several str, not one: pass [token]")
+            raise TypeError("tokens must be an iterable of str, not one: pass [token]")
         check_type("special", special, bool, "a bool")
         texts = list(several("tokens", "str", tokens))
         for text in texts:

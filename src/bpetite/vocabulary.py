@@ -846,7 +846,7 @@ def _find_merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> list
             token = tokens[left] + tokens[right]
         except KeyError as unknown:
             raise ValueError(
-                f"merge {rank} is made of id {unknown.args[0]}, which no token has"
+                f"merge {rank} uses id {unknown.args[0]}, which no token has"
             ) from None
         if token not in ids_of:
             raise ValueError(f"merge {rank} makes {token!r:.80}, which is not a token")

@@ -245,7 +245,7 @@ def test_the_name_of_a_file_of_counts_is_no_counts() -> None:
 
 def test_a_mapping_is_no_iterable_of_documents() -> None:
     with pytest.raises(
-        TypeError, match="documents must be several str or bytes, not a dict: give the texts"
+        TypeError, match="documents must be an iterable of str or bytes, not a dict: give the texts"
     ):
         Tokenizer.train_from_iterator({"train": ["a text"]}, 300)
 

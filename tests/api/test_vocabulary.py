@@ -408,7 +408,7 @@ def test_counts_made_with_the_same_boundaries_in_another_order_fit() -> None:
 
 def test_merges_may_stand_before_their_parents_where_that_is_said() -> None:
     tokens = BASE | {256: b"abab", 257: b"ab"}
-    with pytest.raises(ValueError, match="merge 0 is made of id 257, which no earlier merge makes"):
+    with pytest.raises(ValueError, match="merge 0 uses id 257, which no earlier merge makes"):
         Vocabulary(tokens, [(257, 257), (97, 98)])
     made = Vocabulary(tokens, [(257, 257), (97, 98)], irregular=True)
     assert made.irregular

@@ -233,7 +233,7 @@ def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(writ
         (r"(?x) a b", "verbose mode"),
         (
             r"[z-a]",
-            "a range has to go from the smaller character to the larger \\(at character 2\\)",
+            "the first character of a range comes after its last \\(at character 2\\)",
         ),
         (r"a{3,2}", "from the smaller number"),
         (r"a**", "nothing to repeat"),

@@ -383,7 +383,7 @@ PAIR: Any = ("a", "text")
 @pytest.mark.parametrize(
     ("parts", "error", "message"),
     [
-        (7, TypeError, "parts must be several pairs of a text and special, not int"),
+        (7, TypeError, "parts must be an iterable of pairs of a text and special, not int"),
         ([PAIR, "ab"], TypeError, "part 1 must be a pair of a text and special, not str"),
         ([PAIR, PAIR, ("a",)], TypeError, "part 2 must be a pair of a text and special, not tuple"),
         (
@@ -404,5 +404,5 @@ def test_what_are_no_parts_is_refused(parts: Any, error: type[Exception], messag
         error, match=f"^{prefix}{message}" if error is not UnicodeEncodeError else message
     ):
         TRAINED.encode_parts_batch([[PAIR], parts])
-    with pytest.raises(TypeError, match="batch must be several lists of parts, not int"):
+    with pytest.raises(TypeError, match="batch must be an iterable of lists of parts, not int"):
         TRAINED.encode_parts_batch(7)  # type: ignore[arg-type]

@@ -688,7 +688,7 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b"minbpe v1\n\n", "line 3 must be the number of special tokens"),
         (b"minbpe v1\n\n2\n<a> 256\n", "line 5 must be a special token and its id"),
         (b"minbpe v1\n\n0\n97 98\n97\n", "line 5 must be the two ids of a merge"),
-        (b"minbpe v1\n\n0\n97 257\n", "merge 0 is made of id 257"),
+        (b"minbpe v1\n\n0\n97 257\n", "merge 0 uses id 257"),
         (b"minbpe v1\n\n0\n97 99999999999\n", "line 4 must be the two ids of a merge"),
     ],
 )

@@ -130,7 +130,7 @@ def test_what_are_no_texts_is_refused_by_every_method_of_every_tokenizer(
     tokenizer: Any, name: str
 ) -> None:
     for wrong in (5, None, True, 1.5, np.int64(5), object()):
-        with pytest.raises(TypeError, match=r"^texts must be several str or bytes, not "):
+        with pytest.raises(TypeError, match=r"^texts must be an iterable of str or bytes, not "):
             TAKES_TEXTS[name](tokenizer, wrong)
     for item in (5, None, True, np.int64(5), ["a"], bytearray(b"a")):
         message = f"^texts: item 1 must be str or bytes, not {type(item).__name__}$"
@@ -294,10 +294,10 @@ def test_what_are_no_ids_is_refused(tokenizer: Any) -> None:
         lambda ids: tokenizer.decode_batch([ids]),
     ):
         for wrong in (5, np.int64(5), Index(5)):
-            with pytest.raises(TypeError, match=r"^ids must be several integers: give \["):
+            with pytest.raises(TypeError, match=r"^ids must be an iterable of integers: give \["):
                 decode(wrong)
         for wrong in (None, 1.5, object(), True):
-            with pytest.raises(TypeError, match=r"^ids must be several integers, not "):
+            with pytest.raises(TypeError, match=r"^ids must be an iterable of integers, not "):
                 decode(wrong)
         for wrong in (
             "ab",
@@ -315,7 +315,7 @@ def test_what_are_no_ids_is_refused(tokenizer: Any) -> None:
     for wrong in (None, 1.5, True, "ab", [True], np.array([1.5])):
         with pytest.raises(TypeError, match=r"^ids"):
             tokenizer.decode_stream().push(wrong)
-    with pytest.raises(TypeError, match=r"^batch must be several lists of ids, not int$"):
+    with pytest.raises(TypeError, match=r"^batch must be an iterable of lists of ids, not int$"):
         tokenizer.decode_batch(5)
 
 

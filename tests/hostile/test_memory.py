@@ -21,7 +21,7 @@ LIMITS = (0, 16, 32, 36, 40, 48, 60, 75, 90, 105, 120, 150, 190, 250, 2000)
 """Megabytes of address space that the process may add."""
 
 READY = """
-import ctypes, gc, json, os, resource, sys, traceback, warnings
+import gc, warnings
 from random import Random
 import numpy, pyarrow.parquet, regex
 import bpetite.counts.file, bpetite.formats.loading
@@ -59,6 +59,8 @@ gc.freeze()  # or collections in the forked processes would copy every object
 """The data of each attempt: 1.4 MB of text with 100,000 different words, its ids, half a million numbers."""
 
 SWEEP = """
+import ctypes, json, os, resource, signal, sys, traceback
+
 malloc = ctypes.CDLL(None).malloc  # which, unlike Python, leaves what it gives as it is
 malloc.restype, malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 
@@ -76,8 +78,9 @@ def attempt(work, megabytes):
     child = os.fork()
     if not child:
         code = 1
+        signal.alarm(300)  # It ends a process that waits forever.
         try:
-            most = used() + megabytes * 2**20
+            most = used() + int(megabytes * 2**20)
             resource.setrlimit(resource.RLIMIT_AS, (used(), most))
             take_what_is_free()
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -154,6 +157,32 @@ def test_with_too_little_memory_every_call_raises_memory_error(tmp_path: Path) -
         if (codes[0], codes[-1]) != (3, 0) or not {0, 3}.issuperset(codes)
     }
     assert not unexpected
+
+
+ONE_THREAD = """
+import threading
+from bpetite._internal.threads import Threads
+
+threading.stack_size(8 << 20)
+"""
+
+
+def test_a_thread_without_memory_for_its_first_call_is_an_error(tmp_path: Path) -> None:
+    """Python alone waits forever where the stack fits, but not the 20 KB after it."""
+    work = {"thread": "with Threads(1) as pool: assert pool.submit(len, 'abc').result() == 3"}
+    limits = [kilobytes / 1024 for kilobytes in range(8000, 9600, 8)]
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_THREAD + SWEEP, json.dumps([work, limits])],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    codes = json.loads(done.stdout)["thread"]
+    begins = codes.index(0)
+    assert codes == [3] * begins + [0] * (len(limits) - begins)
+    assert begins > 0
 
 
 GIVEN_BACK = """

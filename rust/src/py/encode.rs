@@ -233,7 +233,7 @@ impl PyEncoder {
     ) -> PyResult<Vec<IdsAndParts<'py>>> {
         let py = batch.py();
         let mut joined = Vec::new();
-        for parts in items(batch, "batch must be several lists of parts")? {
+        for parts in items(batch, "batch must be an iterable of lists of parts")? {
             let parts = JoinedParts::new(&parts?, &format!("text {}: ", joined.len()))?;
             memory::push(&mut joined, parts)?;
         }
@@ -344,7 +344,7 @@ impl PyEncoder {
         let texts = PyList::empty(batch.py());
         let mut rows = Vec::new();
         let mut waiting = 0;
-        for row in items(batch, "batch must be several lists of ids")? {
+        for row in items(batch, "batch must be an iterable of lists of ids")? {
             let ids = ids_from(&row?)?;
             waiting += ids.len();
             memory::push(&mut rows, ids)?;

@@ -456,7 +456,7 @@ impl FramedEncoding {
     ) -> PyResult<Self> {
         let frame = &encoder.get().frame;
         if frame.refused.is_some_and(|id| own_ids.contains(&id)) {
-            return Err(PyValueError::new_err("a token stands for unknown bytes"));
+            return Err(PyValueError::new_err("the result has unknown tokens"));
         }
         memory::ensure(size_of_val(own_ids))?;
         let kept = frame.part(own_ids.len(), 0).unwrap_or_default();

@@ -154,10 +154,10 @@ pub fn ids_from(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         return Err(PyTypeError::new_err("ids: a str was given where integers are expected"));
     }
     if is_integer(ids)? {
-        return Err(PyTypeError::new_err(format!("ids must be several integers: give [{ids}]")));
+        return Err(PyTypeError::new_err(format!("ids must be an iterable of integers: give [{ids}]")));
     }
     let mut copied = Vec::new();
-    for id in items(ids, "ids must be several integers")? {
+    for id in items(ids, "ids must be an iterable of integers")? {
         memory::push(&mut copied, id_from(&id?)?)?;
     }
     Ok(copied)

@@ -164,6 +164,6 @@ pub fn merges_that_happen<'py>(
         text_pairs::merges_that_happen(ids, &tokens, merges.to_vec(), watch)
     })?;
     let kept =
-        kept.ok_or_else(|| PyValueError::new_err("merges: one names a token that does not exist"))?;
+        kept.ok_or_else(|| PyValueError::new_err("merges: one refers to a token that does not exist"))?;
     bytes_of(py, kept.as_flattened())
 }

@@ -69,7 +69,7 @@ impl JoinedParts {
     pub fn new(parts: &Bound<'_, PyAny>, place: &str) -> PyResult<Self> {
         let mut joined = Self::default();
         for pair in
-            items(parts, &format!("{place}parts must be several pairs of a text and special"))?
+            items(parts, &format!("{place}parts must be an iterable of pairs of a text and special"))?
         {
             let pair = pair?;
             let number = joined.parts.len();
@@ -123,7 +123,7 @@ impl<'py> Texts<'py> {
             let message = format!("texts: one {kind} was given where several are expected");
             return Err(PyTypeError::new_err(message));
         } else {
-            items(texts, "texts must be several str or bytes")?.try_for_each(|text| add(text?))?;
+            items(texts, "texts must be an iterable of str or bytes")?.try_for_each(|text| add(text?))?;
         }
         Ok(Self::Each(texts.py(), each))
     }

@@ -169,7 +169,7 @@ pub fn numbers_json<'py>(py: Python<'py>, numbers: &[u8]) -> PyResult<Bound<'py,
 pub fn pairs_json<'py>(py: Python<'py>, numbers: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let (pairs, rest) = self::numbers("numbers", numbers)?.as_chunks();
     if !rest.is_empty() {
-        return Err(PyValueError::new_err("numbers: an odd one has no partner"));
+        return Err(PyValueError::new_err("numbers: there must be an even number of them"));
     }
     let json = py.detach(|| write_json::pairs(pairs))?;
     Ok(PyBytes::new(py, &json))

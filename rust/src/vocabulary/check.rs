@@ -172,7 +172,7 @@ fn added_bytes(ranges: &[Range<usize>], rows: &[[u32; 3]]) -> usize {
 }
 
 fn wrong_parent(rank: usize, id: u32, fault: &str) -> Error {
-    Error::Value(format!("merge {rank} is made of id {id}, which {fault}"))
+    Error::Value(format!("merge {rank} uses id {id}, which {fault}"))
 }
 
 /// Checks that a token is what its parents spell.
@@ -321,7 +321,7 @@ mod tests {
         assert!(
             irregular(&[[0, 9, 2]])
                 .unwrap_err()
-                .contains("merge 0 is made of id 9, which no token has")
+                .contains("merge 0 uses id 9, which no token has")
         );
         assert!(completed(tokens(), &[], false).unwrap_err().contains("lack byte 0"));
     }
@@ -332,11 +332,11 @@ mod tests {
             (&[[97, 98, 256], [97, 98, 257]], "pair (97, 98) is given twice"),
             (
                 &[[97, 256, 257], [97, 98, 256]],
-                "merge 0 is made of id 256, which no earlier merge makes",
+                "merge 0 uses id 256, which no earlier merge makes",
             ),
             (&[[97, 98, 256], [98, 99, 256]], "merge 1 makes b'bc', but id 256 is b'ab'"),
             (&[[97, 98, 99]], "merge 0 makes b'ab', but id 99 is b'c'"),
-            (&[[1 << 20, 98, 256]], "merge 0 is made of id 1048576, which no earlier merge makes"),
+            (&[[1 << 20, 98, 256]], "merge 0 uses id 1048576, which no earlier merge makes"),
         ];
         for (merges, message) in wrong {
             assert_eq!(completed(bytes(0..), merges, false).unwrap_err(), message);

@@ -136,14 +136,14 @@ def several(name: str, what: str, given: Any) -> Iterator[Any]:
     [[97]]
     >>> several("batch", "lists of ids", 5)
     Traceback (most recent call last):
-    TypeError: batch must be several lists of ids, not int
+    TypeError: batch must be an iterable of lists of ids, not int
     """
     try:
         return iter(given)
     except TypeError:
         if hasattr(given, "__iter__"):  # the error of its own code
             raise
-        raise TypeError(f"{name} must be several {what}, not {type(given).__name__}") from None
+        raise TypeError(f"{name} must be an iterable of {what}, not {type(given).__name__}") from None
 
 
 class UnknownTokenError(KeyError):

@@ -14,7 +14,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
 from itertools import zip_longest
@@ -27,6 +27,7 @@ from bpetite._internal.files import PART, write_whole
 from bpetite._internal.json import Json
 from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
+from bpetite._internal.threads import Threads
 from bpetite._internal.types import AnyPath, Progress
 from bpetite.corpus.job import Corpus, DocumentsHash, EncodedPart, Job, Options
 from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest
@@ -134,7 +135,7 @@ class _Run:
         self._documents_in_shards = manifest.documents
         """The number of documents in the shards before the current one."""
         self._writer = self._new_writer()
-        self._thread = ThreadPoolExecutor(1, "bpetite-finish")
+        self._thread = Threads(1, "bpetite-finish")
         self._completing: Future[None] = self._thread.submit(begin)
         """The completion of the previous shard; first, the beginning of the run."""
         self._documents_to_skip = manifest.of_next_input

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import struct
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._internal.files import PART, named, write_whole
+from bpetite._internal.threads import Threads
 
 ShardFormat = Literal["npy", "bin", "megatron"]
 Ids = NDArray[Any]
@@ -159,7 +159,7 @@ class ShardWriter:
 
         Both take about as long, and nothing else is done meanwhile when the last shard ends.
         """
-        with ThreadPoolExecutor(1) as disk, named(self._ids_path):
+        with Threads(1) as disk, named(self._ids_path):
             synced = disk.submit(os.fsync, file.fileno())
             size, sha256 = hash_file(Path(file.name))
             synced.result()

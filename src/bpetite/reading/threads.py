@@ -75,13 +75,15 @@ def in_threads(
 
     `has_left` is set when the caller wants no more; long work may look at it.
     """
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
+
+    from bpetite._internal.threads import Threads
 
     process = os.getpid()
     remaining = iter(parts)
     begun: list[_Part[T]] = []
     failed: BaseException | None = None
-    pool = ThreadPoolExecutor(threads)
+    pool = Threads(threads)
 
     def begin() -> bool:
         """Begin the next part, if there is one; an error in finding it is raised in its place."""

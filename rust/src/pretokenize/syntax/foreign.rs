@@ -379,7 +379,7 @@ impl Translator<'_> {
             let operator = self.source.next();
             self.source.next();
             if self.source.rest().starts_with(['&', '-', '~', ']']) {
-                return self.refuse("a set is missing beside its operator");
+                return self.refuse("an operator of sets lacks an operand");
             }
             let right = self.operand(most_nested)?;
             set = match operator {
@@ -426,7 +426,7 @@ impl Translator<'_> {
             return self.refuse(r"[: within a set is not supported; write a property, \p{...}");
         }
         if rest.starts_with('-') && !is_first && !rest.starts_with("-]") {
-            return self.refuse(r"a hyphen stands between two items of a set; write \-");
+            return self.refuse(r"a hyphen is between two items of a set; write \-");
         }
         if self.source.take("[") {
             return self.bracketed(most_nested - 1);
@@ -443,7 +443,7 @@ impl Translator<'_> {
         }
         match self.member()? {
             (last, true) if is_character => Ok(format!("{first}-{last}")),
-            _ => self.refuse("a range begins with a class, or a range ends with a class"),
+            _ => self.refuse("a class cannot begin or end a range"),
         }
     }
 

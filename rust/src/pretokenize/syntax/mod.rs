@@ -41,7 +41,7 @@ pub fn parse(pattern: &str) -> Result<Expression> {
     let expression = parser.choice()?;
     if parser.source.peek().is_some() {
         let place = parser.source.place;
-        return parser.source.refuse(place, "a parenthesis is closed that was not opened");
+        return parser.source.refuse(place, "a closing parenthesis has no opening one");
     }
     match steps(&expression) {
         0..=MOST_STEPS => Ok(expression),
@@ -184,7 +184,7 @@ impl Parser<'_> {
         if most.is_some_and(|most| most < least) {
             return self
                 .source
-                .refuse(place, "a repetition has to go from the smaller number to the larger");
+                .refuse(place, "the lower bound of a repetition is above its upper bound");
         }
         Ok(Some((least, most)))
     }

@@ -182,7 +182,7 @@ impl Parser<'_> {
             Item::Character(last) if first <= last => self.add_range(first, last, items),
             Item::Character(_) => self
                 .source
-                .refuse(place, "a range has to go from the smaller character to the larger"),
+                .refuse(place, "the first character of a range comes after its last"),
             // A hyphen before a class is a character.
             class => {
                 self.add_range(first, first, items)?;

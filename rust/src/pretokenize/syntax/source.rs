@@ -83,7 +83,7 @@ impl<'s> Source<'s> {
                 Ok(code_point)
             }
             _ => self
-                .refuse(place, format!("{digits} hexadecimal digits of a code point are missing")),
+                .refuse(place, format!("{digits} hexadecimal digits of a code point were expected")),
         }
     }
 
