@@ -104,7 +104,7 @@ def _result(name: str, arguments: Sequence[str], begin: Callable[[], object]) ->
     options.progress = Shown(quiet=options.quiet)
     with warnings.catch_warnings(), options.progress:
         warnings.simplefilter("always", RuntimeWarning)
-        warnings.showwarning = lambda message, *_: tell(f"bpetite {name}: {_said(message)}")
+        warnings.showwarning = lambda message, *_: tell(f"bpetite {name}: {_text_of(message)}")
         begin()
         result = options.run(options)
     return printed(result, as_json=options.json, for_people=sys.stdout.isatty())
@@ -228,17 +228,16 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {on_command_line(error.strerror)}"
     if isinstance(error, MemoryError):
-        return _said(error) or "not enough memory"
-    return _said(error) or type(error).__name__
+        return _text_of(error) or "not enough memory"
+    return _text_of(error) or type(error).__name__
 
 
-def _said(error: object) -> str:
+def _text_of(error: object) -> str:
     """Return the message of an error or a warning, in the words of the command line."""
     arguments: tuple[object, ...] = getattr(error, "args", ())
-    said = on_command_line(arguments[0] if len(arguments) == 1 else error)
-    return re.sub(
-        r'\bspecial="(\w+)"', r"--special \1", said
-    )  # the engine's words are those of Python
+    text = on_command_line(arguments[0] if len(arguments) == 1 else error)
+    # The engine names the argument as in Python.
+    return re.sub(r'\bspecial="(\w+)"', r"--special \1", text)
 
 
 def _terminated(number: int, frame: object) -> NoReturn:

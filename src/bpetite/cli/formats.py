@@ -66,10 +66,10 @@ def read_model(
     found = loading.load(path, **lacking(options), must_agree=must_agree)
     tokenizer = Tokenizer._of_file(path, found)
     options.progress.note = options.progress.note or way_note(tokenizer.pattern_way)
-    unsaid = {UNICODE_ASSUMPTION}  # True of every file: `inspect` shows it.
+    unprinted = {UNICODE_ASSUMPTION}  # True of every file: `inspect` shows it.
     if "add_special_tokens" in options:
-        unsaid.add(TEMPLATE_ASSUMPTION)
-    notes = [assumption for assumption in tokenizer.assumptions if assumption not in unsaid]
+        unprinted.add(TEMPLATE_ASSUMPTION)
+    notes = [assumption for assumption in tokenizer.assumptions if assumption not in unprinted]
     if tokenizer._template is not None and not getattr(options, "add_special_tokens", True):
         notes.append(left_out(tokenizer._template, tokenizer.special_tokens))
     for note in notes:

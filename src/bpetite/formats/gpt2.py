@@ -63,7 +63,9 @@ def parse(
                 raise ValueError(
                     f"{text!r:.80} has id {specials[text]}, but the files next to it say {token_id}"
                 )
-    assumed = (SPACE, PATTERNS["gpt2"]) if beside.puts_space else PATTERNS["gpt2"]
+    default_pattern: Pattern = PATTERNS["gpt2"]
+    if beside.puts_space:
+        default_pattern = (SPACE, PATTERNS["gpt2"])
     named_tokens = [(text, token) for text, token in beside.tokens.items() if text in specials]
     with naming(merges_path):
         packed, number_of = _packed_merges(merges_path, merges)
@@ -71,36 +73,38 @@ def parse(
             {spelled: token_id for spelled, token_id in ids.items() if spelled not in keys},
             packed,
             special_tokens=specials,
-            pattern=assumed if pattern is None else named_pattern(pattern),
+            pattern=default_pattern if pattern is None else named_pattern(pattern),
             dialect=Dialect.named("huggingface").replace(special_ids="last"),
             token_flags={text: token.flags for text, token in named_tokens},
             added_tokens={text for text, token in named_tokens if not token.is_special},
             place=lambda rank: f"line {number_of(rank)}",
             repeated="refused",
         )
-        unmade = _unmade(vocab_path, vocabulary)
+        assumptions = _unmade(vocab_path, vocabulary)
     with naming(vocab_path):
         _check_byte_level(vocabulary)
         if pattern is None:
             _check_assumed(vocabulary)
-    said = []
-    if special_tokens is None:
-        unsaid = f"the files do not say which tokens are special; taken as such: {some(specials) or 'none'}"
-        said = [of_beside(specials) if beside.tokens else unsaid]
+    if special_tokens is None and beside.tokens:
+        assumptions.append(of_beside(specials))
+    elif special_tokens is None:
+        assumptions.append(
+            f"the files do not say which tokens are special; taken as such: {some(specials) or 'none'}"
+        )
     if pattern is None:
-        said.append("the files do not hold their pattern: GPT-2's is used")
+        assumptions.append("the files do not hold their pattern: GPT-2's is used")
     mask = beside.mask_taking_space
     if mask in specials and beside.kind not in TAKES_SPACE_EVERYWHERE:
-        said.append(
+        assumptions.append(
             f"{mask!r:.80} takes the white space before it, as with a {beside.kind}Tokenizer of "
             "transformers 4; with that of transformers 5 it does not, unless the files say so"
         )
     if not _has_header(merges):
-        said.append(
+        assumptions.append(
             f"{os.path.basename(merges_path)} does not begin with #version, and its first line is read as a "
             "merge, as tokenizers and transformers 5 do; transformers 4 leaves it out"
         )
-    return Imported(vocabulary, [*unmade, *said], template=beside.template(specials))
+    return Imported(vocabulary, assumptions, template=beside.template(specials))
 
 
 def _special_ids(
@@ -158,10 +162,10 @@ def _unmade(vocab_path: AnyPath, vocabulary: Vocabulary) -> list[str]:
     if not unmade:
         return []
     printed = (arrays.token_of(min(unmade)) or b"").decode("utf-8", "replace")
-    said = f"{len(unmade)} tokens, such as {printed!r:.80}, are made by no merge"
+    finding = f"{len(unmade)} tokens, such as {printed!r:.80}, are made by no merge"
     if len(unmade) > most:
-        raise ValueError(f"{said}: it is cut off, or does not belong to {os.fspath(vocab_path)}")
-    return [f"{said}, so no text gets their ids; if they are special tokens, name them"]
+        raise ValueError(f"{finding}: it is cut off, or does not belong to {os.fspath(vocab_path)}")
+    return [f"{finding}, so no text gets their ids; if they are special tokens, name them"]
 
 
 def _check_assumed(vocabulary: Vocabulary) -> None:

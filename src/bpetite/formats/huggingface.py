@@ -479,11 +479,13 @@ def configured(
     for role, token in roles.items():
         special_id(role, token, vocabulary.special_tokens)
     named = {role: token for role, token in roles.items() if token is not None}
-    said = named if chat_template is None else {**named, "chat_template": chat_template}
+    settings = dict(named)
+    if chat_template is not None:
+        settings["chat_template"] = chat_template
     files = {**original.files}
     config = files.setdefault(CONFIGURATION, config_bytes(vocabulary, files, chat_template))
-    if said:
-        files[CONFIGURATION] = _json(json.loads(config) | said, 2)
+    if settings:
+        files[CONFIGURATION] = _json(json.loads(config) | settings, 2)
     if named and SPECIAL_TOKENS in files:
         files[SPECIAL_TOKENS] = _json(json.loads(files[SPECIAL_TOKENS]) | named, 2)
     if chat_template is not None and TEMPLATE in files:

@@ -175,7 +175,7 @@ def _of_name(name: str, given: _Given) -> Imported:
         with suppress(FileNotFoundError):  # Only other files of the model were fetched.
             imported = _of_folder(folder, given)
             cached = f"it is read from the cache of the Hugging Face Hub, {folder}"
-            return imported._replace(said=[cached, *imported.said])
+            return imported._replace(assumed=[cached, *imported.assumed])
     advice = caches.advice(name)
     if advice:
         raise FileNotFoundError(f"{name}: no such file or folder; {advice}")
@@ -233,7 +233,7 @@ def _of_folder(folder: str, given: _Given) -> Imported:
         beside = configuration.read_configuration(folder)
         imported = _of_file(first, given)
         assumptions += _not_looked_for(imported.vocabulary, beside)
-    imported = imported._replace(said=[*assumptions, *imported.said])
+    imported = imported._replace(assumed=[*assumptions, *imported.assumed])
     original = imported.original
     if original is not None and original.files:
         imported = imported._replace(original=_with_folder(original, folder, names))

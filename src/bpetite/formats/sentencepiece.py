@@ -72,7 +72,7 @@ def parse(content: bytes, beside: Configuration | None = None) -> Imported:
     puts_space = bool(normalizer.get(3, 1))
     imported = of_pieces(pieces, puts_space=puts_space, steps=steps, beside=beside)
     lost = ("the scores of pieces, but not their order", "the settings of training")
-    return imported._replace(said=[*assumptions, *imported.said], extras=lost)
+    return imported._replace(assumed=[*assumptions, *imported.assumed], extras=lost)
 
 
 def of_pieces(

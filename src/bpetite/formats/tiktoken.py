@@ -86,7 +86,7 @@ def parse_published(
     imported = parse(
         path, content, pattern or facts.pattern, specials, normalization=facts.normalization
     )
-    assumptions = list(imported.said)
+    assumptions = list(imported.assumed)
     if special_tokens is None and beside:
         assumptions.append(of_beside(beside))
     used = []
@@ -100,7 +100,7 @@ def parse_published(
         assumptions.append(
             f"this is the file of {facts.name}, which is known to have {' and '.join(used)}"
         )
-    return imported._replace(said=assumptions)
+    return imported._replace(assumed=assumptions)
 
 
 def published_of(content: bytes) -> Published | None:
@@ -131,11 +131,11 @@ def published_encoding(encoding: str, folder: str) -> Imported | None:
         raise ValueError(f"{path}: it is not the published file of {encoding}, which is at {url}")
     specials = OTHER_SPECIAL_TOKENS.get(encoding, published.special_tokens)
     imported = parse(path, content, published.pattern, specials)
-    read = (
+    source = (
         f"it is read from tiktoken's cache, {path}, and is the published file of {published.name}; "
         f"used: the pattern {pattern_name(published.pattern)} and the special tokens {some(specials)}"
     )
-    imported = imported._replace(said=[read, *imported.said])
+    imported = imported._replace(assumed=[source, *imported.assumed])
     return imported.read_from("tiktoken", {file: content})
 
 

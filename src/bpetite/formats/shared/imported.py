@@ -82,7 +82,7 @@ class Imported(NamedTuple):
 
     vocabulary: Vocabulary
 
-    said: Sequence[str] = ()
+    assumed: Sequence[str] = ()
     """Sentences about what the file does not say and was assumed."""
 
     extras: Sequence[str] = ()
@@ -102,11 +102,11 @@ class Imported(NamedTuple):
 
     @property
     def assumptions(self) -> list[str]:
-        """All that was assumed."""
+        """All assumptions: those about the file, and those about every import."""
         if self.is_own:
-            return [*self.said]
+            return [*self.assumed]
         around = [] if self.template is None else [TEMPLATE_ASSUMPTION]
-        return [*self.said, *around, *lacking_bytes(self.vocabulary), UNICODE_ASSUMPTION]
+        return [*self.assumed, *around, *lacking_bytes(self.vocabulary), UNICODE_ASSUMPTION]
 
     def dropping(self) -> Self:
         """Return a copy that does what its library does with missing bytes."""
