@@ -97,6 +97,11 @@ def read_models(options: argparse.Namespace) -> dict[str, Tokenizer]:
     return tokenizers
 
 
+def format_of(tokenizer: Tokenizer) -> str:
+    """Return the format that a tokenizer was read from."""
+    return "bpetite" if tokenizer._original is None else tokenizer._original.kind
+
+
 def _unused(name: str, names: Collection[str]) -> str:
     """Return a name that is not among others: itself, or with a number."""
     numbered = (f"{name} ({number})" for number in count(len(names) + 1))

@@ -12,7 +12,7 @@ would lose. Different ids are an error that shows the first text and place.
 from functools import partial
 
 from bpetite.cli import shared
-from bpetite.cli.formats import add_models, read_model
+from bpetite.cli.formats import add_models, format_of, read_model
 from bpetite.formats.shared.imported import losses
 from bpetite.formats.shared.peers import compared_with
 
@@ -41,7 +41,7 @@ def run(options: shared.Options) -> shared.Result:
         compared_texts = comparison.texts
         verdict = f"same ids as {library}"
     return {
-        "format": "bpetite" if original is None else original.kind,
+        "format": format_of(tokenizer),
         "vocab_size": tokenizer.vocab_size,
         "notes": list(tokenizer.assumptions),
         "lost": losses(tokenizer.vocabulary, original, "bpetite", tokenizer._template),

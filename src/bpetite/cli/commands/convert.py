@@ -21,7 +21,7 @@ from bpetite._internal.files import created
 from bpetite._internal.json import naming
 from bpetite._internal.names import is_folder, last_part
 from bpetite.cli import shared
-from bpetite.cli.formats import add_models, read_model
+from bpetite.cli.formats import add_models, format_of, read_model
 from bpetite.formats import huggingface, loading
 from bpetite.formats.shared.configuration import CONFIGURATION
 from bpetite.formats.shared.imported import losses
@@ -124,7 +124,7 @@ def run(options: shared.Options) -> shared.Result:
                 f"{target}: note: {role} is {token}, by its name; {option} names another"
             )
     return {
-        "from": _kind_of(tokenizer),
+        "from": format_of(tokenizer),
         "to": kind,
         "vocab_size": tokenizer.vocab_size,
         "special_tokens": dict(tokenizer.special_tokens),
@@ -137,15 +137,10 @@ def run(options: shared.Options) -> shared.Result:
 def _guessed(tokenizer: Tokenizer, settings: Mapping[str, str]) -> dict[str, str]:
     """Return the roles of special tokens that neither the options nor the files of MODEL say."""
     files = {} if tokenizer._original is None else tokenizer._original.files
-    if _kind_of(tokenizer) == "huggingface" and CONFIGURATION in files:
+    if format_of(tokenizer) == "huggingface" and CONFIGURATION in files:
         return {}
     guessed = huggingface.guessed_roles(tokenizer.vocabulary, files, settings.get("chat_template"))
     return {role: token for role, token in guessed.items() if role not in settings}
-
-
-def _kind_of(tokenizer: Tokenizer) -> str:
-    """Return the format that a tokenizer was read from."""
-    return "bpetite" if tokenizer._original is None else tokenizer._original.kind
 
 
 def _destination(
@@ -188,10 +183,10 @@ def _folder_format(tokenizer: Tokenizer, *, has_settings: bool) -> str:
 def _check_destination(tokenizer: Tokenizer, path: str, kind: str, *, to_folder: bool) -> None:
     """Refuse a format that cannot be written, or not to a folder."""
     original = tokenizer._original
-    if kind in _AS_READ and kind != _kind_of(tokenizer):
+    if kind in _AS_READ and kind != format_of(tokenizer):
         raise ValueError(
             f"{path}: {kind} files can be read, but not written unless MODEL is one, and it is "
-            f"{_kind_of(tokenizer)}; choose another format with --to: {', '.join(_OF_ANY)}"
+            f"{format_of(tokenizer)}; choose another format with --to: {', '.join(_OF_ANY)}"
         )
     was_folder = original is not None and original.is_folder and original.kind == kind
     if to_folder and not (kind in ("gpt2", "huggingface") or was_folder):
