@@ -34,18 +34,23 @@ def run(options: shared.Options) -> shared.Result:
     tokenizer = Tokenizer.train_from_files(files, options.vocab_size, dialect="tiktoken")
     trained = time.perf_counter()
     [fit] = corpus.stats(tokenizer, files)
+    encoded = time.perf_counter()
+    training_seconds = trained - started
+    encoding_seconds = encoded - trained
     if options.json:
-        seconds = {
-            "training_seconds": trained - started,
-            "encoding_seconds": time.perf_counter() - trained,
+        return {
+            **fit.to_dict(),
+            "vocab_size": tokenizer.vocab_size,
+            "training_seconds": training_seconds,
+            "encoding_seconds": encoding_seconds,
         }
-        return {**fit.to_dict(), "vocab_size": tokenizer.vocab_size, **seconds}
-    times = f"{trained - started:.2f} s", f"{time.perf_counter() - trained:.2f} s"
+    in_training = f"in {training_seconds:.2f} s"
+    in_encoding = f"in {encoding_seconds:.2f} s"
     return [
         f"corpus     {fit.bytes / 1e6:.1f} MB of Python source, {fit.documents:,} modules of the library",
-        f"trained    {tokenizer.vocab_size:,} tokens in {times[0]}",
+        f"trained    {tokenizer.vocab_size:,} tokens {in_training}",
         f"before     {fit.bytes:,} tokens, one for each byte",
-        f"after      {fit.tokens:,} tokens, {fit.bytes_per_token:.2f} bytes each, in {times[1]}",
+        f"after      {fit.tokens:,} tokens, {fit.bytes_per_token:.2f} bytes each, {in_encoding}",
         "",
         painted(tokenizer.show(_SAMPLE).tokens),
     ]

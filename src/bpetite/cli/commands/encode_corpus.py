@@ -18,6 +18,7 @@ from bpetite.cli import shared
 from bpetite.cli.formats import add_models, read_model
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import CACHE, threads_within
+from bpetite.tokenizer import Tokenizer
 
 _ENDS = r"end_?of_?(text|sentence|document)|^</s>$|<\|?eo[sdt](_id)?\|?>|^\[eos\]$"
 """How special tokens look that end a document."""
@@ -69,10 +70,7 @@ def run(options: shared.Options) -> shared.Result:
     if options.memory_limit is not None:
         tokenizer = tokenizer.with_memory(CACHE)
     ends = [text for text in tokenizer.special_tokens if re.search(_ENDS, text, re.IGNORECASE)]
-    has_template = options.add_special_tokens and tokenizer.template is not None
-    is_divided = options.append_special or options.prepend_special or has_template
-    is_divided = is_divided or options.special == "parse"
-    if not is_divided and ends:
+    if not _are_divided(options, tokenizer) and ends:
         end = f"--append-special {shlex.quote(ends[0])} ends each with one"
         options.progress.say(
             f"bpetite encode-corpus: no token separates documents in the shards; {end}"
@@ -112,3 +110,12 @@ def run(options: shared.Options) -> shared.Result:
         )
     shared.tell_of_special_texts("encode-corpus", options, manifest.special_texts)
     return written
+
+
+def _are_divided(options: shared.Options, tokenizer: Tokenizer) -> bool:
+    """Whether tokens divide the documents in the shards, or may do so."""
+    if options.add_special_tokens and tokenizer.template is not None:
+        return True
+    if options.special == "parse":
+        return True  # The texts may have such tokens.
+    return bool(options.append_special or options.prepend_special)

@@ -58,9 +58,15 @@ def run(options: shared.Options) -> shared.Result:
     """Train, save, and return a summary."""
     started = time.perf_counter()
     counts = None if options.counts is None else load_counts(options, options.min_count)
-    rules = options.dialect, options.pattern, options.special_token
-    limits = options.min_count, options.max_token_length
-    training = Training(*rules, *limits, counts, options.normalization)
+    training = Training(
+        dialect=options.dialect,
+        pattern=options.pattern,
+        special_tokens=options.special_token,
+        min_count=options.min_count,
+        max_token_length=options.max_token_length,
+        counts=counts,
+        normalization=options.normalization,
+    )
     vocab_size = training.vocab_size_of(options.vocab_size, options.total_size)
     planned = training.planned_tokens(vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")

@@ -44,12 +44,14 @@ def run(options: shared.Options) -> shared.Result:
             f"port {options.port} cannot be used: {error.strerror}; try another --port"
         ) from None
     with viewer:
-        write(printed({"url": viewer.url} if options.json else [viewer.url]))
+        address: shared.Result = {"url": viewer.url} if options.json else [viewer.url]
+        write(printed(address))
         options.progress.say("Served to this machine only, at this secret address; Ctrl-C ends it.")
         if not options.no_browser:
-            # A browser in the foreground, such as w3m, returns when it is closed; it needs the page
-            # before.
-            Thread(target=webbrowser.open, args=(viewer.url_for_once(),), daemon=True).start()
+            # A browser in the foreground, such as w3m, returns only when it is closed, and needs the
+            # page until then.
+            url = viewer.url_for_once()
+            Thread(target=webbrowser.open, args=(url,), daemon=True).start()
         with contextlib.suppress(KeyboardInterrupt):
             viewer.serve_forever()
     return []
