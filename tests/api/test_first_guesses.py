@@ -78,7 +78,7 @@ def test_words_stand_before_options_or_behind_them(model: Path) -> None:
         ("gpt-4o-mini", "o200k_base.tiktoken"),
         ("o3", "o200k_base.tiktoken"),
         ("GPT-4", "cl100k_base.tiktoken"),
-        ("gpt2", "`python -c \"import tiktoken; tiktoken.get_encoding('gpt2')\"` fetches it"),
+        ("gpt2", "`python -c \"import tiktoken; tiktoken.get_encoding('gpt2')\"` to fetch it"),
         ("llama3", "`hf download meta-llama/MODEL tokenizer.json`"),
         ("Qwen2.5-7B", "`hf download Qwen/MODEL tokenizer.json`"),
         ("mistral", "`hf download mistralai/MODEL tokenizer.json`"),
@@ -107,10 +107,13 @@ def test_any_other_missing_path_is_a_missing_file(name: str) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"It was the best of times", "it begins with b'It was the best of times', as no file"),
+        (
+            b"It was the best of times",
+            "it begins with b'It was the best of times', unlike any file",
+        ),
         (b"PAR1\x15\x04", "a table of Parquet"),
         (b"\x28\xb5\x2f\xfd\x04", "compressed by zstd"),
-        (b"\x7fELF\x02\x01", "as no file of a tokenizer does"),
+        (b"\x7fELF\x02\x01", "unlike any file of a tokenizer"),
     ],
 )
 def test_a_file_that_is_no_model_is_refused_by_how_it_begins(

@@ -203,7 +203,7 @@ def test_the_advice_for_an_encoding_leads_to_success(
     else:
         monkeypatch.setenv(variable, str(tmp_path / "cache"))
     with pytest.raises(
-        FileNotFoundError, match="an encoding of tiktoken, and not in its cache"
+        FileNotFoundError, match="an encoding of tiktoken that is not in its cache"
     ) as missing:
         Tokenizer.load(name)
     [command] = re.findall("`(.*?)`", str(missing.value))

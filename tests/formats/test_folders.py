@@ -160,7 +160,8 @@ def test_two_files_give_the_ids_that_transformers_gives_with_the_folder(
             ids = theirs.encode(text, add_special_tokens=adds)
             assert ours.encode(text, add_special_tokens=adds) == ids, text
     assert any(
-        "the files beside it name the special tokens" in sentence for sentence in ours.assumptions
+        "the special tokens are named by the files next to it" in sentence
+        for sentence in ours.assumptions
     )
     ours.save_original(tmp_path / "copy/")
     assert Tokenizer.load(tmp_path / "copy") == ours
@@ -352,7 +353,7 @@ def test_the_files_beside_ranks_name_their_special_tokens(tmp_path: Path) -> Non
         assert loaded.special_tokens == {"[BOS]": 259, "<|im_end|>": 270}
         assert loaded.encode("the<|im_end|>") == [*trained_here.encode("the"), 270]
         assert (
-            "the files beside it name the special tokens: '<|im_end|>', '[BOS]'"
+            "the special tokens are named by the files next to it: '<|im_end|>', '[BOS]'"
             in loaded.assumptions
         )
         assert Tokenizer.load(path, "gpt2", {"<x>": 300}).special_tokens == {"<x>": 300}
@@ -379,7 +380,8 @@ def test_files_that_contradict_a_tokenizer_are_refused_or_told(tmp_path: Path) -
     config.write_text(json.dumps({"added_tokens_decoder": {str(size): token("<new>")}}))
     told = Tokenizer.load(tmp_path).assumptions
     assert any(
-        "the files beside it name other tokens, " in said and "'<new>'" in said for said in told
+        "the files next to it name tokens that the file itself lacks" in said and "'<new>'" in said
+        for said in told
     )
 
 
@@ -412,7 +414,7 @@ def test_of_a_config_json_only_the_kind_of_model_counts(tmp_path: Path) -> None:
     two_files(tmp_path, ["<s>"])
     for content in ("{", '{"model_type": NaN}', '{"model_type": ["opt"]}', "[" * 100_000, "5"):
         (tmp_path / "config.json").write_text(content)
-        said = "the files do not say which tokens are special; taken as such: none"
+        said = "the files do not say which tokens are special; assumed: none"
         assert said in Tokenizer.load(tmp_path).assumptions
     for kind, says in (("clip", "CLIP vocabulary"), ("qwen2", "it is of a Qwen2Tokenizer")):
         (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))

@@ -84,7 +84,7 @@ def test_special_tokens_are_found_in_the_vocabulary_or_follow_it(tmp_path: Path)
     tok = Tokenizer.from_gpt2(*files, special_tokens=["<ā b>", "<|endoftext|>", "<ü>", "<new>"])
     assert tok.special_tokens == {"<ā b>": 300, "<|endoftext|>": 256, "<ü>": 299, "<new>": 301}
     said = " ".join(read_files("gpt2", gpt2.parse, files, ["<ā b>"]).assumptions)
-    assert "taken as such" not in said
+    assert "which tokens are special" not in said
     assert "GPT-2's is used" in said
 
 
@@ -172,7 +172,7 @@ def test_an_import_says_what_it_assumed(tmp_path: Path) -> None:
     said = " ".join(Tokenizer.from_gpt2(*files).assumptions)
     for words in (
         "GPT-2's is used",
-        "which tokens are special; taken as such: '<|endoftext|>'",
+        "which tokens are special; assumed: '<|endoftext|>'",
         "Unicode",
     ):
         assert words in said
@@ -255,14 +255,15 @@ def test_a_few_tokens_that_no_text_becomes_are_read(tmp_path: Path) -> None:
     vocab = json.loads((tmp_path / "vocab.json").read_text("utf-8"))
     vocab |= {f"madeupword000{number}": 900 + number for number in range(3)}
     (tmp_path / "vocab.json").write_text(json.dumps(vocab))
-    [said] = [said for said in Tokenizer.load(tmp_path).assumptions if "made by no merge" in said]
+    [said] = [said for said in Tokenizer.load(tmp_path).assumptions if "no merge creates" in said]
     assert said.startswith(
-        "3 tokens, such as 'madeupword0000', are made by no merge, so no text gets"
+        "no merge creates 3 of the tokens, such as 'madeupword0000', so no text gets"
     )
     lines = (tmp_path / "merges.txt").read_text("utf-8").splitlines(keepends=True)
     for kept in (0, 100, len(lines) // 2):
         (tmp_path / "merges.txt").write_text("".join(lines[:kept]), encoding="utf-8")
         with pytest.raises(
-            ValueError, match=r"merges\.txt: \d+ tokens, .* made by no merge: it is cut off, or"
+            ValueError,
+            match=r"merges\.txt: no merge creates \d+ of the tokens, .*: the file is cut off, or",
         ):
             Tokenizer.load(tmp_path)

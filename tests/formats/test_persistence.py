@@ -493,7 +493,7 @@ def test_a_missing_key_is_refused_by_its_name(
         (b"", "it is empty"),
         (b"{", "not valid JSON"),
         (b"[]", "one JSON object, not a list"),
-        (b"null", "it begins with b'null', as no file of a tokenizer does"),
+        (b"null", "it begins with b'null', unlike any file of a tokenizer"),
         (b'{"a": 1, "a": 1}', "'a' appears twice"),
         (b'{"schema_version": NaN}', "NaN"),
         (b'{"schema_version": Infinity}', "Infinity"),

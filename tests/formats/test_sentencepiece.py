@@ -608,7 +608,7 @@ def test_bytes_that_no_text_needs_may_have_no_token(tmp_path: Path) -> None:
     check_as_tokenizers(written(value, tmp_path), TEXTS)
     value["decoder"] = None
     tok = check_as_tokenizers(written(value, tmp_path), TEXTS)
-    assert "the file has no decoder: here, decoding gives the text again" in tok.assumptions
+    assert "the file has no decoder: in bpetite, decoding restores the text" in tok.assumptions
     assert tok.decode(tok.encode("the cat")) == " the cat"
 
 

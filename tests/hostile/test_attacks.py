@@ -298,11 +298,11 @@ SMALL: dict[str, tuple[Callable[[], bytes], str]] = {
     "GGUF: no fields": (lambda: b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "it holds"),
     "GGUF: fields without end": (
         lambda: b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63),
-        "there are no",
+        "items cannot follow",
     ),
     "GGUF: a string without end": (
         lambda: gguf([], text_value(b"a") + struct.pack("<IQ", 8, 2**64 - 1)),
-        "there are no 18446744073709551615 more",
+        "18446744073709551615 more bytes are needed",
     ),
     "GGUF: arrays in arrays": (
         lambda: gguf([], array_value(b"a", 9, 1, struct.pack("<IQ", 9, 1) * 1000)),

@@ -119,7 +119,7 @@ def _extras(fields: Mapping[str, Any]) -> Iterator[str]:
     if any(key.startswith("tokenizer.chat_template") for key in fields):
         yield "the chat template"
     if any(key.endswith("_token_id") for key in fields if key.startswith("tokenizer.ggml.")):
-        yield "which special tokens begin, end and fill up texts"
+        yield "which special tokens begin, end and pad texts"
 
 
 def _template(fields: Mapping[str, Any], is_known: Callable[[object], bool]) -> Template | None:
@@ -152,7 +152,7 @@ def _of_pairs(fields: Mapping[str, Any], pattern: Pattern | None) -> Imported:
     assumptions = []
     if used_pattern is not None:
         assumptions = [
-            f"the file only names its pattern, {name!r}: what llama.cpp calls so is used"
+            f"the file only names its pattern, {name!r}: llama.cpp's pattern of that name is used"
         ]
     elif pattern:
         used_pattern = named_pattern(pattern)
@@ -255,7 +255,7 @@ class _Reader:
         count: int = self._number("Q")
         room = (len(self._content) - self._at) // size
         if count > min(_MOST_ITEMS, room):
-            raise ValueError(f"cut off, or broken, at byte {self._at}: there are no {count} items")
+            raise ValueError(f"cut off, or broken, at byte {self._at}: {count} items cannot follow")
         return count
 
     def _number(self, kind: str) -> Any:
@@ -275,6 +275,6 @@ class _Reader:
         """Skip bytes, and return where they begin."""
         start = self._at
         if size > len(self._content) - start:
-            raise ValueError(f"cut off, or broken, at byte {start}: there are no {size} more")
+            raise ValueError(f"cut off, or broken, at byte {start}: {size} more bytes are needed")
         self._at += size
         return start

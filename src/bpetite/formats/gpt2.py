@@ -28,10 +28,10 @@ from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary, listed_special_tokens
 
 _MOST_UNMADE = 4
-"""At most one in so many tokens (or two) may be made by no merge; of RoBERTa's 50,000, eight are not."""
+"""At most one token in this number (or two in all) may lack a merge; of RoBERTa's 50,000, eight do."""
 
 _TRIED, _MOST_CUT = 2048, 100
-"""At most so many tokens are tried with an assumed pattern, of which it may cut one in so many."""
+"""The maximum number of tokens on which an assumed pattern is tried; it may cut one in `_MOST_CUT`."""
 
 
 def parse(
@@ -89,7 +89,7 @@ def parse(
         assumptions.append(of_beside(specials))
     elif special_tokens is None:
         assumptions.append(
-            f"the files do not say which tokens are special; taken as such: {some(specials) or 'none'}"
+            f"the files do not say which tokens are special; assumed: {some(specials) or 'none'}"
         )
     if pattern is None:
         assumptions.append("the files do not hold their pattern: GPT-2's is used")
@@ -162,17 +162,19 @@ def _unmade(vocab_path: AnyPath, vocabulary: Vocabulary) -> list[str]:
     if not unmade:
         return []
     printed = (arrays.token_of(min(unmade)) or b"").decode("utf-8", "replace")
-    finding = f"{len(unmade)} tokens, such as {printed!r:.80}, are made by no merge"
+    finding = f"no merge creates {len(unmade)} of the tokens, such as {printed!r:.80}"
     if len(unmade) > most:
-        raise ValueError(f"{finding}: it is cut off, or does not belong to {os.fspath(vocab_path)}")
+        raise ValueError(
+            f"{finding}: the file is cut off, or does not belong to {os.fspath(vocab_path)}"
+        )
     return [f"{finding}, so no text gets their ids; if they are special tokens, name them"]
 
 
 def _check_assumed(vocabulary: Vocabulary) -> None:
     """Refuse a vocabulary of whose tokens many would be cut by its pattern, which is only assumed.
 
-    Of those of models with GPT-2's pattern, it cuts none that merges make. The space that some of
-    them put before a text stands nowhere else, and is left out.
+    If the model does have GPT-2's pattern, that pattern cuts no token that a merge creates. Some of
+    these models also put a space before a text, but nowhere else, so it is left out here.
     """
     merge_ids = vocabulary.arrays.to_merge_ids()
     sample = merge_ids[:: len(merge_ids) // _TRIED + 1]

@@ -247,7 +247,7 @@ class _Reader:
         """Return the result, with the other settings of the file, which do not change the ids of texts."""
         assumptions = []
         if not self._decoder:
-            assumptions.append("the file has no decoder: here, decoding gives the text again")
+            assumptions.append("the file has no decoder: in bpetite, decoding restores the text")
         left_out = [key for key in ("truncation", "padding") if self._document.get(key)]
         assumptions += [f"the file's {key} of texts is not applied" for key in left_out]
         template = steps.template_in(
@@ -266,7 +266,7 @@ def _model(value: object) -> Json:
         )
         raise ValueError(f"{reason}; only BPE can be read")
     if model.get("dropout") not in (None, 0):
-        raise ValueError(f"model.dropout is {model['dropout']!r:.80}: ids would be left to chance")
+        raise ValueError(f"model.dropout is {model['dropout']!r:.80}: ids would be random")
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key) not in (None, ""):
             raise ValueError(f"model.{key} is {model[key]!r:.80}: such tokens are not byte-level")
@@ -474,8 +474,10 @@ def configured(
     roles: Mapping[str, str | None],
     chat_template: str | None,
 ) -> Original:
-    """Return the files with a `tokenizer_config.json`, in which roles and the template are said if they are
-    given; a role, such as `pad_token`, names a special token."""
+    """Return the files with a `tokenizer_config.json` that has the given roles and template.
+
+    A role, such as `pad_token`, names a special token.
+    """
     for role, token in roles.items():
         special_id(role, token, vocabulary.special_tokens)
     named = {role: token for role, token in roles.items() if token is not None}

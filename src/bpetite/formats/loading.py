@@ -95,7 +95,7 @@ _OTHER_FORMATS = (
     ),
     (
         rb"version https://git-lfs",
-        "it is the pointer of Git LFS to a file; git lfs pull brings the file",
+        "it is a Git LFS pointer, not the file itself; git lfs pull downloads the file",
     ),
     (
         rb"\s*<(?i:!doctype html|html)",
@@ -262,8 +262,8 @@ def _not_looked_for(vocabulary: Vocabulary, beside: Configuration) -> list[str]:
     lacking = [text for text, token_id in beside.ids.items() if specials.get(text) != token_id]
     if not lacking:
         return []
-    differ = "the files beside it name other tokens, or with other ids, than the file that is read"
-    return [f"{differ}: {some(lacking)}; transformers may use them, but here they are not"]
+    differ = "the files next to it name tokens that the file itself lacks or gives other ids"
+    return [f"{differ}: {some(lacking)}; transformers may use them, bpetite does not"]
 
 
 def _with_folder(original: Original, folder: str, names: Sequence[str]) -> Original:
@@ -349,7 +349,7 @@ def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Impor
         looks = "plain text, perhaps a corpus"
         if not _is_text(beginning):
             looks = "neither text in UTF-8 nor a known format"
-        begins = f"it begins with {beginning[:24]!r}, as no file of a tokenizer does"
+        begins = f"it begins with {beginning[:24]!r}, unlike any file of a tokenizer"
         refuse(path, f"{begins}: it is {looks}; a model is {ANY_FORMAT}")
     return _of_pieces
 

@@ -166,7 +166,7 @@ def _ids_and_ranks(pieces: Sequence[Piece]) -> tuple[dict[str, int], list[tuple[
         if text in ids:
             raise ValueError(f"piece {token_id}: {text!r:.80} appears twice, at {ids[text]} first")
         if kind == _UNUSED:
-            unused = "is marked as unused: what stands for it depends on the text around it"
+            unused = "is marked as unused: what replaces it depends on the text around it"
             raise ValueError(f"piece {token_id}: {text!r:.80} {unused}")
         ids[text] = token_id
         if kind == _NORMAL and len(text) > 1:
@@ -191,11 +191,12 @@ def _normalization(normalizer: Fields, pieces: Sequence[Piece]) -> tuple[list[St
         name = normalizer.get(1, b"")
         shown = name.decode("utf-8", "replace") if isinstance(name, bytes) else "?"
         assumptions.append(
-            f"texts are normalized ({shown!r:.40}), and decoding gives them normalized"
+            f"texts are normalized ({shown!r:.40}), and decoding returns the normalized text"
         )
     if normalizer.get(4, 1):
         assumptions.append(
-            "several spaces become one, and those at the ends of a text none (remove_extra_whitespaces)"
+            "runs of spaces become one space, and spaces at the ends of a text are removed "
+            "(remove_extra_whitespaces)"
         )
         steps += [("Replace", " {2,}", " "), ("Replace", r"\A ", "")]
     return steps, assumptions

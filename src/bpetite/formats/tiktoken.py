@@ -58,7 +58,7 @@ _EMPTY = b"="
 _NO_SPECIAL_TOKENS = worded(
     lambda name: (
         "there are no special tokens, as a file of ranks holds none: <|endoftext|> and the like are ordinary "
-        f"text; give {name('special_tokens')}, or put the model's tokenizer_config.json beside the file"
+        f"text; give {name('special_tokens')}, or put the model's tokenizer_config.json next to the file"
     )
 )
 

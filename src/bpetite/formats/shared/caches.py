@@ -94,23 +94,23 @@ def advice(name: str) -> str | None:
         url = url_of(f"encodings/{ENCODINGS[encoding]}.tiktoken")
         command = f"""python -c "import tiktoken; tiktoken.get_encoding('{encoding}')\""""
         return (
-            f"it is an encoding of tiktoken, and not in its cache, {tiktoken_cache()}: `{command}` "
-            f"fetches it, and then this name is loaded; or load the file that is at {url}"
+            f"it is an encoding of tiktoken that is not in its cache, {tiktoken_cache()}: run `{command}` "
+            f"to fetch it, and load this name again; or load the file that is at {url}"
         )
     if unpublished(name):
         return "its maker has not published its tokenizer"
-    fetch = "`hf download {} tokenizer.json` (of the package huggingface_hub) fetches it"
+    fetch = "run `hf download {} tokenizer.json` (of the package huggingface_hub) to fetch it"
     owner = name.partition("/")[0]
     if re.fullmatch(_NAME_ON_HUB, name) and "/" in name and not os.path.isdir(owner):
         lacking = f"the cache of the Hugging Face Hub, {hub_cache()}, lacks it"
-        return f"{lacking}: {fetch.format(name)}, and then this name is loaded"
+        return f"{lacking}: {fetch.format(name)}, and load this name again"
     owner_on_hub = owner_of(name)
     if owner_on_hub is None:
         return None
     whole = f"{owner_on_hub}/MODEL"
     return (
         f"models of the Hugging Face Hub are named with their owners, here {whole}; "
-        f"https://huggingface.co/{owner_on_hub} lists them, and {fetch.format(whole)}"
+        f"https://huggingface.co/{owner_on_hub} lists them; {fetch.format(whole)}"
     )
 
 

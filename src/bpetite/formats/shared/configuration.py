@@ -1,4 +1,4 @@
-"""The files beside a tokenizer's own in a folder of a model in, the tokens and settings that they name out.
+"""The files of a model's folder that configure its tokenizer in, the tokens and settings that they name out.
 
 `tokenizer_config.json`, and in older folders `special_tokens_map.json` and `added_tokens.json`, say
 which texts are tokens of their own, as transformers reads them.
@@ -116,7 +116,7 @@ class Configuration(NamedTuple):
 
     @property
     def ids(self) -> dict[str, int]:
-        """The tokens whose ids are told."""
+        """The tokens whose ids the files specify."""
         return {
             text: token.token_id
             for text, token in self.tokens.items()

@@ -285,12 +285,12 @@ def _of_files(original: Original, *, to_folder: bool) -> Iterator[str]:
 
 
 def of_beside(texts: Collection[str]) -> str:
-    """Say that special tokens are those of a configuration.
+    """Say that a configuration names the special tokens.
 
     >>> of_beside(["<a>"])
-    "the files beside it name the special tokens: '<a>'"
+    "the special tokens are named by the files next to it: '<a>'"
     """
-    return f"the files beside it name the special tokens: {some(texts)}"
+    return f"the special tokens are named by the files next to it: {some(texts)}"
 
 
 def some(texts: Collection[str]) -> str:

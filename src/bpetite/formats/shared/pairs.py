@@ -27,8 +27,8 @@ Repeated = Literal["last", "first", "refused"]
 """The rank of a pair that is listed more than once: that of its first or last place, or an error."""
 
 _WITHIN, _BETWEEN = b"\xfe", b"\xff"
-"""What stands between the two parts of a merge, and between merges, where they are packed as the engine takes
-them: no UTF-8 has these bytes."""
+"""The bytes between the two parts of a merge, and between merges, in the packed form that the engine reads;
+UTF-8 never has these bytes."""
 
 
 def check_ids(ids: Mapping[str, object], where: str = "") -> None:
