@@ -235,7 +235,7 @@ def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(writ
             r"[z-a]",
             "the first character of a range comes after its last \\(at character 2\\)",
         ),
-        (r"a{3,2}", "from the smaller number"),
+        (r"a{3,2}", "above its upper bound"),
         (r"a**", "nothing to repeat"),
         (r"\p{Elvish}", r"no property \\p\{Elvish\}"),
         (r"(?a:\w)", "the flag a"),

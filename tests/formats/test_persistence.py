@@ -624,7 +624,7 @@ def test_no_token_of_an_artifact_or_a_fingerprint_is_an_object_of_its_own() -> N
 
 def test_lists_that_do_not_fit_are_refused() -> None:
     number = array("I", [5]).tobytes()
-    with pytest.raises(ValueError, match="odd one"):
+    with pytest.raises(ValueError, match="even number"):
         pairs_json(number)
     with pytest.raises(ValueError, match="multiple of 4"):
         numbers_json(number[1:])
