@@ -179,6 +179,10 @@ impl Finder {
             return self.longest_by_tree(text, start, search, is_allowed);
         }
         let rest = &text[start..];
+        // One lookup instead of two: spaces are replaced in 0.83 of the time.
+        if self.longest == 1 {
+            return longest_of(self.group(first_two(&rest[..1])), rest, &is_allowed).0;
+        }
         let first = rest.first_chunk::<2>().map_or(0, |two| first_two(two));
         let (longest, looked) = longest_of(self.group(first), rest, &is_allowed);
         search.in_vain += looked;

@@ -1,19 +1,25 @@
 //! Replaces texts by others: at each place the longest one that begins there. The result is not
 //! searched again.
-
-use std::iter::zip;
+//!
+//! The time is linear in the length of a text, whatever is replaced (see [`Finder`]).
 
 use super::code_points::CodePoints;
 use super::output::Output;
 use crate::error::{Error, Result};
+use crate::finder::{Finder, Search};
 use crate::watch::Pulse;
+
+/// The number of bytes that are searched between two beats of the pulse.
+const BEAT: usize = 1 << 16;
 
 /// Texts and what replaces them.
 pub struct Replacements {
-    /// In the order of the replaced texts.
     pairs: Vec<(String, String)>,
-    /// The first characters of the replaced texts, and their later ones.
-    begins: CodePoints,
+    /// Finds the replaced texts, by their numbers in `pairs`.
+    finder: Finder,
+    /// The replaced texts that are one character.
+    characters: CodePoints,
+    /// The later characters of all others.
     within: CodePoints,
     /// Whether the new text stands for the last character that it replaces; if not, for all of
     /// them.
@@ -22,16 +28,19 @@ pub struct Replacements {
 
 impl Replacements {
     pub fn new(mut pairs: Vec<(String, String)>, for_last: bool) -> Result<Self> {
-        pairs.sort_unstable();
-        if pairs.first().is_some_and(|(old, _)| old.is_empty()) {
+        // Among equal texts, the last pair counts.
+        pairs.sort_unstable_by(|pair, other| other.cmp(pair));
+        pairs.dedup_by(|pair, before| pair.0 == before.0);
+        if pairs.iter().any(|(old, _)| old.is_empty()) {
             return Err(Error::Value(
                 "normalization: a map cannot replace an empty text".to_owned(),
             ));
         }
         let old_texts = || pairs.iter().map(|(old, _)| old);
-        let begins = old_texts().flat_map(|old| old.chars().take(1)).collect();
+        let characters = old_texts().filter_map(|old| only_character(old)).collect();
         let within = old_texts().flat_map(|old| old.chars().skip(1)).collect();
-        Ok(Self { pairs, begins, within, for_last })
+        let finder = Finder::new(old_texts().map(|old| old.as_bytes()));
+        Ok(Self { pairs, finder, characters, within, for_last })
     }
 
     /// Whether a text may be cut before a character.
@@ -41,16 +50,12 @@ impl Replacements {
 
     /// Whether a character starts, and stays if what follows starts.
     pub fn keeps(&self, character: char) -> bool {
-        if !self.starts(character) {
-            return false;
-        }
-        !self.begins.contains(character)
-            || self.longest(character.encode_utf8(&mut [0; 4])).is_none()
+        self.starts(character) && !self.characters.contains(character)
     }
 
     /// Whether each character is replaced, or not, regardless of its neighbours.
     pub fn are_of_characters(&self) -> bool {
-        self.pairs.iter().all(|(old, _)| old.chars().nth(1).is_none())
+        self.pairs.iter().all(|(old, _)| only_character(old).is_some())
     }
 
     /// Whether something may be replaced by nothing.
@@ -64,39 +69,31 @@ impl Replacements {
         out: &mut Output<'_, ALIGNS>,
         pulse: &mut Pulse,
     ) -> Result<()> {
+        let mut search = Search::default();
         let mut place = 0;
-        loop {
-            let from = place;
-            place = self.begins.find(text, from);
-            pulse.beat(place - from)?;
-            let Some(first) = text[place..].chars().next() else { return Ok(()) };
-            let Some((old, new)) = self.longest(&text[place..]) else {
-                place += first.len_utf8();
+        while place < text.len() {
+            let starts = place..text.len().min(place + BEAT);
+            let Some((old, number)) =
+                self.finder.find(text.as_bytes(), starts.clone(), &mut search, |_, _| true)
+            else {
+                pulse.beat(starts.len())?;
+                place = starts.end;
                 continue;
             };
-            out.keep_to(place)?;
-            place += old.len();
-            out.take_to(place);
-            let replaced = if self.for_last { 1 } else { old.chars().count() };
-            out.put(new, replaced)?;
+            pulse.beat(old.end - place)?;
+            place = old.end;
+            out.keep_to(old.start)?;
+            out.take_to(old.end);
+            let replaced = if self.for_last { 1 } else { text[old].chars().count() };
+            out.put(&self.pairs[number].1, replaced)?;
         }
+        Ok(())
     }
+}
 
-    /// Returns the longest of the replaced texts that a text begins with, and what replaces it.
-    ///
-    /// It is the last one in order that does not follow the text; or if the text begins only with a
-    /// part of that one, the same for that part: what is between them in the order begins with that
-    /// part, too, and with something else after it.
-    fn longest(&self, text: &str) -> Option<&(String, String)> {
-        let mut text = text.as_bytes();
-        loop {
-            let behind = self.pairs.partition_point(|(old, _)| old.as_bytes() <= text);
-            let pair = &self.pairs[behind.checked_sub(1)?];
-            let common = zip(pair.0.bytes(), text).take_while(|(old, byte)| old == *byte).count();
-            if common == pair.0.len() {
-                return Some(pair);
-            }
-            text = &text[..common];
-        }
-    }
+/// Returns the character of a text that has one.
+fn only_character(text: &str) -> Option<char> {
+    let mut characters = text.chars();
+    let first = characters.next();
+    if characters.next().is_none() { first } else { None }
 }

@@ -19,6 +19,7 @@ fn steps_are_taken_in_order() {
         (&[&["Prepend", "\u{2581}"], &["Replace", "\u{2581}", " "]], "a\u{2581}b", " a b"),
         (&[&["Replace", " {2,}", " "], &["Strip right"]], "a   b  ", "a b"),
         (&[&["Map", "a", "b", "ab", "", "b", "a"]], "aabb", "ba"),
+        (&[&["Map", "abc", "x", "a", "c", "a", "d"]], "abcabd", "xdbd"),
         (&[&["Lowercase"]], "ΑΣ İ", "ασ i\u{307}"),
         (&[&["NFC"], &["Replace", "xé", "b"]], "xe\u{301}", "b"),
     ] {
