@@ -1,7 +1,7 @@
 //! The Python class `TextColumn`: texts in memory that something else keeps.
 //!
-//! The memory is that of a column of Arrow, which `bpetite._internal.columns` takes over, or a
-//! buffer of a file's texts.
+//! The memory belongs to an Arrow column, which `bpetite._internal.columns` reads, or to a buffer of
+//! a file's texts.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::memory;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
-/// A column of texts of any library that speaks Arrow, for whatever takes several texts; each is
-/// `bytes`.
+/// A column of texts from any library that supports Arrow, accepted wherever several texts are;
+/// each item is `bytes`.
 ///
-/// `nulls` says what becomes of a row without a text: it is an error that names it, is left out
-/// (`"skip"`), or is an empty text (`"empty"`). The texts are read where they are, without a copy:
-/// as Arrow's rules demand, nobody may change them meanwhile.
+/// `nulls` decides what a null row is: an error that names the row (`"error"`, the default), left
+/// out (`"skip"`), or an empty text (`"empty"`). The texts are not copied. As Arrow requires, nobody
+/// may change them while the column exists.
 ///
 /// >>> import pyarrow
 /// >>> column = TextColumn(pyarrow.array(["ab", None]), nulls="skip")
@@ -51,7 +51,7 @@ struct TextPlace {
     length: usize,
 }
 
-// SAFETY: it says where bytes are, and only reads them as whoever keeps these allows.
+// SAFETY: a place only reads bytes, which nobody changes while they are kept.
 unsafe impl Send for TextPlace {}
 // SAFETY: as above.
 unsafe impl Sync for TextPlace {}
@@ -108,13 +108,13 @@ impl TextColumn {
 }
 
 impl TextColumn {
-    /// Makes a column of texts in memory that `kept` keeps.
+    /// Creates a column of texts in memory that `kept` keeps alive.
     pub fn of<'a>(texts: impl ExactSizeIterator<Item = &'a [u8]>, kept: Kept) -> Result<Self> {
         let places = memory::gathered(texts.map(TextPlace::of))?;
         Ok(Self { places, left_out: Vec::new(), kept })
     }
 
-    /// Makes a column of texts that are `str` or `bytes`.
+    /// Creates a column of texts that are `str` or `bytes`.
     pub fn held(texts: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
         let mut places = Vec::new();
         memory::reserve(&mut places, texts.len())?;
@@ -126,7 +126,7 @@ impl TextColumn {
         Ok(Self { places, left_out: Vec::new(), kept: Arc::new(kept) })
     }
 
-    /// Returns the column that an object is or holds, if it is one.
+    /// Returns an object that is a column as one; `None` for any other object.
     pub fn within<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Self>>> {
         let py = object.py();
         if let Ok(column) = object.cast::<Self>() {
@@ -140,6 +140,7 @@ impl TextColumn {
         Ok(None)
     }
 
+    /// Reads the Arrow column of an object; `None` if it is not one.
     fn read(object: &Bound<'_, PyAny>, nulls: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
         let reader = object.py().import("bpetite._internal.columns")?.getattr("buffers_in")?;
         let read = reader.call1((object, nulls))?.extract::<Option<Buffers>>()?;
@@ -161,6 +162,7 @@ impl TextColumn {
         Ok(Some(Self { places, left_out, kept: Arc::new(kept) }))
     }
 
+    /// Returns a column of some successive texts of this one.
     fn slice(&self, slice: &Bound<'_, PySlice>) -> PyResult<Self> {
         let chosen = slice.indices(self.count() as isize)?;
         if chosen.step != 1 {
@@ -171,20 +173,22 @@ impl TextColumn {
         Ok(Self::of(rows.map(|row| self.bytes(row)), self.kept.clone())?)
     }
 
+    /// Returns the number of texts.
     pub fn count(&self) -> usize {
         self.places.len()
     }
 
+    /// Returns the bytes of a text.
     pub fn bytes(&self, row: usize) -> &[u8] {
         let TextPlace { start, length } = self.places[row];
-        // SAFETY: a place is that of a slice in what is kept, which nobody changes.
+        // SAFETY: a place comes from a slice of the memory that `kept` keeps, which nobody changes.
         unsafe { std::slice::from_raw_parts(start, length) }
     }
 
     /// Returns a text, checked to be UTF-8; the error names its row.
     pub fn text(&self, place: usize) -> Result<&str> {
         checked(self.bytes(place), || {
-            // The rows that were left out count, too.
+            // Rows that were left out also count.
             let mut row = place;
             for left_out in &self.left_out {
                 row += usize::from(*left_out <= row);
@@ -194,8 +198,8 @@ impl TextColumn {
     }
 }
 
-/// Returns the joined bytes of lists of ids and the end of each, after a zero; `ends` has the ends
-/// of the lists in the same way.
+/// Decodes lists of ids. Returns the joined bytes of their texts, and the ends of the texts after a
+/// zero; `ends` has the ends of the lists of ids in the same way.
 pub fn decoded_lists(
     tokens: &TokenBytes,
     ids: &[u32],

@@ -154,7 +154,9 @@ pub fn ids_from(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         return Err(PyTypeError::new_err("ids: a str was given where integers are expected"));
     }
     if is_integer(ids)? {
-        return Err(PyTypeError::new_err(format!("ids must be an iterable of integers: give [{ids}]")));
+        return Err(PyTypeError::new_err(format!(
+            "ids must be an iterable of integers: give [{ids}]"
+        )));
     }
     let mut copied = Vec::new();
     for id in items(ids, "ids must be an iterable of integers")? {

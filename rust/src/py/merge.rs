@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 
 use super::arguments::Threads;
 use super::count::PyCountTable;
-use super::vocabulary::{bytes_of, merge_rows, numbers};
+use super::vocabulary::{merge_rows, numbers, python_bytes};
 use super::watch::PyWatch;
 use crate::count::Shard;
 use crate::encode::{Merger, Merges, Scratch, ranks};
@@ -56,7 +56,7 @@ pub fn train_symbol_merges<'py>(
         let symbols = symbols.iter().map(|symbol| &symbol[..]);
         Training::new(symbols, vec![words], &rules, tuning, &mut watch)?.train(&mut watch)
     })?;
-    bytes_of(py, merges.as_flattened())
+    python_bytes(py, merges.as_flattened())
 }
 
 /// Learns merges from counts, for base tokens in the order of their ids.
@@ -118,7 +118,7 @@ pub fn train_merges<'py>(
         })?
     };
     let merges = py.detach(|| training.train(&mut watch))?;
-    bytes_of(py, merges.as_flattened())
+    python_bytes(py, merges.as_flattened())
 }
 
 /// A shard of a table, or one that was given up.
@@ -195,9 +195,9 @@ fn symbols_after(base: &[u8], merges: &[MergeRow]) -> Result<Vec<Vec<u8>>> {
     let mut symbols: Vec<Vec<u8>> = base.iter().map(|&byte| vec![byte]).collect();
     for &[left, right, result] in merges {
         if result as usize == symbols.len() {
-            let bytes_of =
+            let spelling_of =
                 |symbol: u32| symbols.get(symbol as usize).map_or(&[][..], |bytes| bytes);
-            symbols.push([bytes_of(left), bytes_of(right)].concat());
+            symbols.push([spelling_of(left), spelling_of(right)].concat());
         }
     }
     Ok(symbols)

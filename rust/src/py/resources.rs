@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use super::arguments::Threads;
 use crate::{memory, workers};
 
-/// The number of threads of a call: at most 256; by default one for each core that this process may
-/// use.
+/// Return the number of threads that a call uses: at most 256; by default one for each core that
+/// this process may use.
 ///
 /// >>> thread_count(2)
 /// 2
@@ -16,7 +16,7 @@ pub fn thread_count(num_threads: Threads) -> usize {
     workers::thread_count(num_threads.0, usize::MAX)
 }
 
-/// Return memory that is kept for later results to the system.
+/// Return to the system the memory that is kept for later results.
 ///
 /// >>> trim_memory()
 #[pyfunction]

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use super::vocabulary::{TokenArrays, bytes_of, merge_rows, token_arrays, tokens_of};
+use super::vocabulary::{TokenArrays, merge_rows, python_bytes, token_arrays, tokens_of};
 use super::watch::PyWatch;
 use crate::memory;
 use crate::vocabulary::cut_json::LongList;
@@ -39,9 +39,9 @@ pub fn cut_json<'py>(
     let lists = PyDict::new(py);
     for (place, list) in cut.lists {
         match list {
-            LongList::Numbers(numbers) => lists.set_item(place, bytes_of(py, &numbers)?)?,
+            LongList::Numbers(numbers) => lists.set_item(place, python_bytes(py, &numbers)?)?,
             LongList::NumberPairs(pairs) => {
-                lists.set_item(place, (bytes_of(py, pairs.as_flattened())?,))?;
+                lists.set_item(place, (python_bytes(py, pairs.as_flattened())?,))?;
             }
             LongList::Tokens(tokens) => lists.set_item(place, token_arrays(py, &tokens)?)?,
             LongList::Pairs(pairs) => lists.set_item(place, PyBytes::new(py, &pairs))?,
@@ -89,7 +89,7 @@ pub fn read_pieces<'py>(
     let texts = texts.iter().map(|(id, text)| (*id, &**text));
     let read = pieces::read_pieces(texts, &byte_ids, first_free, has_marks)?;
     let tokens = token_arrays(py, &read.tokens)?;
-    Ok((tokens, bytes_of(py, read.characters.as_flattened())?, read.unread))
+    Ok((tokens, python_bytes(py, read.characters.as_flattened())?, read.unread))
 }
 
 /// Tokens with their ids.
@@ -139,7 +139,7 @@ pub fn listed_merges<'py>(
     })?;
     match listed {
         PairList::Merges(listed) => {
-            let rows = bytes_of(py, listed.rows.as_flattened())?;
+            let rows = python_bytes(py, listed.rows.as_flattened())?;
             Ok((rows, None, listed.unknown, listed.repeated))
         }
         PairList::NotPair(number) => Ok((PyBytes::new(py, b""), Some(number), None, None)),
@@ -163,7 +163,8 @@ pub fn merges_that_happen<'py>(
         let watch = &mut PyWatch::default();
         text_pairs::merges_that_happen(ids, &tokens, merges.to_vec(), watch)
     })?;
-    let kept =
-        kept.ok_or_else(|| PyValueError::new_err("merges: one refers to a token that does not exist"))?;
-    bytes_of(py, kept.as_flattened())
+    let kept = kept.ok_or_else(|| {
+        PyValueError::new_err("merges: one refers to a token that does not exist")
+    })?;
+    python_bytes(py, kept.as_flattened())
 }

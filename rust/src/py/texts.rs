@@ -68,9 +68,10 @@ impl JoinedParts {
     /// Joins an iterable of pairs; an error begins with `place`.
     pub fn new(parts: &Bound<'_, PyAny>, place: &str) -> PyResult<Self> {
         let mut joined = Self::default();
-        for pair in
-            items(parts, &format!("{place}parts must be an iterable of pairs of a text and special"))?
-        {
+        for pair in items(
+            parts,
+            &format!("{place}parts must be an iterable of pairs of a text and special"),
+        )? {
             let pair = pair?;
             let number = joined.parts.len();
             let wrong = |expected, value: &Bound<'_, PyAny>| {
@@ -123,7 +124,8 @@ impl<'py> Texts<'py> {
             let message = format!("texts: one {kind} was given where several are expected");
             return Err(PyTypeError::new_err(message));
         } else {
-            items(texts, "texts must be an iterable of str or bytes")?.try_for_each(|text| add(text?))?;
+            items(texts, "texts must be an iterable of str or bytes")?
+                .try_for_each(|text| add(text?))?;
         }
         Ok(Self::Each(texts.py(), each))
     }

@@ -33,7 +33,7 @@ pub fn merge_rows(bytes: &[u8]) -> PyResult<&[[u32; 3]]> {
 }
 
 /// Returns the bytes of numbers.
-pub fn bytes_of<'py, T: Plain + Copy>(
+pub fn python_bytes<'py, T: Plain + Copy>(
     py: Python<'py>,
     numbers: &[T],
 ) -> PyResult<Bound<'py, PyBytes>> {
@@ -98,9 +98,9 @@ pub type TokenArrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py
 
 pub fn token_arrays<'py>(py: Python<'py>, tokens: &TokenList) -> PyResult<TokenArrays<'py>> {
     memory::ensure(tokens.joined.len())?;
-    let ids = bytes_of(py, &tokens.ids)?;
+    let ids = python_bytes(py, &tokens.ids)?;
     let joined = PyBytes::new(py, &tokens.joined);
-    Ok((ids, joined, bytes_of(py, &tokens.ends)?))
+    Ok((ids, joined, python_bytes(py, &tokens.ends)?))
 }
 
 /// All tokens if merges add some, whether merges are in order, and the id of each byte.
@@ -137,7 +137,7 @@ pub fn recover_merges<'py>(
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
     let (rows, unreachable) =
         py.detach(|| recover::recover_merges(ids, &tokens, &equal_ranks, &mut PyWatch::default()))?;
-    Ok((bytes_of(py, rows.as_flattened())?, unreachable))
+    Ok((python_bytes(py, rows.as_flattened())?, unreachable))
 }
 
 /// What a byte of a file of lines may take in the result.

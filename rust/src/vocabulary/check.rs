@@ -319,9 +319,7 @@ mod tests {
                 .contains("id 3, which no earlier merge makes")
         );
         assert!(
-            irregular(&[[0, 9, 2]])
-                .unwrap_err()
-                .contains("merge 0 uses id 9, which no token has")
+            irregular(&[[0, 9, 2]]).unwrap_err().contains("merge 0 uses id 9, which no token has")
         );
         assert!(completed(tokens(), &[], false).unwrap_err().contains("lack byte 0"));
     }
@@ -330,10 +328,7 @@ mod tests {
     fn what_is_wrong_is_told() {
         let wrong: [(&[[u32; 3]], &str); 5] = [
             (&[[97, 98, 256], [97, 98, 257]], "pair (97, 98) is given twice"),
-            (
-                &[[97, 256, 257], [97, 98, 256]],
-                "merge 0 uses id 256, which no earlier merge makes",
-            ),
+            (&[[97, 256, 257], [97, 98, 256]], "merge 0 uses id 256, which no earlier merge makes"),
             (&[[97, 98, 256], [98, 99, 256]], "merge 1 makes b'bc', but id 256 is b'ab'"),
             (&[[97, 98, 99]], "merge 0 makes b'ab', but id 99 is b'c'"),
             (&[[1 << 20, 98, 256]], "merge 0 uses id 1048576, which no earlier merge makes"),

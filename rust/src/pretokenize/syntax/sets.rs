@@ -180,9 +180,9 @@ impl Parser<'_> {
         }
         match self.member(opening)? {
             Item::Character(last) if first <= last => self.add_range(first, last, items),
-            Item::Character(_) => self
-                .source
-                .refuse(place, "the first character of a range comes after its last"),
+            Item::Character(_) => {
+                self.source.refuse(place, "the first character of a range comes after its last")
+            }
             // A hyphen before a class is a character.
             class => {
                 self.add_range(first, first, items)?;

@@ -82,8 +82,10 @@ impl<'s> Source<'s> {
                 self.place += if is_braced { 0 } else { digits };
                 Ok(code_point)
             }
-            _ => self
-                .refuse(place, format!("{digits} hexadecimal digits of a code point were expected")),
+            _ => self.refuse(
+                place,
+                format!("{digits} hexadecimal digits of a code point were expected"),
+            ),
         }
     }
 
