@@ -143,7 +143,9 @@ def several(name: str, what: str, given: Any) -> Iterator[Any]:
     except TypeError:
         if hasattr(given, "__iter__"):  # the error of its own code
             raise
-        raise TypeError(f"{name} must be an iterable of {what}, not {type(given).__name__}") from None
+        raise TypeError(
+            f"{name} must be an iterable of {what}, not {type(given).__name__}"
+        ) from None
 
 
 class UnknownTokenError(KeyError):

@@ -75,7 +75,9 @@ def columns_in(documents: Any) -> Iterator[TextColumn] | None:
     """Return the texts of a column, in parts of about the size of a batch; None for what is no column."""
     kind = type(documents).__name__
     if isinstance(documents, str | bytes):
-        raise TypeError(f"documents must be an iterable of str or bytes, not one {kind}: put it in a list")
+        raise TypeError(
+            f"documents must be an iterable of str or bytes, not one {kind}: put it in a list"
+        )
     if isinstance(documents, Mapping):
         raise TypeError(
             f"documents must be an iterable of str or bytes, not a {kind}: give the texts in it"
