@@ -35,14 +35,14 @@ dev: ## Rebuild the engine after a change in Rust, in seconds (slower code; the 
 	@cp $(DEV_BUILT) src/bpetite/_engine.abi3.so && touch $(VENV)/.dev && rm -f $(BUILT)
 
 # Whatever is tested here is tested by `make test`, too.
-quick: ## Lint, and run the tests that need no other library, process or browser (with the engine as it was built last)
+quick: ## Lint, and run the tests that need no other library, process or browser, and try samples (with the engine as it was built last)
 	@test -e $(BUILT) -o -e $(VENV)/.dev || $(MAKE) --no-print-directory $(TESTED)
 	@$(BIN)/python -c 'import pytest, xdist' 2>/dev/null || $(MAKE) --no-print-directory $(TESTED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(CARGO) fmt --manifest-path $(MANIFEST) --check
-	$(BIN)/pytest -n auto -m 'not slow and not peers and not processes'
+	$(BIN)/pytest -n auto -m 'not slow and not exhaustive and not peers and not processes'
 
 # Two things at a time, each with its output in one piece: much of it is the work of one core.
 TOGETHER := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)

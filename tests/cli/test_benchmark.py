@@ -14,6 +14,8 @@ from bpetite.benchmark.libraries import LIBRARIES, Library
 from bpetite.cli.commands.bench import lines
 from test_cli import bpetite
 
+pytestmark = pytest.mark.peers
+
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés, 東京都 12345\n" * 50
 FAKE = """
 class Encoding:

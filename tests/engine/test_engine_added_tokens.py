@@ -140,6 +140,7 @@ def tokens_on_tiny_alphabets() -> Iterator[list[AddedToken]]:
             ]
 
 
+@pytest.mark.exhaustive
 def test_the_engine_finds_what_the_specification_finds_in_each_short_text() -> None:
     for number, tokens in enumerate(tokens_on_tiny_alphabets()):
         search = Search(tokens)
@@ -188,6 +189,7 @@ TOKENS = st.lists(
 )
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=1500, deadline=None)
 @given(TOKENS, st.text() | TEXTS | st.lists(TEXTS, max_size=20).map("".join), st.data())
 def test_the_engine_finds_what_the_specification_finds(

@@ -76,6 +76,7 @@ def differing(texts: list[str], pattern: str) -> list[str]:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMED_AND_SCANNED)
 def test_every_code_point_is_cut_like_the_specification_cuts_it(name: str) -> None:
     # All unassigned and private planes are alike: one context for each of their characters is
@@ -94,6 +95,7 @@ def test_every_code_point_is_cut_like_the_specification_cuts_it(name: str) -> No
     assert differing(texts, PATTERNS[name]) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SCANNED)
 def test_every_short_string_is_cut_like_the_specification_cuts_it(name: str) -> None:
     alphabet = " \n\r\t1a's!l/ſA\u0301\u3000é"
@@ -101,6 +103,7 @@ def test_every_short_string_is_cut_like_the_specification_cuts_it(name: str) -> 
     assert differing(list(strings), SCANNED[name]) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SCANNED)
 def test_every_longer_string_over_few_letters_is_cut_like_the_specification_cuts_it(
     name: str,
@@ -122,6 +125,7 @@ def test_custom_patterns_use_the_same_unicode_version(name: str) -> None:
     assert _engine.pretokenize(text, ALL[name]) == pretokenize(text, ALL[name])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [name for name in PATTERNS if name not in NAMED_AND_SCANNED])
 def test_every_code_point_is_cut_by_other_named_patterns_like_the_specification_cuts_it(
     name: str,
@@ -220,6 +224,7 @@ def test_look_behind_of_large_numbers_takes_no_time_to_read(before: str) -> None
         assert _engine.pretokenize("ab", f"(?<={before})b") == [b"ab"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("written", CLASSES.split())
 def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(written: str) -> None:
     assert _engine.pretokenize(EVERY_CODE_POINT, written) == pretokenize(EVERY_CODE_POINT, written)

@@ -97,6 +97,7 @@ def check_against_the_specification(
     } == dict(expected.vocab)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("rules", ALL_RULES)
 def test_every_string_of_two_letters_trains_as_specified(rules: Dialect) -> None:
     for length in range(9):

@@ -139,6 +139,7 @@ def changed(content: bytes) -> Iterator[bytes]:
         yield bytes(broken)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", WHOLE)
 def test_a_file_that_is_cut_off_anywhere_or_changed_is_read_or_refused_by_name(
     kind: str, tmp_path: Path
