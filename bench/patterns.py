@@ -46,7 +46,7 @@ from bpetite import Counts, Tokenizer
 from bpetite._constants import END_OF_TEXT_TOKEN, Pattern
 from bpetite._engine import pattern_way, pretokenize
 from bpetite.benchmark.libraries import GIGATOKEN
-from bpetite.formats.huggingface_steps import pattern_of
+from bpetite.formats.huggingface_steps import cuts_of
 from bpetite.formats.shared.printable import to_printable
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import Vocabulary
@@ -84,7 +84,7 @@ THEIRS = {
 
 OURS: dict[str, Pattern] = {
     **{name: pattern for name, pattern in PATTERNS.items() if name != "none"},
-    **{name: pattern_of(json.loads(theirs.__getstate__())) for name, theirs in THEIRS.items()},
+    **{name: cuts_of(json.loads(theirs.__getstate__())).pattern for name, theirs in THEIRS.items()},
 }
 """All patterns but the one that does not cut."""
 

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
+import regex
+
 from bpetite._constants import PRETOKENIZER_PATTERN, Pair, Pattern
 from bpetite._pretokenizer import pretokenize, split_at_specials
 from bpetite.specification.added_tokens import (
@@ -93,6 +95,7 @@ def encode_ordinary(
     unknown: tuple[int, bool] | None = None,
     equal_ranks: Sequence[Pair] = (),
     drops_missing: bool = False,
+    left_out: str | None = None,
 ) -> Iterator[int]:
     """Encode text without looking for special tokens.
 
@@ -107,7 +110,8 @@ def encode_ordinary(
     end is replaced by the ids of its bytes. `unknown` is the id of a byte that is not a token, and
     whether it stands once for successive ones of a pretoken; without it, a text with such a byte
     cannot be encoded. `equal_ranks` are the places where merges of the same rank begin and end.
-    With `drops_missing`, bytes that are no tokens are left out before any merge.
+    With `drops_missing`, bytes that are no tokens are left out before any merge. A pretoken that
+    consists of characters of the set `left_out` has no ids.
 
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"abab", 257: b"ab"}
     >>> list(encode_ordinary("xabab abab", vocab, [(257, 257), (97, 98)], {}))
@@ -120,6 +124,8 @@ def encode_ordinary(
     >>> vocab = {0: b"a", 1: b"b", 2: b"ab"}
     >>> list(encode_ordinary("a-b", vocab, [(0, 1)], {}, "(?s:.)+", drops_missing=True))
     [2]
+    >>> list(encode_ordinary("ab b", vocab, [(0, 1)], {}, r"\\w+", left_out=r"\\s"))
+    [2, 1]
     """
     id_of_byte = _base_ids(vocab, special_tokens)
     rank_of = ranks(merges, equal_ranks)
@@ -128,6 +134,8 @@ def encode_ordinary(
     # Of equal tokens, the smallest id stays, which comes last.
     id_of_whole = {token: token_id for token_id, token in reversed(whole.items())}
     for pretoken in pretokenize(text, pattern):
+        if left_out is not None and consists_of(pretoken, left_out):
+            continue
         if pretoken in id_of_whole:
             ids = [id_of_whole[pretoken]]
         else:
@@ -146,6 +154,19 @@ def encode_ordinary(
                 yield from [id_of_byte[byte] for byte in vocab[token_id]] * length
             else:
                 yield from [token_id] * length
+
+
+def consists_of(pretoken: bytes, characters: str) -> bool:
+    """Whether a pretoken consists of characters of a set; a part of a character is not one.
+
+    >>> consists_of(b" \\n", r"\\s"), consists_of(b" a", r"\\s")
+    (True, False)
+    """
+    try:
+        text = pretoken.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return regex.fullmatch(f"(?:{characters})+", text) is not None
 
 
 def _merge_all(ids: list[int], rank_of: Mapping[Pair, int], id_of_pair: Mapping[Pair, int]) -> None:

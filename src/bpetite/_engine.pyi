@@ -23,6 +23,7 @@ __all__ = [
     "Normalizer",
     "TextColumn",
     "Xxh3128",
+    "avoids",
     "base64_lines",
     "complete_tokens",
     "covers_all_text",
@@ -64,6 +65,10 @@ def read_pattern(
 
 def same_pattern(one: str, other: str) -> bool:
     """Whether two patterns mean the same, though they may be written differently."""
+
+def avoids(pattern: str, characters: str) -> bool:
+    """Whether no match of a pattern has any of the characters of a set such as `\\s`. What a pattern
+    only looks at does not count."""
 
 def covers_all_text(pattern: str) -> bool:
     """Whether a pattern certainly matches all of every text."""
@@ -431,7 +436,8 @@ class Encoder:
         provisional: Sequence[int] = ...,
         unknown: tuple[int, bool] | None = None,
         drops_unknown: bool = False,
-        drops_space: Literal["", "one", "all"] = ...,
+        left_out: str | None = None,
+        spaces: Literal["", "one", "all", "spaced"] = ...,
     ) -> Encoder:
         """Create an encoder from all tokens but added ones (joined bytes, ends, ids) and merges by rank.
 
@@ -440,8 +446,9 @@ class Encoder:
         `normalization` are steps, each a name and its arguments. With
         `whole_pretoken_first`, a pretoken that is a token gets its id without merging. `decode_only` are
         further tokens that encoding never gives; an added token that is one of them is decoded as it stands
-        there. With `drops_space`, decoding leaves out one space at the beginning of a text, or all those of
-        the first token. `provisional` are the ids, behind all others, of tokens that
+        there. With `spaces`, decoding leaves out one space at the beginning of a text, or all those of
+        the first token, or puts one between any two tokens. A pretoken of characters of the set
+        `left_out` has no ids. `provisional` are the ids, behind all others, of tokens that
         exist only to be merged further: one that is left is replaced by the ids of its bytes. A text with a
         byte that is no token is refused, unless `unknown` says the id that stands for such bytes, and
         whether it stands once for successive ones, or `drops_unknown`: pretokens are merged without them.

@@ -282,7 +282,9 @@ def _to_schema_2(vocabulary: Vocabulary) -> Json:
         "drops_missing": vocabulary.drops_missing,
         "drops_space": vocabulary.drops_space,
         "equal_ranks": list(chain.from_iterable(vocabulary.equal_ranks)),
+        "left_out": vocabulary.left_out,
         "provisional": sorted(vocabulary.provisional),
+        "spaced": vocabulary.spaced,
         "token_flags": dict(vocabulary.token_flags),
         "unknown": list(vocabulary.unknown or ()),
     }
@@ -397,6 +399,7 @@ _FIELDS: Mapping[str, tuple[type | None, Callable[[Any], bool], str]] = {
         'true or "all", or left out',
     ),
     "equal_ranks": (list, _is_id, _AN_ID),
+    "left_out": (None, _is_text, "a string"),
     "merge_ids": (list, _is_id, _AN_ID),
     "merges": (list, _is_id, _AN_ID),
     "normalization": (None, lambda value: True, "checked where it is used"),
@@ -407,6 +410,7 @@ _FIELDS: Mapping[str, tuple[type | None, Callable[[Any], bool], str]] = {
     ),
     "provisional": (list, _is_id, _AN_ID),
     "schema_version": (None, _is_count, "a number"),
+    "spaced": (None, lambda value: value is True, "true, or left out"),
     "special_tokens": (dict, _is_id, _AN_ID),
     "token_flags": (dict, _is_texts, "a list of strings"),
     "tokens": (dict, _is_hexadecimal, "bytes in hexadecimal"),
@@ -417,7 +421,16 @@ _FIELDS: Mapping[str, tuple[type | None, Callable[[Any], bool], str]] = {
 }
 """The kind of each list or object of an artifact and what it holds; or what another value is."""
 
-_OPTIONAL = {"drops_missing", "drops_space", "equal_ranks", "provisional", "token_flags", "unknown"}
+_OPTIONAL = {
+    "drops_missing",
+    "drops_space",
+    "equal_ranks",
+    "left_out",
+    "provisional",
+    "spaced",
+    "token_flags",
+    "unknown",
+}
 _KEYS = [key for key in _FIELDS if key not in _OPTIONAL]
 
 

@@ -942,7 +942,10 @@ class Tokenizer:
         ('ab', '', 'é', '')
         """
         skipped = self._special_ids() if skip_special else set()
-        stream = DecodeStream(self._made_encoder(), errors, skipped, self._vocabulary.drops_space)
+        vocabulary = self._vocabulary
+        stream = DecodeStream(
+            self._made_encoder(), errors, skipped, vocabulary.drops_space, vocabulary.spaced
+        )
         stream.push(prompt)
         return stream
 

@@ -194,6 +194,10 @@ def extend_vocabulary(
     ((97, 98), (256, 99))
     """
     check_order(vocabulary, "extended")
+    if vocabulary.left_out is not None:
+        raise ValueError(
+            f"this vocabulary cannot be extended: it leaves out '{vocabulary.left_out}', which counts have"
+        )
     rules, base, prior = vocabulary.dialect, vocabulary.base_ids, vocabulary.merges
     if set(vocabulary.tokens) != {*base, *vocabulary.merge_ids}:
         raise ValueError("this vocabulary cannot be extended: it has tokens that no merge makes")

@@ -35,7 +35,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VERSION, Pair, Pattern
-from bpetite._engine import complete_tokens, pairs_json, tokens_json
+from bpetite._engine import avoids, complete_tokens, pairs_json, tokens_json
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import counted, integer
 from bpetite._internal.json import written
@@ -253,6 +253,13 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     """Whether bytes without a token are left out, as tokenizers does without an unknown token. Otherwise, and
     without `unknown`, text with such a byte cannot be encoded."""
 
+    left_out: str | None = None
+    """A set of characters, as an expression (`\\s`): a pretoken that consists of these has no ids. Only
+    imported vocabularies have one, whose own library removes what it splits a text at."""
+
+    spaced: bool = False
+    """Whether decoding puts a space between any two tokens, as tokenizers does without a decoder."""
+
     arrays: Arrays = derived()
     """Tokens and merges as the engine takes them."""
 
@@ -265,7 +272,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             check_type(name, getattr(self, name), Mapping, "a mapping")
         for name in ("added_tokens", "provisional", "equal_ranks"):
             several(name, "values", getattr(self, name))
-        for name in ("whole_pretoken_first", "irregular", "drops_missing"):
+        for name in ("whole_pretoken_first", "irregular", "drops_missing", "spaced"):
             check_type(name, getattr(self, name), bool, "a bool")
         check_type("dialect", self.dialect, Dialect, "a Dialect")
         if not isinstance(self.tokens, Arrays):
@@ -286,6 +293,10 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             raise ValueError(
                 "drops_missing: no byte lacks a token, or there is another rule for those that do"
             )
+        if self.left_out is not None:
+            _check_set("left_out", self.left_out)
+        if self.spaced and self.drops_space:
+            raise ValueError("spaced: no space at the beginning can be left out at the same time")
         specials = _checked_specials(self.special_tokens)
         normalization = checked(self.normalization)
         other_ids = self._check_other_ids(arrays, specials, steps_in(normalization))
@@ -552,6 +563,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             if UNICODE_VERSION != _FIRST_UNICODE_VERSION
             else None,
             "equal_ranks": self.equal_ranks,
+            "left_out": self.left_out,
+            "spaced": self.spaced,
         }
         content |= {name: value for name, value in optional.items() if value}
         # Ascending ids of merges follow from the bytes of their tokens.
@@ -721,6 +734,15 @@ def listed_special_tokens(special_tokens: Iterable[str]) -> tuple[str, ...]:
         check_type("special_tokens", text, str, "a list of str")
     check_special_tokens(specials)
     return specials
+
+
+def _check_set(name: str, value: str) -> None:
+    """Refuse a pattern that is not a set of characters."""
+    check_type(name, value, str)
+    try:
+        avoids(value, value)
+    except ValueError as reason:
+        raise ValueError(f"{name}: {reason}") from None
 
 
 def _checked_specials(special_tokens: Mapping[str, int]) -> dict[str, int]:

@@ -18,7 +18,7 @@ from tokenizers import models, pre_tokenizers
 from bpetite import Counts, Tokenizer
 from bpetite._engine import pretokenize, same_pattern
 from bpetite.formats import huggingface
-from bpetite.formats.huggingface_steps import normalization_of, pattern_of, pre_tokenizer_of
+from bpetite.formats.huggingface_steps import cuts_of, normalization_of, pre_tokenizer_of
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.patterns import PATTERNS
 
@@ -235,7 +235,7 @@ CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE0
 
 
 def test_every_character_is_punctuation_there_or_is_not() -> None:
-    pattern = pattern_of(
+    pattern = cuts_of(
         {
             "type": "Sequence",
             "pretokenizers": [
@@ -243,7 +243,7 @@ def test_every_character_is_punctuation_there_or_is_not() -> None:
                 {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
             ],
         }
-    )
+    ).pattern
     step = pre_tokenizers.Punctuation("isolated")
     tok = Tokenizer(Tokenizer.train("a", 257).vocabulary).vocabulary
     assert tok.pattern == PATTERNS["gpt2"]
@@ -255,9 +255,9 @@ def test_every_character_is_punctuation_there_or_is_not() -> None:
 
 
 REFUSED: list[tuple[str, Json, str]] = [
-    ("pre_tokenizer", {"type": "WhitespaceSplit"}, "drops the text"),
+    ("pre_tokenizer", {"type": "UnicodeScripts"}, "'UnicodeScripts' is not supported"),
     ("pre_tokenizer", {"type": "Metaspace"}, "'Metaspace' is not supported"),
-    ("pre_tokenizer", {"type": "Punctuation", "behavior": "Removed"}, "Removed drops"),
+    ("pre_tokenizer", {"type": "Punctuation", "behavior": "Removed"}, "'Removed' is not known"),
     (
         "pre_tokenizer",
         {"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated"},
@@ -296,7 +296,7 @@ def test_what_loses_text_or_cannot_be_repeated_is_refused(
     key: str, step: Json, message: str
 ) -> None:
     sequence = {"type": "Sequence", "pretokenizers": [step, {"type": "ByteLevel"}]}
-    read: Any = normalization_of if key == "normalizer" else pattern_of
+    read: Any = normalization_of if key == "normalizer" else cuts_of
     with pytest.raises(ValueError, match=message) as raised:
         read(step if key == "normalizer" else sequence)
     assert key in str(raised.value)
@@ -311,8 +311,8 @@ def pieces_by_split(expression: str, behavior: str, text: str) -> tuple[list[str
         "invert": False,
     }
     level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
-    pattern = pattern_of({"type": "Sequence", "pretokenizers": [split, level]})
-    assert same_pattern(str(pattern_of(pre_tokenizer_of(pattern))), str(pattern))
+    pattern = cuts_of({"type": "Sequence", "pretokenizers": [split, level]}).pattern
+    assert same_pattern(str(cuts_of(pre_tokenizer_of(pattern)).pattern), str(pattern))
     snake = re.sub("(?<=[a-z])(?=[A-Z])", "_", behavior).lower()
     theirs = pre_tokenizers.Split(tokenizers.Regex(expression), snake).pre_tokenize_str(text)
     return [piece.decode() for piece in pretokenize(text, pattern)], [piece for piece, _ in theirs]
@@ -358,11 +358,11 @@ def test_empty_matches_are_refused_where_they_are_joined(behavior: str) -> None:
 
 def test_two_steps_bytelevel_and_none_are_refused() -> None:
     with pytest.raises(ValueError, match="twice"):
-        pattern_of(
+        cuts_of(
             {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "ByteLevel"}]}
         )
     with pytest.raises(ValueError, match="no step ByteLevel"):
-        pattern_of({"type": "Digits", "individual_digits": True})
+        cuts_of({"type": "Digits", "individual_digits": True})
 
 
 @pytest.mark.parametrize("word", ["none", "gpt2", "abcd", "ab"])
@@ -377,7 +377,7 @@ def test_a_word_that_text_is_split_at_is_not_the_name_of_a_pattern(
         for split in splits
     ]
     level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
-    pattern = pattern_of({"type": "Sequence", "pretokenizers": [*steps, level]})
+    pattern = cuts_of({"type": "Sequence", "pretokenizers": [*steps, level]}).pattern
     text = f"{word}x {word}{word} y"
     counts = Counts.from_iterator([text], pattern=pattern)
     assert dict(counts.items()) == Counter(pretokenize(text, [word, *others]))

@@ -503,8 +503,8 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     ),
     "another decoder": (lambda d: d.update(decoder={"type": "BPEDecoder"}), "does not simply join"),
     "another pre-tokenizer": (
-        lambda d: d.update(pre_tokenizer={"type": "Whitespace"}),
-        "'Whitespace' is not supported where model.byte_fallback is on",
+        lambda d: d.update(pre_tokenizer={"type": "UnicodeScripts"}),
+        "'UnicodeScripts' is not supported where model.byte_fallback is on",
     ),
     "a step behind": (
         lambda d: d["normalizer"]["normalizers"].append({"type": "NFC"}),

@@ -75,6 +75,8 @@ VOCABULARY: dict[str, Any] = {
     "unknown": None,
     "equal_ranks": (),
     "drops_missing": False,
+    "left_out": None,
+    "spaced": False,
 }
 
 

@@ -18,7 +18,7 @@ use super::{Id, NO_ID};
 use crate::error::{Error, Result};
 use crate::key::hasher::Keyed;
 use crate::memory::{boxed_array, ensure, gathered, push};
-use crate::pretokenize::Pattern;
+use crate::pretokenize::{CharSet, Pattern, set_of};
 use crate::tokens::TokenBytes;
 
 /// Everything that decides the ids of a text.
@@ -41,6 +41,8 @@ pub struct Definition<'a> {
     pub added_tokens: &'a [(&'a str, u32)],
     /// Whether a pretoken that is itself a token becomes that token before any merge is tried.
     pub whole_pretoken_first: bool,
+    /// A set of characters in our syntax: a pretoken of these alone has no ids.
+    pub left_out: Option<&'a str>,
     /// The ids, after all others, of tokens that exist only to be merged further: if one remains,
     /// it is replaced by the ids of its bytes. With `unknown` they are parts of characters, and the
     /// remaining part of a character is unknown.
@@ -94,6 +96,8 @@ pub struct Model {
     /// Whether some bytes of UTF-8 have no token.
     pub(super) lacks_bytes: bool,
     pub(super) unknown: Option<Unknown>,
+    /// The characters whose pretokens have no ids.
+    left_out: Option<CharSet>,
     /// For each provisional token, the ids of its bytes.
     pub(super) provisional: HashMap<u32, Box<[u32]>>,
 }
@@ -149,9 +153,12 @@ impl Model {
             WholeTokens::new(&merges, definition.merges, &ranks, definition.whole_pretoken_first)?;
         let is_merged = |id| whole.holds(id) && !provisional.contains_key(&id);
         let replacing = replacing_tokens(definition, is_merged);
+        let left_out = definition.left_out.map(set_of).transpose()?;
+        let has_ids = |token: &[u8]| !left_out.as_ref().is_some_and(|set| consists_of(token, set));
         let mut first = Vec::new();
         for &(id, token) in definition.tokens {
-            if is_first(id) && is_merged(id) && !replacing.contains_key(token) {
+            let is_merged = is_merged(id) && !replacing.contains_key(token);
+            if is_first(id) && is_merged && has_ids(token) {
                 push(&mut first, id)?;
             }
         }
@@ -161,6 +168,7 @@ impl Model {
             largest_id,
             lacks_bytes,
             unknown: definition.unknown,
+            left_out,
             provisional,
             longest_replacing: longest_replacing.unwrap_or(0),
             replacing,
@@ -169,6 +177,23 @@ impl Model {
             merges,
             tokens,
         })
+    }
+
+    /// Whether a pretoken has no ids.
+    #[inline]
+    pub(super) fn leaves_out(&self, pretoken: &[u8]) -> bool {
+        self.left_out.as_ref().is_some_and(|set| consists_of(pretoken, set))
+    }
+
+    /// Whether a text may have a pretoken without ids.
+    pub(super) fn may_leave_out(&self, text: &str) -> bool {
+        let is_in_text = |set: &CharSet| text.chars().any(|character| set.contains(character));
+        self.left_out.as_ref().is_some_and(is_in_text)
+    }
+
+    /// What stands for bytes without a token, if tokens do not tile a text.
+    pub(super) fn gaps(&self) -> Option<Unknown> {
+        self.unknown.or(self.left_out.is_some().then_some(Unknown::Dropped))
     }
 
     /// A new cache, which takes no more memory than a bound.
@@ -291,4 +316,10 @@ fn replacing_tokens(definition: &Definition, is_merged: impl Fn(u32) -> bool) ->
         }
     }
     replacing
+}
+
+/// Whether some text has only characters of a set.
+fn consists_of(text: &[u8], set: &CharSet) -> bool {
+    let is_of_set = |text: &str| text.chars().all(|character| set.contains(character));
+    std::str::from_utf8(text).is_ok_and(is_of_set)
 }

@@ -361,7 +361,8 @@ impl Model {
     /// Whether some bytes of a text are left out when it is merged.
     pub(super) fn drops_part_of(&self, text: &str) -> bool {
         let drops = matches!(self.unknown, Some(Unknown::Dropped));
-        drops && text.bytes().any(|byte| self.merges.base(byte) == NO_ID)
+        let drops_byte = drops && text.bytes().any(|byte| self.merges.base(byte) == NO_ID);
+        drops_byte || self.may_leave_out(text)
     }
 
     /// Merges a pretoken to tokens, some of which may be provisional, and bytes without a token.
@@ -372,6 +373,9 @@ impl Model {
         pulse: &mut Pulse,
     ) -> Result<()> {
         misses.ids.clear();
+        if self.leaves_out(pretoken) {
+            return Ok(());
+        }
         if let Some(&id) = self.replacing.get(pretoken) {
             misses.ids.push(id);
             return Ok(());

@@ -45,7 +45,7 @@ pub type Span = (usize, usize);
 impl Encoder {
     /// Whether the tokens of a text have the bytes of the text.
     pub fn tiles_text(&self) -> bool {
-        self.keeps_text() && self.model.unknown.is_none()
+        self.keeps_text() && self.model.gaps().is_none()
     }
 
     /// Whether a text reaches the model unchanged, and each of its added tokens is as long as its
@@ -354,7 +354,7 @@ impl<'m, 'i> SpanFinder<'m, 'i> {
     fn new(model: &'m Model, ids: &'i [u32]) -> Result<Self> {
         let mut spans = Vec::new();
         memory::reserve(&mut spans, ids.len())?;
-        let again = match model.unknown {
+        let again = match model.gaps() {
             Some(unknown) => Some((unknown, Workspace::new()?)),
             None => None,
         };

@@ -95,6 +95,15 @@ impl Expression {
         }
     }
 
+    /// Whether no match has a character of a set.
+    pub fn avoids(&self, set: &CharSet) -> bool {
+        match self {
+            Self::Set(own) => own.intersection(set).is_empty(),
+            Self::Ahead { .. } | Self::Behind { .. } => true,
+            _ => self.parts().iter().all(|part| part.avoids(set)),
+        }
+    }
+
     /// Returns the parts that it consists of.
     pub fn parts(&self) -> &[Self] {
         match self {

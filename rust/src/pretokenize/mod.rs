@@ -49,7 +49,8 @@ use masks::Windows;
 pub use open::OpenPiece;
 use sequence::Sequence;
 pub use sequence::{MatchTest, Prepared, Scanner};
-pub use syntax::{Dialect, alike, read};
+pub use set::CharSet;
+pub use syntax::{Dialect, alike, parse, read, set_of};
 
 /// The number of pieces that a [`Batch`] holds.
 pub const BATCH: usize = 512;

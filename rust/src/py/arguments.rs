@@ -19,7 +19,7 @@ pub enum Width {
     Bits32,
 }
 
-/// Which spaces a text omits at its beginning.
+/// Which spaces a text omits at its beginning, or has between tokens.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Drops {
     Nothing,
@@ -27,6 +27,8 @@ pub enum Drops {
     One,
     /// All those of the first token.
     OfFirst,
+    /// None: a space is put between any two tokens.
+    Spaced,
 }
 
 /// How a pattern is spelled.
@@ -58,7 +60,8 @@ words! {
     Width, "dtype": "uint32" => Self::Bits32, "uint16" => Self::Bits16;
     Unit, "unit": "characters" => Self::Characters, "bytes" => Self::Bytes;
     Trim, "trim": "no" => Self::No, "yes" => Self::Yes, "keep first" => Self::KeepFirst;
-    Drops, "drops_space": "" => Self::Nothing, "one" => Self::One, "all" => Self::OfFirst;
+    Drops, "spaces": "" => Self::Nothing, "one" => Self::One, "all" => Self::OfFirst,
+        "spaced" => Self::Spaced;
     Beginning, "at": "text" => Self::Text, "segment" => Self::Segment, "within" => Self::Within;
     Syntax, "syntax": "bpetite" => Self::Ours, "rust" => Self::Read(Dialect::Rust),
         "oniguruma" => Self::Read(Dialect::Oniguruma { cuts: false }),

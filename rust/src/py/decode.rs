@@ -34,9 +34,18 @@ pub fn append(
     pulse: &mut Pulse,
 ) -> Result<()> {
     let start = bytes.len();
+    if drops == Drops::Spaced {
+        for (place, id) in ids.chunks(1).enumerate() {
+            if place > 0 {
+                memory::push(bytes, b' ')?;
+            }
+            decode_onto(tokens, id, bytes, pulse)?;
+        }
+        return Ok(());
+    }
     decode_onto(tokens, ids, bytes, pulse)?;
     match drops {
-        Drops::Nothing => {}
+        Drops::Nothing | Drops::Spaced => {}
         Drops::One => {
             if bytes.get(start) == Some(&b' ') {
                 bytes.remove(start);

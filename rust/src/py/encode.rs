@@ -62,8 +62,8 @@ impl PyEncoder {
     #[new]
     #[pyo3(signature = (
         *, pattern, tokens, ends, ids, merges, added_tokens=vec![], normalization=vec![],
-        equal_ranks=vec![], whole_pretoken_first=false, decode_only=vec![], provisional=vec![],
-        unknown=None, drops_unknown=false, drops_space=Drops::Nothing
+        equal_ranks=vec![], whole_pretoken_first=false, left_out=None, decode_only=vec![], provisional=vec![],
+        unknown=None, drops_unknown=false, spaces=Drops::Nothing
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
@@ -77,11 +77,12 @@ impl PyEncoder {
         normalization: Vec<Vec<String>>,
         equal_ranks: Vec<(u32, u32)>,
         whole_pretoken_first: bool,
+        left_out: Option<&str>,
         decode_only: Vec<(u32, Vec<u8>)>,
         provisional: Vec<u32>,
         unknown: Option<(u32, bool)>,
         drops_unknown: bool,
-        drops_space: Drops,
+        spaces: Drops,
     ) -> PyResult<Self> {
         let unknown = match unknown {
             Some((id, false)) => Some(Unknown::Each(id)),
@@ -101,6 +102,7 @@ impl PyEncoder {
             equal_ranks: &equal_ranks,
             added_tokens: &added_with_ids,
             whole_pretoken_first,
+            left_out,
             provisional: &provisional,
             unknown,
         };
@@ -109,7 +111,7 @@ impl PyEncoder {
         let encoder = py.detach(|| encode::Encoder::new(&definition, stages))?;
         memory::ensure_spare()?;
         let integers = Arc::new(Integers::up_to(encoder.model.largest_id));
-        Ok(Self { integers, encoder: Arc::new(encoder), drops: drops_space })
+        Ok(Self { integers, encoder: Arc::new(encoder), drops: spaces })
     }
 
     fn with_added_tokens(&self, added_tokens: Vec<Flagged>) -> PyResult<Self> {

@@ -48,7 +48,7 @@ mod _engine {
         merge::{train_merges, train_symbol_merges},
         normalize::PyNormalizer,
         pretokenize::{
-            covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern,
+            avoids, covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern,
         },
         resources::{thread_count, trim_memory},
         streams::{GrowingEncoding, PyEncodeStream},

@@ -82,6 +82,13 @@ pub fn covers_all_text(py: Python<'_>, pattern: &str) -> PyResult<bool> {
     Ok(Steps(vec![pattern.to_owned()]).compiled(py)?.covers_all_text())
 }
 
+/// Whether no match of a pattern has any of the characters of a set such as `\s`. What a pattern
+/// only looks at does not count.
+#[pyfunction]
+pub fn avoids(pattern: &str, characters: &str) -> PyResult<bool> {
+    Ok(scan::parse(pattern)?.avoids(&scan::set_of(characters)?))
+}
+
 /// The first place after the start of a UTF-8 text where a cut provably changes no pretoken; `None`
 /// without such a proof. The proof holds for every text in which the same characters are adjacent.
 #[pyfunction]

@@ -190,7 +190,8 @@ class _Samples:
         """Check what stands between added tokens.
 
         The bytes of ids are the normalized text, with the spaces that were put into it. It can only
-        be encoded again where it is complete: unknown and dropped bytes are not in it.
+        be encoded again where it is complete: unknown and dropped bytes are not in it, nor are
+        characters that are left out.
         """
         vocabulary = self._tokenizer.vocabulary
         for is_added, section in groupby(ids, self._added.__contains__):
@@ -198,7 +199,8 @@ class _Samples:
             if is_added:
                 self._check_added(where, section_ids)
                 continue
-            if vocabulary.drops_missing or self._unknown in section_ids:
+            is_complete = not vocabulary.drops_missing and vocabulary.left_out is None
+            if not is_complete or self._unknown in section_ids:
                 continue
             content = b"".join(map(self._tokenizer.token_bytes, section_ids))
             text = content.decode("utf-8")

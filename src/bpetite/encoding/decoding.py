@@ -26,13 +26,15 @@ class DecodeStream:
         errors: str = "strict",
         skipped: Set[int] = frozenset(),
         drops_space: DropsSpace = False,
+        spaced: bool = False,
     ) -> None:
-        """Begin a text without the `skipped` ids; `drops_space` is that of the vocabulary."""
+        """Begin a text without the `skipped` ids; `drops_space` and `spaced` are those of the vocabulary."""
         check_type("errors", errors, str)
         if "\0" in errors:
             raise ValueError(f"errors: {errors!r} names no handler")
         codecs.lookup_error(errors)
         self._encoder, self._skipped, self._drops_space = encoder, skipped, drops_space
+        self._spaced = spaced
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
         self._is_first = True
 
@@ -54,12 +56,12 @@ class DecodeStream:
                 if not hasattr(own, "__index__") or index(own) not in self._skipped
             ]
         if not self._is_first:
-            return b"".join(map(self._encoder.token_bytes, given))
+            before = b" " if self._spaced else b""
+            return b"".join(before + self._encoder.token_bytes(own) for own in given)
         content = self._encoder.decode_bytes(given)
-        # The spaces of the first token are left out, or the first space.
-        self._is_first = not (
-            given if self._drops_space == "all" else any(map(self._encoder.token_bytes, given))
-        )
+        # The spaces of the first token are left out, or the first space; or none is put before it.
+        of_token = self._spaced or self._drops_space == "all"
+        self._is_first = not (given if of_token else any(map(self._encoder.token_bytes, given)))
         return content
 
     def finish(self) -> str:
@@ -72,7 +74,7 @@ class DecodeStream:
 
     def __copy__(self) -> DecodeStream:
         errors = self._decoder.errors
-        copied = DecodeStream(self._encoder, errors, self._skipped, self._drops_space)
+        copied = DecodeStream(self._encoder, errors, self._skipped, self._drops_space, self._spaced)
         copied._is_first = self._is_first
         copied._decoder.setstate(self._decoder.getstate())
         return copied

@@ -10,7 +10,7 @@ from bpetite.vocabulary import Vocabulary, flagged_tokens, spelled_otherwise
 Unit = Literal["characters", "bytes"]
 """The unit of offsets in a text."""
 
-_DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}
+_SPACES: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}
 """How the engine calls the spaces that decoding leaves out."""
 
 
@@ -39,7 +39,8 @@ def encoder_of(vocabulary: Vocabulary) -> Encoder:
         equal_ranks=vocabulary.equal_ranks,
         unknown=vocabulary.unknown,
         drops_unknown=vocabulary.drops_missing,
-        drops_space=_DROPPED[vocabulary.drops_space],
+        left_out=vocabulary.left_out,
+        spaces="spaced" if vocabulary.spaced else _SPACES[vocabulary.drops_space],
     )
 
 

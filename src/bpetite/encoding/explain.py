@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bpetite._constants import Pair
+from bpetite._encoder import consists_of
 from bpetite._internal.arguments import UnknownTokenError
 from bpetite.vocabulary import Vocabulary
 
@@ -59,6 +60,9 @@ class Explainer:
 
     def start(self, pretoken: bytes) -> tuple[int, ...]:
         """Return the base ids of a pretoken, before any merge."""
+        left_out = self.vocabulary.left_out
+        if left_out is not None and consists_of(pretoken, left_out):
+            return ()
         id_of_byte = self.vocabulary.id_of_byte
         if not (self.vocabulary.drops_missing or self.can_start(pretoken)):
             lacking = next(byte for byte in pretoken if byte not in id_of_byte)

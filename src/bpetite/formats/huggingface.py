@@ -119,7 +119,7 @@ class _Reader:
         """Read a model whose tokens are bytes in printable form."""
         normalization = steps.normalization_of(self._document.get("normalizer"))
         token_flags = self._token_flags(normalization)
-        pattern = steps.pattern_of(self._document.get("pre_tokenizer"))
+        cuts = steps.cuts_of(self._document.get("pre_tokenizer"))
         kinds = [typed(step, dict, "decoder").get("type") for step in self._decoder]
         if kinds and kinds != ["ByteLevel"]:
             raise ValueError(f"decoder: {kinds[0]!r:.80} does not simply join the bytes of tokens")
@@ -130,16 +130,17 @@ class _Reader:
         bytes_apart = not apart.isdisjoint(to_printable(bytes([byte])) for byte in IN_TEXTS)
         # Most added tokens are cut out of a text wherever they stand, so that no merge ever meets
         # them.
-        cuts = not normalization and not any(
+        cuts_out = not normalization and not any(
             "single_word" in names for names in token_flags.values()
         )
-        cut_out = apart & self._ids.keys() if cuts else set()
+        cut_out = apart & self._ids.keys() if cuts_out else set()
         never_met = {text for text in cut_out if text.isascii() and " " not in text}
         vocabulary = pairs.vocabulary_of_pairs(
             self._ids_without(apart),
             merges,
             special_tokens=self._specials,
-            pattern=pattern,
+            pattern=cuts.pattern,
+            left_out=cuts.left_out,
             dialect=Dialect.named("huggingface"),
             whole_pretoken_first=flag(self._model, "model", "ignore_merges"),
             normalization=normalization,
@@ -184,6 +185,8 @@ class _Reader:
             puts_space=before.puts_space,
             pattern=before.pattern,
             drops_space=before.drops_space,
+            left_out=before.left_out,
+            spaced=before.left_out is not None and not self._decoder,
         )
         return self._read(vocabulary)
 
@@ -246,7 +249,12 @@ class _Reader:
     def _read(self, vocabulary: Vocabulary, *, drops_missing: bool = False) -> Imported:
         """Return the result, with the other settings of the file, which do not change the ids of texts."""
         assumptions = []
-        if not self._decoder:
+        if vocabulary.left_out is not None:
+            assumptions.append(
+                f"the file's pre_tokenizer removes '{vocabulary.left_out}' from texts: no token has it, "
+                "and decoding does not restore it"
+            )
+        elif not self._decoder:
             assumptions.append("the file has no decoder: in bpetite, decoding restores the text")
         left_out = [key for key in ("truncation", "padding") if self._document.get(key)]
         assumptions += [f"the file's {key} of texts is not applied" for key in left_out]
@@ -353,7 +361,7 @@ def to_bytes(vocabulary: Vocabulary, template: AnyTemplate = None) -> bytes:
         "padding": None,
         "added_tokens": written_added_tokens(vocabulary),
         "normalizer": steps.normalizer_of(steps_in(vocabulary.normalization)),
-        "pre_tokenizer": steps.pre_tokenizer_of(vocabulary.pattern),
+        "pre_tokenizer": steps.pre_tokenizer_of(vocabulary.pattern, vocabulary.left_out),
         "post_processor": _post_processor(template, ids),
         "decoder": steps.pre_tokenizer_of(PATTERNS["gpt2"]),
         "model": {

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bpetite._constants import BYTES, SPACE, Pattern
-from bpetite._engine import covers_all_text, read_pattern, same_pattern
+from bpetite._engine import avoids, covers_all_text, read_pattern, same_pattern
 from bpetite._internal.json import Json, flag, typed
 from bpetite.encoding.template import AnyTemplate, OtherTemplate, template_of
 from bpetite.normalization import Step
@@ -131,21 +131,42 @@ def template_in(post_processor: object, is_known: Callable[[object], bool]) -> A
 # -------------------------------------------------------------------------------------------
 
 
-def pattern_of(pre_tokenizer: object) -> Pattern:
-    """Return the pattern that cuts text as a `pre_tokenizer` does; an error names the place in the file.
+class Cuts(NamedTuple):
+    """What a `pre_tokenizer` does to a text."""
 
-    >>> pattern_of({"type": "Sequence", "pretokenizers": [
+    pattern: Pattern
+
+    left_out: str | None = None
+    """The characters that it removes, as a set."""
+
+
+class _Cut(NamedTuple):
+    """What a step does to pieces."""
+
+    expressions: Sequence[str]
+
+    left_out: str | None = None
+    """The characters that it removes, as a set; the expressions keep them apart from others."""
+
+
+def cuts_of(pre_tokenizer: object) -> Cuts:
+    """Return how a `pre_tokenizer` cuts text; an error names the place in the file.
+
+    >>> cuts_of({"type": "Sequence", "pretokenizers": [
     ...     {"type": "Digits", "individual_digits": True},
-    ...     {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]})
+    ...     {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]}).pattern
     '\\\\p{N}'
     """
     expressions: list[str] = []
+    left_out: str | None = None
     bytes_from: int | None = None
     for index, value in enumerate(steps_of(pre_tokenizer, "pretokenizers")):
         place = f"pre_tokenizer[{index}]"
         step = typed(value, dict, place if index else "pre_tokenizer")
         if step.get("type") != "ByteLevel":
-            expressions += expressions_of(step, place)
+            cut = cut_of(step, place)
+            left_out = both_left_out(left_out, cut, place)
+            expressions += cut.expressions
             continue
         if bytes_from is not None:
             raise ValueError(f"{place}: a second ByteLevel would replace bytes by characters twice")
@@ -159,21 +180,100 @@ def pattern_of(pre_tokenizer: object) -> Pattern:
             "pre_tokenizer: there is no step ByteLevel, so the tokens are made of characters, not bytes"
         )
     if not expressions:
-        return PATTERNS["none"]
+        return Cuts(PATTERNS["none"])
     before, behind = expressions[:bytes_from], expressions[bytes_from:]
     escaped = [written.replace("\r", r"\r").replace("\n", r"\n") for written in before]
     single = SINGLE.get(tuple(escaped))
     cuts = [single] if single else before
-    return checked_pattern([*cuts, BYTES, *behind] if behind else cuts)
+    if left_out is not None:
+        _check_removed(left_out, expressions, behind)
+    return Cuts(checked_pattern([*cuts, BYTES, *behind] if behind else cuts), left_out)
 
 
-def expressions_of(step: Json, place: str) -> list[str]:
-    """Return the expressions for a step: one or none."""
+def _check_removed(left_out: str, expressions: Sequence[str], behind: Sequence[str]) -> None:
+    """Refuse steps after which pieces are of removed characters that were not, or the reverse."""
+    if behind:
+        raise ValueError(
+            "pre_tokenizer: a pattern for bytes is not supported after text is removed"
+        )
+    if SPACE in expressions and not covers_all_text(rf"{left_out}|\S"):
+        raise ValueError(
+            "pre_tokenizer: add_prefix_space is only supported after text is removed if that is all "
+            "white space"
+        )
+
+
+def both_left_out(before: str | None, cut: _Cut, place: str) -> str | None:
+    """Return what steps remove; two that remove different characters are refused."""
+    if cut.left_out is None or before in (None, cut.left_out):
+        return cut.left_out or before
+    raise ValueError(
+        f"{place} removes {cut.left_out!r:.80}, and a step before it {before!r:.80}: only one set of "
+        "characters can be left out"
+    )
+
+
+_REMOVING = {
+    "Whitespace": [r"\w+|[^\w\s]+"],
+    "WhitespaceSplit": [r"\s+"],
+    "BertPreTokenizer": [r"\s+", _PUNCTUATION],
+}
+"""The steps that remove white space, and how they cut what is left, in the syntax of Rust or ours."""
+
+
+_DELIMITED = "CharDelimiterSplit"
+
+
+def cut_of(step: Json, place: str) -> _Cut:
+    """Return the expressions for a step, one or none, and the characters that it removes."""
+    kind = step.get("type")
+    if kind in _REMOVING:
+        first, *others = _REMOVING[str(kind)]
+        return _Cut([read_pattern(first, "rust"), *others], read_pattern(r"\s", "rust"))
+    if kind == _DELIMITED:
+        delimiter = typed(step.get("delimiter"), str, f"{place}.delimiter")
+        if len(delimiter) != 1:
+            raise ValueError(f"{place}.delimiter is {delimiter!r:.80}, not a character")
+        return _removed(_escaped(delimiter), place, invert=False)
+    if kind == "Split" and step.get("behavior") == "Removed":
+        return _removed(_expression(step, place), place, invert=flag(step, place, "invert"))
+    return _Cut(_expressions_of(step, place))
+
+
+def _removed(expression: str, place: str, *, invert: bool) -> _Cut:
+    """Return what removes the matches of an expression, or all text between them.
+
+    What is removed must be known by its characters, because pieces are all that remains.
+    """
+    if invert and covers_all_text(expression):
+        return _Cut([expression])
+    if invert:
+        white_space = read_pattern(r"\s", "rust")
+        with suppress(ValueError):
+            if covers_all_text(f"(?:{expression})|{white_space}") and avoids(
+                expression, white_space
+            ):
+                return _Cut([expression], white_space)
+    else:
+        characters = expression.removesuffix("+")
+        with suppress(ValueError):  # It is no set.
+            avoids(characters, characters)
+            return _Cut([expression], characters)
+    removed = "all between its matches" if invert else "its matches"
+    raise ValueError(
+        f"{place}: Removed drops {removed}, which is only supported for runs of characters of a set; "
+        "Isolated would keep them"
+    )
+
+
+def _expressions_of(step: Json, place: str) -> list[str]:
+    """Return the expressions for a step that keeps all text."""
     kind = step.get("type")
     if kind == "Digits":
         return [r"\p{N}" if flag(step, place, "individual_digits", default=False) else r"\p{N}+"]
     if kind == "Punctuation":
-        return [_cutting(_PUNCTUATION, str(step.get("behavior", "Isolated")), place, invert=False)]
+        behavior = str(step.get("behavior", "Isolated"))
+        return [_cutting(_PUNCTUATION, behavior, place, invert=False)]
     if kind == "Split":
         expression = _expression(step, place, cuts=step.get("behavior") == "Isolated")
         if is_word(expression):
@@ -184,10 +284,6 @@ def expressions_of(step: Json, place: str) -> list[str]:
         return [_cutting(expression, str(step.get("behavior")), place, invert=invert)]
     if kind == "FixedLength" and type(length := step.get("length")) is int and 0 < length < 1000:
         return [rf"[\s\S]{{1,{length}}}"]
-    if kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "CharDelimiterSplit"):
-        raise ValueError(
-            f"{place}: {kind} drops the text that it splits at; decoding cannot restore it"
-        )
     raise ValueError(
         f"{place}: {kind!r:.80} is not supported; Split, Digits, Punctuation and ByteLevel are"
     )
@@ -202,11 +298,15 @@ def _expression(step: Json, place: str, *, cuts: bool = False) -> str:
     if not typed(written, str, f"{place}.pattern.{kind}"):
         raise ValueError(f"{place}.pattern.{kind} is empty")
     if kind == "String":
-        return re.sub(r"[!-/:-@\[-^`{-~]", r"\\\g<0>", written)
+        return _escaped(written)
     try:
         return from_oniguruma(written, cuts=cuts)
     except ValueError as reason:
         raise ValueError(f"{place}.pattern: {reason}") from None
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"[!-/:-@\[-^`{-~]", r"\\\g<0>", text)
 
 
 def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str:
@@ -223,17 +323,13 @@ def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str
         return f"(?:{once})++"
     if behavior in ("MergedWithPrevious", "MergedWithNext"):
         return once + gap if (behavior == "MergedWithNext") != invert else gap + once
-    if behavior != "Removed":
-        raise ValueError(f"{place}.behavior {behavior!r:.80} is not known")
-    if not invert:
-        raise ValueError(f"{place}: Removed drops what the pattern matches; Isolated would keep it")
-    if not covers_all_text(expression):
-        raise ValueError(f"{place}: Removed drops text between its matches; Isolated would keep it")
-    return expression
+    raise ValueError(f"{place}.behavior {behavior!r:.80} is not known")
 
 
-def pre_tokenizer_of(pattern: Pattern) -> Json:
+def pre_tokenizer_of(pattern: Pattern, left_out: str | None = None) -> Json:
     """Return a `pre_tokenizer` that cuts text as a pattern does; a pattern without one is refused.
+
+    The first step removes what is `left_out`, a set of characters.
 
     >>> pre_tokenizer_of(PATTERNS["none"])["use_regex"]
     False
@@ -256,6 +352,11 @@ def pre_tokenizer_of(pattern: Pattern) -> Json:
         "use_regex": use_regex,
     }
     written = [*map(_written_split, before), byte_level, *map(_written_split, behind)]
+    if left_out is not None:
+        removing = {"Regex": to_oniguruma(f"{left_out}+")}
+        written.insert(
+            0, {"type": "Split", "pattern": removing, "behavior": "Removed", "invert": False}
+        )
     return written[0] if len(written) == 1 else {"type": "Sequence", "pretokenizers": written}
 
 
@@ -388,11 +489,10 @@ _TO_SPACES: Step = ("Replace", MARK, " ")
 
 
 def is_of_characters(document: Any) -> bool:
-    """Whether nothing spells a text as bytes, or loses text, so that tokens may be read as characters."""
+    """Whether nothing spells a text as bytes, so that tokens may be read as characters."""
     steps = steps_of(document.get("pre_tokenizer"), "pretokenizers")
     steps += steps_of(document.get("normalizer"), "normalizers")
-    refused = {"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
-    return types_of(steps).isdisjoint(refused) and all(isinstance(step, dict) for step in steps)
+    return "ByteLevel" not in types_of(steps) and all(isinstance(step, dict) for step in steps)
 
 
 class StepsOfCharacters(NamedTuple):
@@ -405,6 +505,7 @@ class StepsOfCharacters(NamedTuple):
     """Whether a space is put before all text between special tokens that begins with none."""
     pattern: Pattern | None
     drops_space: DropsSpace
+    left_out: str | None
 
 
 def before_of_characters(
@@ -431,6 +532,7 @@ def before_of_characters(
         else:
             normalization += normalization_of(step)
     cuts: list[str] = []
+    left_out: str | None = None
     puts_space = False
     split_place: str | None = None
     for number, step in enumerate(steps_of(document.get("pre_tokenizer"), "pretokenizers")):
@@ -455,8 +557,10 @@ def before_of_characters(
                 normalization.append(("Space first",))
             if step.get("split", True):
                 cuts.append(" ?[^ ]+| ")
-        elif kind in ("Digits", "Punctuation", "FixedLength", "Split"):
-            cuts += expressions_of(step, place)
+        elif kind in ("Digits", "Punctuation", "FixedLength", "Split", *_REMOVING, _DELIMITED):
+            cut = cut_of(step, place)
+            left_out = both_left_out(left_out, cut, place)
+            cuts += cut.expressions
             if kind == "Split" and not _is_without_spaces(step):
                 split_place = place
         else:
@@ -466,9 +570,13 @@ def before_of_characters(
         raise ValueError(
             f"{split_place}: a pattern is not supported where spaces are spelled U+2581"
         )
+    if left_out is not None and has_marks:
+        raise ValueError("pre_tokenizer: text is removed, and spaces are spelled U+2581")
     drops_space = _check_decoder(decoder, has_marks=has_marks, falls_back=falls_back)
     pattern = checked_pattern(cuts) if cuts else None
-    return StepsOfCharacters(has_marks, tuple(normalization), puts_space, pattern, drops_space)
+    return StepsOfCharacters(
+        has_marks, tuple(normalization), puts_space, pattern, drops_space, left_out
+    )
 
 
 def special_pieces(

@@ -49,6 +49,14 @@ pub fn parse(pattern: &str) -> Result<Expression> {
     }
 }
 
+/// Returns the characters of a pattern that is a set, such as `\s` or `[a-z]`.
+pub fn set_of(pattern: &str) -> Result<CharSet> {
+    match parse(pattern)? {
+        Expression::Set(set) => Ok(set),
+        _ => Err(refusal(pattern, "it is not a set of characters")),
+    }
+}
+
 fn check_length(source: &str) -> Result<()> {
     let length = source.len();
     if length <= MOST_BYTES {

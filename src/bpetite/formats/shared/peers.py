@@ -100,7 +100,7 @@ def _joined_files(original: Original, vocabulary: Vocabulary) -> bytes:
     document = {
         "version": "1.0",
         "added_tokens": written_added_tokens(vocabulary),
-        "pre_tokenizer": pre_tokenizer_of(vocabulary.pattern),
+        "pre_tokenizer": pre_tokenizer_of(vocabulary.pattern, vocabulary.left_out),
         "model": model,
     }
     return json.dumps(document).encode("utf-8")
