@@ -265,20 +265,14 @@ def test_a_real_folder_is_written_as_it_was_read(model: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", USERS)
-def test_what_people_trained_gives_its_ids_or_is_refused(name: str) -> None:
-    try:
-        tok = loaded(f"users/{name}")
-    except ValueError as reason:
-        refusal = str(reason)
-    else:
-        lacks_bytes = any("cannot be encoded" in assumption for assumption in tok.assumptions)
-        peer = tokenizers.Tokenizer.from_file(str(unpacked(f"users/{name}")))
-        for text in texts():
-            try:
-                ids = tok.encode(text)
-            except ValueError:
-                assert lacks_bytes
-                continue
-            assert ids == peer.encode(text, add_special_tokens=False).ids, text[:80]
-        return
-    assert "drops the text that it splits at" in refusal
+def test_what_people_trained_gives_its_ids(name: str) -> None:
+    tok = loaded(f"users/{name}")
+    lacks_bytes = any("cannot be encoded" in assumption for assumption in tok.assumptions)
+    peer = tokenizers.Tokenizer.from_file(str(unpacked(f"users/{name}")))
+    for text in texts():
+        try:
+            ids = tok.encode(text)
+        except ValueError:
+            assert lacks_bytes
+            continue
+        assert ids == peer.encode(text, add_special_tokens=False).ids, text[:80]
