@@ -50,7 +50,7 @@ pub use open::OpenPiece;
 use sequence::Sequence;
 pub use sequence::{MatchTest, Prepared, Scanner};
 pub use set::CharSet;
-pub use syntax::{Dialect, alike, parse, read, set_of};
+pub use syntax::{Dialect, alike, avoids, read, set_of};
 
 /// The number of pieces that a [`Batch`] holds.
 pub const BATCH: usize = 512;

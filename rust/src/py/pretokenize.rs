@@ -86,7 +86,7 @@ pub fn covers_all_text(py: Python<'_>, pattern: &str) -> PyResult<bool> {
 /// only looks at does not count.
 #[pyfunction]
 pub fn avoids(pattern: &str, characters: &str) -> PyResult<bool> {
-    Ok(scan::parse(pattern)?.avoids(&scan::set_of(characters)?))
+    Ok(scan::avoids(pattern, characters)?)
 }
 
 /// The first place after the start of a UTF-8 text where a cut provably changes no pretoken; `None`

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use super::expression::Expression;
+use super::on_large_stack;
 use super::set::CharSet;
 use crate::error::{Error, Result};
 use crate::unicode::lookup::Property;
@@ -51,10 +52,16 @@ pub fn parse(pattern: &str) -> Result<Expression> {
 
 /// Returns the characters of a pattern that is a set, such as `\s` or `[a-z]`.
 pub fn set_of(pattern: &str) -> Result<CharSet> {
-    match parse(pattern)? {
+    on_large_stack(|| match parse(pattern)? {
         Expression::Set(set) => Ok(set),
         _ => Err(refusal(pattern, "it is not a set of characters")),
-    }
+    })
+}
+
+/// Whether no match of a pattern has any of the characters of a set.
+pub fn avoids(pattern: &str, characters: &str) -> Result<bool> {
+    let set = set_of(characters)?;
+    on_large_stack(|| Ok(parse(pattern)?.avoids(&set)))
 }
 
 fn check_length(source: &str) -> Result<()> {
