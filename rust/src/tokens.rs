@@ -3,9 +3,10 @@
 //! Ids may have gaps and any value of 32 bits. A record has 16 bytes: a token of up to 15 bytes and
 //! its length, read with one load; or a reference to a longer token.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::mem::MaybeUninit;
 
+use crate::encode::WORD_END;
 use crate::error::{Error, Result};
 
 const INLINE: usize = 15;
@@ -40,6 +41,8 @@ pub struct TokenBytes {
     far: HashMap<u32, Record>,
     long: Vec<u8>,
     longest: usize,
+    /// Tokens that end with a space which is only written if another token follows.
+    pub spaced: HashSet<u32>,
 }
 
 impl TokenBytes {
@@ -59,6 +62,7 @@ impl TokenBytes {
             far: HashMap::new(),
             long: Vec::new(),
             longest: 0,
+            spaced: HashSet::new(),
         };
         for (id, token) in tokens {
             table.add(id, token)?;
@@ -134,6 +138,11 @@ impl TokenBytes {
             Some(&length) if length <= INLINE as u8 => Some(usize::from(length)),
             _ => self.get(id).map(<[u8]>::len),
         }
+    }
+
+    /// Whether a token ends with the mark for the end of a word.
+    pub fn ends_word(&self, id: u32) -> bool {
+        self.get(id).is_some_and(|token| token.last() == Some(&WORD_END))
     }
 
     /// Returns the length of the longest token.

@@ -25,6 +25,9 @@ from bpetite.specification.added_tokens import (
 _UNKNOWN = -1
 """A byte that is not a token."""
 
+_WORD_END = 0xFF
+"""The mark behind a word, a byte that no UTF-8 has."""
+
 
 def encode(
     text: str,
@@ -96,6 +99,7 @@ def encode_ordinary(
     equal_ranks: Sequence[Pair] = (),
     drops_missing: bool = False,
     left_out: str | None = None,
+    ends_words: bool = False,
 ) -> Iterator[int]:
     """Encode text without looking for special tokens.
 
@@ -113,6 +117,10 @@ def encode_ordinary(
     With `drops_missing`, bytes that are no tokens are left out before any merge. A pretoken that
     consists of characters of the set `left_out` has no ids.
 
+    With `ends_words`, a mark follows each pretoken before it is merged, unless its last byte is not
+    a token: so tokens at the end of a word are others. A provisional token with the mark is the
+    last byte of a word that is no token there.
+
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"abab", 257: b"ab"}
     >>> list(encode_ordinary("xabab abab", vocab, [(257, 257), (97, 98)], {}))
     [120, 256, 32, 256]
@@ -126,6 +134,9 @@ def encode_ordinary(
     [2]
     >>> list(encode_ordinary("ab b", vocab, [(0, 1)], {}, r"\\w+", left_out=r"\\s"))
     [2, 1]
+    >>> vocab = {0: b"a", 1: b"a\\xff", 2: b"\\xff"}
+    >>> list(encode_ordinary("aa", vocab, [(0, 2)], {}, "(?s:.)+", provisional=[2], ends_words=True))
+    [0, 1]
     """
     id_of_byte = _base_ids(vocab, special_tokens)
     rank_of = ranks(merges, equal_ranks)
@@ -140,11 +151,17 @@ def encode_ordinary(
             ids = [id_of_whole[pretoken]]
         else:
             ids = [id_of_byte.get(byte, _UNKNOWN) for byte in pretoken]
+        if ends_words and ids[-1] != _UNKNOWN:
+            ids.append(id_of_byte[_WORD_END])
         if drops_missing:
             ids = [token_id for token_id in ids if token_id != _UNKNOWN]
+        _merge_all(ids, rank_of, id_of_pair)
+        if ends_words and ids and ids[-1] in provisional:
+            ids[-1] = _UNKNOWN
+        if drops_missing and ids[-1:] == [_UNKNOWN]:
+            ids.pop()
         if unknown is None and _UNKNOWN in ids:
             raise ValueError(f"{pretoken!r} has a byte for which this vocabulary has no token")
-        _merge_all(ids, rank_of, id_of_pair)
         for token_id, run in groupby(ids):
             length = len(list(run))
             if token_id == _UNKNOWN and unknown is not None:

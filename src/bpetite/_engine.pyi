@@ -438,6 +438,7 @@ class Encoder:
         drops_unknown: bool = False,
         left_out: str | None = None,
         spaces: Literal["", "one", "all", "spaced"] = ...,
+        word_end: str | None = None,
     ) -> Encoder:
         """Create an encoder from all tokens but added ones (joined bytes, ends, ids) and merges by rank.
 

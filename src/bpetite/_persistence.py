@@ -287,6 +287,7 @@ def _to_schema_2(vocabulary: Vocabulary) -> Json:
         "spaced": vocabulary.spaced,
         "token_flags": dict(vocabulary.token_flags),
         "unknown": list(vocabulary.unknown or ()),
+        "word_end": [] if vocabulary.word_end is None else [vocabulary.word_end],
     }
     return {
         "added_tokens": sorted(vocabulary.added_tokens),
@@ -340,6 +341,7 @@ def _of_schema_2(path: AnyPath, document: Json) -> Vocabulary:
         fields["equal_ranks"] = list(zip(equal_ranks[::2], equal_ranks[1::2], strict=True))
         fields["irregular"] = lists_all
         fields["unknown"] = unknown
+        [fields["word_end"]] = fields.pop("word_end", [None])
         return Vocabulary.of_arrays(replaced(Arrays.of(tokens), merges=merges), **fields)
 
 
@@ -418,6 +420,7 @@ _FIELDS: Mapping[str, tuple[type | None, Callable[[Any], bool], str]] = {
     "unicode_version": (None, _is_text, "a string"),
     "unknown": (None, _is_unknown, "a list of an id and true or false"),
     "whole_pretoken_first": (None, lambda value: isinstance(value, bool), "true or false"),
+    "word_end": (None, lambda value: _is_texts(value) and len(value) == 1, "a list of one string"),
 }
 """The kind of each list or object of an artifact and what it holds; or what another value is."""
 
@@ -430,6 +433,7 @@ _OPTIONAL = {
     "spaced",
     "token_flags",
     "unknown",
+    "word_end",
 }
 _KEYS = [key for key in _FIELDS if key not in _OPTIONAL]
 

@@ -63,7 +63,7 @@ from bpetite.training import (
     extend_vocabulary,
     train_vocabulary,
 )
-from bpetite.vocabulary import Vocabulary
+from bpetite.vocabulary import WORD_END, Vocabulary
 
 if TYPE_CHECKING:
     import numpy as np
@@ -995,8 +995,12 @@ class Tokenizer:
         256
         """
         spelled = _bytes_of("token", token)
+        id_of = self._vocabulary.id_of
+        if end := (self._vocabulary.word_end or "").encode():
+            at_end = spelled.removesuffix(end) + WORD_END
+            spelled = at_end if spelled.endswith(end) and at_end in id_of else spelled
         try:
-            return self._vocabulary.id_of[spelled]
+            return id_of[spelled]
         except KeyError:
             raise unknown_token(spelled, self._vocabulary) from None
 
@@ -1064,7 +1068,14 @@ class Tokenizer:
         """
         listed = [*several("ids", "integers", ids)]
         try:
-            return self._encoder.encode(self.decode(listed)) == listed
+            texts = {self.decode(listed)}
+            if self._vocabulary.word_end is not None:
+                tokens = [
+                    self._vocabulary.tokens.get(own) or self.token_bytes(own) for own in listed
+                ]
+                words = b"".join(tokens)
+                texts = {words.replace(WORD_END, between).decode() for between in (b"", b" ")}
+            return any(self._encoder.encode(text) == listed for text in texts)
         except UnicodeDecodeError:
             return False
 

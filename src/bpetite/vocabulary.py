@@ -54,6 +54,9 @@ space after it, only as a whole word."""
 MARK = "\u2581"
 """How a space is spelled where tokens are made of characters."""
 
+WORD_END = b"\xff"
+"""The last byte of a token that ends a pretoken, if these have ends; no UTF-8 has it."""
+
 LARGEST_ID = 2**32 - 2
 """Ids have 32 bits; the engine reserves the last value."""
 
@@ -260,6 +263,11 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     spaced: bool = False
     """Whether decoding puts a space between any two tokens, as tokenizers does without a decoder."""
 
+    word_end: str | None = None
+    """What decoding writes for `WORD_END`, a byte that ends each pretoken before it is merged, so that tokens
+    at the end of a word are others (BPE with `end_of_word_suffix`). A space is left out behind the
+    last token. None: pretokens have no ends."""
+
     arrays: Arrays = derived()
     """Tokens and merges as the engine takes them."""
 
@@ -275,6 +283,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         for name in ("whole_pretoken_first", "irregular", "drops_missing", "spaced"):
             check_type(name, getattr(self, name), bool, "a bool")
         check_type("dialect", self.dialect, Dialect, "a Dialect")
+        if self.word_end is not None:
+            check_type("word_end", self.word_end, str, "a str")
         if not isinstance(self.tokens, Arrays):
             check_type("tokens", self.tokens, Mapping, "a mapping")
             several("merges", "pairs of ids", self.merges)
@@ -288,8 +298,9 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             arrays = Arrays(*completed, arrays.merges)
         equal_ranks = _checked_ranges(self.equal_ranks, arrays.merge_count if self.irregular else 0)
         irregular = not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
-        has_other_rule = self.unknown is not None or self.provisional
-        if self.drops_missing and (has_other_rule or not irregular):
+        has_ends = self.word_end is not None
+        has_other_rule = self.unknown is not None or (self.provisional and not has_ends)
+        if self.drops_missing and (has_other_rule or not (irregular or has_ends)):
             raise ValueError(
                 "drops_missing: no byte lacks a token, or there is another rule for those that do"
             )
@@ -302,9 +313,10 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         other_ids = self._check_other_ids(arrays, specials, steps_in(normalization))
         if unknown := sorted(set(self.added_tokens) - specials.keys()):
             raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
-        _check_provisional(
-            self.provisional, arrays, other_ids, may_be_bytes=self.unknown is not None
-        )
+        may_be_bytes = self.unknown is not None or has_ends
+        _check_provisional(self.provisional, arrays, other_ids, may_be_bytes=may_be_bytes)
+        if has_ends and (WORD_END[0] not in dict(id_of_byte) or self.whole_pretoken_first):
+            raise ValueError("word_end: no token is byte 255, or whole pretokens come first")
         # From now on, `arrays` has the tokens and merges, and `__getattr__` is asked for these
         # fields.
         for name in _LAZY_FIELDS:
@@ -559,6 +571,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             "drops_space": self.drops_space,
             "unknown": self.unknown,
             "drops_missing": self.drops_missing,
+            "word_end": None if self.word_end is None else [self.word_end],
             "unicode_version": UNICODE_VERSION
             if UNICODE_VERSION != _FIRST_UNICODE_VERSION
             else None,

@@ -388,7 +388,7 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ("model.type is 'Unigram'", put("model", "type", "Unigram")),
     ("model.dropout is 0.1", put("model", "dropout", 0.1)),
     ("model.continuing_subword_prefix", put("model", "continuing_subword_prefix", "##")),
-    ("model.end_of_word_suffix", put("model", "end_of_word_suffix", "</w>")),
+    ("model.end_of_word_suffix", put("model", "end_of_word_suffix", " ")),
     (
         "'ByteLevel' is not supported where model.byte_fallback is on",
         lambda d: [put("model", "byte_fallback", True)(d), d["model"]["vocab"].pop("z")],

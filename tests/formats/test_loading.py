@@ -767,7 +767,7 @@ def test_one_of_two_files_is_refused_with_the_name_of_the_other(
         Tokenizer.load(tmp_path / there)
 
 
-def test_clips_two_files_are_refused(gpt2_like: Tokenizer, tmp_path: Path) -> None:
+def test_two_files_of_gpt_1_are_refused(gpt2_like: Tokenizer, tmp_path: Path) -> None:
     gpt2_like.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
     vocab = json.loads((tmp_path / "vocab.json").read_text("utf-8"))
     vocab.update({f"{letter}</w>": 500 + place for place, letter in enumerate("aei")})

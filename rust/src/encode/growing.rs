@@ -267,7 +267,7 @@ impl Growing {
             let nearest = self.settled[..settled_before].last().copied().unwrap_or(BEGINNING);
             let mut end = nearest.place;
             for &id in &self.ids[nearest.ids..count] {
-                end += self.encoder.tokens().length(id).unwrap_or(0);
+                end += self.encoder.model.length_in_text(id).unwrap_or(0);
             }
             return Ok(character_start(&self.text, end));
         }

@@ -29,7 +29,7 @@ pub use choice::{Choice, ChoicePart, Special};
 pub use growing::{EncodeStream, Growing};
 pub use merges::Merges;
 pub use merging::{Merger, Scratch};
-pub use model::{Definition, Model, Unknown, ranks};
+pub use model::{Definition, Model, Unknown, WORD_END, ranks};
 pub use ordinary::Workspace;
 pub use parallel::{Encoded, is_for_one_thread};
 pub use parts::TextSource;
@@ -110,9 +110,9 @@ impl Encoder {
         Ok(Self { cache: Arc::new(self.model.cache(Bound::of(memory))?), ..self.clone() })
     }
 
-    /// The bytes of every token.
+    /// The bytes of every token, as decoding writes them.
     pub fn tokens(&self) -> &TokenBytes {
-        &self.model.tokens
+        self.model.written()
     }
 
     /// Encodes one text on this thread.

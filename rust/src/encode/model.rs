@@ -47,7 +47,13 @@ pub struct Definition<'a> {
     /// it is replaced by the ids of its bytes. With `unknown` they are parts of characters, and the
     /// remaining part of a character is unknown.
     pub provisional: &'a [u32],
+    /// What decoding writes for [`WORD_END`], if each pretoken ends with it before it is merged.
+    pub word_end: Option<&'a [u8]>,
 }
+
+/// The last byte of tokens that end a pretoken, which no text has. A provisional token with it
+/// stands for a unit at the end of a pretoken that has no token there: it is unknown.
+pub const WORD_END: u8 = 0xFF;
 
 /// What stands for bytes without a token.
 #[derive(Clone, Copy)]
@@ -72,7 +78,10 @@ impl Unknown {
         if matches!(self, Self::Joined(_)) {
             ids.dedup_by(|next, before| *next == NO_ID && *before == NO_ID);
         }
-        let Some(unknown) = self.id() else { return };
+        let Some(unknown) = self.id() else {
+            ids.retain(|&id| id != NO_ID);
+            return;
+        };
         for id in ids.iter_mut().filter(|id| **id == NO_ID) {
             *id = unknown;
         }
@@ -85,6 +94,10 @@ pub struct Model {
     pub(super) pattern: Arc<Pattern>,
     pub(super) merges: Merges,
     pub(super) tokens: TokenBytes,
+    /// The bytes that decoding writes for each token, where these are others.
+    written: Option<TokenBytes>,
+    /// Whether pretokens are merged with [`WORD_END`] behind them.
+    pub(super) ends_words: bool,
     /// Tokens that replace a whole pretoken though merging it would not result in them.
     pub(super) replacing: Replacing,
     /// The length of the longest of these.
@@ -135,11 +148,20 @@ impl Model {
         }
         let tokens = TokenBytes::new(all())?;
         let base = base_ids(definition.tokens)?;
-        let lacks_bytes = BYTES_OF_UTF8.into_iter().flatten().any(|byte| base[byte] == NO_ID);
-        let provisional = match definition.unknown {
-            Some(_) => ids_of_beginnings(definition.provisional, &tokens),
-            None => ids_of_bytes(definition.provisional, &tokens, &base)?,
+        let ends_words = definition.word_end.is_some();
+        // Units may also lack a token for the end of a word.
+        let lacks_bytes =
+            ends_words || BYTES_OF_UTF8.into_iter().flatten().any(|byte| base[byte] == NO_ID);
+        let (at_ends, others): (Vec<u32>, Vec<u32>) =
+            definition.provisional.iter().partition(|&&id| ends_words && tokens.ends_word(id));
+        let mut provisional = match definition.unknown {
+            Some(_) => ids_of_beginnings(&others, &tokens),
+            None => ids_of_bytes(&others, &tokens, &base)?,
         };
+        for id in at_ends {
+            let is_end_alone = tokens.length(id) == Some(1);
+            provisional.insert(id, if is_end_alone { [].into() } else { [NO_ID].into() });
+        }
         let ranks = ranks(definition.merges.len(), definition.equal_ranks)?;
         let merges = Merges::new(base, definition.merges, &ranks, &tokens)?;
         let ids = all().map(|(id, _)| id).chain(definition.unknown.and_then(Unknown::id));
@@ -149,12 +171,16 @@ impl Model {
                 "provisional token {id} must have an id after all others"
             )));
         }
-        let whole =
-            WholeTokens::new(&merges, definition.merges, &ranks, definition.whole_pretoken_first)?;
+        // The id of the mark is after all others.
+        let among_all = definition.whole_pretoken_first || ends_words;
+        let whole = WholeTokens::new(&merges, definition.merges, &ranks, among_all)?;
         let is_merged = |id| whole.holds(id) && !provisional.contains_key(&id);
         let replacing = replacing_tokens(definition, is_merged);
         let left_out = definition.left_out.map(set_of).transpose()?;
-        let has_ids = |token: &[u8]| !left_out.as_ref().is_some_and(|set| consists_of(token, set));
+        let has_ids = |token: &[u8]| {
+            let text = token.strip_suffix(&[WORD_END]).unwrap_or(token);
+            !left_out.as_ref().is_some_and(|set| consists_of(text, set))
+        };
         let mut first = Vec::new();
         for &(id, token) in definition.tokens {
             let is_merged = is_merged(id) && !replacing.contains_key(token);
@@ -173,6 +199,8 @@ impl Model {
             longest_replacing: longest_replacing.unwrap_or(0),
             replacing,
             first,
+            written: definition.word_end.map(|end| written(all(), end)).transpose()?,
+            ends_words,
             tokens_merged: definition.tokens.len(),
             merges,
             tokens,
@@ -200,11 +228,27 @@ impl Model {
     pub fn cache(&self, bound: Bound) -> Result<Cache> {
         let mut first = Vec::new();
         for &id in &self.first {
-            if let Some(token) = self.tokens.get(id) {
-                push(&mut first, (id, token))?;
+            let Some(token) = self.tokens.get(id) else { continue };
+            // What a pretoken becomes ends with the mark, which the pretoken does not have.
+            match token.strip_suffix(&[WORD_END]) {
+                Some(pretoken) if self.ends_words => push(&mut first, (id, pretoken))?,
+                _ if self.ends_words => {}
+                _ => push(&mut first, (id, token))?,
             }
         }
         Cache::new(&first, self.tokens_merged, bound)
+    }
+
+    /// The bytes that decoding writes for each token.
+    pub fn written(&self) -> &TokenBytes {
+        self.written.as_ref().unwrap_or(&self.tokens)
+    }
+
+    /// The number of bytes of a text that a token stands for, if there is a token of that id.
+    #[inline]
+    pub(super) fn length_in_text(&self, id: u32) -> Option<usize> {
+        let length = self.tokens.length(id)?;
+        Some(length - usize::from(self.ends_words && self.tokens.ends_word(id)))
     }
 
     /// Fails unless every id fits the integer type.
@@ -218,6 +262,31 @@ impl Model {
             self.largest_id
         )))
     }
+}
+
+/// Tokens as they are decoded: with a text for the mark of the end of a word. Where it is a space,
+/// the last token of a text does not write it.
+fn written<'a>(
+    tokens: impl Iterator<Item = (u32, &'a [u8])>,
+    word_end: &[u8],
+) -> Result<TokenBytes> {
+    let mut spelled = Vec::new();
+    let mut spaced = HashSet::new();
+    for (id, token) in tokens {
+        let bytes = match token.strip_suffix(&[WORD_END]) {
+            Some(word) => {
+                if word_end == b" " {
+                    spaced.insert(id);
+                }
+                [word, word_end].concat()
+            }
+            None => token.to_vec(),
+        };
+        push(&mut spelled, (id, bytes))?;
+    }
+    let mut table = TokenBytes::new(spelled.iter().map(|(id, token)| (*id, &**token)))?;
+    table.spaced = spaced;
+    Ok(table)
 }
 
 /// The rank of each merge: its place, or the first place of the merges with the same rank.

@@ -14,7 +14,7 @@ use std::sync::{Arc, Weak};
 
 use super::cache::{Cache, INLINE, LONGEST, Table};
 use super::merging::{Merger, SHORT, Scratch};
-use super::model::check_known;
+use super::model::{WORD_END, check_known};
 use super::{Encoder, Id, Model, NO_ID, Unknown};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
@@ -348,14 +348,16 @@ impl Model {
             return Ok(0);
         }
         let mut count = earlier.len();
-        let mut done = earlier_length;
-        while done > pretoken.len() {
+        let mut done = earlier_length + usize::from(self.ends_words);
+        // The mark was behind the earlier one.
+        while done > pretoken.len().min(earlier_length) {
             count -= 1;
             done -= self.tokens.length(earlier[count]).unwrap_or(1);
         }
+        let part = self.merged_part(pretoken)?;
         let Misses { ids, scratch, .. } = misses;
         let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse };
-        merger.merge_longer(pretoken, &earlier[..count], done, ids)
+        merger.merge_longer(&part, &earlier[..count], done, ids)
     }
 
     /// Whether some bytes of a text are left out when it is merged.
@@ -383,16 +385,25 @@ impl Model {
         if pretoken.len() > LONGEST {
             expect(&mut misses.ids, pretoken.len());
         }
-        let part = match self.unknown {
-            Some(Unknown::Dropped) => {
-                let has_token = |byte: &u8| self.merges.base(*byte) != NO_ID;
-                Cow::Owned(gathered(pretoken.iter().copied().filter(has_token))?)
-            }
-            _ => Cow::Borrowed(pretoken),
-        };
+        let part = self.merged_part(pretoken)?;
         let scratch = &mut misses.scratch;
         let mut merger = Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse };
         merger.merge(&part, &mut misses.ids)
+    }
+
+    /// What is merged of a pretoken: without bytes that are dropped, and with the mark of its end,
+    /// unless its last byte has no token.
+    fn merged_part<'a>(&self, pretoken: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+        let has_token = |byte: &u8| self.merges.base(*byte) != NO_ID;
+        let end = (self.ends_words && pretoken.last().is_some_and(has_token)).then_some(WORD_END);
+        if matches!(self.unknown, Some(Unknown::Dropped)) {
+            let kept = pretoken.iter().copied().filter(has_token);
+            return Ok(Cow::Owned(gathered(kept.chain(end))?));
+        }
+        match end {
+            Some(_) => Ok(Cow::Owned(gathered(pretoken.iter().copied().chain(end))?)),
+            None => Ok(Cow::Borrowed(pretoken)),
+        }
     }
 
     /// Replaces provisional tokens by the ids of their bytes.

@@ -189,7 +189,7 @@ impl Encoder {
                     if trim != Trim::No {
                         let (mut leading, trailing) = match section.id {
                             Some(_) => spaces_around_text(section.text),
-                            None => spaces_around(self.tokens().get(id).unwrap_or_default()),
+                            None => spaces_around(self.model.tokens.get(id).unwrap_or_default()),
                         };
                         let is_first = places.is_empty() || place.0 == 0;
                         if trim == Trim::KeepFirst && is_first && leading == 1 {
@@ -280,7 +280,7 @@ impl Model {
     ) -> Result<()> {
         let mut end = 0;
         while end < text.len() {
-            let length = ids.next().and_then(|&id| self.tokens.length(id)).unwrap_or(0);
+            let length = ids.next().and_then(|&id| self.length_in_text(id)).unwrap_or(0);
             if length == 0 {
                 return Err(other_text());
             }
@@ -313,7 +313,10 @@ impl Model {
         let mut was_unknown = false;
         for &token in tokens {
             let start = end;
-            end += self.tokens.length(token).unwrap_or(1);
+            end += self.length_in_text(token).unwrap_or(1);
+            if end == start {
+                continue; // The mark alone, behind a character without a token.
+            }
             let span = (merged[start], merged[end - 1] + 1);
             let is_part = self.provisional.contains_key(&token);
             let is_unknown = is_part || token == NO_ID;
@@ -328,6 +331,9 @@ impl Model {
                 before.1 = span.1;
             } else {
                 let id = if is_unknown { unknown.id() } else { Some(token) };
+                if id.is_none() {
+                    continue;
+                }
                 if ids.next().copied() != id {
                     return Err(other_text());
                 }

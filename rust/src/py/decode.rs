@@ -44,6 +44,9 @@ pub fn append(
         return Ok(());
     }
     decode_onto(tokens, ids, bytes, pulse)?;
+    if ids.last().is_some_and(|id| tokens.spaced.contains(id)) {
+        bytes.pop();
+    }
     match drops {
         Drops::Nothing | Drops::Spaced => {}
         Drops::One => {

@@ -63,7 +63,7 @@ impl PyEncoder {
     #[pyo3(signature = (
         *, pattern, tokens, ends, ids, merges, added_tokens=vec![], normalization=vec![],
         equal_ranks=vec![], whole_pretoken_first=false, left_out=None, decode_only=vec![], provisional=vec![],
-        unknown=None, drops_unknown=false, spaces=Drops::Nothing
+        unknown=None, drops_unknown=false, spaces=Drops::Nothing, word_end=None
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
@@ -83,6 +83,7 @@ impl PyEncoder {
         unknown: Option<(u32, bool)>,
         drops_unknown: bool,
         spaces: Drops,
+        word_end: Option<&str>,
     ) -> PyResult<Self> {
         let unknown = match unknown {
             Some((id, false)) => Some(Unknown::Each(id)),
@@ -105,6 +106,7 @@ impl PyEncoder {
             left_out,
             provisional: &provisional,
             unknown,
+            word_end: word_end.map(str::as_bytes),
         };
         let stages = Stages::new(flagged(&added_tokens), &normalization)?;
         pattern.compiled(py)?;

@@ -7,17 +7,24 @@
 //! merges    3 + 4 = 11    3 + 5 = 12
 //! ```
 //!
+//! Where words have ends, each unit is also put together with the mark of an end.
+//!
 //! Merges may make what is no piece: a character that occurs only within pieces, or the first bytes
 //! of one that has three or four. These results get provisional tokens.
 
 use std::collections::HashMap;
 
 use super::TokenList;
+use crate::encode::WORD_END;
 use crate::error::{Error, Result};
 use crate::memory;
 
 /// How a space is spelled in a piece, if spaces are spelled by marks.
 const MARK: char = '\u{2581}';
+
+/// What a piece ends with that has the mark for the end of a word, [`WORD_END`]: two characters that
+/// no text has.
+const END: &str = "\u{10FFFF}\u{10FFFF}";
 
 /// The memory of a piece while it is read, besides its bytes.
 const BYTES_PER_PIECE: usize = 64;
@@ -44,37 +51,47 @@ pub fn read_pieces<'a>(
 ) -> Result<ReadPieces> {
     memory::ensure(pieces.len() * BYTES_PER_PIECE)?;
     let mut read = ReadPieces::default();
-    let mut tokens: Vec<(u32, &[u8])> = Vec::new();
-    for (byte, id) in byte_ids {
-        tokens.push((*id, std::slice::from_ref(byte)));
-    }
-    let mut id_of_character = HashMap::new();
+    let mut tokens: Vec<(u32, &[u8], bool)> = Vec::new();
+    let ends_words = byte_ids.iter().any(|&(byte, _)| byte == WORD_END);
+    let mut id_of_unit = HashMap::new();
     let mut occurs = memory::filled(false, char::MAX as usize + 1)?;
     for (id, text) in pieces {
         if text.is_empty() || (has_marks && text.contains(' ')) {
             read.unread.push(id);
             continue;
         }
-        tokens.push((id, text.as_bytes()));
-        let mut characters = text.chars();
+        let at_end = text.strip_suffix(END).filter(|_| ends_words);
+        let word = at_end.unwrap_or(text);
+        tokens.push((id, word.as_bytes(), at_end.is_some()));
+        let mut characters = word.chars();
         if let (Some(only), None) = (characters.next(), characters.next()) {
-            id_of_character.insert(only, id);
+            id_of_unit.insert((only, at_end.is_some()), id);
         }
-        for character in text.chars() {
+        for character in word.chars() {
             occurs[character as usize] = true;
         }
     }
     // A mark is spelled as a space, which is one byte.
     occurs[MARK as usize] &= !has_marks;
-    tokens.sort_by_key(|&(id, _)| id);
-    for (id, bytes) in tokens {
+    for (byte, id) in byte_ids {
+        tokens.push((*id, std::slice::from_ref(byte), false));
+    }
+    tokens.sort_by_key(|&(id, _, _)| id);
+    for (id, bytes, is_at_end) in tokens {
+        let end = if is_at_end { &[WORD_END][..] } else { &[] };
         match std::str::from_utf8(bytes) {
             Ok(text) if has_marks => push_with_spaces(&mut read.tokens, id, text),
-            _ => read.tokens.push(id, bytes),
+            _ => read.tokens.push(id, &[bytes, end].concat()),
         }
     }
-    let characters = ('\u{80}'..=char::MAX).filter(|&character| occurs[character as usize]);
-    put_together(characters, &id_of_character, byte_ids, first_free, &mut read)?;
+    let mut units = Vec::new();
+    for character in (char::MIN..=char::MAX).filter(|&character| occurs[character as usize]) {
+        units.push((character, false));
+        if ends_words {
+            units.push((character, true));
+        }
+    }
+    put_together(&units, &id_of_unit, byte_ids, first_free, &mut read)?;
     Ok(read)
 }
 
@@ -88,11 +105,14 @@ fn push_with_spaces(tokens: &mut TokenList, id: u32, text: &str) {
     tokens.end(id);
 }
 
-/// Adds merges that put each character together, byte by byte, and provisional tokens for what they
-/// make on the way.
+/// A character, and whether it is at the end of a word.
+type Unit = (char, bool);
+
+/// Adds merges that put each unit together, byte by byte, and provisional tokens for what they make
+/// on the way.
 fn put_together(
-    characters: impl Iterator<Item = char>,
-    id_of_character: &HashMap<char, u32>,
+    units: &[Unit],
+    id_of_unit: &HashMap<Unit, u32>,
     byte_ids: &[(u8, u32)],
     first_free: u32,
     read: &mut ReadPieces,
@@ -101,18 +121,30 @@ fn put_together(
     for &(byte, id) in byte_ids {
         id_of_byte[usize::from(byte)] = Some(id);
     }
+    for byte in 0..0x80 {
+        // An ASCII character is a byte.
+        let id = id_of_unit.get(&(char::from(byte), false)).copied();
+        id_of_byte[usize::from(byte)] = id_of_byte[usize::from(byte)].or(id);
+    }
     let id_of = |byte: u8| {
         let missing = || Error::Value(format!("there is no token for byte {byte:#04x}"));
         id_of_byte[usize::from(byte)].ok_or_else(missing)
     };
     let mut free = first_free..u32::MAX - 1;
-    // Characters that begin alike follow each other. Of the character before: its bytes, and the id
-    // of its bytes up to each of them.
-    let mut previous = [0; 4];
-    let mut ids = [0; 4];
-    for character in characters {
-        let mut bytes = [0; 4];
-        let length = character.encode_utf8(&mut bytes).len();
+    // Units that begin alike follow each other. Of the unit before: its bytes, and the id of its
+    // bytes up to each of them.
+    let mut previous = [0; 5];
+    let mut ids = [0; 5];
+    for &(character, is_at_end) in units {
+        let mut bytes = [0; 5];
+        let mut length = character.encode_utf8(&mut bytes).len();
+        if is_at_end {
+            bytes[length] = WORD_END;
+            length += 1;
+        }
+        if length == 1 {
+            continue;
+        }
         let common =
             previous.iter().zip(&bytes).take_while(|(before, byte)| before == byte).count();
         let mut left = id_of(bytes[0])?;
@@ -120,7 +152,7 @@ fn put_together(
             if last >= common {
                 let mut id = None;
                 if last + 1 == length {
-                    id = id_of_character.get(&character).copied();
+                    id = id_of_unit.get(&(character, is_at_end)).copied();
                 }
                 ids[last] = match id {
                     Some(id) => id,

@@ -27,7 +27,7 @@ from bpetite.reading.options import Reading
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input
 from bpetite.tokenizer import Tokenizer
-from bpetite.vocabulary import Vocabulary
+from bpetite.vocabulary import WORD_END, Vocabulary
 
 
 def verify(
@@ -202,7 +202,11 @@ class _Samples:
             is_complete = not vocabulary.drops_missing and vocabulary.left_out is None
             if not is_complete or self._unknown in section_ids:
                 continue
-            content = b"".join(map(self._tokenizer.token_bytes, section_ids))
+            tokens = [self._tokenizer.token_bytes(token_id) for token_id in section_ids]
+            if vocabulary.word_end is not None:
+                words = map(vocabulary.tokens.__getitem__, section_ids)
+                tokens = [word.removesuffix(WORD_END) for word in words]
+            content = b"".join(tokens)
             text = content.decode("utf-8")
             if self._model.encode_ordinary(text) != section_ids:
                 raise ValueError(f"{where} has a text that encodes to other ids: {text!r:.80}")

@@ -37,6 +37,7 @@ class DecodeStream:
         self._spaced = spaced
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
         self._is_first = True
+        self._held = b""
 
     def push(self, ids: int | Ids) -> str:
         """Add one id or several, and return the text that is now complete."""
@@ -55,18 +56,30 @@ class DecodeStream:
                 for own in given
                 if not hasattr(own, "__index__") or index(own) not in self._skipped
             ]
+        if not given:
+            return b""
+        held = self._held
+        self._held = b" " if self._is_spaced(given[-1]) else b""
         if not self._is_first:
             before = b" " if self._spaced else b""
-            return b"".join(before + self._encoder.token_bytes(own) for own in given)
+            content = b"".join(before + self._encoder.token_bytes(own) for own in given)
+            return held + content.removesuffix(self._held)
         content = self._encoder.decode_bytes(given)
         # The spaces of the first token are left out, or the first space; or none is put before it.
         of_token = self._spaced or self._drops_space == "all"
         self._is_first = not (given if of_token else any(map(self._encoder.token_bytes, given)))
         return content
 
+    def _is_spaced(self, token_id: Any) -> bool:
+        """Whether a token ends with a space that is only written if another token follows."""
+        token = self._encoder.token_bytes(token_id)
+        may_be = token.endswith(b" ") and not self._drops_space
+        return may_be and self._encoder.decode_bytes([token_id]) != token
+
     def finish(self) -> str:
         """Return the rest; an incomplete character is handled as `errors` says. A new text may then begin."""
         self._is_first = True
+        self._held = b""
         try:
             return self._decoder.decode(b"", final=True)
         finally:
@@ -75,7 +88,7 @@ class DecodeStream:
     def __copy__(self) -> DecodeStream:
         errors = self._decoder.errors
         copied = DecodeStream(self._encoder, errors, self._skipped, self._drops_space, self._spaced)
-        copied._is_first = self._is_first
+        copied._is_first, copied._held = self._is_first, self._held
         copied._decoder.setstate(self._decoder.getstate())
         return copied
 

@@ -41,6 +41,7 @@ def encoder_of(vocabulary: Vocabulary) -> Encoder:
         drops_unknown=vocabulary.drops_missing,
         left_out=vocabulary.left_out,
         spaces="spaced" if vocabulary.spaced else _SPACES[vocabulary.drops_space],
+        word_end=vocabulary.word_end,
     )
 
 

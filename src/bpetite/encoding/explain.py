@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bpetite._constants import Pair
 from bpetite._encoder import consists_of
 from bpetite._internal.arguments import UnknownTokenError
-from bpetite.vocabulary import Vocabulary
+from bpetite.vocabulary import WORD_END, Vocabulary
 
 
 class Step(NamedTuple):
@@ -68,6 +68,11 @@ class Explainer:
             lacking = next(byte for byte in pretoken if byte not in id_of_byte)
             raise ValueError(f"{pretoken!r:.80}: no token of this vocabulary is byte {lacking}")
         return tuple(id_of_byte[byte] for byte in pretoken if byte in id_of_byte)
+
+    def merged(self, pretoken: bytes) -> bytes:
+        """Return what is merged of a pretoken: with the mark of its end, if pretokens have ends."""
+        has_end = self.vocabulary.word_end is not None and self.can_start(pretoken[-1:])
+        return pretoken + WORD_END if has_end else pretoken
 
     def can_start(self, pretoken: bytes) -> bool:
         """Whether every byte is a token."""

@@ -7,14 +7,16 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from bpetite._constants import END_OF_TEXT_TOKEN, SPACE, Pattern
 from bpetite._engine import pretokenize
 from bpetite._internal.files import contents
-from bpetite._internal.json import decoded, naming, parse_object, refuse
+from bpetite._internal.json import Json, decoded, naming, parse_object, refuse
 from bpetite._internal.types import AnyPath, BytesPair
 from bpetite.dialect import Dialect
-from bpetite.formats.shared.configuration import TAKES_SPACE_EVERYWHERE, Configuration
+from bpetite.formats import huggingface
+from bpetite.formats.shared.configuration import FLAGS, TAKES_SPACE_EVERYWHERE, Configuration
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
 from bpetite.formats.shared.pairs import check_ids, packed_lines, parts_of, vocabulary_of_pairs
 from bpetite.formats.shared.printable import (
@@ -29,6 +31,18 @@ from bpetite.vocabulary import Vocabulary, listed_special_tokens
 
 _MOST_UNMADE = 4
 """At most one token in this number (or two in all) may lack a merge; of RoBERTa's 50,000, eight do."""
+
+_ENDED = {"\u0120</w>", "a</w>", "e</w>", "i</w>"}
+"""Some tokens of every CLIP vocabulary: bytes at the end of words."""
+
+CLIP_TOKENS = ("<|startoftext|>", END_OF_TEXT_TOKEN)
+"""The tokens around a text in CLIP; the second one also stands for what is unknown."""
+
+_CLIP_PATTERN = (
+    (rf"{'|'.join(CLIP_TOKENS)}|'s|'t|'re|'ve|'m|'ll|'d|[\p{{L}}]+|[\p{{N}}]|[^\s\p{{L}}\p{{N}}]+")
+    .replace("<|", r"<\|")
+    .replace("|>", r"\|>")
+)
 
 _TRIED, _MOST_CUT = 2048, 100
 """The maximum number of tokens on which an assumed pattern is tried; it may cut one in `_MOST_CUT`."""
@@ -53,8 +67,17 @@ def parse(
     named = (END_OF_TEXT_TOKEN,) if given is None else listed_special_tokens(given)
     with naming(vocab_path):
         ids = _ids(vocab_path, vocab)
-        if {"a</w>", "e</w>", "i</w>"} <= ids.keys():
-            raise ValueError("a CLIP vocabulary, whose words end in </w>, cannot be read")
+        ended = _ENDED & ids.keys()
+        if ended < _ENDED and (len(ended) == len(_ENDED) - 1 or beside.kind == "CLIP"):
+            raise ValueError(
+                f"a CLIP vocabulary without {min(_ENDED - ended)!r}, or one of characters, as GPT-1's, "
+                "of which only the tokenizer.json can be read"
+            )
+        if ended == _ENDED:
+            if pattern is not None:
+                raise ValueError("words end in </w>, as CLIP's do, whose pattern cannot be changed")
+            packed, _ = _packed_merges(merges_path, merges)
+            return huggingface.parse_document(clip_document(ids, packed, given or CLIP_TOKENS))
         specials, keys = _special_ids(
             ids, named, must_be_listed=given is None, configured_ids=beside.ids
         )
@@ -105,6 +128,40 @@ def parse(
             "merge, as tokenizers and transformers 5 do; transformers 4 leaves it out"
         )
     return Imported(vocabulary, assumptions, template=beside.template(specials))
+
+
+def clip_document(ids: Mapping[str, int], merges: Any, special_tokens: Iterable[str]) -> Json:
+    """Return CLIP's two files as the `tokenizer.json` that transformers makes of them."""
+    spaces = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
+    words = {"type": "Split", "pattern": {"Regex": _CLIP_PATTERN}, "behavior": "Removed"}
+    flags = dict.fromkeys(FLAGS, False) | {"normalized": False, "special": True}
+    first, last = CLIP_TOKENS
+    around = {"cls": [first, ids.get(first)], "sep": [last, ids.get(last)]}
+    return {
+        "added_tokens": [
+            {"id": ids[text], "content": text, **flags} for text in special_tokens if text in ids
+        ],
+        "normalizer": {
+            "type": "Sequence",
+            "normalizers": [{"type": "NFC"}, spaces, {"type": "Lowercase"}],
+        },
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [
+                words | {"invert": True},
+                {"type": "ByteLevel", "add_prefix_space": False},
+            ],
+        },
+        "post_processor": {"type": "RobertaProcessing", **around, "trim_offsets": False},
+        "decoder": {"type": "ByteLevel"},
+        "model": {
+            "type": "BPE",
+            "unk_token": last,
+            "end_of_word_suffix": "</w>",
+            "vocab": ids,
+            "merges": merges,
+        },
+    }
 
 
 def _special_ids(

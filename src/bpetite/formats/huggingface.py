@@ -95,8 +95,11 @@ class _Reader:
         self._decoder = steps_of(document.get("decoder"), "decoders")
         self._pre_tokenizer = steps_of(document.get("pre_tokenizer"), "pretokenizers")
         spells_bytes = "ByteLevel" in types_of(self._pre_tokenizer)
-        of_bytes = (to_printable(bytes([byte])) for byte in IN_TEXTS)
-        self._has_bytes = spells_bytes and all(text in self._ids for text in of_bytes)
+        self._suffix: str = self._model.get("end_of_word_suffix") or ""
+        """What the names of tokens at the end of a word end with."""
+        of_bytes = [to_printable(bytes([byte])) for byte in IN_TEXTS]
+        needed = {*of_bytes, *(text + self._suffix for text in of_bytes)}
+        self._has_bytes = spells_bytes and self._ids.keys() >= needed
         """Whether texts are spelled as bytes, and each is a token, so that nothing is ever unknown."""
 
     def imported(self) -> Imported:
@@ -121,6 +124,9 @@ class _Reader:
         token_flags = self._token_flags(normalization)
         cuts = steps.cuts_of(self._document.get("pre_tokenizer"))
         kinds = [typed(step, dict, "decoder").get("type") for step in self._decoder]
+        word_end = None
+        if self._suffix:
+            word_end = self._suffix if kinds else ""
         if kinds and kinds != ["ByteLevel"]:
             raise ValueError(f"decoder: {kinds[0]!r:.80} does not simply join the bytes of tokens")
         merges = self._merges()
@@ -149,6 +155,8 @@ class _Reader:
             unknown=None if self._has_bytes or bytes_apart else self._unknown(merges),
             place=_PLACE,
             cut_out=never_met - {self._unknown_text},
+            suffix=self._suffix,
+            word_end=word_end,
         )
         return self._read(vocabulary, drops_missing=self._unknown_text is None and not bytes_apart)
 
@@ -158,7 +166,15 @@ class _Reader:
             raise ValueError(
                 "model.ignore_merges is on: whole texts would be looked up, as nothing cuts them"
             )
-        before = steps.before_of_characters(self._document, self._decoder, falls_back=falls_back)
+        word_end, decoder = None, self._decoder
+        if self._suffix:
+            word_end, decoder = self._word_end_of_characters(), []
+        before = steps.before_of_characters(self._document, decoder, falls_back=falls_back)
+        if self._suffix and (falls_back or before.has_marks):
+            raise ValueError(
+                f"model.end_of_word_suffix is {self._suffix!r:.80}, which is not supported where bytes "
+                "spell characters, or U+2581 spaces"
+            )
         has_marks = before.has_marks
         flags = self._token_flags(before.normalization)
         self._check_spaces(flags, has_marks)
@@ -174,7 +190,12 @@ class _Reader:
         merges = self._merges()
         vocabulary = pairs.vocabulary_of_pieces(
             pairs.Pieces(
-                self._ids_without(apart), byte_ids, has_marks, self._specials, frozenset(never_met)
+                self._ids_without(apart),
+                byte_ids,
+                has_marks,
+                self._specials,
+                frozenset(never_met),
+                self._suffix,
             ),
             merges,
             token_flags=flags,
@@ -187,8 +208,29 @@ class _Reader:
             drops_space=before.drops_space,
             left_out=before.left_out,
             spaced=before.left_out is not None and not self._decoder,
+            word_end=word_end,
         )
         return self._read(vocabulary)
+
+    def _word_end_of_characters(self) -> str:
+        """Return what the decoder writes for the end of a word; another decoder is refused."""
+        match self._decoder:
+            case []:
+                return ""
+            case [{"type": "BPEDecoder", "suffix": self._suffix}]:
+                # It writes a space wherever the suffix stands in a token.
+                for name in (*self._ids, *self._specials):
+                    inside = name if name in self._specials else name.removesuffix(self._suffix)
+                    if self._suffix in inside or name == self._suffix:
+                        raise ValueError(
+                            f"token {name!r:.80} has {self._suffix!r:.80} within it, which the decoder "
+                            "would replace by a space"
+                        )
+                return " "
+        raise ValueError(
+            f"decoder: {self._decoder[0]!r:.80} is not supported where words end in {self._suffix!r:.80}; "
+            "a BPEDecoder with this suffix is"
+        )
 
     def _ids_without(self, apart: Collection[str]) -> dict[str, int]:
         ids = self._ids.copy()  # far faster than a loop
@@ -275,9 +317,19 @@ def _model(value: object) -> Json:
         raise ValueError(f"{reason}; only BPE can be read")
     if model.get("dropout") not in (None, 0):
         raise ValueError(f"model.dropout is {model['dropout']!r:.80}: ids would be random")
-    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if model.get(key) not in (None, ""):
-            raise ValueError(f"model.{key} is {model[key]!r:.80}: such tokens are not byte-level")
+    prefix = model.get("continuing_subword_prefix")
+    if prefix not in (None, ""):
+        raise ValueError(
+            f"model.continuing_subword_prefix is {prefix!r:.80}: such tokens are not byte-level"
+        )
+    if model.get("end_of_word_suffix") is not None:
+        suffix: str = typed(model["end_of_word_suffix"], str, "model.end_of_word_suffix")
+        if not all("!" <= character <= "~" for character in suffix):
+            raise ValueError(f"model.end_of_word_suffix is {suffix!r:.80}, not of printable ASCII")
+        if suffix and flag(model, "model", "ignore_merges"):
+            raise ValueError(
+                "model.ignore_merges is on, which is not supported with a suffix of words"
+            )
     if model.get("unk_token") is not None:
         typed(model["unk_token"], str, "model.unk_token")
     return model

@@ -291,9 +291,7 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
 
     folder = os.path.dirname(vocab) or "."
     beside = configuration.read_configuration(folder)
-    if beside.kind == "CLIP":
-        refuse(folder, "a CLIP vocabulary, whose words end in </w>, cannot be read")
-    if given.pattern is None and beside.kind not in (None, *configuration.DEFAULTS):
+    if given.pattern is None and beside.kind not in (None, "CLIP", *configuration.DEFAULTS):
         refuse(
             folder,
             f"it is of a {beside.kind}Tokenizer, whose pattern vocab.json and merges.txt do not hold; "

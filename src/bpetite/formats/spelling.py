@@ -6,7 +6,7 @@ from bpetite.formats.shared.imported import Original
 from bpetite.formats.shared.pairs import BYTE_NAMES
 from bpetite.formats.shared.printable import to_printable
 from bpetite.normalization import steps_in
-from bpetite.vocabulary import MARK, Vocabulary
+from bpetite.vocabulary import MARK, WORD_END, Vocabulary
 
 _NAME_OF = {byte: name for name, byte in BYTE_NAMES.items()}
 
@@ -27,6 +27,8 @@ def spelled_ids(vocabulary: Vocabulary, original: Original | None = None) -> dic
         document = json.loads(original.content)
         added = {token["content"]: token["id"] for token in document.get("added_tokens") or ()}
         return {**document["model"]["vocab"], **added}
+    if vocabulary.word_end is not None:
+        return _spelled_words(vocabulary)
     if vocabulary.provisional:
         is_gguf = original is not None and original.kind == "gguf"
         return _spelled_pieces(vocabulary, spaces_in_defined=is_gguf)
@@ -35,6 +37,24 @@ def spelled_ids(vocabulary: Vocabulary, original: Original | None = None) -> dic
         ids.setdefault(to_printable(token), token_id)
     for token_id, token in vocabulary.decode_only.items():
         ids.setdefault(token.decode("utf-8", "replace"), token_id)
+    return {**ids, **vocabulary.special_tokens}
+
+
+def _spelled_words(vocabulary: Vocabulary) -> dict[str, int]:
+    """Return the ids where tokens end words: their names end in a suffix, mostly `</w>`."""
+    suffix = (vocabulary.word_end or "").strip() or "</w>"
+    of_bytes = any(
+        byte >= 0x80 and byte != WORD_END[0] and token_id not in vocabulary.provisional
+        for byte, token_id in vocabulary.id_of_byte.items()
+    )
+    ids = {}
+    for token_id, token in {**vocabulary.tokens, **vocabulary.decode_only}.items():
+        if token_id in vocabulary.provisional:
+            continue
+        is_read = token_id in vocabulary.tokens
+        word = token.removesuffix(WORD_END) if is_read else token
+        name = to_printable(word) if of_bytes else word.decode("utf-8", "replace")
+        ids[name + suffix if word != token else name] = token_id
     return {**ids, **vocabulary.special_tokens}
 
 

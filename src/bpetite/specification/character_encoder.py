@@ -17,13 +17,15 @@ def encode(
     byte_ids: Mapping[int, int],
     rank: Rank,
     unknown: tuple[int, bool] | None = None,
+    suffix: str = "",
 ) -> list[int]:
     """Encode a normalized text.
 
     The text starts as a list of characters. The two neighbours of the lowest rank are merged, the
     leftmost among equals, until none merge. A symbol that is not a token then becomes the tokens of
     its bytes, or `unknown`: the id for such symbols, and whether it stands once for successive
-    ones.
+    ones. The last character has a suffix from the start, if there is one; a character that is no
+    token is merged with none.
 
     >>> ids = {"a": 0, "b": 1, "ab": 2}
     >>> encode("abé", ids, {0xC3: 3, 0xA9: 4}, lambda left, right: 0 if left + right == "ab" else None)
@@ -32,7 +34,10 @@ def encode(
     [0, 1, 5]
     """
     encoded: list[int] = []
-    for symbol in _merged(list(text), rank):
+    symbols = list(text)
+    if suffix:
+        symbols[-1:] = [character + suffix for character in symbols[-1:]]
+    for symbol in _merged(symbols, rank):
         if symbol in ids:
             encoded.append(ids[symbol])
         elif unknown is None:

@@ -88,6 +88,7 @@ def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:
         "merges": len(vocabulary.merges),
         "special_tokens": dict(vocabulary.special_tokens),
         "whole_pretoken_first": vocabulary.whole_pretoken_first,
+        "word_end": vocabulary.word_end,
         "trained_with": dict(vocabulary.trained_with),
         "fingerprint": tokenizer.fingerprint,
         "assumptions": list(tokenizer.assumptions),
@@ -133,6 +134,9 @@ def _merge(explainer: Explainer, rank: int) -> dict[str, Any]:
 
 def _text(facts: dict[str, Any], size_in_words: str) -> list[str]:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts["kinds"].items())
+    at_ends = (
+        f"tokens that end a pretoken are others, decoded with {facts['word_end']!r} behind them"
+    )
     as_whole = "a pretoken that is itself a token gets that token's id without merging"
     shortened = _cut(str(facts["pattern"]), _PATTERN, " (--json has all)")
     specials = {
@@ -148,6 +152,7 @@ def _text(facts: dict[str, Any], size_in_words: str) -> list[str]:
         ("specials", _some(specials)),
         ("fingerprint", facts["fingerprint"]),
         ("note", as_whole if facts["whole_pretoken_first"] else ""),
+        ("note", at_ends if facts["word_end"] is not None else ""),
         *(("note", on_command_line(assumption)) for assumption in facts["assumptions"]),
         ("trained with", _some(facts["trained_with"])),
     ]

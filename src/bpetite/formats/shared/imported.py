@@ -139,11 +139,16 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
             f"a character without a token becomes id {vocabulary.unknown[0]}: decoding cannot restore it"
         ]
     lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
+    at_ends = ""
+    if vocabulary.word_end is not None and len(vocabulary.provisional) > 1:
+        provisional = map(vocabulary.tokens.__getitem__, vocabulary.provisional)
+        lacking |= {token[0] for token in provisional if len(token) > 1}.intersection(IN_TEXTS)
+        at_ends = ", at the end of words or anywhere"
     if not lacking:
         return []
-    which = f"byte {min(lacking):#04x} has no token"
+    which = f"byte {min(lacking):#04x} has no token{at_ends}"
     if len(lacking) > 1:
-        which = f"{len(lacking)} bytes, such as {min(lacking):#04x}, have no token"
+        which = f"{len(lacking)} bytes, such as {min(lacking):#04x}, have no token{at_ends}"
     becomes = "a text with such a byte cannot be encoded"
     if vocabulary.unknown is not None:
         becomes = (
@@ -221,6 +226,11 @@ def check_holds(vocabulary: Vocabulary, what: str, instead: str) -> None:
 
 def check_merges_bytes(vocabulary: Vocabulary) -> None:
     """Refuse a vocabulary whose merges begin with characters, which no format can be written from."""
+    if vocabulary.word_end is not None:
+        raise ValueError(
+            "a vocabulary with tokens for the ends of words is only written as the files that it was read "
+            "from; its artifact can hold it"
+        )
     if vocabulary.provisional:
         raise ValueError(
             "a vocabulary whose merges begin with characters is only written as the tokenizer.json that it "

@@ -4,6 +4,7 @@ The engine computes everything: some files list every way to cut each token in t
 in all.
 """
 
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, count, groupby, islice
@@ -20,8 +21,9 @@ from bpetite._engine import (
 )
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.imported import IN_TEXTS
+from bpetite.formats.shared.printable import printable_or_text
 from bpetite.patterns import PATTERNS, pattern_steps
-from bpetite.vocabulary import LARGEST_ID, MARK, Arrays, Vocabulary
+from bpetite.vocabulary import LARGEST_ID, MARK, WORD_END, Arrays, Vocabulary
 
 Repeated = Literal["last", "first", "refused"]
 """The rank of a pair that is listed more than once: that of its first or last place, or an error."""
@@ -57,6 +59,7 @@ def vocabulary_of_pairs(
     place: Callable[[int], str] = "merge {}".format,
     repeated: Repeated = "last",
     cut_out: Collection[str] = (),
+    suffix: str = "",
     **fields: Any,
 ) -> Vocabulary:
     """Make the vocabulary; errors name the `place` of the merge of a rank.
@@ -69,11 +72,83 @@ def vocabulary_of_pairs(
     A pair that is listed again has the rank of its last place, or of its first, as it has for the
     library that the file is for, or is refused. Where merges stand before those of their parents,
     those that never happen are left out: at most one merge of each token happens.
+
+    A token whose name has the `suffix` stands at the end of a word.
     """
-    tokens, others = read_printed(ids)
-    rows = rows_of_pairs(ids, merges, others, place=place, cut_out=cut_out, repeated=repeated)
+    marked, merges, decode_only = _with_marks(ids, merges, suffix, _PRINTED_END)
+    tokens, others = read_printed(marked)
+    rows = rows_of_pairs(marked, merges, others, place=place, cut_out=cut_out, repeated=repeated)
+    if suffix:
+        free = max([*ids.values(), *fields["special_tokens"].values()], default=-1) + 1
+        tokens, first_rows = _with_ends(Arrays(*tokens), free)
+        rows = first_rows + rows
+        fields["provisional"] = [token_id for token_id in array("I", tokens[0]) if token_id >= free]
     arrays = Arrays(*tokens, merges_that_happen(*tokens, rows))
-    return Vocabulary.of_arrays(arrays, irregular=True, decode_only=texts_of(ids, others), **fields)
+    decode_only |= texts_of(ids, others)
+    return Vocabulary.of_arrays(arrays, irregular=True, decode_only=decode_only, **fields)
+
+
+# Tokens at the end of words, whose names have a suffix
+# ----------------------------------------------------
+
+_PRINTED_END = "\u00ff"
+"""How the mark for the end of a word is spelled among printable bytes; as a byte, no text has it."""
+_CHARACTER_END = "\U0010ffff\U0010ffff"
+"""How it is spelled among characters, as the engine reads them: two that no text has."""
+
+
+def _with_marks(
+    ids: dict[str, int], merges: bytes, suffix: str, mark: str
+) -> tuple[dict[str, int], bytes, dict[int, bytes]]:
+    """Put a mark in the place of the suffix in names and merges.
+
+    Returns also the tokens that no text becomes, as their names have the mark themselves.
+
+    >>> _with_marks({"a": 1, "b</w>": 2, "\u00ff": 3}, b"a\\xfeb</w>", "</w>", "\u00ff")
+    ({'a': 1, 'b\u00ff': 2}, b'a\\xfeb\\xc3\\xbf', {3: b'\\xff'})
+    """
+    if not suffix:
+        return ids, merges, {}
+    written = mark.encode("utf-8")
+    if has_part(merges, suffix) or written in merges:
+        raise ValueError(
+            f"a merge has {suffix!r:.80} or {mark!r} alone, which mark the end of a word"
+        )
+    marked = {}
+    decode_only = {}
+    for name, token_id in ids.items():
+        word = name.removesuffix(suffix)
+        if mark in name:
+            decode_only[token_id] = printable_or_text(name)
+        else:
+            marked[word + mark if word and word != name else name] = token_id
+    merges += _BETWEEN
+    for end in (_WITHIN, _BETWEEN):
+        merges = merges.replace(suffix.encode("utf-8") + end, written + end)
+    return marked, merges.removesuffix(_BETWEEN), decode_only
+
+
+def _with_ends(arrays: Arrays, free: int) -> tuple[tuple[bytes, bytes, bytes], bytes]:
+    """Add the mark of the end of a word to byte-level tokens, with ids from `free` on; return also the merges
+    of each byte with it, which come first. What these make that is no token is provisional.
+    """
+    tokens = dict(arrays.to_tokens())
+    id_of_byte = {token: token_id for token_id, token in tokens.items() if len(token) == 1}
+    id_at_end = {token: token_id for token_id, token in tokens.items() if token[1:] == WORD_END}
+    tokens[free] = WORD_END
+    free_ids = count(free + 1)
+    rows = array("I")
+    for byte, token_id in id_of_byte.items():
+        end_id = id_at_end.pop(byte + WORD_END, None)
+        if end_id is None:
+            end_id = next(free_ids)
+            tokens[end_id] = byte + WORD_END
+        rows.extend((token_id, free, end_id))
+    if id_at_end:
+        byte = min(id_at_end)[:1]
+        raise ValueError(f"byte {byte.hex()} has a token only at the end of words")
+    with_ends = Arrays.of(tokens)
+    return (with_ends.ids, with_ends.tokens, with_ends.ends), rows.tobytes()
 
 
 def texts_of(ids: dict[str, int], listed: Collection[int]) -> dict[int, bytes]:
@@ -196,6 +271,8 @@ class Pieces(NamedTuple):
     special_tokens: Mapping[str, int]
     left_out: frozenset[str] = frozenset()
     """Special tokens that no text becomes by merging, so that merges with them do not count."""
+    suffix: str = ""
+    """What the names of tokens at the end of a word end with, if words have ends."""
 
     @property
     def space(self) -> str:
@@ -222,8 +299,12 @@ def vocabulary_of_pieces(
     all text between special tokens that begins with none. Where there are tokens for all bytes,
     nothing is `unknown`.
     """
-    ids = pieces.ids
-    largest = max([-1, *ids.values(), *pieces.byte_ids.values(), *pieces.special_tokens.values()])
+    ids, decode_only = pieces.ids, dict[int, bytes]()
+    if merges is not None:
+        ids, merges, decode_only = _with_marks(ids, merges, pieces.suffix, _CHARACTER_END)
+    largest = max(
+        [-1, *pieces.ids.values(), *pieces.byte_ids.values(), *pieces.special_tokens.values()]
+    )
     free = largest + 1
     ascii_bytes = {byte for byte in range(0x80) if chr(byte).replace(" ", pieces.space) in ids}
     lacking = sorted(set(IN_TEXTS) - pieces.byte_ids.keys() - ascii_bytes)
@@ -238,6 +319,8 @@ def vocabulary_of_pieces(
         raise ValueError(
             "no token is U+2581, so a space would be spelled by the bytes of that character"
         )
+    if pieces.suffix:
+        lacking.append(WORD_END[0])
     if free > LARGEST_ID - len(lacking):
         raise ValueError("its ids leave no free ones for the parts of characters")
     byte_ids = {}
@@ -260,7 +343,9 @@ def vocabulary_of_pieces(
         rows = rows_of_pairs(ids, merges, others, place=place, cut_out=pieces.left_out)
         arrays = replace(arrays, merges=merges_that_happen(*tokens, joins + rows))
     cut = pattern
-    if cut is None and unknown is not None and unknown[1] and not has_space:
+    if cut is None and pieces.suffix:
+        cut = PATTERNS["none"]  # Every cut would be the end of a word.
+    elif cut is None and unknown is not None and unknown[1] and not has_space:
         cut = PATTERNS["none"]  # Unknown characters are joined across all that might be cut.
     elif cut is None:
         cut = _pattern_of_pieces(pieces, only_at_spaces=unknown is not None)
@@ -270,7 +355,7 @@ def vocabulary_of_pieces(
         special_tokens=pieces.special_tokens,
         pattern=(SPACE, *pattern_steps(cut)) if puts_space else cut,
         dialect=Dialect.named("huggingface"),
-        decode_only=texts_of(ids, others) | spare,
+        decode_only=texts_of(pieces.ids, others) | spare | decode_only,
         unknown=unknown,
         provisional=range(free, arrays.id_at(-1) + 1),
         equal_ranks=equal_ranks,

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from bpetite._internal.json import naming
+from bpetite.formats import gpt2
 from bpetite.formats.huggingface import written_added_tokens
 from bpetite.formats.huggingface_steps import pre_tokenizer_of
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
@@ -89,14 +90,15 @@ def _tokenizers_encode(content: bytes) -> Encodes:
 def _joined_files(original: Original, vocabulary: Vocabulary) -> bytes:
     """Return GPT-2's two files as a `tokenizer.json`, with what they lack: pattern and special tokens."""
     vocab, merges = [content.decode("utf-8") for content in original.files.values()][:2]
+    ids = json.loads(vocab)
     lines = merges.replace("\r\n", "\n").split("\n")
     if lines[0].startswith("#version"):
         del lines[0]
-    model = {
-        "type": "BPE",
-        "vocab": {**json.loads(vocab), **vocabulary.special_tokens},
-        "merges": [line.split(" ") for line in lines if line],
-    }
+    pairs = [line.split(" ") for line in lines if line]
+    if vocabulary.word_end is not None:
+        document = gpt2.clip_document(ids, pairs, vocabulary.special_tokens)
+        return json.dumps({"version": "1.0", **document}).encode("utf-8")
+    model = {"type": "BPE", "vocab": {**ids, **vocabulary.special_tokens}, "merges": pairs}
     document = {
         "version": "1.0",
         "added_tokens": written_added_tokens(vocabulary),

@@ -99,8 +99,9 @@ class Model:
                 **nothing,
                 "note": f"It is too long to be shown (more than {LONGEST_PRETOKEN} bytes).",
             }
-        steps = self.explainer.steps(pretoken)
-        states = [self.explainer.start(pretoken), *(step.ids for step in steps)]
+        merged = self.explainer.merged(pretoken)
+        steps = self.explainer.steps(merged)
+        states = [self.explainer.start(merged), *(step.ids for step in steps)]
         note = ""
         if tuple(whole) != states[-1]:
             note = f"With this vocabulary, a pretoken that is a token is not merged: id {whole[0]}."
