@@ -1,6 +1,7 @@
 """Tokens that end a word have a suffix in their names (`end_of_word_suffix`), as in CLIP and GPT-1."""
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from bpetite import Tokenizer
 from bpetite._encoder import encode as specified
 from bpetite._pretokenizer import pretokenize
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.interfaces.huggingface import accelerate
 from bpetite.specification.character_encoder import encode as of_characters_specified
+from bpetite.vocabulary import WORD_END, Vocabulary
 
 pytestmark = pytest.mark.peers
 
@@ -79,7 +82,8 @@ REAL = {
     "dropped": lambda: byte_level(None),
     "characters": of_characters,
     "characters, joined": lambda: of_characters(fuses=True),
-    "a whole text": lambda: of_characters(cuts=pre_tokenizers.FixedLength(length=7)),
+    "pieces": lambda: of_characters(cuts=pre_tokenizers.FixedLength(length=7)),
+    "lines": lambda: of_characters(cuts=pre_tokenizers.Split("\n", "isolated")),
 }
 
 
@@ -124,8 +128,10 @@ def test_growing_texts_and_streams_have_the_ids_of_the_whole(both: Any) -> None:
         growing = tokenizer.growing()
         for end, character in enumerate(text, 1):
             growing.append(character)
-            if end < 60 or end == len(text):
+            if end < 60 or end % 7 == 0 or end == len(text):
                 assert list(growing.ids) == tokenizer.encode(text[:end])
+        growing.truncate(len(text) // 2)
+        assert list(growing.ids) == tokenizer.encode(text[: len(text) // 2])
         assert list(tokenizer.encode_iterable(list(text))) == tokenizer.encode(text)
 
 
@@ -201,6 +207,80 @@ def test_the_specification_of_characters_gives_the_same_ids(both: Any) -> None:
         assert ids == tokenizer.encode(text, special="text"), text
 
 
+def random_vocabulary(chance: random.Random) -> Vocabulary:
+    """Letters and marked letters, and merges of what there is, in any order."""
+    tokens = {place: letter.encode() for place, letter in enumerate("abc ")}
+    mark = 90
+    tokens[mark] = WORD_END
+    rows = []
+    for place in range(4):
+        # Some letters have no token at the end of a word: theirs is provisional.
+        at_end = 10 + place if chance.random() < 0.8 else mark + 1 + place
+        tokens[at_end] = tokens[place] + WORD_END
+        rows.append((place, mark, at_end))
+    merges = [(left, right, token_id) for left, right, token_id in rows]
+    for token_id in range(20, 20 + chance.randrange(1, 25)):
+        left = chance.choice([own for own in tokens if WORD_END not in tokens[own]])
+        right = chance.choice([own for own in tokens if own < mark])
+        pairs = [(left, right) for left, right, _ in merges]
+        if tokens[left] + tokens[right] not in tokens.values() and (left, right) not in pairs:
+            tokens[token_id] = tokens[left] + tokens[right]
+            merges.append((left, right, token_id))
+    later = merges[4:]
+    chance.shuffle(later)
+    merges[4:] = later
+    unknown = chance.choice([(80, True), (80, False), None])
+    return Vocabulary(
+        tokens,
+        [(left, right) for left, right, _ in merges],
+        {"<unk>": 80},
+        merge_ids=[token_id for *_, token_id in merges],
+        pattern=chance.choice([r" *[^ ]+| +", r"[^c]+|c"]),
+        provisional=[own for own in tokens if own >= mark],
+        irregular=True,
+        unknown=unknown,
+        drops_missing=unknown is None,
+        word_end="</w>",
+    )
+
+
+def test_random_vocabularies_give_the_ids_of_the_specification() -> None:
+    chance = random.Random(5)
+    for _ in range(300):
+        vocabulary = random_vocabulary(chance)
+        tokenizer = Tokenizer(vocabulary)
+
+        def ids_of(text: str, vocabulary: Vocabulary = vocabulary) -> list[int]:
+            return specified(
+                text,
+                vocabulary.tokens,
+                vocabulary.merges,
+                {},
+                vocabulary.pattern,
+                provisional=vocabulary.provisional,
+                unknown=vocabulary.unknown,
+                drops_missing=vocabulary.drops_missing,
+                ends_words=True,
+            )
+
+        growing = tokenizer.growing()
+        for length in (1, 2, 3, 5, 60, 3, 1, 90):
+            growing.append("".join(chance.choices("abbcd  ", k=length)))
+            text = growing.text
+            ids = ids_of(text)
+            assert tokenizer.encode(text) == ids
+            assert list(growing.ids) == ids
+            _, spans = tokenizer.encode_with_offsets(text)
+            words = [vocabulary.tokens[own].removesuffix(WORD_END) for own in ids if own != 80]
+            known = [span for own, span in zip(ids, spans, strict=True) if own != 80]
+            assert [text[start:end].encode() for start, end in known] == words or not (
+                vocabulary.unknown
+            )
+        kept = chance.randrange(len(text))
+        growing.truncate(kept)
+        assert list(growing.ids) == ids_of(text[:kept])
+
+
 # CLIP
 # -----------------------------------------------------------------------------------------------
 
@@ -242,6 +322,37 @@ def test_clip_is_read_where_its_pattern_keeps_all_text(tmp_path: Path) -> None:
     real.backend_tokenizer.pre_tokenizer = tokenizers.Tokenizer.from_str(written).pre_tokenizer
     (tmp_path / "tokenizer.json").write_text(written, "utf-8")
     check_as_clip(Tokenizer.load(tmp_path / "tokenizer.json"), real)
+    fast = accelerate(real)
+    for text in CLIP_TEXTS:
+        expected = real(text, return_offsets_mapping=True)
+        encoded = fast(text, return_offsets_mapping=True)
+        assert encoded.input_ids == expected.input_ids
+        assert encoded.offset_mapping == expected.offset_mapping
+        assert fast.decode(encoded.input_ids) == real.decode(expected.input_ids)
+        assert fast.tokenize(text) == real.tokenize(text)
+
+
+def test_of_characters_is_accelerated(tmp_path: Path) -> None:
+    for real in (of_characters(), of_characters(fuses=True), byte_level(), byte_level(None)):
+        fast = accelerate(real)
+        for text in TEXTS:
+            expected, encoded = real.encode(text), fast.encode(text)
+            assert (encoded.ids, encoded.tokens) == (expected.ids, expected.tokens)
+            assert encoded.offsets == expected.offsets
+            assert fast.decode(encoded.ids) == real.decode(expected.ids)
+
+
+def test_is_canonical_and_tokens_of_words(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    complete().save(str(path))
+    tokenizer = Tokenizer.load(path)
+    ids = tokenizer.encode("lower lowest")
+    assert tokenizer.is_canonical(ids)
+    assert not tokenizer.is_canonical([*ids[:-1], *tokenizer.encode("t")])
+    assert tokenizer.token_bytes(ids[0]) == b"lower</w>"
+    assert tokenizer.token_id(b"lower</w>") == ids[0]
+    vocabulary = tokenizer.vocabulary
+    assert tokenizer.token_id("a") == vocabulary.id_of[b"a"] != vocabulary.id_of[b"a\xff"]
 
 
 # Enable these when `Split` with the behavior `Removed` is read: take the mark away.

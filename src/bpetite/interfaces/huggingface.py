@@ -494,6 +494,8 @@ def accelerate(tokenizer: Any) -> Any:
     if type(backend) is HuggingFaceTokenizer:
         return tokenizer
     fast = HuggingFaceTokenizer(backend)
+    if "decode" in getattr(backend, "__dict__", ()):
+        vars(fast)["decode"] = backend.decode  # CLIP's class puts its own function there.
     return fast if backend is tokenizer else copy.deepcopy(tokenizer, {id(backend): fast})
 
 
