@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 import tokenizers
-from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from bpetite import Tokenizer
 from bpetite._encoder import encode as specified
 from bpetite._pretokenizer import pretokenize
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.interfaces.huggingface import accelerate
+from bpetite.normalization import normalizing, steps_in
 from bpetite.specification.character_encoder import encode as of_characters_specified
 from bpetite.vocabulary import WORD_END, Vocabulary
 
@@ -355,6 +356,48 @@ def test_is_canonical_and_tokens_of_words(tmp_path: Path) -> None:
     assert tokenizer.token_id("a") == vocabulary.id_of[b"a"] != vocabulary.id_of[b"a\xff"]
 
 
+# GPT-1
+# ----------------------------------------------------------------------------------------------
+
+HARD_TEXTS = [
+    *TEXTS,
+    "Crème BRÛLÉE İstanbul ẞ Å \u1734\ufffd\u200d\u00ad\u0890 a\u0b55 \x85\x0b\u2028x\u3000y\ue000",
+    "日本語 \uf900\U0002f800한국어 ｶﾞ e\u0301\u20dd\u0903",
+]
+
+
+@pytest.mark.parametrize("clean_text", [False, True])
+@pytest.mark.parametrize("strip_accents", [None, False, True])
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_the_normalizer_of_bert_is_read(
+    clean_text: bool, strip_accents: bool | None, lowercase: bool, tmp_path: Path
+) -> None:
+    real = byte_level()
+    real.normalizer = normalizers.BertNormalizer(
+        clean_text=clean_text,
+        handle_chinese_chars=False,
+        strip_accents=strip_accents,
+        lowercase=lowercase,
+    )
+    real.save(str(tmp_path / "tokenizer.json"))
+    tokenizer = Tokenizer.load(tmp_path / "tokenizer.json")
+    for text in HARD_TEXTS:
+        expected = real.encode(text, add_special_tokens=False)
+        assert tokenizer.encode_with_offsets(text) == (expected.ids, expected.offsets), text
+
+
+def test_every_character_is_normalized_as_by_bert(tmp_path: Path) -> None:
+    real = byte_level()
+    real.normalizer = normalizers.BertNormalizer(handle_chinese_chars=False)
+    real.save(str(tmp_path / "tokenizer.json"))
+    normalize = normalizing(
+        steps_in(Tokenizer.load(tmp_path / "tokenizer.json").vocabulary.normalization)
+    )
+    for code in (*range(0xD800), *range(0xE000, 0x110000)):
+        text = f"x{chr(code)}x"
+        assert normalize(text) == real.normalizer.normalize_str(text), hex(code)
+
+
 # Enable these when `Split` with the behavior `Removed` is read: take the mark away.
 drops_text = pytest.mark.xfail(strict=True, raises=ValueError, reason="Removed drops text")
 
@@ -379,6 +422,22 @@ def test_clips_two_files_are_read(tmp_path: Path) -> None:
     check_as_clip(Tokenizer.load(tmp_path), real)
     (tmp_path / "config.json").write_text('{"model_type": "clip"}', "utf-8")
     check_as_clip(Tokenizer.load(tmp_path), real)
+
+
+@pytest.mark.xfail(strict=True, raises=ValueError, reason="BertPreTokenizer drops text")
+def test_gpt_1_is_read(tmp_path: Path) -> None:
+    """Enable it when `BertPreTokenizer` is read."""
+    from transformers import OpenAIGPTTokenizer
+
+    model = json.loads(of_characters().to_str())["model"]
+    real = OpenAIGPTTokenizer(vocab=model["vocab"], merges=list(map(tuple, model["merges"])))
+    backend = tokenizers.Tokenizer.from_str(real.backend_tokenizer.to_str())
+    backend.save(str(tmp_path / "tokenizer.json"))
+    tokenizer = Tokenizer.load(tmp_path / "tokenizer.json")
+    for text in HARD_TEXTS:
+        expected = backend.encode(text, add_special_tokens=False)
+        assert tokenizer.encode_with_offsets(text) == (expected.ids, expected.offsets), text
+        assert tokenizer.decode(expected.ids) == backend.decode(expected.ids)
 
 
 def test_what_is_not_exact_is_refused_by_name(tmp_path: Path) -> None:

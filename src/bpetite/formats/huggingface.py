@@ -120,7 +120,7 @@ class _Reader:
 
     def _of_bytes(self) -> Imported:
         """Read a model whose tokens are bytes in printable form."""
-        normalization = steps.normalization_of(self._document.get("normalizer"))
+        normalization = steps.normalization_of(self._document.get("normalizer"), of_bytes=True)
         token_flags = self._token_flags(normalization)
         cuts = steps.cuts_of(self._document.get("pre_tokenizer"))
         kinds = [typed(step, dict, "decoder").get("type") for step in self._decoder]

@@ -369,13 +369,15 @@ def _written_split(expression: str) -> Json:
 # -------------------------------------------------------------------------------------
 
 
-def normalization_of(normalizer: object) -> tuple[Step, ...]:
-    """Return the steps of a `normalizer`.
+def normalization_of(normalizer: object, *, of_bytes: bool = False) -> tuple[Step, ...]:
+    """Return the steps of a `normalizer`; `of_bytes` says that pretokens are spelled as bytes.
 
     >>> normalization_of({"type": "Strip", "strip_left": True, "strip_right": False})
     (('Strip left',),)
     """
     steps: list[Step] = []
+    if of_bytes and _puts_spaces_around_han(normalizer):
+        raise ValueError(_HAN_SPACES)
     for step in steps_of(normalizer, "normalizers"):
         steps += _normalization_step(typed(step, dict, "normalizer"))
     return tuple(steps)
@@ -396,10 +398,71 @@ def _normalization_step(step: Json) -> list[Step]:
         case "Replace":
             content = typed(step.get("content"), str, "normalizer.content")
             return [("Replace", _expression(step, "normalizer"), content)]
+        case "BertNormalizer":
+            return _bert_steps(step)
         case other:
             raise ValueError(
                 f"normalizer: {other!r:.80} changes text in a way that only its own library can reproduce"
             )
+
+
+# The parts of `BertNormalizer`, whose tables of characters are old
+# ---------------------------------------------------
+
+_NO_ACCENT_YET = (
+    "5c8-5c9,7fd,897-89f,8ca-8e1,9fe,afa-aff,b53-b55,c04,c3c,d00,d3b-d3c,d81,eba,ece,180f,1885-18"
+    "86,1abf-1af0,1df6-1dfb,a82c,a8c5,a8ff,a9bd,10d24-10d27,10d69-10d6d,10eab-10eac,10ecb-10ecf,1"
+    "0ef0-10eff,10f46-10f50,10f82-10f85,11070,11073-11074,110c2,111c9,111cf,1123e,11241,1133b,113"
+    "bb-113c0,113ce,113d0,113d2,113e1-113e2,11438-1143f,11442-11444,11446,1145e,1182f-11837,11839"
+    "-1183a,1193b-1193c,1193e,11943,119d4-119d7,119da-119db,119e0,11a01-11a0a,11a33-11a38,11a3b-1"
+    "1a3e,11a47,11a51-11a56,11a59-11a5b,11a8a-11a96,11a98-11a99,11b60,11b62-11b64,11b66,11c30-11c"
+    "36,11c38-11c3d,11c3f,11c92-11ca7,11caa-11cb0,11cb2-11cb3,11cb5-11cb6,11d31-11d36,11d3a,11d3c"
+    "-11d3d,11d3f-11d45,11d47,11d90-11d91,11d95,11d97,11df0,11ef3-11ef4,11f00-11f01,11f36-11f3a,1"
+    "1f40,11f42,11f5a,13440,13447-13455,1611e-16129,1612d-1612f,16f4f,16fe4,1cf00-1cf2d,1cf30-1cf"
+    "46,1d127-1d128,1d25b-1d25c,1e000-1e006,1e008-1e018,1e01b-1e021,1e023-1e024,1e026-1e02a,1e08f"
+    ",1e130-1e136,1e2ae,1e2ec-1e2ef,1e4ec-1e4ef,1e5ee-1e5ef,1e6e3,1e6e6,1e6ee-1e6ef,1e6f5,1e944-1"
+    "e94a"
+)
+"""The nonspacing marks that are newer than its table, as ranges of code points."""
+
+
+def _set(codes: str) -> str:
+    """Return a set of characters by ranges of code points.
+
+    >>> _set("61-63,78")
+    '[a-cx]'
+    """
+    ends = [[chr(int(code, 16)) for code in codes.split("-")] for codes in codes.split(",")]
+    return f"[{''.join(map('-'.join, ends))}]"
+
+
+_CONTROL = rf"(?!{_set('9-a,d,890-891,8e2,110cd,13430-1343f')})[\p{{Cc}}\p{{Cf}}\p{{Co}}\ufffd]"
+_ACCENT = rf"(?!{_set(_NO_ACCENT_YET)})[\p{{Mn}}\u1734\U0001171e]"
+_HAN = _set("3400-4dbf,4e00-9fff,f900-faff,20000-2a6df,2a700-2b81f,2b920-2ceaf,2f800-2fa1f")
+"""Spaces are put around these characters, so that they become pretokens where spaces are cut away."""
+
+
+def _bert_steps(step: Json) -> list[Step]:
+    """Return the steps of `BertNormalizer`, but for the spaces around Han characters."""
+    lowercase = flag(step, "normalizer", "lowercase", default=True)
+    strips = step.get("strip_accents")
+    steps: list[Step] = []
+    if flag(step, "normalizer", "clean_text", default=True):
+        steps += [("Replace", _CONTROL, ""), ("Replace", r"\s", " ")]
+    if lowercase if strips is None else flag(step, "normalizer", "strip_accents"):
+        steps += [("NFD",), ("Replace", _ACCENT, "")]
+    if lowercase:
+        steps.append(("Lowercase",))
+    return steps
+
+
+def _puts_spaces_around_han(normalizer: object) -> bool:
+    steps = steps_of(normalizer, "normalizers")
+    return any(
+        _is(step, type="BertNormalizer")
+        and flag(step, "normalizer", "handle_chinese_chars", default=True)
+        for step in steps
+    )
 
 
 def normalizer_of(normalization: Sequence[Step]) -> Json | None:
@@ -485,6 +548,12 @@ def from_oniguruma(written: str, *, cuts: bool = False) -> str:
 # Models whose merges begin with characters
 # -------------------------------------------------------------
 
+_CUTS_SPACES_AWAY = {"Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
+_HAN_SPACES = (
+    "normalizer: BertNormalizer puts spaces around Han characters, which is only supported where tokens "
+    "are made of characters and the pre_tokenizer drops white space"
+)
+
 _TO_SPACES: Step = ("Replace", MARK, " ")
 
 
@@ -533,6 +602,11 @@ def before_of_characters(
             normalization += normalization_of(step)
     cuts: list[str] = []
     left_out: str | None = None
+    if _puts_spaces_around_han(document.get("normalizer")):
+        cutters = steps_of(document.get("pre_tokenizer"), "pretokenizers")
+        if not cutters or types_of(cutters[:1]).isdisjoint(_CUTS_SPACES_AWAY):
+            raise ValueError(_HAN_SPACES)
+        cuts.append(_HAN)
     puts_space = False
     split_place: str | None = None
     for number, step in enumerate(steps_of(document.get("pre_tokenizer"), "pretokenizers")):
