@@ -114,8 +114,9 @@ def encode_ordinary(
     end is replaced by the ids of its bytes. `unknown` is the id of a byte that is not a token, and
     whether it stands once for successive ones of a pretoken; without it, a text with such a byte
     cannot be encoded. `equal_ranks` are the places where merges of the same rank begin and end.
-    With `drops_missing`, bytes that are no tokens are left out before any merge. A pretoken that
-    consists of characters of the set `left_out` has no ids.
+    With `drops_missing`, bytes that are no tokens are left out before any merge; with `provisional`
+    tokens, too, characters that are no lasting tokens. A pretoken that consists of characters of
+    the set `left_out` has no ids.
 
     With `ends_words`, a mark follows each pretoken before it is merged, unless its last byte is not
     a token: so tokens at the end of a word are others. A provisional token with the mark is the
@@ -150,7 +151,9 @@ def encode_ordinary(
         if pretoken in id_of_whole:
             ids = [id_of_whole[pretoken]]
         else:
-            ids = [id_of_byte.get(byte, _UNKNOWN) for byte in pretoken]
+            drops = drops_missing and not ends_words
+            merged = lasting(pretoken, vocab, provisional) if drops else pretoken
+            ids = [id_of_byte.get(byte, _UNKNOWN) for byte in merged]
         if ends_words and ids[-1] != _UNKNOWN:
             ids.append(id_of_byte[_WORD_END])
         if drops_missing:
@@ -184,6 +187,19 @@ def consists_of(pretoken: bytes, characters: str) -> bool:
     except UnicodeDecodeError:
         return False
     return regex.fullmatch(f"(?:{characters})+", text) is not None
+
+
+def lasting(pretoken: bytes, vocab: Mapping[int, bytes], provisional: Collection[int]) -> bytes:
+    """Leave out the characters that are no tokens that last; without provisional ones, none.
+
+    >>> lasting("aé".encode(), {0: b"a", 1: b"\\xc3", 2: b"\\xa9", 3: b"\\xc3\\xa9"}, [1, 2, 3])
+    b'a'
+    """
+    if not provisional:
+        return pretoken
+    lasting = {token for token_id, token in vocab.items() if token_id not in provisional}
+    characters = (character.encode("utf-8") for character in pretoken.decode("utf-8"))
+    return b"".join(character for character in characters if character in lasting)
 
 
 def _merge_all(ids: list[int], rank_of: Mapping[Pair, int], id_of_pair: Mapping[Pair, int]) -> None:

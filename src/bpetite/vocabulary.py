@@ -234,9 +234,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     provisional: Collection[int] = frozenset()
     """Tokens that exist only to be merged further: one that is left after merging is replaced by the ids of
     its bytes. Internally, their ids are after all others. SentencePiece's vocabularies, whose
-    merges begin with characters, need them for the first bytes of characters. With `unknown` they
-    may also be single
-    bytes, and a character of which any is left is unknown."""
+    merges begin with characters, need them for the first bytes of characters. They may also be
+    single bytes, and a character of which any is left is then unknown, or has no token."""
 
     drops_space: DropsSpace = False
     """Whether decoding removes a space at the beginning of the text, because encoding put one there; `all`
@@ -253,8 +252,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     Only imported vocabularies have them."""
 
     drops_missing: bool = False
-    """Whether bytes without a token are left out, as tokenizers does without an unknown token. Otherwise, and
-    without `unknown`, text with such a byte cannot be encoded."""
+    """Whether bytes without a token (with `provisional`, characters without one) are left out, as tokenizers
+    does without an unknown token. Otherwise, and without `unknown`, text with one cannot be encoded."""
 
     left_out: str | None = None
     """A set of characters, as an expression (`\\s`): a pretoken that consists of these has no ids. Only
@@ -299,8 +298,9 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         equal_ranks = _checked_ranges(self.equal_ranks, arrays.merge_count if self.irregular else 0)
         irregular = not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
         has_ends = self.word_end is not None
-        has_other_rule = self.unknown is not None or (self.provisional and not has_ends)
-        if self.drops_missing and (has_other_rule or not (irregular or has_ends)):
+        lacks_characters = not set(self.provisional).isdisjoint(dict(id_of_byte).values())
+        lacks_some = irregular or has_ends or lacks_characters
+        if self.drops_missing and (self.unknown is not None or not lacks_some):
             raise ValueError(
                 "drops_missing: no byte lacks a token, or there is another rule for those that do"
             )
@@ -313,8 +313,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         other_ids = self._check_other_ids(arrays, specials, steps_in(normalization))
         if unknown := sorted(set(self.added_tokens) - specials.keys()):
             raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
-        may_be_bytes = self.unknown is not None or has_ends
-        _check_provisional(self.provisional, arrays, other_ids, may_be_bytes=may_be_bytes)
+        _check_provisional(self.provisional, arrays, other_ids)
         if has_ends and (WORD_END[0] not in dict(id_of_byte) or self.whole_pretoken_first):
             raise ValueError("word_end: no token is byte 255, or whole pretokens come first")
         # From now on, `arrays` has the tokens and merges, and `__getattr__` is asked for these
@@ -480,6 +479,11 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         """
         count = len(self.arrays) + len(self.special_tokens_apart) + len(self.decode_only)
         return count - len(self.provisional)
+
+    @once
+    def lacks_characters(self) -> bool:
+        """Whether bytes are provisional, so that a character without a token has no ids of bytes."""
+        return not set(self.provisional).isdisjoint(self.id_of_byte.values())
 
     @property
     def size_in_words(self) -> str:
@@ -777,9 +781,9 @@ def check_special_tokens(special_tokens: Collection[str]) -> None:
 
 
 def _check_provisional(
-    provisional: Collection[int], arrays: Arrays, other_ids: Collection[int], *, may_be_bytes: bool
+    provisional: Collection[int], arrays: Arrays, other_ids: Collection[int]
 ) -> None:
-    """Refuse provisional tokens that do not exist, are single bytes, or do not have the last ids."""
+    """Refuse provisional tokens that do not exist or do not have the last ids."""
     if not provisional:
         return
     ids = sorted(provisional)
@@ -787,8 +791,6 @@ def _check_provisional(
     last_ids = [arrays.id_at(place) for place in places]
     if ids != last_ids or ids[0] < max(other_ids, default=0):
         raise ValueError(f"provisional tokens {ids[0]} to {ids[-1]} do not have the last ids")
-    if not may_be_bytes and any(len(arrays.token_at(place)) < 2 for place in places):
-        raise ValueError("a provisional token must not be a single byte")
 
 
 def _pair(name: str, pair: Any) -> Pair:

@@ -44,8 +44,8 @@ pub struct Definition<'a> {
     /// A set of characters in our syntax: a pretoken of these alone has no ids.
     pub left_out: Option<&'a str>,
     /// The ids, after all others, of tokens that exist only to be merged further: if one remains,
-    /// it is replaced by the ids of its bytes. With `unknown` they are parts of characters, and the
-    /// remaining part of a character is unknown.
+    /// it is replaced by the ids of its bytes. With `unknown`, or if some are single bytes, they are
+    /// parts of characters, and the remaining part of a character is unknown.
     pub provisional: &'a [u32],
     /// What decoding writes for [`WORD_END`], if each pretoken ends with it before it is merged.
     pub word_end: Option<&'a [u8]>,
@@ -62,7 +62,8 @@ pub enum Unknown {
     Each(u32),
     /// An id for successive ones of a pretoken.
     Joined(u32),
-    /// Nothing: a pretoken is merged without them.
+    /// Nothing: a pretoken is merged without them. (With provisional tokens, without the characters
+    /// that have no token.)
     Dropped,
 }
 
@@ -113,6 +114,8 @@ pub struct Model {
     left_out: Option<CharSet>,
     /// For each provisional token, the ids of its bytes.
     pub(super) provisional: HashMap<u32, Box<[u32]>>,
+    /// The characters that have a token, if those without one are dropped.
+    characters: Option<HashSet<Box<[u8]>, Keyed>>,
 }
 
 /// Tokens by their bytes.
@@ -149,15 +152,24 @@ impl Model {
         let tokens = TokenBytes::new(all())?;
         let base = base_ids(definition.tokens)?;
         let ends_words = definition.word_end.is_some();
-        // Units may also lack a token for the end of a word.
-        let lacks_bytes =
-            ends_words || BYTES_OF_UTF8.into_iter().flatten().any(|byte| base[byte] == NO_ID);
         let (at_ends, others): (Vec<u32>, Vec<u32>) =
             definition.provisional.iter().partition(|&&id| ends_words && tokens.ends_word(id));
-        let mut provisional = match definition.unknown {
-            Some(_) => ids_of_beginnings(&others, &tokens),
-            None => ids_of_bytes(&others, &tokens, &base)?,
+        let lacks_characters = others.iter().any(|&id| tokens.length(id) == Some(1));
+        // Units may also lack a token for the end of a word.
+        let lacks_bytes = ends_words
+            || lacks_characters
+            || BYTES_OF_UTF8.into_iter().flatten().any(|byte| base[byte] == NO_ID);
+        let mut provisional = if definition.unknown.is_some() || lacks_characters {
+            ids_of_beginnings(&others, &tokens)
+        } else {
+            ids_of_bytes(&others, &tokens, &base)?
         };
+        let drops = matches!(definition.unknown, Some(Unknown::Dropped));
+        let characters = (drops && !others.is_empty()).then(|| {
+            let lasting = definition.tokens.iter().filter(|(id, _)| !provisional.contains_key(id));
+            let is_character = |token: &&[u8]| token.len() == character_length(token[0]);
+            lasting.map(|&(_, token)| token).filter(is_character).map(Box::from).collect()
+        });
         for id in at_ends {
             let is_end_alone = tokens.length(id) == Some(1);
             provisional.insert(id, if is_end_alone { [].into() } else { [NO_ID].into() });
@@ -196,6 +208,7 @@ impl Model {
             unknown: definition.unknown,
             left_out,
             provisional,
+            characters,
             longest_replacing: longest_replacing.unwrap_or(0),
             replacing,
             first,
@@ -249,6 +262,25 @@ impl Model {
     pub(super) fn length_in_text(&self, id: u32) -> Option<usize> {
         let length = self.tokens.length(id)?;
         Some(length - usize::from(self.ends_words && self.tokens.ends_word(id)))
+    }
+
+    /// The places of the bytes of a text that are merged, where others are dropped.
+    pub(super) fn merged_places(&self, text: &[u8]) -> Result<Vec<usize>> {
+        let Some(characters) = &self.characters else {
+            return gathered((0..text.len()).filter(|&at| self.merges.base(text[at]) != NO_ID));
+        };
+        let mut places = Vec::new();
+        let mut start = 0;
+        while start < text.len() {
+            let end = text.len().min(start + character_length(text[start]));
+            if characters.contains(&text[start..end]) {
+                for place in start..end {
+                    push(&mut places, place)?;
+                }
+            }
+            start = end;
+        }
+        Ok(places)
     }
 
     /// Fails unless every id fits the integer type.
@@ -336,6 +368,16 @@ fn ids_of_bytes(
         ids.insert(id, of_bytes.collect());
     }
     Ok(ids)
+}
+
+/// The length of the character that begins with a byte; of any other byte, 1.
+fn character_length(first: u8) -> usize {
+    match first {
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xF4 => 4,
+        _ => 1,
+    }
 }
 
 /// What provisional tokens become that are parts of characters: the beginning of a character is

@@ -361,10 +361,10 @@ impl Model {
     }
 
     /// Whether some bytes of a text are left out when it is merged.
-    pub(super) fn drops_part_of(&self, text: &str) -> bool {
+    pub(super) fn drops_part_of(&self, text: &str) -> Result<bool> {
         let drops = matches!(self.unknown, Some(Unknown::Dropped));
-        let drops_byte = drops && text.bytes().any(|byte| self.merges.base(byte) == NO_ID);
-        drops_byte || self.may_leave_out(text)
+        let drops_byte = drops && self.merged_places(text.as_bytes())?.len() < text.len();
+        Ok(drops_byte || self.may_leave_out(text))
     }
 
     /// Merges a pretoken to tokens, some of which may be provisional, and bytes without a token.
@@ -397,7 +397,7 @@ impl Model {
         let has_token = |byte: &u8| self.merges.base(*byte) != NO_ID;
         let end = (self.ends_words && pretoken.last().is_some_and(has_token)).then_some(WORD_END);
         if matches!(self.unknown, Some(Unknown::Dropped)) {
-            let kept = pretoken.iter().copied().filter(has_token);
+            let kept = self.merged_places(pretoken)?.into_iter().map(|place| pretoken[place]);
             return Ok(Cow::Owned(gathered(kept.chain(end))?));
         }
         match end {

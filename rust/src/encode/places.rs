@@ -307,8 +307,12 @@ impl Model {
         // their own.
         let has_all =
             unknown.id().is_some() || self.replacing.contains_key(&text[pretoken.clone()]);
-        let is_merged = |&place: &usize| has_all || self.merges.base(text[place]) != NO_ID;
-        let merged = memory::gathered(pretoken.filter(is_merged))?;
+        let merged = if has_all {
+            memory::gathered(pretoken)?
+        } else {
+            let places = self.merged_places(&text[pretoken.clone()])?;
+            memory::gathered(places.into_iter().map(|place| pretoken.start + place))?
+        };
         let mut end = 0;
         let mut was_unknown = false;
         for &token in tokens {

@@ -131,7 +131,7 @@ impl Tail {
             Ok(())
         })?;
         let Some(for_model) = for_model else { return Ok(None) };
-        if sections > 1 || encoder.model.drops_part_of(&for_model) {
+        if sections > 1 || encoder.model.drops_part_of(&for_model)? {
             return Ok(None);
         }
         Ok(Some(Self {
@@ -183,7 +183,7 @@ impl Tail {
             return Ok(false);
         }
         let normalized = normalizer.normalize(appended, Beginning::Within, pulse)?;
-        if encoder.model.drops_part_of(&normalized) {
+        if encoder.model.drops_part_of(&normalized)? {
             return Ok(false);
         }
         memory::append(&mut self.text, &normalized)?;

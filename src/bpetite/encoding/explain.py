@@ -10,6 +10,7 @@ from typing import NamedTuple
 from bpetite._constants import Pair
 from bpetite._encoder import consists_of
 from bpetite._internal.arguments import UnknownTokenError
+from bpetite._internal.once import once
 from bpetite.vocabulary import WORD_END, Vocabulary
 
 
@@ -58,12 +59,23 @@ class Explainer:
         self.tokens = {**vocabulary.tokens, **vocabulary.decode_only, **specials}
         """The bytes of every token, special ones included."""
 
+    @once
+    def _lasting(self) -> set[bytes]:
+        """The tokens that are not provisional."""
+        provisional = self.vocabulary.provisional
+        tokens = self.vocabulary.tokens.items()
+        return {token for token_id, token in tokens if token_id not in provisional}
+
     def start(self, pretoken: bytes) -> tuple[int, ...]:
         """Return the base ids of a pretoken, before any merge."""
         left_out = self.vocabulary.left_out
         if left_out is not None and consists_of(pretoken, left_out):
             return ()
         id_of_byte = self.vocabulary.id_of_byte
+        vocabulary = self.vocabulary
+        if vocabulary.drops_missing and vocabulary.provisional and vocabulary.word_end is None:
+            characters = [character.encode("utf-8") for character in pretoken.decode("utf-8")]
+            pretoken = b"".join(filter(self._lasting.__contains__, characters))
         if not (self.vocabulary.drops_missing or self.can_start(pretoken)):
             lacking = next(byte for byte in pretoken if byte not in id_of_byte)
             raise ValueError(f"{pretoken!r:.80}: no token of this vocabulary is byte {lacking}")

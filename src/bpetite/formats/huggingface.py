@@ -105,16 +105,14 @@ class _Reader:
     def imported(self) -> Imported:
         falls_back = flag(self._model, "model", "byte_fallback") and not self._has_bytes
         has_characters = steps.is_of_characters(self._document)
-        if falls_back or (self._unknown_text in self._ids and has_characters):
+        has_rule = self._unknown_text is None or self._unknown_text in self._ids
+        if falls_back or (has_rule and has_characters):
             return self._of_characters(falls_back=falls_back)
         if has_characters:
-            unknown = self._unknown_text
-            lacking = (
-                "is not given" if unknown is None else f"is {unknown!r:.80}, which is not a token"
-            )
             raise ValueError(
                 "pre_tokenizer: there is no step ByteLevel, so the tokens are made of characters, not bytes, "
-                f"and model.unk_token {lacking}: a character without a token would have no id"
+                f"and model.unk_token is {self._unknown_text!r:.80}, which is not a token: a character "
+                "without a token would have no id"
             )
         return self._of_bytes()
 
@@ -175,6 +173,11 @@ class _Reader:
                 f"model.end_of_word_suffix is {self._suffix!r:.80}, which is not supported where bytes "
                 "spell characters, or U+2581 spaces"
             )
+        if self._suffix and self._unknown_text is None:
+            raise ValueError(
+                f"model.end_of_word_suffix is {self._suffix!r:.80}, and model.unk_token is not given: "
+                "a character without a token would have no id"
+            )
         has_marks = before.has_marks
         flags = self._token_flags(before.normalization)
         self._check_spaces(flags, has_marks)
@@ -209,8 +212,9 @@ class _Reader:
             left_out=before.left_out,
             spaced=before.left_out is not None and not self._decoder,
             word_end=word_end,
+            may_lack=self._unknown_text is None,
         )
-        return self._read(vocabulary)
+        return self._read(vocabulary, drops_missing=self._unknown_text is None)
 
     def _word_end_of_characters(self) -> str:
         """Return what the decoder writes for the end of a word; another decoder is refused."""

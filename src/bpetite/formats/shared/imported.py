@@ -144,6 +144,11 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
         provisional = map(vocabulary.tokens.__getitem__, vocabulary.provisional)
         lacking |= {token[0] for token in provisional if len(token) > 1}.intersection(IN_TEXTS)
         at_ends = ", at the end of words or anywhere"
+    elif vocabulary.lacks_characters:
+        without = "a character without a token"
+        if vocabulary.drops_missing:
+            return [f"{without} is left out of a text"]
+        return [f"a text with {without} cannot be encoded"]
     if not lacking:
         return []
     which = f"byte {min(lacking):#04x} has no token{at_ends}"

@@ -289,6 +289,7 @@ def vocabulary_of_pieces(
     puts_space: bool = False,
     unknown: tuple[int, bool] | None = None,
     place: Callable[[int], str] = "merge {}".format,
+    may_lack: bool = False,
     **fields: Any,
 ) -> Vocabulary:
     """Make the vocabulary, of packed merges (`packed_merges`) or of tokens with their ranks.
@@ -297,7 +298,7 @@ def vocabulary_of_pieces(
 
     Without a pattern, text is cut where no token reaches across. `puts_space` puts a space before
     all text between special tokens that begins with none. Where there are tokens for all bytes,
-    nothing is `unknown`.
+    nothing is `unknown`. `may_lack` allows characters that are neither tokens nor unknown.
     """
     ids, decode_only = pieces.ids, dict[int, bytes]()
     if merges is not None:
@@ -310,7 +311,7 @@ def vocabulary_of_pieces(
     lacking = sorted(set(IN_TEXTS) - pieces.byte_ids.keys() - ascii_bytes)
     if not lacking:
         unknown = None
-    elif unknown is None or pieces.byte_ids:
+    elif pieces.byte_ids or (unknown is None and not may_lack):
         raise ValueError(
             f"there is no token <0x{lacking[0]:02X}>, so characters without one would be lost"
         )
@@ -343,10 +344,16 @@ def vocabulary_of_pieces(
         rows = rows_of_pairs(ids, merges, others, place=place, cut_out=pieces.left_out)
         arrays = replace(arrays, merges=merges_that_happen(*tokens, joins + rows))
     cut = pattern
+    is_joined = unknown is not None and unknown[1]
+    may_drop = bool(lacking) and unknown is None
     if cut is None and pieces.suffix:
         cut = PATTERNS["none"]  # Every cut would be the end of a word.
-    elif cut is None and unknown is not None and unknown[1] and not has_space:
-        cut = PATTERNS["none"]  # Unknown characters are joined across all that might be cut.
+    elif cut is None and (is_joined or may_drop) and not has_space:
+        cut = PATTERNS["none"]  # What is beside an unknown space is joined, or is merged.
+    elif cut is None and may_drop and not any(pieces.space in text[1:] for text in ids):
+        cut = " ?[^ ]+| "  # Behind a character that is left out, a space may follow another one.
+    elif cut is None and may_drop:
+        cut = PATTERNS["none"]
     elif cut is None:
         cut = _pattern_of_pieces(pieces, only_at_spaces=unknown is not None)
     return Vocabulary.of_arrays(
