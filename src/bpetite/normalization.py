@@ -12,6 +12,9 @@ Step = tuple[str, ...]
 Normalization = str | tuple[Step, ...]
 """The name of one normalizer, or several with their arguments."""
 
+MAPS = ("Map", "Map clusters")
+"""The steps whose arguments are texts, each followed by what replaces it."""
+
 SPACE_FIRST = ("Space first",)
 """The step that puts a space at the beginning of a text that has none, once added tokens are found."""
 
@@ -54,7 +57,7 @@ def _checked_step(step: Any) -> Step:
         raise ValueError(f"normalization: {step!r:.80} is not a list of a name and its arguments")
     for word in step:
         word.encode("utf-8")  # Refuses surrogates.
-    if step[0] == "Map" and len({*step[1::2]}) < len(step) // 2:
+    if step[0] in MAPS and len({*step[1::2]}) < len(step) // 2:
         raise ValueError("normalization: Map replaces a text twice")
     return tuple(step)
 

@@ -1,17 +1,25 @@
 """BPE of characters without an unknown token, `Precompiled`, and decoders of several steps."""
 
+import base64
+import io
 import json
 import random
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from bpetite import Tokenizer, _persistence
 from bpetite._encoder import encode as specified
+from bpetite.formats.huggingface_steps import normalization_of
+from bpetite.formats.sentencepiece import _fields
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.formats.shared.printable import to_printable
+from bpetite.normalization import normalizing
 
 pytestmark = pytest.mark.peers
 
@@ -166,3 +174,160 @@ def test_characters_without_a_token_are_left_out(kind: str, tmp_path: Path) -> N
                 provisional=vocabulary.provisional,
                 drops_missing=True,
             )
+
+
+# Precompiled
+# -------------------------------------------------------------------------------------
+
+
+@cache
+def character_map(rules: str, tmp_path: Path | None = None) -> bytes:
+    """The map of characters that SentencePiece makes of rules."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["the cat sat on the mat"] * 50),
+        model_writer=model,
+        vocab_size=20,
+        model_type="bpe",
+        hard_vocab_limit=False,
+        minloglevel=2,
+        **(
+            {"normalization_rule_name": rules}
+            if tmp_path is None
+            else {"normalization_rule_tsv": rules}
+        ),
+    )
+    normalizer = next(value for number, value in _fields(model.getvalue()) if number == 3)
+    assert isinstance(normalizer, bytes)
+    compiled: bytes = dict(_fields(normalizer))[2]
+    return compiled
+
+
+def written_map(compiled: bytes) -> Json:
+    """The step of a file."""
+    written = base64.b64encode(compiled).decode("ascii")
+    return {"type": "Precompiled", "precompiled_charsmap": written}
+
+
+AROUND = ["{}", "{}\u0301", "{}\u0301\u0301", "{}\u20dd", "a{}", "{}a", "\u0600{}", "e{}\u0301"]
+AROUND += ["①{}", "\u0915\u094d{}\u0301", "❤\u200d{}\u0301", "{}🏽", "\u1112{}", "\U0001f1e6{}"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("rules", ["nmt_nfkc", "nfkc_cf"])
+def test_every_character_alone_and_with_others_is_replaced_as_precompiled_does(rules: str) -> None:
+    compiled = character_map(rules)
+    theirs = normalizers.Precompiled(compiled)
+    ours = normalizing(normalization_of(written_map(compiled)))
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    for around in AROUND:
+        text = "\n".join(map(around.format, characters))
+        if theirs.normalize_str(text) != ours(text):
+            for character in characters:
+                one = around.format(character)
+                assert ours(one) == theirs.normalize_str(one), ascii(one)
+
+
+def test_rules_of_any_texts_are_applied_as_precompiled_does(tmp_path: Path) -> None:
+    """Keys that begin with others, end within clusters, and are longer than those that are looked up."""
+    rules = {
+        "a": "b",
+        "ab": "c",
+        "b\u0301": "xyz",
+        "c": "",
+        "\u0301": "'",
+        "\u0600a": "p",
+        "d\u0301\u0323": "q",
+        "e\u0301\u0323\u0301\u0323": "r",
+        "\r": "R",
+        "\n": "N",
+        "한": "ab",
+        "\u1112\u1161": "H",
+    }
+    path = tmp_path / "rules.tsv"
+    lines = []
+    for old, new in rules.items():
+        old_codes, new_codes = (" ".join(f"{ord(one):X}" for one in text) for text in (old, new))
+        lines.append(f"{old_codes}\t{new_codes}\n")
+    path.write_text("".join(lines))
+    compiled = character_map(str(path), tmp_path)
+    theirs = normalizers.Precompiled(compiled)
+    steps = normalization_of(written_map(compiled))
+    ours = normalizing(steps)
+    parts = [
+        *rules,
+        *"abcde",
+        "\u0301",
+        "\u0323",
+        "\u20dd",
+        "\u200d",
+        "\u0600",
+        "é",
+        "\r\n",
+        "👍🏽",
+    ]
+    rng = random.Random(5)
+    for _ in range(4000):
+        text = "".join(rng.choices(parts, k=rng.randint(1, 8)))
+        assert ours(text) == theirs.normalize_str(text), ascii(text)
+
+
+CLUSTERS = [
+    "①",
+    "①\u0301",
+    "①\u0301\u0301",
+    "ﬃ",
+    "½",
+    "e\u0301\u0301",
+    "e\u0301\u0301\u0301",
+    "\r\n",
+]
+CLUSTERS += ["\u1112\u1161\u11ab", "ｶﾞ", "\u0344", "™\u0301", "\u3000", "\x07", "\u200b", "Å"]
+
+
+@pytest.mark.parametrize("kind", ["bytes", "characters", "words", "runs of spaces"])
+def test_a_file_with_a_map_of_characters_has_the_ids_and_places_of_its_library(
+    kind: str, tmp_path: Path
+) -> None:
+    pre_tokenizer = {
+        "bytes": pre_tokenizers.ByteLevel(add_prefix_space=False),
+        "characters": None,
+        "words": METASPACE,
+        "runs of spaces": METASPACE,
+    }[kind]
+    document = trained(pre_tokenizer)
+    normalizer = written_map(character_map("nmt_nfkc"))
+    if kind == "runs of spaces":
+        spaces = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
+        normalizer = {"type": "Sequence", "normalizers": [normalizer, spaces]}
+    document["normalizer"] = normalizer
+    if kind == "bytes":
+        document["decoder"] = document["pre_tokenizer"]
+        vocab = document["model"]["vocab"]
+        for byte in range(256):
+            vocab.setdefault(to_printable(bytes([byte])), len(vocab))
+    elif kind != "characters":
+        document["decoder"] = document["pre_tokenizer"]
+    tok, real = both(document, tmp_path, missing="drop")
+    rng = random.Random(3)
+    texts = [*random_texts(2), *CLUSTERS]
+    texts += ["".join(rng.choices([*PARTS, *CLUSTERS], k=20)) for _ in range(300)]
+    for text in texts:
+        expected = real.encode(text, add_special_tokens=False)
+        ids, spans = tok.encode_with_offsets(text)
+        assert ids == expected.ids, ascii(text)
+        if kind == "bytes":
+            assert spans == expected.offsets, ascii(text)
+        if document["decoder"] is not None:
+            assert tok.decode(ids) == real.decode(ids, skip_special_tokens=False)
+    if kind == "bytes":
+        with pytest.raises(ValueError, match="a map of characters is only written as the file"):
+            Tokenizer(tok.vocabulary).to_huggingface(tmp_path / "again.json")
+
+
+@pytest.mark.parametrize("written", ["AAAA", "!", "", None])
+def test_a_broken_map_of_characters_is_refused(written: str | None, tmp_path: Path) -> None:
+    document = trained() | {"normalizer": {"type": "Precompiled", "precompiled_charsmap": written}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"normalizer\.precompiled_charsmap"):
+        Tokenizer.load(tmp_path)

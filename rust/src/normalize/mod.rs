@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use crate::error::Result;
 use crate::watch::Pulse;
 
+mod clusters;
 mod code_points;
 mod forms;
 mod output;

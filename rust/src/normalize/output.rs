@@ -121,6 +121,11 @@ impl<'t, const ALIGNS: bool> Output<'t, ALIGNS> {
         self.done = end;
     }
 
+    /// The original text up to a place, without what was kept or taken.
+    pub fn rest(&self, end: usize) -> &'t str {
+        &self.original[self.done..end]
+    }
+
     /// Takes characters of a part of the original text that is `done` later.
     pub fn take(&mut self, characters: usize) {
         self.taken += characters;

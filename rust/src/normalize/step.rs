@@ -4,6 +4,7 @@ use once_cell::race::OnceBox;
 use unicode_normalization_alignments::char::is_combining_mark;
 
 use super::Beginning;
+use super::clusters::{NewTexts, replace_clusters};
 use super::code_points::CodePoints;
 use super::forms::Form;
 use super::output::{Output, Written};
@@ -14,7 +15,7 @@ use crate::watch::Pulse;
 
 /// All steps.
 const NAMES: &str = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip left, Strip right, Map, \
-                     Prepend, Prepend first, Replace";
+                     Map clusters, Prepend, Prepend first, Replace";
 
 pub enum NormalizerStep {
     Form(Form),
@@ -28,6 +29,8 @@ pub enum NormalizerStep {
         only_first: bool,
     },
     Replace(Box<Replacements>),
+    /// Replace texts in grapheme clusters, as the `Precompiled` of `tokenizers` does.
+    ReplaceClusters(NewTexts),
     /// Replace each match by a text.
     ReplaceMatches {
         expression: Box<Compiled>,
@@ -56,6 +59,11 @@ impl NormalizerStep {
                     content: content.to_owned(),
                 },
             },
+            ["Map clusters", ref pairs @ ..] if pairs.len() % 2 == 0 => {
+                let pairs = pairs.chunks_exact(2);
+                let new_texts = pairs.map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
+                Self::ReplaceClusters(new_texts.collect())
+            }
             ["Map", ref pairs @ ..] if pairs.len() % 2 == 0 => {
                 let pairs =
                     pairs.chunks_exact(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
@@ -77,7 +85,13 @@ impl NormalizerStep {
 
     /// Whether a text may be cut before some characters.
     pub fn is_local(&self) -> bool {
-        !matches!(self, Self::StripLeft | Self::StripRight | Self::ReplaceMatches { .. })
+        !matches!(
+            self,
+            Self::StripLeft
+                | Self::StripRight
+                | Self::ReplaceMatches { .. }
+                | Self::ReplaceClusters(_)
+        )
     }
 
     /// Whether what a character becomes depends on those beside it, so that this step decides where
@@ -151,6 +165,9 @@ impl NormalizerStep {
                 }
             }
             Self::Replace(replacements) => replacements.apply(text, &mut out, pulse)?,
+            Self::ReplaceClusters(new_texts) => {
+                replace_clusters(text, new_texts, &mut out, pulse)?;
+            }
             Self::ReplaceMatches { expression, content } => {
                 let mut cursor = Cursor::new(expression, text);
                 while cursor.place() < text.len() {

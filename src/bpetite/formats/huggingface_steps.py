@@ -5,17 +5,20 @@ reason. Of files whose merges begin with characters, the `decoder` is read, too:
 by U+2581, in a normalizer or in `Metaspace`; here, these remain spaces.
 """
 
+import base64
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from bpetite._constants import BYTES, SPACE, Pattern
 from bpetite._engine import avoids, covers_all_text, read_pattern, same_pattern
 from bpetite._internal.json import Json, flag, typed
 from bpetite.encoding.template import AnyTemplate, OtherTemplate, template_of
-from bpetite.normalization import Step
+from bpetite.formats.shared.character_map import replaced_texts
+from bpetite.normalization import MAPS, Step
 from bpetite.patterns import CL100K, PATTERNS, SINGLE, checked_pattern, is_word, pattern_steps
 from bpetite.vocabulary import MARK, DropsSpace
 
@@ -400,6 +403,20 @@ def _normalization_step(step: Json) -> list[Step]:
             return [("Replace", _expression(step, "normalizer"), content)]
         case "BertNormalizer":
             return _bert_steps(step)
+        case "Precompiled":
+            written = typed(
+                step.get("precompiled_charsmap"), str, "normalizer.precompiled_charsmap"
+            )
+            try:
+                new_texts = replaced_texts(base64.b64decode(written, validate=True))
+            except ValueError as reason:
+                raise ValueError(f"normalizer.precompiled_charsmap: {reason}") from None
+            found = [  # Only clusters of fewer than 6 bytes are looked up, and single characters.
+                pair
+                for pair in sorted(new_texts.items())
+                if len(pair[0]) == 1 or len(pair[0].encode("utf-8")) < 6
+            ]
+            return [("Map clusters", *chain.from_iterable(found))]
         case other:
             raise ValueError(
                 f"normalizer: {other!r:.80} changes text in a way that only its own library can reproduce"
@@ -493,6 +510,8 @@ def _written_normalizer(name: str, *arguments: str) -> Json:
             "strip_left": name == "Strip left",
             "strip_right": name == "Strip right",
         }
+    if name in MAPS:
+        raise ValueError("a map of characters is only written as the file that it was read from")
     return {"type": name}
 
 

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 import regex
 
@@ -70,6 +70,8 @@ def _written(text: str, step: Step, at: Beginning) -> Written:
         yield from characters[:kept]
     elif name == "Map":
         yield from _mapped(text, dict(zip(arguments[::2], arguments[1::2], strict=True)))
+    elif name == "Map clusters":
+        yield from _mapped_clusters(text, dict(zip(arguments[::2], arguments[1::2], strict=True)))
     elif name == "Replace":
         yield from _replaced(text, *arguments)
     else:
@@ -105,6 +107,35 @@ def _mapped(text: str, new: Mapping[str, str]) -> Written:
         original = text[start:end]
         yield from ((character, start, end) for character in new.get(original, original))
         start = end
+
+
+def _mapped_clusters(text: str, new: Mapping[str, str]) -> Written:
+    """Replace, as the `Precompiled` of tokenizers does, each grapheme cluster of fewer than 6 bytes by what
+    the shortest text becomes that it begins with; of all others, each character.
+
+    Each new character stands for the next original one, and more of them for the last. Where there
+    are fewer, the last character written before takes the others, too: if it was one of too many,
+    it stands for the next one instead, and if there is none, all that follow are early.
+    """
+    written: list[list[Any]] = []
+    """Characters, each with how many there are more than before."""
+    for cluster in regex.findall(r"\X", text):
+        beginnings = [cluster[: length + 1] for length in range(len(cluster))]
+        found = next((beginning for beginning in beginnings if beginning in new), None)
+        is_short = len(cluster.encode("utf-8")) < 6
+        if is_short and found is not None:
+            replaced = [(cluster, new[found])]
+        else:
+            replaced = [(character, new.get(character, character)) for character in cluster]
+        for old_text, new_text in replaced:
+            written += [[one, int(index >= len(old_text))] for index, one in enumerate(new_text)]
+            if written:
+                written[-1][1] -= max(0, len(old_text) - len(new_text))
+    place = 0
+    for character, more in written:
+        start = place - 1 if more > 0 else place
+        yield character, start, start + 1
+        place = start + 1 - min(more, 0)
 
 
 # Normal forms
