@@ -331,3 +331,81 @@ def test_a_broken_map_of_characters_is_refused(written: str | None, tmp_path: Pa
     (tmp_path / "tokenizer.json").write_text(json.dumps(document))
     with pytest.raises(ValueError, match=r"normalizer\.precompiled_charsmap"):
         Tokenizer.load(tmp_path)
+
+
+# Decoders
+# -------------------------------------------------------------------------------------
+
+BYTE_LEVEL = {
+    "type": "ByteLevel",
+    "add_prefix_space": True,
+    "trim_offsets": True,
+    "use_regex": True,
+}
+FUSE = {"type": "Fuse"}
+FALLBACK = {"type": "ByteFallback"}
+ONE_SPACE = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+BOTH_ENDS = {"type": "Strip", "content": " ", "start": 1, "stop": 1}
+MARKS = {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}
+STARS = {"type": "Replace", "pattern": {"String": "***"}, "content": "!"}
+LETTERS = {"type": "Replace", "pattern": {"String": "a"}, "content": "b"}
+REGEX = {"type": "Replace", "pattern": {"Regex": "Q"}, "content": "b"}
+METASPACES = {
+    "type": "Metaspace",
+    "replacement": "\u2581",
+    "prepend_scheme": "always",
+    "split": True,
+}
+
+DECODERS: dict[str, tuple[list[Json], bool, bool, bool]] = {
+    # Whether it is read of bytes, of characters, and of characters with U+2581 for spaces.
+    "as usual": ([BYTE_LEVEL], True, False, False),
+    "fused": ([BYTE_LEVEL, FUSE], True, False, False),
+    "without the first space": ([BYTE_LEVEL, ONE_SPACE], True, False, False),
+    "fused, and without it": ([BYTE_LEVEL, FUSE, ONE_SPACE], True, False, False),
+    "what no token has": ([STARS, MARKS, FALLBACK, BYTE_LEVEL], True, False, False),
+    "metaspace before bytes": ([METASPACES, BYTE_LEVEL], True, False, False),
+    "no spaces at ends of spelled tokens": ([BOTH_ENDS, BYTE_LEVEL], True, False, False),
+    "a letter": ([LETTERS, BYTE_LEVEL], False, False, False),
+    "a letter behind": ([BYTE_LEVEL, LETTERS], False, False, False),
+    "spaces at both ends": ([BYTE_LEVEL, BOTH_ENDS], False, False, False),
+    "fused before bytes": ([FUSE, BYTE_LEVEL], False, False, False),
+    "another expression": ([REGEX, FUSE], False, False, False),
+    "only joined": ([FUSE], False, True, False),
+    "metaspace": ([METASPACES], False, True, True),
+    "marks": ([MARKS, FALLBACK, FUSE], False, True, True),
+    "marks, and the first space": ([STARS, MARKS, FUSE, ONE_SPACE], False, True, True),
+    "marks behind": ([FUSE, MARKS, ONE_SPACE], False, False, True),
+    "the first space of each": ([MARKS, ONE_SPACE], False, False, False),
+    "metaspace behind": ([FUSE, METASPACES], False, False, False),
+    "stars behind": ([MARKS, FUSE, STARS], False, False, False),
+}
+
+
+@pytest.mark.parametrize("of", ["bytes", "characters", "marks"])
+@pytest.mark.parametrize("kind", DECODERS)
+def test_a_decoder_of_several_steps_is_applied_or_refused(
+    kind: str, of: str, tmp_path: Path
+) -> None:
+    decoders, *reads = DECODERS[kind]
+    makers = {
+        "bytes": pre_tokenizers.ByteLevel(add_prefix_space=False),
+        "characters": pre_tokenizers.Digits(),
+        "marks": METASPACE,
+    }
+    document = trained(makers[of], special_tokens=["<s>"])
+    document["decoder"] = {"type": "Sequence", "decoders": decoders}
+    if not dict(zip(makers, reads, strict=True))[of]:
+        with pytest.raises(ValueError, match="decoder: "):
+            both(document, tmp_path)
+        return
+    tok, real = both(document, tmp_path, missing="drop")
+    texts = [*random_texts(4), " ", "  a", " the", "the", "<s> a", "é"]
+    for text in texts:
+        ids = tok.encode(text)
+        assert ids == real.encode(text, add_special_tokens=False).ids
+        expected = real.decode(ids, skip_special_tokens=False)
+        assert tok.decode(ids, errors="replace") == expected, ascii(text)
+        if "\ufffd" not in expected:
+            stream = tok.decode_stream()
+            assert "".join([*map(stream.push, ids), stream.finish()]) == expected

@@ -121,12 +121,12 @@ class _Reader:
         normalization = steps.normalization_of(self._document.get("normalizer"), of_bytes=True)
         token_flags = self._token_flags(normalization)
         cuts = steps.cuts_of(self._document.get("pre_tokenizer"))
-        kinds = [typed(step, dict, "decoder").get("type") for step in self._decoder]
+        drops_space = steps.decoding_of(self._decoder, self._texts(), spells_bytes=True)
         word_end = None
         if self._suffix:
-            word_end = self._suffix if kinds else ""
-        if kinds and kinds != ["ByteLevel"]:
-            raise ValueError(f"decoder: {kinds[0]!r:.80} does not simply join the bytes of tokens")
+            word_end = self._suffix if self._decoder else ""
+        if word_end is not None and drops_space:
+            raise ValueError("decoder: it removes spaces, which is not supported where words have ends")
         merges = self._merges()
         # Text with a byte that is a special token is refused: its id would not be that of other
         # bytes.
@@ -155,6 +155,7 @@ class _Reader:
             cut_out=never_met - {self._unknown_text},
             suffix=self._suffix,
             word_end=word_end,
+            drops_space=drops_space,
         )
         return self._read(vocabulary, drops_missing=self._unknown_text is None and not bytes_apart)
 
@@ -167,7 +168,9 @@ class _Reader:
         word_end, decoder = None, self._decoder
         if self._suffix:
             word_end, decoder = self._word_end_of_characters(), []
-        before = steps.before_of_characters(self._document, decoder, falls_back=falls_back)
+        before = steps.before_of_characters(
+            self._document, decoder, self._texts(), falls_back=falls_back
+        )
         if self._suffix and (falls_back or before.has_marks):
             raise ValueError(
                 f"model.end_of_word_suffix is {self._suffix!r:.80}, which is not supported where bytes "
@@ -235,6 +238,10 @@ class _Reader:
             f"decoder: {self._decoder[0]!r:.80} is not supported where words end in {self._suffix!r:.80}; "
             "a BPEDecoder with this suffix is"
         )
+
+    def _texts(self) -> list[str]:
+        """Return the texts of all tokens."""
+        return [*self._ids, *self._specials]
 
     def _ids_without(self, apart: Collection[str]) -> dict[str, int]:
         ids = self._ids.copy()  # far faster than a loop

@@ -18,6 +18,7 @@ from bpetite._engine import avoids, covers_all_text, read_pattern, same_pattern
 from bpetite._internal.json import Json, flag, typed
 from bpetite.encoding.template import AnyTemplate, OtherTemplate, template_of
 from bpetite.formats.shared.character_map import replaced_texts
+from bpetite.formats.shared.printable import printable_or_text
 from bpetite.normalization import MAPS, Step
 from bpetite.patterns import CL100K, PATTERNS, SINGLE, checked_pattern, is_word, pattern_steps
 from bpetite.vocabulary import MARK, DropsSpace
@@ -597,12 +598,12 @@ class StepsOfCharacters(NamedTuple):
 
 
 def before_of_characters(
-    document: Any, decoder: Sequence[Any], *, falls_back: bool = True
+    document: Any, decoder: Sequence[Any], texts: Iterable[str], *, falls_back: bool = True
 ) -> StepsOfCharacters:
     """Read these parts of a file; an error names the place.
 
-    `falls_back` says whether bytes spell a character without a token, so that the decoder must join
-    them.
+    `texts` are those of all tokens. `falls_back` says whether bytes spell a character without a
+    token, so that the decoder must join them.
     """
     steps = steps_of(document.get("normalizer"), "normalizers")
     normalization: list[Step] = []
@@ -665,7 +666,7 @@ def before_of_characters(
         )
     if left_out is not None and has_marks:
         raise ValueError("pre_tokenizer: text is removed, and spaces are spelled U+2581")
-    drops_space = _check_decoder(decoder, has_marks=has_marks, falls_back=falls_back)
+    drops_space = decoding_of(decoder, texts, has_marks=has_marks, falls_back=falls_back)
     pattern = checked_pattern(cuts) if cuts else None
     return StepsOfCharacters(
         has_marks, tuple(normalization), puts_space, pattern, drops_space, left_out
@@ -718,24 +719,70 @@ def _is_without_spaces(step: Json) -> bool:
     return False
 
 
-def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool) -> DropsSpace:
-    """Refuse a decoder that does not restore the text; return which spaces at the beginning it removes."""
-    if not decoder:
-        return False
-    writes_spaces = False
+# The decoder
+# -------------------------------------------------------------------------------------------
+
+
+def decoding_of(
+    decoder: Sequence[Any],
+    texts: Iterable[str],
+    *,
+    spells_bytes: bool = False,
+    has_marks: bool = False,
+    falls_back: bool = False,
+) -> DropsSpace:
+    """Return which spaces at the beginning the steps of a decoder remove; `texts` are those of all tokens.
+
+    The steps must join the bytes of tokens if text is spelled as bytes, write spaces where they are
+    replaced, and join the bytes that characters fall back to. Others are read before tokens are
+    joined, if they change none, or else refused.
+
+    >>> decoding_of([{"type": "Metaspace"}, {"type": "ByteLevel"}], ["a"], spells_bytes=True)
+    False
+    """
+    needs = {"ByteLevel": spells_bytes, "ByteFallback": falls_back, "Replace": has_marks}
+    is_joined = False
     drops_space: DropsSpace = False
     for step in decoder:
         kind = step.get("type") if isinstance(step, dict) else None
-        if _is(step, type="Replace", pattern={"String": MARK}, content=" "):
-            writes_spaces = True
-        elif kind == "Metaspace":
-            writes_spaces = True
+        if kind == "Fuse":
+            is_joined = True
+        elif kind in ("ByteLevel", "ByteFallback") and needs[kind] and not is_joined:
+            needs[kind] = False
+            is_joined = kind == "ByteLevel"
+        elif needs["Replace"] and _is(step, type="Replace", pattern={"String": MARK}, content=" "):
+            needs["Replace"] = False
+        elif needs["Replace"] and kind == "Metaspace" and not is_joined:
+            needs["Replace"] = False
             drops_space = "all" if _scheme(step, "decoder") != "never" else False
-        elif _is(step, type="Strip", content=" ", start=1, stop=0):
+        elif (
+            is_joined and not drops_space and _is(step, type="Strip", content=" ", start=1, stop=0)
+        ):
             drops_space = True
-        elif kind not in ("ByteFallback", "Fuse"):
+        elif is_joined or any(_changes(step, text, has_marks=has_marks) for text in texts):
             raise ValueError(f"decoder: {kind!r:.80} does not simply join tokens")
-    joins_bytes = not falls_back or "ByteFallback" in types_of(decoder)
-    if not joins_bytes or writes_spaces != has_marks:
-        raise ValueError("decoder: it does not restore the text of the tokens")
+    lacking = [kind for kind, is_needed in needs.items() if is_needed]
+    if decoder and lacking:
+        raise ValueError(
+            f"decoder: {kind!r:.80} does not restore the text of the tokens, without {lacking[0]}"
+        )
     return drops_space
+
+
+def _changes(step: Json, text: str, *, has_marks: bool) -> bool:
+    """Whether a step of a decoder may change the text of a token."""
+    if has_marks:
+        text = text.replace(MARK, " ")
+    match step:
+        case {"type": "ByteFallback"}:
+            return re.fullmatch("<0x[0-9A-Fa-f+][0-9A-Fa-f]>", text) is not None
+        case {"type": "ByteLevel"}:
+            return printable_or_text(text) != text.encode("utf-8")
+        case {"type": "Metaspace"}:
+            return str(step.get("replacement", MARK)) in text
+        case {"type": "Replace", "pattern": {"String": str(replaced)}}:
+            return replaced in text
+        case {"type": "Strip", "content": str(stripped), "start": start, "stop": stop}:
+            at_start = bool(start) and text.startswith(stripped)
+            return at_start or (bool(stop) and text.endswith(stripped))
+    return True
