@@ -409,3 +409,73 @@ def test_a_decoder_of_several_steps_is_applied_or_refused(
         if "\ufffd" not in expected:
             stream = tok.decode_stream()
             assert "".join([*map(stream.push, ids), stream.finish()]) == expected
+
+
+# Added tokens that merges also make
+# -------------------------------------------------------------------------------------
+
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+NORMALIZERS: dict[str, Any] = {
+    "none": None,
+    "lower case": normalizers.Lowercase(),
+    "NFKC": normalizers.NFKC(),
+    "a replacement": normalizers.Replace("!", "s"),
+}
+FLAGGED = [(), ("special",), ("normalized",), ("special", "lstrip"), ("single_word", "normalized")]
+
+
+@pytest.mark.parametrize("flags", FLAGGED)
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+@pytest.mark.parametrize("of", ["bytes", "bytes, whole", "characters", "marks"])
+def test_an_added_token_that_merges_also_make_has_its_id(
+    of: str, normalizer: str, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    makers = {
+        "bytes": pre_tokenizers.ByteLevel(add_prefix_space=False),
+        "bytes, whole": pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        "characters": pre_tokenizers.Digits(),
+        "marks": METASPACE,
+    }
+    document = trained(makers[of])
+    if NORMALIZERS[normalizer] is not None:
+        peer = tokenizers.Tokenizer(models.BPE())
+        peer.normalizer = NORMALIZERS[normalizer]
+        document["normalizer"] = json.loads(peer.to_str())["normalizer"]
+    model = document["model"]
+    model["ignore_merges"] = of == "bytes, whole"
+    for text in ["<", ">", "s", "<s", "<s>", "<s>s", "x>", "<x>"]:
+        model["vocab"].setdefault(text, len(model["vocab"]))
+    model["merges"] += [["<", "s"], ["<s", ">"], ["<s>", "s"]]
+    document["added_tokens"] = [
+        {"id": model["vocab"][text], "content": text, **{name: name in flags for name in FLAGS}}
+        for text in ("<s>", "<x>")
+    ]
+    document["decoder"] = None if of == "characters" else document["pre_tokenizer"]
+    tok, real = both(document, tmp_path, missing="drop")
+    rng = random.Random(7)
+    parts = [
+        "<s>",
+        " <s> ",
+        "<S>",
+        "<!>",
+        "＜s＞",
+        "<x>",
+        "<X>",
+        "s",
+        "a",
+        " ",
+        "<",
+        ">",
+        "\n",
+        "the",
+        "é",
+    ]
+    texts = ["", *parts, *("".join(rng.choices(parts, k=rng.randint(2, 12))) for _ in range(200))]
+    for text in [*texts, *DIFFICULT_TEXTS]:
+        expected = real.encode(text, add_special_tokens=False)
+        assert tok.encode(text) == expected.ids, (text, expected.tokens)
+        for skip in (False, True) if document["decoder"] is not None else ():
+            decoded = real.decode(expected.ids, skip_special_tokens=skip)
+            assert tok.decode(expected.ids, skip_special=skip, errors="replace") == decoded
+    artifact = _persistence.artifact_bytes(tok.vocabulary)
+    assert _persistence.vocabulary_of(artifact, "a") == tok.vocabulary

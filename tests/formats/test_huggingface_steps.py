@@ -280,7 +280,11 @@ REFUSED: list[tuple[str, Json, str]] = [
     ),
     ("pre_tokenizer", {"type": "ByteLevel", "use_regex": 5}, "must be a boolean"),
     ("normalizer", {"type": "Nmt"}, "'Nmt' changes text"),
-    ("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}, "its map of characters is broken"),
+    (
+        "normalizer",
+        {"type": "Precompiled", "precompiled_charsmap": ""},
+        "its map of characters is broken",
+    ),
     ("normalizer", {"type": "Prepend", "prepend": 5}, "must be a string"),
     (
         "normalizer",

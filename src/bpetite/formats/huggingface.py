@@ -139,6 +139,9 @@ class _Reader:
         )
         cut_out = apart & self._ids.keys() if cuts_out else set()
         never_met = {text for text in cut_out if text.isascii() and " " not in text}
+        # Others may be what a text becomes once it is normalized.
+        spelled_alike = {text for text in apart if _SINGLE.issuperset(text)}
+        apart -= self._met(spelled_alike - cut_out, merges)
         vocabulary = pairs.vocabulary_of_pairs(
             self._ids_without(apart),
             merges,
@@ -192,8 +195,10 @@ class _Reader:
             if name in self._ids and name not in self._specials:
                 byte_ids[byte] = self._ids[name]
         apart = {text for text in self._specials.keys() - marks if len(text) > 1}
-        apart |= byte_names.keys()
         merges = self._merges()
+        spelled_alike = {text for text in apart - never_met if {" ", MARK}.isdisjoint(text)}
+        apart -= self._met(spelled_alike, merges)
+        apart |= byte_names.keys()
         vocabulary = pairs.vocabulary_of_pieces(
             pairs.Pieces(
                 self._ids_without(apart),
@@ -242,6 +247,16 @@ class _Reader:
     def _texts(self) -> list[str]:
         """Return the texts of all tokens."""
         return [*self._ids, *self._specials]
+
+    def _met(self, texts: Collection[str], merges: bytes) -> set[str]:
+        """Return the tokens that a part of a text may become."""
+        in_model = self._ids.keys() & texts
+        if not in_model or flag(self._model, "model", "ignore_merges"):
+            return in_model
+        met: set[str] = set()
+        for parts in pairs.parts_of(merges):
+            met.update(in_model.intersection([*parts, "".join(parts)]))
+        return met
 
     def _ids_without(self, apart: Collection[str]) -> dict[str, int]:
         ids = self._ids.copy()  # far faster than a loop
