@@ -206,6 +206,9 @@ Of `tokenizer.json` and `vocab.json` with `merges.txt`, tokens that end a word (
 as their library does: CLIP's, in every Stable Diffusion and OpenCLIP, and those of other models like GPT-1.
 
 `Tokenizer.load` reports what it assumed, or why it refuses a file ([switching.md](switching.md)).
+
+Models of molecules, proteins and code (ChemBERTa, PolyCoder and others) come as `vocab.json` and `merges.txt` without a token
+for each byte. They load with GPT-2's pattern; `missing="drop"` leaves such bytes out, as transformers does.
 """
 
 

@@ -6,8 +6,10 @@ of such steps.
 """
 
 import re
+from contextlib import suppress
 
 from bpetite._constants import PRETOKENIZER_PATTERN, Pattern
+from bpetite._engine import read_pattern, same_pattern
 
 CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
@@ -141,11 +143,29 @@ def named_pattern(pattern: object) -> Pattern:
 
 def _expression(pattern: str) -> str:
     if pattern in PATTERNS or not is_word(pattern):
-        return PATTERNS.get(pattern, pattern)
+        return PATTERNS.get(pattern) or _without_intersections(pattern)
     raise ValueError(
         f"there is no pattern named {pattern!r} "
         f"(named patterns: {', '.join(PATTERNS)}; to match just this word, write '(?:{pattern})')"
     )
+
+
+def _without_intersections(pattern: str) -> str:
+    """Return a pattern whose sets have no `&&[`, which our syntax refuses.
+
+    It is translated if the engines that know the operation read the whole pattern alike: Rust's,
+    Oniguruma, and with them version 1 of `regex`. A pattern that has a name becomes the named one.
+
+    >>> _without_intersections(r"[\\p{L}&&[^\\p{Han}]]+")
+    '(?:(?=[\\\\p{L}])[^\\\\p{Han}])+'
+    """
+    if "&&[" not in pattern:
+        return pattern
+    with suppress(ValueError):
+        read = read_pattern(pattern, "rust")
+        if same_pattern(read, read_pattern(pattern, "oniguruma")):
+            return next((named for named in PATTERNS.values() if same_pattern(named, read)), read)
+    return pattern
 
 
 def is_word(pattern: str) -> bool:

@@ -27,6 +27,7 @@ from bpetite.interfaces.tiktoken import get_encoding
 from bpetite.patterns import PATTERNS
 from known_characters import is_known
 from standard_library import standard_library_files
+from test_pairs_in_the_wild import KIMI
 
 MODELS = Path(os.environ["BPETITE_MODELS"])
 GPT_4 = PATTERNS["llama3"]
@@ -276,3 +277,9 @@ def test_what_people_trained_gives_its_ids(name: str) -> None:
             assert lacks_bytes
             continue
         assert ids == peer.encode(text, add_special_tokens=False).ids, text[:80]
+
+
+def test_kimis_pattern_may_be_given_as_its_model_spells_it() -> None:
+    tok = Tokenizer.load(unpacked("kimi-k2/tiktoken.model"), pattern=KIMI)
+    assert tok.pattern == PATTERNS["kimi-k2"]
+    assert tok == loaded("kimi-k2/tiktoken.model")

@@ -79,8 +79,8 @@ def test_special_tokens_are_found_in_the_vocabulary_or_follow_it(tmp_path: Path)
             ids | {"<|endoftext|>": 256, "<ā b>": 300, printable.to_printable("<ü>".encode()): 299}
         )
     )
-    with pytest.raises(ValueError, match="name it as one"):
-        Tokenizer.from_gpt2(*files)
+    says = "1 of the tokens, such as '<ā b>', have characters that stand for no byte"
+    assert any(said.startswith(says) for said in Tokenizer.from_gpt2(*files).assumptions)
     tok = Tokenizer.from_gpt2(*files, special_tokens=["<ā b>", "<|endoftext|>", "<ü>", "<new>"])
     assert tok.special_tokens == {"<ā b>": 300, "<|endoftext|>": 256, "<ü>": 299, "<new>": 301}
     said = " ".join(read_files("gpt2", gpt2.parse, files, ["<ā b>"]).assumptions)
@@ -107,14 +107,11 @@ VOCAB = json.dumps(
         ('{"a": 4294967295}', "", "the id of 'a' is 4294967295"),
         ('{"a": ' + "9" * 3000 + "}", "", "the id of 'a' is 999"),
         ('{"a": 1, "b": 1}', "", "id 1 is given to 'a' and 'b'"),
-        ('{"a b": 1}', "", "' ' stands for no byte"),
-        ('{"a": 1}', "", "lack byte 0"),
         (VOCAB, "a b c", "line 1: 'a b c' is not a pair of tokens"),
         (VOCAB, "#version: 0.2\na b\nab", "line 3: 'ab' is not a pair of tokens"),
         (VOCAB, "a b\n\tx", "line 2: .* is not a pair of tokens"),
         (VOCAB, "#version: 0.2\na b\n#x y", "line 3 is made of '#x', which is not a token"),
         (VOCAB, "a b\nb c", "line 2 makes 'bc', which is not a token"),
-        (VOCAB, "a b\nab c\na b", "line 3, 'a' and 'b', appears twice"),
     ],
 )
 def test_broken_files_are_refused_with_the_place(

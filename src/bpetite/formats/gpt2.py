@@ -5,7 +5,7 @@ Both files spell bytes by printable characters (`formats/shared/printable.py`).
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,12 @@ from bpetite._internal.json import Json, decoded, naming, parse_object, refuse
 from bpetite._internal.types import AnyPath, BytesPair
 from bpetite.dialect import Dialect
 from bpetite.formats import huggingface
-from bpetite.formats.shared.configuration import FLAGS, TAKES_SPACE_EVERYWHERE, Configuration
+from bpetite.formats.shared.configuration import (
+    FLAGS,
+    TAKES_SPACE_EVERYWHERE,
+    Configuration,
+    NamedToken,
+)
 from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
 from bpetite.formats.shared.pairs import check_ids, packed_lines, parts_of, vocabulary_of_pairs
 from bpetite.formats.shared.printable import (
@@ -101,12 +106,12 @@ def parse(
             token_flags={text: token.flags for text, token in named_tokens},
             added_tokens={text for text, token in named_tokens if not token.is_special},
             place=lambda rank: f"line {number_of(rank)}",
-            repeated="refused",
+            cut_out=_never_met(keys, named_tokens),
         )
         assumptions = _unmade(vocab_path, vocabulary)
     with naming(vocab_path):
-        _check_byte_level(vocabulary)
-        if pattern is None:
+        assumptions += _not_byte_level(vocabulary, packed)
+        if pattern is None and (beside.kind is None or beside.is_of_model):
             _check_assumed(vocabulary)
     if special_tokens is None and beside.tokens:
         assumptions.append(of_beside(specials))
@@ -127,7 +132,7 @@ def parse(
             f"{os.path.basename(merges_path)} does not begin with #version, and its first line is read as a "
             "merge, as tokenizers and transformers 5 do; transformers 4 leaves it out"
         )
-    return Imported(vocabulary, assumptions, template=beside.template(specials))
+    return Imported(vocabulary, assumptions, drops_missing=True, template=beside.template(specials))
 
 
 def clip_document(ids: Mapping[str, int], merges: Any, special_tokens: Iterable[str]) -> Json:
@@ -190,21 +195,32 @@ def _special_ids(
     return specials, keys
 
 
-def _check_byte_level(vocabulary: Vocabulary) -> None:
-    """Refuse tokens that stand for no bytes, and vocabularies without a token for each byte.
+def _never_met(keys: Collection[str], named_tokens: Iterable[tuple[str, NamedToken]]) -> set[str]:
+    """Return the special tokens that are cut out of a text wherever they are, so that no merge meets them."""
+    if any("single_word" in token.flags for _, token in named_tokens):
+        return set()
+    return {text for text in keys if text.isascii() and " " not in text}
 
-    An empty token, as Whisper's file has one, is in no merge and so becomes no text's.
+
+def _not_byte_level(vocabulary: Vocabulary, merges: bytes) -> list[str]:
+    """Return an assumption about tokens with characters that stand for no byte.
+
+    No text becomes them, as their own libraries spell every text as bytes. If merges make them, the
+    tokens are made of characters. An empty token, as Whisper's file has one, is in no merge.
     """
-    for token in filter(None, vocabulary.decode_only.values()):
-        try:
-            from_printable(token.decode("utf-8"))
-        except KeyError as unknown:
-            raise ValueError(
-                f"{token.decode('utf-8')!r:.80} is not byte-level: {unknown.args[0]!r} stands for no byte; "
-                "if it is a special token, name it as one"
-            ) from None
-    if missing := [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]:
-        raise ValueError(f"the base tokens lack byte {missing[0]}")
+    others = [token.decode("utf-8") for token in vocabulary.decode_only.values() if token]
+    if not others:
+        return []
+    created = {"".join(parts) for parts in parts_of(merges)}
+    if made := [text for text in others if text in created]:
+        raise ValueError(
+            f"merges make {len(made)} tokens such as {made[0]!r:.80}, which is not byte-level: they are made "
+            "of characters, and the files do not say how text is cut; give the model's tokenizer.json"
+        )
+    return [
+        f"{len(others)} of the tokens, such as {others[0]!r:.80}, have characters that stand for no byte, so "
+        "no text gets their ids; if they are special tokens, name them"
+    ]
 
 
 def _unmade(vocab_path: AnyPath, vocabulary: Vocabulary) -> list[str]:
@@ -220,11 +236,24 @@ def _unmade(vocab_path: AnyPath, vocabulary: Vocabulary) -> list[str]:
         return []
     printed = (arrays.token_of(min(unmade)) or b"").decode("utf-8", "replace")
     finding = f"no merge creates {len(unmade)} of the tokens, such as {printed!r:.80}"
-    if len(unmade) > most:
+    if len(unmade) > most and len(_joined(vocabulary, unmade)) > most:
         raise ValueError(
-            f"{finding}: the file is cut off, or does not belong to {os.fspath(vocab_path)}"
+            f"{finding}: the file is cut off, or does not belong to {os.fspath(vocab_path)}; if it does "
+            "belong to it, give the model's tokenizer.json"
         )
     return [f"{finding}, so no text gets their ids; if they are special tokens, name them"]
+
+
+def _joined(vocabulary: Vocabulary, token_ids: Iterable[int]) -> list[int]:
+    """Return those of some tokens that are two other tokens, joined: only such can lack a merge."""
+    tokens = vocabulary.arrays.to_tokens()
+    parts = set(tokens.values())
+    joined = []
+    for token_id in token_ids:
+        token = tokens[token_id]
+        if any(token[:end] in parts and token[end:] in parts for end in range(1, len(token))):
+            joined.append(token_id)
+    return joined
 
 
 def _check_assumed(vocabulary: Vocabulary) -> None:

@@ -106,7 +106,10 @@ class Imported(NamedTuple):
         if self.is_own:
             return [*self.assumed]
         around = [] if self.template is None else [TEMPLATE_ASSUMPTION]
-        return [*self.assumed, *around, *lacking_bytes(self.vocabulary), UNICODE_ASSUMPTION]
+        lacking = lacking_bytes(self.vocabulary)
+        if lacking and self.drops_missing and not self.vocabulary.drops_missing:
+            lacking = [_or_dropped(lacking[0])]
+        return [*self.assumed, *around, *lacking, UNICODE_ASSUMPTION]
 
     def dropping(self) -> Self:
         """Return a copy that does what its library does with missing bytes."""
@@ -162,6 +165,16 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
     elif vocabulary.drops_missing:
         becomes = "in a text they are left out"
     return [f"{which}: {becomes}"]
+
+
+def _or_dropped(lacking: str) -> str:
+    """Add to the sentence about bytes without a token how they are left out.
+
+    >>> _or_dropped("byte 0x00 has no token: a text with such a byte cannot be encoded")[58:]
+    "encoded unless missing='drop' leaves it out, as its own library does"
+    """
+    leaves_out = "leaves it out, as its own library does"
+    return worded(lambda name: f"{lacking} unless {name('missing', 'drop')} {leaves_out}")
 
 
 def parsed_unlike(library: str) -> str:

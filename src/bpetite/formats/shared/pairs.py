@@ -25,8 +25,8 @@ from bpetite.formats.shared.printable import printable_or_text
 from bpetite.patterns import PATTERNS, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, MARK, WORD_END, Arrays, Vocabulary
 
-Repeated = Literal["last", "first", "refused"]
-"""The rank of a pair that is listed more than once: that of its first or last place, or an error."""
+Repeated = Literal["last", "first"]
+"""The rank of a pair that is listed more than once: that of its first or last place."""
 
 _WITHIN, _BETWEEN = b"\xfe", b"\xff"
 """The bytes between the two parts of a merge, and between merges, in the packed form that the engine reads;
@@ -70,7 +70,7 @@ def vocabulary_of_pairs(
     before do not count.
 
     A pair that is listed again has the rank of its last place, or of its first, as it has for the
-    library that the file is for, or is refused. Where merges stand before those of their parents,
+    library that the file is for. Where merges stand before those of their parents,
     those that never happen are left out: at most one merge of each token happens.
 
     A token whose name has the `suffix` stands at the end of a word.
@@ -179,9 +179,7 @@ def rows_of_pairs(
     """
     apart = [text for text in cut_out if text not in ids]
     takes_last = repeated != "first"
-    rows, no_pair, unknown, second = listed_merges(
-        ids, merges, takes_last, set(only_decoded), apart
-    )
+    rows, no_pair, unknown, _ = listed_merges(ids, merges, takes_last, set(only_decoded), apart)
 
     def parts(rank: int) -> list[str]:
         return next(islice(parts_of(merges), rank, None))
@@ -196,9 +194,6 @@ def rows_of_pairs(
         token = next(compress((left, right, left + right), are_unknown))
         verb = "is made of" if any(are_unknown[:2]) else "makes"
         raise ValueError(f"{place(rank)} {verb} {token!r:.80}, which is not a token")
-    if second is not None and repeated == "refused":
-        left, right = parts(second)
-        raise ValueError(f"{place(second)}, {left!r:.80} and {right!r:.80}, appears twice")
     return rows
 
 
