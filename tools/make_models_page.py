@@ -207,8 +207,10 @@ as their library does: CLIP's, in every Stable Diffusion and OpenCLIP, and those
 
 `Tokenizer.load` reports what it assumed, or why it refuses a file ([switching.md](switching.md)).
 
-Models of molecules, proteins and code (ChemBERTa, PolyCoder and others) come as `vocab.json` and `merges.txt` without a token
-for each byte. They load with GPT-2's pattern; `missing="drop"` leaves such bytes out, as transformers does.
+Models of molecules, proteins and code (ChemBERTa, PolyCoder and others) come as `vocab.json` and
+`merges.txt` without a token for each byte. They load with GPT-2's pattern; `missing="drop"` leaves such
+bytes out, as transformers does. What KerasHub's `BytePairTokenizer` saves loads as well, and so do JSON
+files of courses such as CS336 that list tokens and merges.
 """
 
 

@@ -675,7 +675,10 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
             "of MidiTok, for music",
         ),
         (b'{"vocab": {"a": 0}, "merges": ["a b"]}', "save them as vocab.json and merges.txt"),
-        (b'{"vocab": {"0": [97]}, "merges": [[97, 98]]}', "save them as vocab.json and merges.txt"),
+        (
+            b'{"vocab": {"0": [97]}, "merges": [[97, 98]]}',
+            "merge 0 is 97 and 98, of which one is not",
+        ),
         (
             b'{"stoi": {"a": 0}, "itos": {"0": "a"}}',
             "nothing else says .*: its keys are 'itos', 'stoi'; a model",

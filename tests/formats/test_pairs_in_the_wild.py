@@ -1,12 +1,14 @@
 """Pairs of `vocab.json` and `merges.txt` that people hold, patterns with `&&`, and JSON of homework."""
 
+import base64
 import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 import regex
@@ -19,6 +21,7 @@ from tokenizers.trainers import BpeTrainer
 from bpetite import Tokenizer, _engine
 from bpetite.counts import Counts
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.formats.shared.printable import to_printable
 from bpetite.patterns import PATTERNS, named_pattern
 
 SMILES = [
@@ -266,3 +269,167 @@ def test_what_engines_read_differently_is_still_refused(pattern: str) -> None:
 def test_ampersands_that_are_no_operator_stay() -> None:
     assert named_pattern(r"a&&[bc]") == r"a&&[bc]"
     assert _engine.pretokenize("a&&b", named_pattern(r"a&&[bc]")) == [b"a&&b"]
+
+
+# JSON of no library
+# -------------------------------------------------------------------------------------------------
+
+END = "<|endoftext|>"
+
+
+def homework() -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], Tokenizer]:
+    """Return a vocabulary as a student's program has it, and the tokenizer that it should be."""
+    texts = [*CORPUS, "the cat's hat, the mat's cat " * 3]
+    vocab, merges = {}, []
+    tok = Tokenizer.train_from_iterator(texts, 290, dialect="cs336", special_tokens=[END])
+    vocab = {
+        **tok.vocabulary.tokens,
+        **{number: text.encode() for text, number in tok.special_tokens.items()},
+    }
+    merges = [(vocab[left], vocab[right]) for left, right in tok.vocabulary.merges]
+    return vocab, merges, tok
+
+
+SPELLINGS: dict[str, Callable[[bytes], Any]] = {
+    "lists": list,
+    "hexadecimal": bytes.hex,
+    "base64": lambda token: base64.b64encode(token).decode(),
+    "Latin-1": lambda token: token.decode("latin-1"),
+    "printable": to_printable,
+    "literals": repr,
+}
+
+
+def check_same(tok: Tokenizer, expected: Tokenizer) -> None:
+    assert tok.special_tokens == expected.special_tokens
+    assert any("the file is of no library" in said for said in tok.assumptions)
+    for text in [*HARD, *CORPUS, f"the{END} cat {END}", END]:
+        ids = expected.encode(text)
+        assert tok.encode(text) == ids, text
+        assert tok.decode(ids) == text
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_vocabulary_of_homework_is_read(spelling: str, tmp_path: Path) -> None:
+    vocab, merges, expected = homework()
+    spell = SPELLINGS[spelling]
+    tokens = {number: spell(token) for number, token in vocab.items()}
+    pairs = [[spell(left), spell(right)] for left, right in merges]
+    path = tmp_path / "mine.json"
+    documents: list[dict[str, Any]] = [{"vocab": tokens, "merges": pairs, "special_tokens": [END]}]
+    documents += [{"vocab": [[number, token] for number, token in tokens.items()], "merges": pairs}]
+    if spelling != "lists":
+        documents += [
+            {"token_to_id": {text: number for number, text in tokens.items()}, "merges": pairs}
+        ]
+    for document in documents:
+        path.write_text(json.dumps(document, indent=1))
+        check_same(Tokenizer.load(path), expected)
+    for name, content in (("vocab.json", tokens), ("merges.json", pairs)):
+        (tmp_path / name).write_text(json.dumps(content))
+    for source in (tmp_path, tmp_path / "vocab.json", tmp_path / "merges.json"):
+        path.unlink(missing_ok=True)
+        check_same(Tokenizer.load(source), expected)
+    if spelling not in ("lists", "Latin-1", "literals"):
+        (tmp_path / "merges.json").unlink()
+        (tmp_path / "merges.txt").write_text(
+            "".join(f"{left} {right}\n" for left, right in pairs), "utf-8"
+        )
+        check_same(Tokenizer.load(tmp_path), expected)
+    saved = tmp_path / "saved"
+    Tokenizer.load(source if source.exists() else tmp_path).save_original(saved)
+    check_equal = Tokenizer.load(saved)
+    assert check_equal.encode("the cat") == expected.encode("the cat")
+
+
+def test_pairs_of_ids_are_read(tmp_path: Path) -> None:
+    texts = [*CORPUS, "the cat's hat, the mat's cat " * 3]
+    expected = Tokenizer.train_from_iterator(texts, 290, dialect="bpetite", special_tokens=[END])
+    path = tmp_path / "mine.json"
+    pairs, last = list(expected.vocabulary.merges), dict(expected.special_tokens)
+    tokens = {number: list(token) for number, token in expected.vocabulary.tokens.items()}
+    numbered = list(enumerate(pairs, 256))
+    for document in (
+        {"merges": [list(pair) for pair in pairs], "specials": last},
+        {"merges": [[list(pair), number] for number, pair in numbered], "special_to_id": last},
+        {
+            "merges": {f"{left},{right}": number for number, (left, right) in numbered},
+            "specials": last,
+        },
+        {"merges": {str(pair): number for number, pair in numbered}, "special_tokens": last},
+        {
+            "merges": [[*pair, number] for number, pair in numbered],
+            "vocab": tokens,
+            "specials": last,
+        },
+    ):
+        path.write_text(json.dumps(document))
+        check_same(Tokenizer.load(path), expected)
+    path.write_text(json.dumps({f"{left},{right}": number for number, (left, right) in numbered}))
+    assert Tokenizer.load(path).encode("the cat") == expected.encode("the cat")
+    path.write_text(json.dumps({"merges": [[97, 98], [256, 32], [257, 97]], "pattern": "none"}))
+    assert Tokenizer.load(path).encode("ab abab") == [257, 256, 256]
+    path.write_text(json.dumps({"merges": [[97, 98], [256, 32], [257, 97]]}))
+    with pytest.raises(ValueError, match="the model has another pattern; give it"):
+        Tokenizer.load(path)
+    assert Tokenizer.load(path, pattern="none").encode("ab abab") == [257, 256, 256]
+
+
+def test_a_vocabulary_of_keras_is_read(tmp_path: Path) -> None:
+    """KerasHub's BytePairTokenizer saves GPT-2's two files, one of them under another name."""
+    expected = Tokenizer.train_from_iterator(
+        CORPUS, 300, dialect="huggingface", special_tokens=[END]
+    )
+    assets = tmp_path / "assets" / "tokenizer"
+    assets.mkdir(parents=True)
+    expected.to_gpt2(assets / "vocabulary.json", assets / "merges.txt")
+    for source in (assets, assets / "vocabulary.json", assets / "merges.txt"):
+        assert Tokenizer.load(source) == expected
+    config = {"module": "keras_hub.src", "class_name": "GPT2Tokenizer", "config": {"name": "a"}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(config))
+    with pytest.raises(
+        ValueError, match=r"'GPT2Tokenizer' of Keras; give the folder .* assets/tokenizer"
+    ):
+        Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (
+            {"vocab": {"a": 0, "b": 1}, "merges": [["a", "b"]]},
+            "does not say which bytes its tokens are",
+        ),
+        (
+            {"vocab": {"0": [97], "1": [300]}, "merges": [[[97], [97]]]},
+            "token 1 is .300., not bytes",
+        ),
+        (
+            {"vocab": {"0": [97], "x": [98]}, "merges": [[[97], [98]]]},
+            "'x' is not the id of a token",
+        ),
+        (
+            {"vocab": {"0": [97], "1": [98]}, "merges": [[[97], [98]]]},
+            "join them to what is not a token",
+        ),
+        ({"vocab": {"0": [97], "1": [97]}, "merges": []}, "the ids 0 and 1 are given to 'a'"),
+        ({"vocab": 5, "merges": []}, "its tokens are an integer"),
+        ({"vocab": {"0": [97]}, "merges": 5}, "its merges are an integer"),
+        ({"merges": [["a", "b"]]}, "it has merges, but not of ids, and no tokens"),
+        ({"merges": [[97, 300]]}, "merge 0 is 97 and 300, of which one is not a token yet"),
+        ({"vocab": {"0": [97]}, "merges": [[10**12, "a"]]}, "are no pairs of its tokens"),
+        ({"merges": [[97, 98, 99]]}, "merge 0 makes b'ab', but token 99 is b'c'"),
+        ({"merges": [[97, 98]], "specials": {"<s>": 97}}, "id 97 is given to '<s>' and b'a'"),
+        ({"merges": [[97, 98]], "specials": ["<s>"]}, "specials: '<s>' is no token with an id"),
+        ({"merges": [[97, 98]], "specials": "<s>"}, "specials: '<s>' is no token with an id"),
+        (
+            {"config": {}, "tokenization": "REMI", "miditok_version": "3.0.6"},
+            "of MidiTok, for music",
+        ),
+    ],
+)
+def test_what_json_does_not_say_is_refused(document: Any, message: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=message) as refused:
+        Tokenizer.load(tmp_path / "mine.json")
+    assert str(refused.value).startswith(str(tmp_path / "mine.json"))

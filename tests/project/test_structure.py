@@ -46,6 +46,7 @@ SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_decoder", "specifica
 ENGINE_USERS = {
     "_persistence",
     "normalization",
+    "patterns",
     "counts",
     "training",
     "vocabulary",

@@ -22,7 +22,7 @@ from bpetite.formats.shared.configuration import (
     Configuration,
     NamedToken,
 )
-from bpetite.formats.shared.imported import IN_TEXTS, Imported, check_holds, of_beside, some
+from bpetite.formats.shared.imported import Imported, check_holds, of_beside, some
 from bpetite.formats.shared.pairs import check_ids, packed_lines, parts_of, vocabulary_of_pairs
 from bpetite.formats.shared.printable import (
     from_printable,

@@ -16,20 +16,34 @@ from bpetite._constants import Pattern
 from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.arguments import check_word
 from bpetite._internal.files import contents, read_whole
-from bpetite._internal.json import naming, parse_with_lists, refuse, refuse_mark
-from bpetite._internal.types import SpecialTokens
+from bpetite._internal.json import (
+    decoded,
+    naming,
+    parse_object,
+    parse_with_lists,
+    refuse,
+    refuse_mark,
+)
+from bpetite._internal.types import AnyPath, SpecialTokens
 from bpetite.formats.shared import configuration
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import Imported, Missing, Original, read_files, some
 from bpetite.patterns import checked_pattern, named_pattern
 from bpetite.vocabulary import Arrays, Vocabulary
 
+_TWO_FILES = (
+    ("vocab.json", "merges.txt"),
+    ("encoder.json", "vocab.bpe"),
+    ("vocabulary.json", "merges.txt"),
+    ("vocab.json", "merges.json"),
+)
+"""The names of GPT-2's two files, of KerasHub's, and of courses'."""
+
 FOLDER_FILES: tuple[tuple[str, ...], ...] = (
     ("bpetite.json",),
     ("tokenizer.json",),
     ("tekken.json",),
-    ("vocab.json", "merges.txt"),
-    ("encoder.json", "vocab.bpe"),
+    *_TWO_FILES,
     ("tiktoken.model",),
     ("tokenizer.model",),
     ("spiece.model",),
@@ -49,10 +63,13 @@ ANY_FORMAT = (
 _MORE_TEMPLATES = "additional_chat_templates"
 _OF_TOKENIZERS = (
     r"tokenizer.*\.(?:json|model|txt)|tokenization_.*\.py|tekken\.json|[^/]*\.tiktoken|tiktoken\.model"
-    r"|(?:vocab|encoder|added_tokens|special_tokens_map|normalizer)\.json|(?:merges|vocab)\.txt|vocab\.bpe"
+    r"|(?:vocab|vocabulary|merges|encoder|added_tokens|special_tokens_map|normalizer)\.json|(?:merges|vocab)\.txt|vocab\.bpe"
     rf"|(?:spiece|sentencepiece.*)\.model|chat_template.*|{_MORE_TEMPLATES}/.*"
 )
 """The names of files that belong to a tokenizer, not to its model."""
+
+_LISTED = rb"\{\s*\"[0-9]+\"\s*:\s*[\[\"]"
+"""How a vocabulary begins that lists tokens by their ids."""
 
 _RANKS = rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)"
 _NO_BPE = "vocabulary cannot be read; only byte-level BPE can"
@@ -298,6 +315,14 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
             "give the pattern, or the model's tokenizer.json",
         )
     texts = None if given.special_tokens is None else list(given.special_tokens)
+    content = contents(vocab)
+    if merges.endswith(".json") or re.match(_LISTED, content):
+        pairs = contents(merges)
+        if not merges.endswith(".json"):
+            import json
+
+            pairs = json.dumps(decoded(merges, pairs)).encode("ascii")
+        return _of_listed(vocab, b'{"vocab": %b, "merges": %b}' % (content, pairs), given)
     imported = read_files("gpt2", gpt2.parse, [vocab, merges], texts, given.pattern, beside)
     original = imported.original
     if beside.is_of_model and original is not None:
@@ -336,7 +361,7 @@ def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Impor
         from bpetite.formats import minbpe
 
         return lambda path, content, _: minbpe.parse(path, content)
-    has_name_of_merges = os.path.basename(path).endswith(("merges.txt", "vocab.bpe"))
+    has_name_of_merges = path.endswith(("merges.txt", "vocab.bpe", "merges.json"))
     if has_name_of_merges or _are_merges(beginning):
         return lambda path, _, given: _of_one_of_two(path, "merges", "ids", given)
     if beginning.lstrip()[:1] in (b"{", b"[", b""):
@@ -403,8 +428,11 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
     document = parse_with_lists(path, content, "a tokenizer's JSON")
     keys = document.keys()
     has_version = "schema_version" in keys
+    if keys and all(re.fullmatch(r"\(?[0-9]+, ?[0-9]+\)?", key) for key in keys):
+        return _of_listed(path, b'{"merges": %b}' % content, given)
     has_only_ids = set(map(type, document.values())) == {int}
-    if has_only_ids and (len(document) >= 100 or not has_version):
+    is_vocabulary = has_only_ids or re.match(_LISTED, content) is not None
+    if is_vocabulary and (len(document) >= 100 or not has_version):
         return _of_one_of_two(path, "ids", "merges", given)
     if has_version or "mergeable_vocab_size" in keys:
         return Imported(_persistence.vocabulary_of_document(document, path), is_own=True)
@@ -419,10 +447,12 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
             raise ValueError("it only configures a tokenizer; give the folder that it is in")
         if "miditok_version" in keys or {"tokenization", "config"} <= keys:
             raise ValueError("it is a tokenizer of MidiTok, for music: its tokens are not text")
-        if "vocab" in keys and "merges" in keys:
+        if "merges" in keys:
+            return _of_listed(path, content, given)
+        if {"class_name", "config"} <= keys:
             raise ValueError(
-                "it has vocab and merges, but says neither how text is cut nor what its tokens spell, as a "
-                "tokenizer.json does; if they are spelled as GPT-2's, save them as vocab.json and merges.txt"
+                f"it only configures {document['class_name']!r:.80} of Keras; give the folder of its "
+                "vocabulary.json and merges.txt, which is assets/tokenizer"
             )
         listed_keys = f"its keys are {some(keys)}" if keys else "it has no keys"
         raise ValueError(
@@ -431,28 +461,43 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
         )
 
 
+def _of_listed(path: str, content: bytes, given: _Given) -> Imported:
+    """Read a JSON of no library that has tokens and merges."""
+    from bpetite.formats import gpt2, listed
+
+    with naming(path):
+        vocab, merges, specials, pattern = listed.read(parse_object(path, content, "a tokenizer"))
+    texts = specials if given.special_tokens is None else list(given.special_tokens)
+    imported = gpt2.parse(path, vocab, path, merges, texts, pattern or given.pattern)
+    how = "the file is of no library: it is read as the tokens and merges of BPE over bytes"
+    files: dict[AnyPath, bytes] = {"vocab.json": vocab, "merges.txt": merges}
+    return imported._replace(assumed=[how, *imported.assumed]).read_from("gpt2", files)
+
+
 def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Imported:
     """Read one of GPT-2's two files with the other one beside it."""
     folder, name = os.path.split(path)
-    paths = {held: path, lacking: os.path.join(folder, _name_of_other(name, lacking))}
-    if not os.path.isfile(paths[lacking]):
-        missing = os.path.basename(paths[lacking])
-        refuse(path, f"it holds {held}, but no {lacking}, and {missing} is not next to it")
+    names = _names_of_other(name, lacking)
+    there = [other for other in names if os.path.isfile(os.path.join(folder, other))]
+    if not there:
+        refuse(path, f"it holds {held}, but no {lacking}, and {names[0]} is not next to it")
+    paths = {held: path, lacking: os.path.join(folder, there[0])}
     return _of_two_files(paths["ids"], paths["merges"], given)
 
 
-def _name_of_other(name: str, lacking: str) -> str:
-    """Return the name of GPT-2's other file; both may begin alike, as those of tokenizers' `save_model`.
+def _names_of_other(name: str, lacking: str) -> list[str]:
+    """Return the names that GPT-2's other file may have; both may begin alike, as those of tokenizers'
+    `save_model`.
 
-    >>> _name_of_other("en-vocab.json", "merges"), _name_of_other("vocab.bpe", "ids")
-    ('en-merges.txt', 'encoder.json')
+    >>> _names_of_other("en-vocab.json", "merges"), _names_of_other("vocab.bpe", "ids")
+    (['en-merges.txt', 'en-merges.json'], ['encoder.json'])
     """
-    for of_ids, of_merges in (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")):
-        if lacking == "merges" and name.endswith(of_ids):
-            return name.removesuffix(of_ids) + of_merges
-        if lacking == "ids" and name.endswith(of_merges):
-            return name.removesuffix(of_merges) + of_ids
-    return "merges.txt" if lacking == "merges" else "vocab.json"
+    names = []
+    for of_ids, of_merges in _TWO_FILES:
+        ending, other = (of_ids, of_merges) if lacking == "merges" else (of_merges, of_ids)
+        if name.endswith(ending):
+            names.append(name.removesuffix(ending) + other)
+    return names or ["merges.txt" if lacking == "merges" else "vocab.json"]
 
 
 # Objects of other libraries
