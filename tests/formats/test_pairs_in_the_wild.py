@@ -174,6 +174,36 @@ def test_merges_with_special_tokens_and_merges_listed_twice_are_read(tmp_path: P
             assert tok.encode(text) == theirs(text).input_ids, text
 
 
+@pytest.mark.parametrize("names", [["<s>", "<pad>", "</s>", "<unk>"], ["<unk>"]])
+def test_a_pair_of_pieces_is_read_as_tokenizers_reads_it(names: list[str], tmp_path: Path) -> None:
+    """As SentencePieceBPETokenizer saves it, with U+2581 for spaces."""
+    corpus = ["the cat sat on the mat", "der Bär łódź 東京 é 12"] * 5
+    model = tokenizers.SentencePieceBPETokenizer()
+    model.train_from_iterator(corpus, vocab_size=120, special_tokens=names, show_progress=False)
+    model.save_model(str(tmp_path))
+    files = [str(tmp_path / name) for name in ("vocab.json", "merges.txt")]
+    theirs = tokenizers.SentencePieceBPETokenizer.from_file(*files)
+    theirs.add_special_tokens(names)
+    for source in (tmp_path, *files):
+        tok = Tokenizer.load(source, special_tokens=names)
+        assert any(
+            "as SentencePieceBPETokenizer of tokenizers does" in one for one in tok.assumptions
+        )
+        for text in [*HARD, *corpus, "<s>the<unk> cat", "▁the ▁ cat", *spelled(tmp_path)]:
+            expected = theirs.encode(text, add_special_tokens=False)
+            ids, spans = tok.encode_with_offsets(text)
+            assert ids == expected.ids, text
+            assert tok.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
+            assert spans == expected.offsets, text
+    config = {"additional_special_tokens": ["<new>", "<s>"]}
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps(config))
+    more = Tokenizer.load(tmp_path)
+    theirs.add_special_tokens(["<new>", "<s>"])
+    assert more.encode("the<new> cat<s>") == theirs.encode("the<new> cat<s>").ids
+    more.save_folder(tmp_path / "saved")
+    assert Tokenizer.load(tmp_path / "saved").encode("the<new>") == more.encode("the<new>")
+
+
 # Sets with &&
 # -------------------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from bpetite.formats.shared.printable import (
     to_printable,
 )
 from bpetite.patterns import PATTERNS, named_pattern
-from bpetite.vocabulary import Vocabulary, listed_special_tokens
+from bpetite.vocabulary import MARK, Vocabulary, listed_special_tokens
 
 _MOST_UNMADE = 4
 """At most one token in this number (or two in all) may lack a merge; of RoBERTa's 50,000, eight do."""
@@ -165,6 +165,46 @@ def clip_document(ids: Mapping[str, int], merges: Any, special_tokens: Iterable[
             "end_of_word_suffix": "</w>",
             "vocab": ids,
             "merges": merges,
+        },
+    }
+
+
+def marked_document(
+    vocab_path: AnyPath,
+    vocab: bytes,
+    merges_path: AnyPath,
+    merges: bytes,
+    special_tokens: Iterable[str],
+) -> Json:
+    """Return the `tokenizer.json` of two files whose tokens have U+2581 for spaces.
+
+    It is what `SentencePieceBPETokenizer` of tokenizers makes of them. `<unk>` is a special token.
+    """
+    ids = _ids(vocab_path, vocab)
+    packed, _ = _packed_merges(merges_path, merges)
+    unknown = "<unk>" if "<unk>" in ids else None
+    added: dict[str, int] = {}
+    next_id = len(ids)
+    for text in (unknown, *special_tokens):
+        if text is not None and text not in added:
+            added[text] = ids.get(text, next_id)
+            next_id = max(next_id, added[text] + 1)
+    spaces = {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": True}
+    return {
+        "version": "1.0",
+        "added_tokens": [
+            {"id": token_id, "content": text, **dict.fromkeys(FLAGS, False)}
+            | {"normalized": False, "special": True}
+            for text, token_id in added.items()
+        ],
+        "normalizer": {"type": "NFKC"},
+        "pre_tokenizer": spaces,
+        "decoder": spaces,
+        "model": {
+            "type": "BPE",
+            "unk_token": unknown,
+            "vocab": ids,
+            "merges": [" ".join(parts) for parts in parts_of(packed)],
         },
     }
 

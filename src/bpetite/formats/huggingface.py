@@ -126,7 +126,9 @@ class _Reader:
         if self._suffix:
             word_end = self._suffix if self._decoder else ""
         if word_end is not None and drops_space:
-            raise ValueError("decoder: it removes spaces, which is not supported where words have ends")
+            raise ValueError(
+                "decoder: it removes spaces, which is not supported where words have ends"
+            )
         merges = self._merges()
         # Text with a byte that is a special token is refused: its id would not be that of other
         # bytes.

@@ -29,7 +29,7 @@ from bpetite.formats.shared import configuration
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import Imported, Missing, Original, read_files, some
 from bpetite.patterns import checked_pattern, named_pattern
-from bpetite.vocabulary import Arrays, Vocabulary
+from bpetite.vocabulary import MARK, Arrays, Vocabulary
 
 _TWO_FILES = (
     ("vocab.json", "merges.txt"),
@@ -323,6 +323,8 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
 
             pairs = json.dumps(decoded(merges, pairs)).encode("ascii")
         return _of_listed(vocab, b'{"vocab": %b, "merges": %b}' % (content, pairs), given)
+    if given.pattern is None and beside.kind is None and MARK.encode("utf-8") in contents(merges):
+        return _of_marked(vocab, merges, list(beside.tokens) if texts is None else texts)
     imported = read_files("gpt2", gpt2.parse, [vocab, merges], texts, given.pattern, beside)
     original = imported.original
     if beside.is_of_model and original is not None:
@@ -459,6 +461,27 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
             "schema_version is missing, and nothing else says what kind of tokenizer this is: "
             f"{listed_keys}; a model is {ANY_FORMAT}"
         )
+
+
+def _of_marked(vocab: str, merges: str, special_tokens: list[str]) -> Imported:
+    """Read two files whose tokens have U+2581 for spaces, as SentencePiece's do."""
+    import json
+
+    from bpetite.formats import gpt2, huggingface
+
+    document = gpt2.marked_document(
+        vocab, contents(vocab), merges, contents(merges), special_tokens
+    )
+    with naming(vocab):
+        imported = huggingface.parse_document(document)
+    specials = some(imported.vocabulary.special_tokens) or "none"
+    how = (
+        "the tokens have U+2581 for spaces, and the files do not say how text is cut: it is done as "
+        f"SentencePieceBPETokenizer of tokenizers does; special tokens: {specials}"
+    )
+    content = json.dumps(document, ensure_ascii=False).encode("utf-8")
+    imported = imported._replace(assumed=[how, *imported.assumed])
+    return imported.read_from("huggingface", {"tokenizer.json": content})
 
 
 def _of_listed(path: str, content: bytes, given: _Given) -> Imported:
