@@ -210,8 +210,8 @@ as their library does: CLIP's, in every Stable Diffusion and OpenCLIP, and those
 Models of molecules, proteins and code (ChemBERTa, PolyCoder and others) come as `vocab.json` and
 `merges.txt` without a token for each byte. They load with GPT-2's pattern; `missing="drop"` leaves such
 bytes out, as transformers does. Pairs with U+2581 for spaces, such as those of KorGPT2, are read as
-`SentencePieceBPETokenizer` of tokenizers reads them. What KerasHub's `BytePairTokenizer` saves loads as well, and so do JSON
-files of courses such as CS336 that list tokens and merges.
+`SentencePieceBPETokenizer` of tokenizers reads them. What KerasHub's `BytePairTokenizer` saves loads as
+well, and so do JSON files of courses such as CS336 that list tokens and merges.
 """
 
 

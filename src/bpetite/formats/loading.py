@@ -449,7 +449,7 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
             raise ValueError("it only configures a tokenizer; give the folder that it is in")
         if "miditok_version" in keys or {"tokenization", "config"} <= keys:
             raise ValueError("it is a tokenizer of MidiTok, for music: its tokens are not text")
-        if "merges" in keys:
+        if "merges" in keys and "dialect" not in keys:
             return _of_listed(path, content, given)
         if {"class_name", "config"} <= keys:
             raise ValueError(
