@@ -25,8 +25,9 @@ from bpetite import Tokenizer, accelerate
 from bpetite._encoder import encode as byte_specified
 from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.encoding.explain import Explainer
-from bpetite.formats.sentencepiece import parse, replaced_texts
+from bpetite.formats.sentencepiece import parse
 from bpetite.formats.shared import peers
+from bpetite.formats.shared.character_map import replaced_texts
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.pairs import Pieces, vocabulary_of_pieces
 from bpetite.show.viewer.report import lengths, unused

@@ -176,6 +176,9 @@ class _Reader:
         before = steps.before_of_characters(
             self._document, decoder, self._texts(), falls_back=falls_back
         )
+        spaced = before.left_out is not None and not self._decoder
+        if self._suffix and spaced:
+            word_end = self._suffix  # Tokens are written as they are named, with spaces between.
         if self._suffix and (falls_back or before.has_marks):
             raise ValueError(
                 f"model.end_of_word_suffix is {self._suffix!r:.80}, which is not supported where bytes "
@@ -220,7 +223,7 @@ class _Reader:
             pattern=before.pattern,
             drops_space=before.drops_space,
             left_out=before.left_out,
-            spaced=before.left_out is not None and not self._decoder,
+            spaced=spaced,
             word_end=word_end,
             may_lack=self._unknown_text is None,
         )

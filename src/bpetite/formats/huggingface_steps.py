@@ -568,7 +568,6 @@ def from_oniguruma(written: str, *, cuts: bool = False) -> str:
 # Models whose merges begin with characters
 # -------------------------------------------------------------
 
-_CUTS_SPACES_AWAY = {"Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
 _HAN_SPACES = (
     "normalizer: BertNormalizer puts spaces around Han characters, which is only supported where tokens "
     "are made of characters and the pre_tokenizer drops white space"
@@ -624,7 +623,7 @@ def before_of_characters(
     left_out: str | None = None
     if _puts_spaces_around_han(document.get("normalizer")):
         cutters = steps_of(document.get("pre_tokenizer"), "pretokenizers")
-        if not cutters or types_of(cutters[:1]).isdisjoint(_CUTS_SPACES_AWAY):
+        if not cutters or types_of(cutters[:1]).isdisjoint(_REMOVING):
             raise ValueError(_HAN_SPACES)
         cuts.append(_HAN)
     puts_space = False
