@@ -395,6 +395,11 @@ def test_pairs_of_ids_are_read(tmp_path: Path) -> None:
     ):
         path.write_text(json.dumps(document))
         check_same(Tokenizer.load(path), expected)
+    vocab, _, first = homework()
+    document = {"vocab": {number: list(token) for number, token in vocab.items()}}
+    document |= {"merges": [list(pair) for pair in first.vocabulary.merges]}
+    path.write_text(json.dumps(document))
+    check_same(Tokenizer.load(path), first)
     path.write_text(json.dumps({f"{left},{right}": number for number, (left, right) in numbered}))
     assert Tokenizer.load(path).encode("the cat") == expected.encode("the cat")
     path.write_text(json.dumps({"merges": [[97, 98], [256, 32], [257, 97]], "pattern": "none"}))
@@ -443,6 +448,9 @@ def test_a_vocabulary_of_keras_is_read(tmp_path: Path) -> None:
             "join them to what is not a token",
         ),
         ({"vocab": {"0": [97], "1": [97]}, "merges": []}, "the ids 0 and 1 are given to 'a'"),
+        ({"vocab": {"0": [97], "00": [98]}, "merges": []}, "two of its tokens have the same id"),
+        ({"vocab": [[0, "a"], [0, "b"]], "merges": []}, "two of its tokens have the same id"),
+        ({"vocab": ["("] * 3 + ["b" + "-" * 9**5], "merges": []}, "does not say which bytes"),
         ({"vocab": 5, "merges": []}, "its tokens are an integer"),
         ({"vocab": {"0": [97]}, "merges": 5}, "its merges are an integer"),
         ({"merges": [["a", "b"]]}, "it has merges, but not of ids, and no tokens"),

@@ -35,7 +35,7 @@ def _of_literal(text: str) -> bytes:
     """
     try:
         token = ast.literal_eval(text)
-    except SyntaxError:
+    except (MemoryError, RecursionError, SyntaxError):  # It may be nested too deeply.
         token = None
     if not isinstance(token, bytes):
         raise ValueError
@@ -112,28 +112,31 @@ def _printed(tokens: Mapping[int, bytes], specials: Mapping[str, int]) -> dict[s
 
 def _entries(listed: object) -> dict[int, Any]:
     """Return tokens by their ids, as they are written."""
-    if isinstance(listed, list):
-        is_row = [
-            isinstance(entry, list) and list(map(type, entry))[:1] == [int] for entry in listed
-        ]
-        has_ids = all(is_row) and all(isinstance(entry[-1], list | str) for entry in listed)
-        return dict(listed) if has_ids else dict(enumerate(listed))
-    if not isinstance(listed, dict):
+    if not isinstance(listed, list | dict):
         raise ValueError(f"its tokens are {type_name(listed)}")
-    if all(type(value) is int for value in listed.values()):
-        check_ids(listed)
-        return {token_id: text for text, token_id in listed.items()}
-    for key in listed:
-        if not re.fullmatch("[0-9]{1,10}", key):
-            raise ValueError(f"{key!r:.80} is not the id of a token")
-    return {int(key): value for key, value in listed.items()}
+    if isinstance(listed, list):
+        are_rows = all(isinstance(entry, list) and len(entry) == 2 for entry in listed)
+        has_ids = are_rows and all(type(entry[0]) is int for entry in listed)
+        has_ids = has_ids and all(isinstance(entry[1], list | str) for entry in listed)
+        entries = dict(listed if has_ids else enumerate(listed))
+    elif all(type(value) is int for value in listed.values()):
+        entries = {token_id: text for text, token_id in listed.items()}
+    else:
+        for key in listed:
+            if not re.fullmatch("[0-9]{1,10}", key):
+                raise ValueError(f"{key!r:.80} is not the id of a token")
+        entries = {int(key): value for key, value in listed.items()}
+    if len(entries) < len(listed):
+        raise ValueError("two of its tokens have the same id")
+    return entries
 
 
 def _tokens(entries: Mapping[int, Any]) -> tuple[dict[int, bytes], dict[str, int]]:
     """Return the bytes of tokens, and the special tokens, which have no bytes in that spelling."""
-    texts = {value for value in entries.values() if isinstance(value, str)}
+    spelled_tokens = [value for value in entries.values() if isinstance(value, str)]
+    texts = set(spelled_tokens)
     spelled: _Spelling | None = None
-    if len(texts) > len(entries) // 2:
+    if len(spelled_tokens) > len(entries) // 2:
         for read_bytes, spell in _SPELLINGS.values():
             if all(spell(bytes([byte])) in texts for byte in IN_TEXTS):
                 spelled = read_bytes
@@ -209,12 +212,13 @@ def _of_ids(
     rows: Sequence[tuple[int, int, int | None]], tokens: dict[int, bytes]
 ) -> list[BytesPair]:
     """Return merges of ids as merges of tokens, and add the tokens that they make."""
+    ids = {token: token_id for token_id, token in tokens.items()}
     pairs: list[BytesPair] = []
     for rank, (left, right, made) in enumerate(rows):
         if left not in tokens or right not in tokens:
             raise ValueError(f"merge {rank} is {left} and {right}, of which one is not a token yet")
-        token_id = BASE_VOCAB_SIZE + rank if made is None else made
         joined = tokens[left] + tokens[right]
+        token_id = ids.get(joined, BASE_VOCAB_SIZE + rank) if made is None else made
         if tokens.setdefault(token_id, joined) != joined:
             raise ValueError(
                 f"merge {rank} makes {joined!r:.80}, but token {token_id} is {tokens[token_id]!r:.80}"
