@@ -431,7 +431,7 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ),
     ("normalizer: 'Nmt'", put("normalizer", {"type": "Nmt"})),
     (
-        "normalizer: 'BertNormalizer'",
+        "normalizer: BertNormalizer puts spaces around Han characters",
         put("normalizer", {"type": "Sequence", "normalizers": [{"type": "BertNormalizer"}]}),
     ),
     ("normalizer must be an object", put("normalizer", "NFC")),
