@@ -6,11 +6,14 @@
 use std::collections::{HashMap, HashSet};
 use std::mem::MaybeUninit;
 
-use crate::encode::WORD_END;
 use crate::error::{Error, Result};
 
 const INLINE: usize = 15;
 const RECORD: usize = INLINE + 1;
+
+/// The last byte of tokens that end a pretoken, which no text has. A provisional token with it
+/// stands for a unit at the end of a pretoken that has no token there: it is unknown.
+pub const WORD_END: u8 = 0xFF;
 
 /// The number of tokens that are written at a time, and the room that they need: each writes a
 /// whole record.

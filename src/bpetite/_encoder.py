@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
-import regex
-
 from bpetite._constants import PRETOKENIZER_PATTERN, Pair, Pattern
+from bpetite._internal.tokens import consists_of
 from bpetite._pretokenizer import pretokenize, split_at_specials
 from bpetite.specification.added_tokens import (
     AddedToken,
@@ -174,19 +173,6 @@ def encode_ordinary(
                 yield from [id_of_byte[byte] for byte in vocab[token_id]] * length
             else:
                 yield from [token_id] * length
-
-
-def consists_of(pretoken: bytes, characters: str) -> bool:
-    """Whether a pretoken consists of characters of a set; a part of a character is not one.
-
-    >>> consists_of(b" \\n", r"\\s"), consists_of(b" a", r"\\s")
-    (True, False)
-    """
-    try:
-        text = pretoken.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return regex.fullmatch(f"(?:{characters})+", text) is not None
 
 
 def lasting(pretoken: bytes, vocab: Mapping[int, bytes], provisional: Collection[int]) -> bytes:

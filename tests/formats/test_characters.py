@@ -121,7 +121,7 @@ OF_CHARACTERS = {
 @pytest.mark.parametrize("kind", OF_CHARACTERS)
 def test_characters_without_a_token_are_left_out(kind: str, tmp_path: Path) -> None:
     make, more = OF_CHARACTERS[kind]
-    document = make()
+    document = make()  # type: ignore[no-untyped-call]
     if more.get("decoder") == "Metaspace":
         document["decoder"] = document["pre_tokenizer"]
     elif more:
@@ -138,7 +138,7 @@ def test_characters_without_a_token_are_left_out(kind: str, tmp_path: Path) -> N
     refused = 0
     for text, ids in zip(texts, expected, strict=True):
         growing = tok.growing()
-        pieces = []
+        pieces: list[str] = []
         while sum(map(len, pieces)) < len(text):
             start = sum(map(len, pieces))
             pieces.append(text[start : start + rng.choice([1, 2, 7, 500])])
@@ -184,6 +184,8 @@ def test_characters_without_a_token_are_left_out(kind: str, tmp_path: Path) -> N
 def character_map(rules: str, tmp_path: Path | None = None) -> bytes:
     """The map of characters that SentencePiece makes of rules."""
     model = io.BytesIO()
+    option = "normalization_rule_name" if tmp_path is None else "normalization_rule_tsv"
+    named: dict[str, Any] = {option: rules}
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(["the cat sat on the mat"] * 50),
         model_writer=model,
@@ -191,15 +193,12 @@ def character_map(rules: str, tmp_path: Path | None = None) -> bytes:
         model_type="bpe",
         hard_vocab_limit=False,
         minloglevel=2,
-        **(
-            {"normalization_rule_name": rules}
-            if tmp_path is None
-            else {"normalization_rule_tsv": rules}
-        ),
+        **named,
     )
     normalizer = next(value for number, value in _fields(model.getvalue()) if number == 3)
     assert isinstance(normalizer, bytes)
-    compiled: bytes = dict(_fields(normalizer))[2]
+    compiled = dict(_fields(normalizer))[2]
+    assert isinstance(compiled, bytes)
     return compiled
 
 

@@ -396,9 +396,11 @@ def test_pairs_of_ids_are_read(tmp_path: Path) -> None:
         path.write_text(json.dumps(document))
         check_same(Tokenizer.load(path), expected)
     vocab, _, first = homework()
-    document = {"vocab": {number: list(token) for number, token in vocab.items()}}
-    document |= {"merges": [list(pair) for pair in first.vocabulary.merges]}
-    path.write_text(json.dumps(document))
+    listed = {
+        "vocab": {number: list(token) for number, token in vocab.items()},
+        "merges": [list(pair) for pair in first.vocabulary.merges],
+    }
+    path.write_text(json.dumps(listed))
     check_same(Tokenizer.load(path), first)
     path.write_text(json.dumps({f"{left},{right}": number for number, (left, right) in numbered}))
     assert Tokenizer.load(path).encode("the cat") == expected.encode("the cat")

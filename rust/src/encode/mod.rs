@@ -29,7 +29,7 @@ pub use choice::{Choice, ChoicePart, Special};
 pub use growing::{EncodeStream, Growing};
 pub use merges::Merges;
 pub use merging::{Merger, Scratch};
-pub use model::{Definition, Model, Unknown, WORD_END, ranks};
+pub use model::{Definition, Model, Unknown, ranks};
 pub use ordinary::Workspace;
 pub use parallel::{Encoded, is_for_one_thread};
 pub use parts::TextSource;

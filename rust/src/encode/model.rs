@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::key::hasher::Keyed;
 use crate::memory::{boxed_array, ensure, gathered, push};
 use crate::pretokenize::{CharSet, Pattern, set_of};
-use crate::tokens::TokenBytes;
+use crate::tokens::{TokenBytes, WORD_END};
 
 /// Everything that decides the ids of a text.
 #[derive(Default)]
@@ -50,10 +50,6 @@ pub struct Definition<'a> {
     /// What decoding writes for [`WORD_END`], if each pretoken ends with it before it is merged.
     pub word_end: Option<&'a [u8]>,
 }
-
-/// The last byte of tokens that end a pretoken, which no text has. A provisional token with it
-/// stands for a unit at the end of a pretoken that has no token there: it is unknown.
-pub const WORD_END: u8 = 0xFF;
 
 /// What stands for bytes without a token.
 #[derive(Clone, Copy)]

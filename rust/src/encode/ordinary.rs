@@ -14,12 +14,13 @@ use std::sync::{Arc, Weak};
 
 use super::cache::{Cache, INLINE, LONGEST, Table};
 use super::merging::{Merger, SHORT, Scratch};
-use super::model::{WORD_END, check_known};
+use super::model::check_known;
 use super::{Encoder, Id, Model, NO_ID, Unknown};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
 use crate::memory::{boxed_array, expect, extend, gathered, push, reserve};
 use crate::pretokenize::Batch;
+use crate::tokens::WORD_END;
 use crate::watch::Pulse;
 
 /// Memory that a thread reuses from text to text, all on the heap, because a thread's stack may be

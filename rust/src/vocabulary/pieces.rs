@@ -15,9 +15,9 @@
 use std::collections::HashMap;
 
 use super::TokenList;
-use crate::encode::WORD_END;
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::tokens::WORD_END;
 
 /// How a space is spelled in a piece, if spaces are spelled by marks.
 const MARK: char = '\u{2581}';

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bpetite._constants import Pair
-from bpetite._encoder import consists_of
 from bpetite._internal.arguments import UnknownTokenError
 from bpetite._internal.once import once
+from bpetite._internal.tokens import consists_of
 from bpetite.vocabulary import WORD_END, Vocabulary
 
 
