@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from bpetite import Tokenizer
 from bpetite._encoder import encode as specified
 from bpetite._pretokenizer import pretokenize
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.formats.shared.peers import compared_with
 from bpetite.interfaces.huggingface import accelerate
 from bpetite.normalization import normalizing, steps_in
 from bpetite.specification.character_encoder import encode as of_characters_specified
@@ -416,6 +418,11 @@ def test_clips_two_files_are_read(tmp_path: Path) -> None:
     lines = ["#version: 0.2", *map(" ".join, model["merges"]), ""]
     (tmp_path / "merges.txt").write_text("\n".join(lines), "utf-8")
     check_as_clip(Tokenizer.load(tmp_path), real)
+    loaded = Tokenizer.load(tmp_path)
+    encode = partial(loaded.encode, add_special_tokens=False)
+    compared = compared_with(loaded._original, loaded.vocabulary, encode, "the files")
+    assert compared is not None
+    assert compared.library == "tokenizers"
     (tmp_path / "config.json").write_text('{"model_type": "clip"}', "utf-8")
     check_as_clip(Tokenizer.load(tmp_path), real)
 

@@ -140,6 +140,7 @@ def clip_document(ids: Mapping[str, int], merges: Any, special_tokens: Iterable[
     spaces = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
     words = {"type": "Split", "pattern": {"Regex": _CLIP_PATTERN}, "behavior": "Removed"}
     flags = dict.fromkeys(FLAGS, False) | {"normalized": False, "special": True}
+    spaces_kept = {"add_prefix_space": False, "trim_offsets": False}
     first, last = CLIP_TOKENS
     around = {"cls": [first, ids.get(first)], "sep": [last, ids.get(last)]}
     return {
@@ -154,11 +155,11 @@ def clip_document(ids: Mapping[str, int], merges: Any, special_tokens: Iterable[
             "type": "Sequence",
             "pretokenizers": [
                 words | {"invert": True},
-                {"type": "ByteLevel", "add_prefix_space": False},
+                {"type": "ByteLevel", **spaces_kept},
             ],
         },
-        "post_processor": {"type": "RobertaProcessing", **around, "trim_offsets": False},
-        "decoder": {"type": "ByteLevel"},
+        "post_processor": {"type": "RobertaProcessing", **around, **spaces_kept},
+        "decoder": {"type": "ByteLevel", **spaces_kept},
         "model": {
             "type": "BPE",
             "unk_token": last,
