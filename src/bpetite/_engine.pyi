@@ -85,7 +85,7 @@ def pattern_way(pattern: Pattern) -> str:
 class Normalizer:
     """Normalizes texts by steps, each a list of its name and its arguments.
 
-    Those of `Map` are texts, each followed by what replaces it.
+    Those of `Map` and `Map clusters` are texts, each followed by what replaces it.
     """
 
     def __new__(cls, steps: Sequence[Sequence[str]]) -> Normalizer: ...

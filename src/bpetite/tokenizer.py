@@ -1288,8 +1288,9 @@ class Tokenizer:
         caches of the Hugging Face Hub and of tiktoken. Nothing is downloaded: the error names the
         command that does.
 
-        A few vocabularies lack tokens for some bytes, mostly control characters. A text with such a
-        byte is refused; with `missing="drop"` the byte is dropped, as in the model's own library.
+        A few vocabularies lack tokens for some bytes, mostly control characters, or for some
+        characters. A text with such a one is refused; with `missing="drop"` it is dropped, as in
+        the model's own library.
 
         >>> import tempfile
         >>> tok = Tokenizer.train("ab ab ab", 258)

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import random
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,7 @@ def random_texts(seed: int) -> list[str]:
 METASPACE = pre_tokenizers.Metaspace()
 NO_SPLIT = pre_tokenizers.Metaspace(split=False, prepend_scheme="never")
 WITHOUT = {"type": "Split", "pattern": {"Regex": r"\s+"}, "behavior": "Isolated", "invert": False}
-OF_CHARACTERS = {
+OF_CHARACTERS: dict[str, tuple[Callable[[], Json], Json]] = {
     "no steps": (lambda: trained(), {}),
     "no steps, and no space": (lambda: without(trained(), " "), {}),
     "words": (lambda: trained(METASPACE), {"decoder": "Metaspace"}),
@@ -121,7 +122,7 @@ OF_CHARACTERS = {
 @pytest.mark.parametrize("kind", OF_CHARACTERS)
 def test_characters_without_a_token_are_left_out(kind: str, tmp_path: Path) -> None:
     make, more = OF_CHARACTERS[kind]
-    document = make()  # type: ignore[no-untyped-call]
+    document = make()
     if more.get("decoder") == "Metaspace":
         document["decoder"] = document["pre_tokenizer"]
     elif more:
@@ -139,10 +140,12 @@ def test_characters_without_a_token_are_left_out(kind: str, tmp_path: Path) -> N
     for text, ids in zip(texts, expected, strict=True):
         growing = tok.growing()
         pieces: list[str] = []
-        while sum(map(len, pieces)) < len(text):
-            start = sum(map(len, pieces))
-            pieces.append(text[start : start + rng.choice([1, 2, 7, 500])])
-            growing.append(pieces[-1])
+        at = 0
+        while at < len(text):
+            piece = text[at : at + rng.choice([1, 2, 7, 500])]
+            at += len(piece)
+            pieces.append(piece)
+            growing.append(piece)
         assert list(tok.encode_iterable(pieces)) == list(growing.ids) == ids, text[:200]
         own_ids, spans = tok.encode_with_offsets(text)
         assert own_ids == ids
@@ -181,11 +184,10 @@ def test_characters_without_a_token_are_left_out(kind: str, tmp_path: Path) -> N
 
 
 @cache
-def character_map(rules: str, tmp_path: Path | None = None) -> bytes:
+def character_map(**rules: str) -> bytes:
     """The map of characters that SentencePiece makes of rules."""
+    options: Json = {**rules}
     model = io.BytesIO()
-    option = "normalization_rule_name" if tmp_path is None else "normalization_rule_tsv"
-    named: dict[str, Any] = {option: rules}
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(["the cat sat on the mat"] * 50),
         model_writer=model,
@@ -193,7 +195,7 @@ def character_map(rules: str, tmp_path: Path | None = None) -> bytes:
         model_type="bpe",
         hard_vocab_limit=False,
         minloglevel=2,
-        **named,
+        **options,
     )
     normalizer = next(value for number, value in _fields(model.getvalue()) if number == 3)
     assert isinstance(normalizer, bytes)
@@ -215,7 +217,7 @@ AROUND += ["①{}", "\u0915\u094d{}\u0301", "❤\u200d{}\u0301", "{}🏽", "\u11
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("rules", ["nmt_nfkc", "nfkc_cf"])
 def test_every_character_alone_and_with_others_is_replaced_as_precompiled_does(rules: str) -> None:
-    compiled = character_map(rules)
+    compiled = character_map(normalization_rule_name=rules)
     theirs = normalizers.Precompiled(compiled)
     ours = normalizing(normalization_of(written_map(compiled)))
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
@@ -249,7 +251,7 @@ def test_rules_of_any_texts_are_applied_as_precompiled_does(tmp_path: Path) -> N
         old_codes, new_codes = (" ".join(f"{ord(one):X}" for one in text) for text in (old, new))
         lines.append(f"{old_codes}\t{new_codes}\n")
     path.write_text("".join(lines))
-    compiled = character_map(str(path), tmp_path)
+    compiled = character_map(normalization_rule_tsv=str(path))
     theirs = normalizers.Precompiled(compiled)
     steps = normalization_of(written_map(compiled))
     ours = normalizing(steps)
@@ -295,7 +297,7 @@ def test_a_file_with_a_map_of_characters_has_the_ids_and_places_of_its_library(
         "runs of spaces": METASPACE,
     }[kind]
     document = trained(pre_tokenizer)
-    normalizer = written_map(character_map("nmt_nfkc"))
+    normalizer = written_map(character_map(normalization_rule_name="nmt_nfkc"))
     if kind == "runs of spaces":
         spaces = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
         normalizer = {"type": "Sequence", "normalizers": [normalizer, spaces]}
