@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
+import regex
+
 from bpetite._constants import PRETOKENIZER_PATTERN, Pair, Pattern
-from bpetite._internal.tokens import consists_of
 from bpetite._pretokenizer import pretokenize, split_at_specials
 from bpetite.specification.added_tokens import (
     AddedToken,
@@ -186,6 +187,19 @@ def lasting(pretoken: bytes, vocab: Mapping[int, bytes], provisional: Collection
     lasting = {token for token_id, token in vocab.items() if token_id not in provisional}
     characters = (character.encode("utf-8") for character in pretoken.decode("utf-8"))
     return b"".join(character for character in characters if character in lasting)
+
+
+def consists_of(pretoken: bytes, characters: str) -> bool:
+    """Whether a pretoken consists of characters of a set; a part of a character is not one.
+
+    >>> consists_of(b" \\n", r"\\s"), consists_of(b" a", r"\\s")
+    (True, False)
+    """
+    try:
+        text = pretoken.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return regex.fullmatch(f"(?:{characters})+", text) is not None
 
 
 def _merge_all(ids: list[int], rank_of: Mapping[Pair, int], id_of_pair: Mapping[Pair, int]) -> None:

@@ -1,24 +1,9 @@
-"""Checks arguments that take tokens by their ids or texts, and pretokens by their characters."""
+"""Checks arguments that take tokens by their ids or texts."""
 
 from collections.abc import Mapping, Set
 from typing import Any
 
-import regex
-
 from bpetite._internal.integers import integer
-
-
-def consists_of(pretoken: bytes, characters: str) -> bool:
-    """Whether a pretoken consists of characters of a set; a part of a character is not one.
-
-    >>> consists_of(b" \\n", r"\\s"), consists_of(b" a", r"\\s")
-    (True, False)
-    """
-    try:
-        text = pretoken.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return regex.fullmatch(f"(?:{characters})+", text) is not None
 
 
 def ids_or_texts(name: str, tokens: Any) -> list[int | str]:

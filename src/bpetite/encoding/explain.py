@@ -7,10 +7,11 @@ encodes the text.
 from itertools import pairwise
 from typing import NamedTuple
 
+import regex
+
 from bpetite._constants import Pair
 from bpetite._internal.arguments import UnknownTokenError
 from bpetite._internal.once import once
-from bpetite._internal.tokens import consists_of
 from bpetite.vocabulary import WORD_END, Vocabulary
 
 
@@ -69,8 +70,10 @@ class Explainer:
     def start(self, pretoken: bytes) -> tuple[int, ...]:
         """Return the base ids of a pretoken, before any merge."""
         left_out = self.vocabulary.left_out
-        if left_out is not None and consists_of(pretoken, left_out):
-            return ()
+        if left_out is not None:
+            text = pretoken.decode("utf-8", errors="replace")
+            if regex.fullmatch(f"(?:{left_out})+", text) is not None:
+                return ()
         id_of_byte = self.vocabulary.id_of_byte
         vocabulary = self.vocabulary
         if vocabulary.drops_missing and vocabulary.provisional and vocabulary.word_end is None:
