@@ -355,7 +355,7 @@ class Tokenizer:
         check_type("special", special, bool, "a bool")
         texts = list(several("tokens", "str", tokens))
         for text in texts:
-            check_type("tokens", text, str, "several str")
+            check_type("tokens", text, str, "an iterable of str")
         original = self._original_of("huggingface")
         if original is not None and self._vocabulary.provisional:
             return self._with_tokens_in(original, texts, special=special)

@@ -143,8 +143,8 @@ def test_added_tokens_are_found_as_tokenizers_finds_them(special: bool, tmp_path
 def test_what_are_no_tokens_is_refused() -> None:
     wrong_types: list[tuple[Any, str]] = [
         ("<x>", "not one"),
-        (5, "several str"),
-        ([5], "several str"),
+        (5, "an iterable of str"),
+        ([5], "an iterable of str"),
     ]
     for wrong, message in wrong_types:
         with pytest.raises(TypeError, match=f"^tokens .*{message}"):

@@ -55,7 +55,7 @@ REFUSED = [
     (r"(a(?i))b", "rust", "within a group"),
     (r"a{2}{3}", "both", "repetition is repeated"),
     (r"[]a]", "both", "begins with its end"),
-    (r"[a-\d]", "both", "range ends with a class"),
+    (r"[a-\d]", "both", "cannot begin or end a range"),
     (r"[[:alpha:]]", "both", "write a property"),
     (r"[a~~b]", "rust", "~~ within a set"),
     (r"\p{Elvish}", "both", "property"),
