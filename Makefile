@@ -35,7 +35,7 @@ dev: ## Rebuild the engine after a change in Rust, in seconds (slower code; the 
 	@cp $(DEV_BUILT) src/bpetite/_engine.abi3.so && touch $(VENV)/.dev && rm -f $(BUILT)
 
 # Whatever is tested here is tested by `make test`, too.
-quick: ## Lint, and run the tests that need no other library, process or browser, and try samples (with the engine as it was built last)
+quick: ## Lint, and run the tests that need no other library, process or browser (with the engine as it was built last)
 	@test -e $(BUILT) -o -e $(VENV)/.dev || $(MAKE) --no-print-directory $(TESTED)
 	@$(BIN)/python -c 'import pytest, xdist' 2>/dev/null || $(MAKE) --no-print-directory $(TESTED)
 	$(BIN)/ruff format --check .
@@ -69,7 +69,7 @@ test-rust: ## The engine's own tests (no Python needed), with this processor's i
 	BPETITE_PORTABLE=1 $(CARGO) test --quiet --locked --manifest-path $(MANIFEST)
 
 portable: $(TESTED) ## The differential tests without special instructions of this processor
-	BPETITE_PORTABLE=1 $(BIN)/pytest -q -n auto tests/engine/test_engine_*.py
+	BPETITE_PORTABLE=1 $(BIN)/pytest -q -n auto -m 'not slow' tests/engine/test_engine_*.py
 
 # 32 bits, another instruction set, other systems; and a Python without a GIL, for which there need be none here.
 PORTS := i686-unknown-linux-gnu aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
@@ -88,8 +88,8 @@ emulated: ## The scanner's tests on an emulated aarch64, with its vector instruc
 test-python: $(TESTED) ## The tests of the specification, the differential tests and the tests of the product
 	$(BIN)/pytest -n auto
 
-test-slow: $(TESTED) browser $(PRERELEASE) $(TRANSFORMERS_4) ## The tests that are slow by design: attacks, faults, memory, clusters, the browser
-	$(BIN)/pytest -n auto -m slow --durations=30
+test-slow: $(TESTED) browser $(PRERELEASE) $(TRANSFORMERS_4) ## The tests that are slow by design: every code point, attacks, faults, memory, clusters, the browser
+	$(BIN)/pytest -n auto -m 'slow or exhaustive' --durations=30
 
 # The next generation of tokenizers, beside the one that is installed: for tests that it is refused, and for benchmarks.
 $(PRERELEASE): $(VENV)/.created

@@ -1,6 +1,6 @@
 """Marks tests by what they need, so that some of them can be run alone: a plugin, loaded by `conftest.py`.
 
-`make test` leaves out what is `slow`; `make quick` also leaves out `peers` and `processes`.
+`make test` leaves out what is `slow` or `exhaustive`; `make quick` also leaves out `peers` and `processes`.
 """
 
 import ast
