@@ -555,6 +555,7 @@ def test_invalid_documents_are_reported(folder: Path) -> None:
     assert json.loads(done(*count, "--invalid", "replace", "--force"))["replaced_documents"] == 1
 
 
+@pytest.mark.slow
 def test_the_cluster_is_a_flag(folder: Path) -> None:
     Tokenizer.train_from_iterator(TEXTS, 300).save(folder / "tok.json")
     inputs = ("--input", folder / "a.jsonl", folder / "b.txt", "--separator", "\x1e", "--quiet")

@@ -83,6 +83,7 @@ def test_the_corpus_of_the_vocabulary_encodes_as_specified(dialect: str) -> None
     assert trained_encoder(dialect).encode(CORPUS) == specified(CORPUS, dialect)
 
 
+@pytest.mark.exhaustive
 def test_every_text_over_a_tiny_alphabet_encodes_as_specified() -> None:
     encoder = trained_encoder()
     for length in range(7):
@@ -91,6 +92,7 @@ def test_every_text_over_a_tiny_alphabet_encodes_as_specified() -> None:
             assert encoder.encode(text) == specified(text), text
 
 
+@pytest.mark.exhaustive
 def test_every_code_point_encodes_as_its_pretokens_do() -> None:
     encoder = trained_encoder()
     base = [trained().vocab[id_] for id_ in range(256)]

@@ -90,6 +90,7 @@ def test_sequences_of_published_models_cut_by_masks_where_their_rules_are_local(
     assert {YOUTU, MINICPM, DEEPSEEK_LLM, FALCON} <= set(JOINT)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SMALL)
 def test_every_short_text_over_few_letters(name: str) -> None:
     assert _engine.pattern_way(SMALL[name]) == "masks"
@@ -123,6 +124,7 @@ def test_every_machine() -> None:
     assert done.stdout == "alike\n", done.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("pattern", JOINT)
 def test_every_code_point(pattern: Sequence[str]) -> None:
     texts = [

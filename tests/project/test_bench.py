@@ -231,6 +231,7 @@ def test_how_files_of_each_kind_divide_is_measured(
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     sys.platform != "linux", reason="processes that others left behind are not found"
 )
