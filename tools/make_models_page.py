@@ -203,8 +203,10 @@ models that are said to have the same tokenizer; their own files were not read.
 
 END = """
 Tokens that end a word (`end_of_word_suffix`, mostly `</w>`) are read as their library reads them:
-CLIP's, in every Stable Diffusion and OpenCLIP, and GPT-1's. Speech models such as Tortoise and XTTS
-remove white space before they cut a text (`Whitespace`): their tokens are read, too.
+CLIP's, in every Stable Diffusion and OpenCLIP, and GPT-1's. So are tokens within a word that have a
+prefix (`continuing_subword_prefix`, mostly `##`), as tokenizers trains them on characters. Speech
+models such as Tortoise and XTTS remove white space before they cut a text (`Whitespace`): their tokens
+are read, too.
 
 `Tokenizer.load` reports what it assumed, or why it refuses a file ([switching.md](switching.md)).
 

@@ -15,6 +15,9 @@ const RECORD: usize = INLINE + 1;
 /// stands for a unit at the end of a pretoken that has no token there: it is unknown.
 pub const WORD_END: u8 = 0xFF;
 
+/// The mark for the beginning of a word, which no UTF-8 has either.
+pub const WORD_START: u8 = 0xFE;
+
 /// The number of tokens that are written at a time, and the room that they need: each writes a
 /// whole record.
 const GROUP: usize = 8;
@@ -141,11 +144,6 @@ impl TokenBytes {
             Some(&length) if length <= INLINE as u8 => Some(usize::from(length)),
             _ => self.get(id).map(<[u8]>::len),
         }
-    }
-
-    /// Whether a token ends with the mark for the end of a word.
-    pub fn ends_word(&self, id: u32) -> bool {
-        self.get(id).is_some_and(|token| token.last() == Some(&WORD_END))
     }
 
     /// Returns the length of the longest token.

@@ -375,12 +375,17 @@ def read_printed(ids: dict[str, int]) -> tuple[tuple[bytes, bytes, bytes], list[
     """
 
 def read_pieces(
-    ids: dict[str, int], byte_ids: Sequence[tuple[int, int]], first_free: int, has_marks: bool
+    ids: dict[str, int],
+    byte_ids: Sequence[tuple[int, int]],
+    first_free: int,
+    has_marks: bool,
+    word_mark: int | None,
 ) -> tuple[tuple[bytes, bytes, bytes], bytes, list[int]]:
     """Read the ids of tokens that are made of characters, in which a mark U+2581 may stand for a space.
 
     `byte_ids` are bytes with the ids of their tokens; the parts of characters get provisional tokens, with
-    ids from `first_free` on.
+    ids from `first_free` on. A `word_mark`, 0xFF or 0xFE, stands behind or before words: its place in a
+    token is marked by U+10FFFF, twice.
 
     Returns in the order of ids: the ids, the joined bytes of the tokens and their ends; the merges that put
     characters together, as rows of left, right and resulting id; and the ids of what no text becomes.
@@ -437,8 +442,12 @@ class Encoder:
         unknown: tuple[int, bool] | None = None,
         drops_unknown: bool = False,
         left_out: str | None = None,
-        spaces: Literal["", "one", "all", "spaced"] = ...,
+        spaces: Literal["", "one", "all"] = ...,
+        spaced: bool = False,
         word_end: str | None = None,
+        word_start: str | None = None,
+        glued: str | None = None,
+        cleaned: Sequence[tuple[str, str]] = ...,
     ) -> Encoder:
         """Create an encoder from all tokens but added ones (joined bytes, ends, ids) and merges by rank.
 
@@ -448,7 +457,10 @@ class Encoder:
         `whole_pretoken_first`, a pretoken that is a token gets its id without merging. `decode_only` are
         further tokens that encoding never gives; an added token that is one of them is decoded as it stands
         there. With `spaces`, decoding leaves out one space at the beginning of a text, or all those of
-        the first token, or puts one between any two tokens. A pretoken of characters of the set
+        the first token; `spaced` puts one between any two tokens, unless the second begins with `glued`,
+        which is left out then; and `cleaned` are texts to be replaced in each token. With `word_end` or
+        `word_start`, a mark is put behind or before each pretoken; the names of tokens for the end of one
+        end in the first, those of tokens within begin with the second. A pretoken of characters of the set
         `left_out` has no ids. `provisional` are the ids, behind all others, of tokens that
         exist only to be merged further: one that is left is replaced by the ids of its bytes. A text with a
         byte that is no token is refused, unless `unknown` says the id that stands for such bytes, and
@@ -562,8 +574,8 @@ class Encoder:
     def decode(self, ids: Ids, errors: str = "strict") -> str:
         """Decode ids; `errors` is the name of one of Python's handlers for bytes that are not UTF-8."""
 
-    def decode_bytes(self, ids: Ids) -> bytes:
-        """Return the joined bytes of ids."""
+    def decode_bytes(self, ids: Ids, behind: bool = False) -> bytes:
+        """Return the joined bytes of ids; `behind` says that they follow others."""
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes of a token, which may be a special token."""

@@ -288,6 +288,7 @@ def _to_schema_2(vocabulary: Vocabulary) -> Json:
         "token_flags": dict(vocabulary.token_flags),
         "unknown": list(vocabulary.unknown or ()),
         "word_end": [] if vocabulary.word_end is None else [vocabulary.word_end],
+        "word_start": [] if vocabulary.word_start is None else [vocabulary.word_start],
     }
     return {
         "added_tokens": sorted(vocabulary.added_tokens),
@@ -342,6 +343,7 @@ def _of_schema_2(path: AnyPath, document: Json) -> Vocabulary:
         fields["irregular"] = lists_all
         fields["unknown"] = unknown
         [fields["word_end"]] = fields.pop("word_end", [None])
+        [fields["word_start"]] = fields.pop("word_start", [None])
         return Vocabulary.of_arrays(replaced(Arrays.of(tokens), merges=merges), **fields)
 
 
@@ -412,7 +414,11 @@ _FIELDS: Mapping[str, tuple[type | None, Callable[[Any], bool], str]] = {
     ),
     "provisional": (list, _is_id, _AN_ID),
     "schema_version": (None, _is_count, "a number"),
-    "spaced": (None, lambda value: value is True, "true, or left out"),
+    "spaced": (
+        None,
+        lambda value: value is True or value in ("words", "cleaned"),
+        'true, "words" or "cleaned", or left out',
+    ),
     "special_tokens": (dict, _is_id, _AN_ID),
     "token_flags": (dict, _is_texts, "a list of strings"),
     "tokens": (dict, _is_hexadecimal, "bytes in hexadecimal"),
@@ -421,6 +427,11 @@ _FIELDS: Mapping[str, tuple[type | None, Callable[[Any], bool], str]] = {
     "unknown": (None, _is_unknown, "a list of an id and true or false"),
     "whole_pretoken_first": (None, lambda value: isinstance(value, bool), "true or false"),
     "word_end": (None, lambda value: _is_texts(value) and len(value) == 1, "a list of one string"),
+    "word_start": (
+        None,
+        lambda value: _is_texts(value) and len(value) == 1,
+        "a list of one string",
+    ),
 }
 """The kind of each list or object of an artifact and what it holds; or what another value is."""
 
@@ -434,6 +445,7 @@ _OPTIONAL = {
     "token_flags",
     "unknown",
     "word_end",
+    "word_start",
 }
 _KEYS = [key for key in _FIELDS if key not in _OPTIONAL]
 

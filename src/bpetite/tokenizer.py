@@ -63,7 +63,7 @@ from bpetite.training import (
     extend_vocabulary,
     train_vocabulary,
 )
-from bpetite.vocabulary import WORD_END, Vocabulary
+from bpetite.vocabulary import WORD_END, WORD_START, Vocabulary
 
 if TYPE_CHECKING:
     import numpy as np
@@ -944,7 +944,7 @@ class Tokenizer:
         skipped = self._special_ids() if skip_special else set()
         vocabulary = self._vocabulary
         stream = DecodeStream(
-            self._made_encoder(), errors, skipped, vocabulary.drops_space, vocabulary.spaced
+            self._made_encoder(), errors, skipped, vocabulary.drops_space, bool(vocabulary.spaced)
         )
         stream.push(prompt)
         return stream
@@ -999,6 +999,9 @@ class Tokenizer:
         if end := (self._vocabulary.word_end or "").encode():
             at_end = spelled.removesuffix(end) + WORD_END
             spelled = at_end if spelled.endswith(end) and at_end in id_of else spelled
+        if prefix := (self._vocabulary.word_start or "").encode():
+            is_within = spelled.startswith(prefix)
+            spelled = spelled.removeprefix(prefix) if is_within else WORD_START + spelled
         try:
             return id_of[spelled]
         except KeyError:
@@ -1069,11 +1072,11 @@ class Tokenizer:
         listed = [*several("ids", "integers", ids)]
         try:
             texts = {self.decode(listed)}
-            if self._vocabulary.word_end is not None:
+            if self._vocabulary.word_end is not None or self._vocabulary.word_start is not None:
                 tokens = [
                     self._vocabulary.tokens.get(own) or self.token_bytes(own) for own in listed
                 ]
-                words = b"".join(tokens)
+                words = b"".join(tokens).replace(WORD_START, WORD_END)
                 texts = {words.replace(WORD_END, between).decode() for between in (b"", b" ")}
             return any(self._encoder.encode(text) == listed for text in texts)
         except UnicodeDecodeError:

@@ -46,6 +46,7 @@ from bpetite.normalization import Normalization, Step, checked, normalizing, ste
 from bpetite.patterns import checked_pattern
 
 DropsSpace = bool | Literal["all"]
+Spaced = bool | Literal["words", "cleaned"]
 
 TOKEN_FLAGS = ("lstrip", "normalized", "rstrip", "single_word")
 """How a special token may be matched: with the white space before it, in normalized text, with the white
@@ -56,6 +57,9 @@ MARK = "\u2581"
 
 WORD_END = b"\xff"
 """The last byte of a token that ends a pretoken, if these have ends; no UTF-8 has it."""
+
+WORD_START = b"\xfe"
+"""The first byte of a token that begins a pretoken, if these have beginnings; no UTF-8 has it."""
 
 LARGEST_ID = 2**32 - 2
 """Ids have 32 bits; the engine reserves the last value."""
@@ -259,13 +263,20 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     """A set of characters, as an expression (`\\s`): a pretoken that consists of these has no ids. Only
     imported vocabularies have one, whose own library removes what it splits a text at."""
 
-    spaced: bool = False
-    """Whether decoding puts a space between any two tokens, as tokenizers does without a decoder."""
+    spaced: Spaced = False
+    """Whether decoding puts a space between any two tokens, as tokenizers does without a decoder; with
+    `words`, not before a token within a word (`word_start`), and `cleaned` also removes spaces
+    before marks, as the decoder `WordPiece` does."""
 
     word_end: str | None = None
     """What decoding writes for `WORD_END`, a byte that ends each pretoken before it is merged, so that tokens
     at the end of a word are others (BPE with `end_of_word_suffix`). A space is left out behind the
     last token. None: pretokens have no ends."""
+
+    word_start: str | None = None
+    """The prefix in the names of tokens within words (BPE with `continuing_subword_prefix`): those at the
+    beginning of a pretoken are others, as the byte `WORD_START` is put before each pretoken. None:
+    they are the same. Where tokens are `spaced`, decoding writes the prefix for the first token."""
 
     arrays: Arrays = derived()
     """Tokens and merges as the engine takes them."""
@@ -279,11 +290,14 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             check_type(name, getattr(self, name), Mapping, "a mapping")
         for name in ("added_tokens", "provisional", "equal_ranks"):
             several(name, "values", getattr(self, name))
-        for name in ("whole_pretoken_first", "irregular", "drops_missing", "spaced"):
+        for name in ("whole_pretoken_first", "irregular", "drops_missing"):
             check_type(name, getattr(self, name), bool, "a bool")
+        if self.spaced not in (False, True, "words", "cleaned"):
+            raise ValueError(f"spaced: {self.spaced!r:.80} is not a bool, 'words' or 'cleaned'")
         check_type("dialect", self.dialect, Dialect, "a Dialect")
-        if self.word_end is not None:
-            check_type("word_end", self.word_end, str, "a str")
+        for name in ("word_end", "word_start"):
+            if getattr(self, name) is not None:
+                check_type(name, getattr(self, name), str, "a str")
         if not isinstance(self.tokens, Arrays):
             check_type("tokens", self.tokens, Mapping, "a mapping")
             several("merges", "pairs of ids", self.merges)
@@ -298,8 +312,9 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         equal_ranks = _checked_ranges(self.equal_ranks, arrays.merge_count if self.irregular else 0)
         irregular = not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
         has_ends = self.word_end is not None
+        has_starts = self.word_start is not None
         lacks_characters = not set(self.provisional).isdisjoint(dict(id_of_byte).values())
-        lacks_some = irregular or has_ends or lacks_characters
+        lacks_some = irregular or has_ends or has_starts or lacks_characters
         if self.drops_missing and (self.unknown is not None or not lacks_some):
             raise ValueError(
                 "drops_missing: no byte lacks a token, or there is another rule for those that do"
@@ -316,6 +331,12 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         _check_provisional(self.provisional, arrays, other_ids)
         if has_ends and (WORD_END[0] not in dict(id_of_byte) or self.whole_pretoken_first):
             raise ValueError("word_end: no token is byte 255, or whole pretokens come first")
+        if has_starts and (WORD_START[0] not in dict(id_of_byte) or self.whole_pretoken_first):
+            raise ValueError("word_start: no token is byte 254, or whole pretokens come first")
+        if has_starts and has_ends:
+            raise ValueError("word_start: pretokens have ends already")
+        if self.spaced in ("words", "cleaned") and not self.word_start:
+            raise ValueError(f"spaced: {self.spaced!r} needs the prefix of tokens within words")
         # From now on, `arrays` has the tokens and merges, and `__getattr__` is asked for these
         # fields.
         for name in _LAZY_FIELDS:
@@ -576,6 +597,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             "unknown": self.unknown,
             "drops_missing": self.drops_missing,
             "word_end": None if self.word_end is None else [self.word_end],
+            "word_start": None if self.word_start is None else [self.word_start],
             "unicode_version": UNICODE_VERSION
             if UNICODE_VERSION != _FIRST_UNICODE_VERSION
             else None,

@@ -87,14 +87,14 @@ def some(chance: random.Random, makers: list[Callable[[], Any]], most: int) -> l
     return [chance.choice(makers)() for _ in range(chance.randrange(most + 1))]
 
 
-def made(chance: random.Random) -> tokenizers.Tokenizer:
+def made(chance: random.Random, marks_words: float = 0.08) -> tokenizers.Tokenizer:
     """A tokenizer of random parts, chosen so that they fit together more often than by chance."""
-    of_bytes = chance.random() < 0.6
-    byte_fallback = chance.random() < (0.05 if of_bytes else 0.8)
     words: dict[str, Any] = {}
-    if chance.random() < 0.05:
+    if chance.random() < marks_words:
         words = chance.choice([{"continuing_subword_prefix": "##"}, {"end_of_word_suffix": "</w>"}])
-    unknown = {"unk_token": "<unk>"} if chance.random() < 0.4 else {}
+    of_bytes = chance.random() < (0.2 if words else 0.6)
+    byte_fallback = chance.random() < (0.05 if of_bytes or words else 0.8)
+    unknown = {"unk_token": "<unk>"} if chance.random() < (0.9 if words else 0.4) else {}
     tokenizer = tokenizers.Tokenizer(
         models.BPE(
             byte_fallback=byte_fallback,
@@ -112,6 +112,8 @@ def made(chance: random.Random) -> tokenizers.Tokenizer:
     if normalizers := some(chance, NORMALIZERS, chance.choice([0, 1, 2])):
         tokenizer.normalizer = n.Sequence(normalizers)
     usual: Callable[[], Any] = d.ByteLevel if of_bytes else of_pieces
+    if words and not of_bytes:
+        usual = d.WordPiece if "continuing_subword_prefix" in words else d.BPEDecoder
     if chance.random() < 0.9:
         tokenizer.decoder = (chance.choice(DECODERS) if chance.random() < 0.1 else usual)()
     specials = ["<unk>", "<s>", "</s>"][: chance.randrange(4)]

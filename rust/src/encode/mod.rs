@@ -22,6 +22,7 @@ mod places;
 mod stages;
 mod tail;
 mod whole;
+mod written;
 
 pub use added::AddedToken;
 use cache::{Bound, Cache, default_memory};
@@ -36,6 +37,7 @@ pub use parts::TextSource;
 pub use places::{Span, Trim, Unit};
 pub use stages::Stages;
 use stages::{Section, SectionPlaces, Stretch};
+pub use written::Mark;
 
 /// The id of a byte without a token.
 const NO_ID: u32 = u32::MAX;
@@ -113,6 +115,11 @@ impl Encoder {
     /// The bytes of every token, as decoding writes them.
     pub fn tokens(&self) -> &TokenBytes {
         self.model.written()
+    }
+
+    /// The same for tokens behind the first one, if decoding writes other bytes for these.
+    pub fn tokens_behind(&self) -> Option<&TokenBytes> {
+        self.model.written_behind()
     }
 
     /// Encodes one text on this thread.

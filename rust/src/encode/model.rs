@@ -14,12 +14,13 @@ use std::sync::Arc;
 use super::cache::{Bound, Cache};
 use super::merges::Merges;
 use super::whole::{WholeTokens, is_first};
+use super::written::{Mark, Side, Written};
 use super::{Id, NO_ID};
 use crate::error::{Error, Result};
 use crate::key::hasher::Keyed;
 use crate::memory::{boxed_array, ensure, gathered, push};
 use crate::pretokenize::{CharSet, Pattern, set_of};
-use crate::tokens::{TokenBytes, WORD_END};
+use crate::tokens::TokenBytes;
 
 /// Everything that decides the ids of a text.
 #[derive(Default)]
@@ -47,8 +48,14 @@ pub struct Definition<'a> {
     /// it is replaced by the ids of its bytes. With `unknown`, or if some are single bytes, they are
     /// parts of characters, and the remaining part of a character is unknown.
     pub provisional: &'a [u32],
-    /// What decoding writes for [`WORD_END`], if each pretoken ends with it before it is merged.
-    pub word_end: Option<&'a [u8]>,
+    /// What is put to each pretoken before it is merged.
+    pub mark: Option<Mark<'a>>,
+    /// Whether decoding puts a space between tokens.
+    pub spaced: bool,
+    /// Decoding writes a token that begins with this directly behind another one, and without it.
+    pub glued: Option<&'a str>,
+    /// What decoding replaces in each token, one after the other.
+    pub cleaned: &'a [(String, String)],
 }
 
 /// What stands for bytes without a token.
@@ -91,10 +98,10 @@ pub struct Model {
     pub(super) pattern: Arc<Pattern>,
     pub(super) merges: Merges,
     pub(super) tokens: TokenBytes,
-    /// The bytes that decoding writes for each token, where these are others.
-    written: Option<TokenBytes>,
-    /// Whether pretokens are merged with [`WORD_END`] behind them.
-    pub(super) ends_words: bool,
+    /// What decoding writes for each token, where that is not its bytes.
+    written: Option<Box<Written>>,
+    /// Where pretokens get a mark before they are merged.
+    pub(super) mark: Option<Side>,
     /// Tokens that replace a whole pretoken though merging it would not result in them.
     pub(super) replacing: Replacing,
     /// The length of the longest of these.
@@ -147,28 +154,29 @@ impl Model {
         }
         let tokens = TokenBytes::new(all())?;
         let base = base_ids(definition.tokens)?;
-        let ends_words = definition.word_end.is_some();
-        let (at_ends, others): (Vec<u32>, Vec<u32>) =
-            definition.provisional.iter().partition(|&&id| ends_words && tokens.ends_word(id));
-        let lacks_characters = others.iter().any(|&id| tokens.length(id) == Some(1));
-        // Units may also lack a token for the end of a word.
-        let lacks_bytes = ends_words
+        let mark = definition.mark.map(Mark::side);
+        let is_marked = |id| mark.is_some_and(|mark| has_mark(&tokens, mark, id));
+        let (marked, unmarked): (Vec<u32>, Vec<u32>) =
+            definition.provisional.iter().partition(|&&id| is_marked(id));
+        let lacks_characters = unmarked.iter().any(|&id| tokens.length(id) == Some(1));
+        // Units may also lack a token for the end of a word, or its beginning.
+        let lacks_bytes = mark.is_some()
             || lacks_characters
             || BYTES_OF_UTF8.into_iter().flatten().any(|byte| base[byte] == NO_ID);
         let mut provisional = if definition.unknown.is_some() || lacks_characters {
-            ids_of_beginnings(&others, &tokens)
+            ids_of_beginnings(&unmarked, &tokens)
         } else {
-            ids_of_bytes(&others, &tokens, &base)?
+            ids_of_bytes(&unmarked, &tokens, &base)?
         };
         let drops = matches!(definition.unknown, Some(Unknown::Dropped));
-        let characters = (drops && !others.is_empty()).then(|| {
+        let characters = (drops && !unmarked.is_empty()).then(|| {
             let lasting = definition.tokens.iter().filter(|(id, _)| !provisional.contains_key(id));
             let is_character = |token: &&[u8]| token.len() == character_length(token[0]);
             lasting.map(|&(_, token)| token).filter(is_character).map(Box::from).collect()
         });
-        for id in at_ends {
-            let is_end_alone = tokens.length(id) == Some(1);
-            provisional.insert(id, if is_end_alone { [].into() } else { [NO_ID].into() });
+        for id in marked {
+            let is_mark_alone = tokens.length(id) == Some(1);
+            provisional.insert(id, if is_mark_alone { [].into() } else { [NO_ID].into() });
         }
         let ranks = ranks(definition.merges.len(), definition.equal_ranks)?;
         let merges = Merges::new(base, definition.merges, &ranks, &tokens)?;
@@ -180,13 +188,14 @@ impl Model {
             )));
         }
         // The id of the mark is after all others.
-        let among_all = definition.whole_pretoken_first || ends_words;
+        let among_all = definition.whole_pretoken_first || mark.is_some();
         let whole = WholeTokens::new(&merges, definition.merges, &ranks, among_all)?;
         let is_merged = |id| whole.holds(id) && !provisional.contains_key(&id);
         let replacing = replacing_tokens(definition, is_merged);
         let left_out = definition.left_out.map(set_of).transpose()?;
         let has_ids = |token: &[u8]| {
-            let text = token.strip_suffix(&[WORD_END]).unwrap_or(token);
+            let unmarked = mark.and_then(|mark| mark.unmarked(token));
+            let text = unmarked.unwrap_or(token);
             !left_out.as_ref().is_some_and(|set| consists_of(text, set))
         };
         let mut first = Vec::new();
@@ -208,8 +217,8 @@ impl Model {
             longest_replacing: longest_replacing.unwrap_or(0),
             replacing,
             first,
-            written: definition.word_end.map(|end| written(all(), end)).transpose()?,
-            ends_words,
+            written: Written::of(definition, &others)?,
+            mark,
             tokens_merged: definition.tokens.len(),
             merges,
             tokens,
@@ -238,26 +247,34 @@ impl Model {
         let mut first = Vec::new();
         for &id in &self.first {
             let Some(token) = self.tokens.get(id) else { continue };
-            // What a pretoken becomes ends with the mark, which the pretoken does not have.
-            match token.strip_suffix(&[WORD_END]) {
-                Some(pretoken) if self.ends_words => push(&mut first, (id, pretoken))?,
-                _ if self.ends_words => {}
-                _ => push(&mut first, (id, token))?,
+            // What a pretoken becomes has the mark, which the pretoken does not have.
+            let pretoken = match self.mark {
+                Some(mark) => mark.unmarked(token),
+                None => Some(token),
+            };
+            if let Some(pretoken) = pretoken {
+                push(&mut first, (id, pretoken))?;
             }
         }
         Cache::new(&first, self.tokens_merged, bound)
     }
 
-    /// The bytes that decoding writes for each token.
+    /// The bytes that decoding writes for each token, as the first one of a text.
     pub fn written(&self) -> &TokenBytes {
-        self.written.as_ref().unwrap_or(&self.tokens)
+        self.written.as_ref().map_or(&self.tokens, |written| &written.first)
+    }
+
+    /// The bytes that decoding writes for tokens behind the first one, if these are others.
+    pub fn written_behind(&self) -> Option<&TokenBytes> {
+        self.written.as_ref()?.behind.as_ref()
     }
 
     /// The number of bytes of a text that a token stands for, if there is a token of that id.
     #[inline]
     pub(super) fn length_in_text(&self, id: u32) -> Option<usize> {
         let length = self.tokens.length(id)?;
-        Some(length - usize::from(self.ends_words && self.tokens.ends_word(id)))
+        let is_marked = self.mark.is_some_and(|mark| has_mark(&self.tokens, mark, id));
+        Some(length - usize::from(is_marked))
     }
 
     /// The places of the bytes of a text that are merged, where others are dropped.
@@ -292,29 +309,9 @@ impl Model {
     }
 }
 
-/// Tokens as they are decoded: with a text for the mark of the end of a word. Where it is a space,
-/// the last token of a text does not write it.
-fn written<'a>(
-    tokens: impl Iterator<Item = (u32, &'a [u8])>,
-    word_end: &[u8],
-) -> Result<TokenBytes> {
-    let mut spelled = Vec::new();
-    let mut spaced = HashSet::new();
-    for (id, token) in tokens {
-        let bytes = match token.strip_suffix(&[WORD_END]) {
-            Some(word) => {
-                if word_end == b" " {
-                    spaced.insert(id);
-                }
-                [word, word_end].concat()
-            }
-            None => token.to_vec(),
-        };
-        push(&mut spelled, (id, bytes))?;
-    }
-    let mut table = TokenBytes::new(spelled.iter().map(|(id, token)| (*id, &**token)))?;
-    table.spaced = spaced;
-    Ok(table)
+/// Whether a token has the mark of a pretoken.
+fn has_mark(tokens: &TokenBytes, mark: Side, id: u32) -> bool {
+    tokens.get(id).is_some_and(|token| mark.unmarked(token).is_some())
 }
 
 /// The rank of each merge: its place, or the first place of the merges with the same rank.

@@ -15,12 +15,12 @@ use std::sync::{Arc, Weak};
 use super::cache::{Cache, INLINE, LONGEST, Table};
 use super::merging::{Merger, SHORT, Scratch};
 use super::model::check_known;
+use super::written::Side;
 use super::{Encoder, Id, Model, NO_ID, Unknown};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
 use crate::memory::{boxed_array, expect, extend, gathered, push, reserve};
 use crate::pretokenize::Batch;
-use crate::tokens::WORD_END;
 use crate::watch::Pulse;
 
 /// Memory that a thread reuses from text to text, all on the heap, because a thread's stack may be
@@ -349,9 +349,10 @@ impl Model {
             return Ok(0);
         }
         let mut count = earlier.len();
-        let mut done = earlier_length + usize::from(self.ends_words);
-        // The mark was behind the earlier one.
-        while done > pretoken.len().min(earlier_length) {
+        let mark_before = usize::from(self.mark == Some(Side::Start));
+        let mut done = earlier_length + usize::from(self.mark.is_some());
+        // A mark at the end was behind the earlier one.
+        while done > mark_before + pretoken.len().min(earlier_length) {
             count -= 1;
             done -= self.tokens.length(earlier[count]).unwrap_or(1);
         }
@@ -392,19 +393,27 @@ impl Model {
         merger.merge(&part, &mut misses.ids)
     }
 
-    /// What is merged of a pretoken: without bytes that are dropped, and with the mark of its end,
-    /// unless its last byte has no token.
+    /// What is merged of a pretoken: without bytes that are dropped, and with its mark, unless the
+    /// byte beside that has no token.
     fn merged_part<'a>(&self, pretoken: &'a [u8]) -> Result<Cow<'a, [u8]>> {
-        let has_token = |byte: &u8| self.merges.base(*byte) != NO_ID;
-        let end = (self.ends_words && pretoken.last().is_some_and(has_token)).then_some(WORD_END);
+        let has_token = |byte: &&u8| self.merges.base(**byte) != NO_ID;
+        let (mut start, mut end) = (None, None);
+        match self.mark {
+            Some(mark @ Side::Start) => {
+                start = pretoken.first().filter(has_token).map(|_| mark.byte())
+            }
+            Some(mark @ Side::End) => end = pretoken.last().filter(has_token).map(|_| mark.byte()),
+            None => {}
+        }
         if matches!(self.unknown, Some(Unknown::Dropped)) {
             let kept = self.merged_places(pretoken)?.into_iter().map(|place| pretoken[place]);
-            return Ok(Cow::Owned(gathered(kept.chain(end))?));
+            return Ok(Cow::Owned(gathered(start.into_iter().chain(kept).chain(end))?));
         }
-        match end {
-            Some(_) => Ok(Cow::Owned(gathered(pretoken.iter().copied().chain(end))?)),
-            None => Ok(Cow::Borrowed(pretoken)),
+        if start.is_none() && end.is_none() {
+            return Ok(Cow::Borrowed(pretoken));
         }
+        let marked = start.into_iter().chain(pretoken.iter().copied()).chain(end);
+        Ok(Cow::Owned(gathered(marked)?))
     }
 
     /// Replaces provisional tokens by the ids of their bytes.

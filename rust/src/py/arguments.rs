@@ -19,7 +19,7 @@ pub enum Width {
     Bits32,
 }
 
-/// Which spaces a text omits at its beginning, or has between tokens.
+/// Which spaces a text omits at its beginning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Drops {
     Nothing,
@@ -27,8 +27,6 @@ pub enum Drops {
     One,
     /// All those of the first token.
     OfFirst,
-    /// None: a space is put between any two tokens.
-    Spaced,
 }
 
 /// How a pattern is spelled.
@@ -60,8 +58,7 @@ words! {
     Width, "dtype": "uint32" => Self::Bits32, "uint16" => Self::Bits16;
     Unit, "unit": "characters" => Self::Characters, "bytes" => Self::Bytes;
     Trim, "trim": "no" => Self::No, "yes" => Self::Yes, "keep first" => Self::KeepFirst;
-    Drops, "spaces": "" => Self::Nothing, "one" => Self::One, "all" => Self::OfFirst,
-        "spaced" => Self::Spaced;
+    Drops, "spaces": "" => Self::Nothing, "one" => Self::One, "all" => Self::OfFirst;
     Beginning, "at": "text" => Self::Text, "segment" => Self::Segment, "within" => Self::Within;
     Syntax, "syntax": "bpetite" => Self::Ours, "rust" => Self::Read(Dialect::Rust),
         "oniguruma" => Self::Read(Dialect::Oniguruma { cuts: false }),

@@ -12,12 +12,11 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice};
 
-use super::arguments::{Drops, bytes_of, checked, kind_of};
-use super::decode::append;
+use super::arguments::{bytes_of, checked, kind_of};
+use super::decode::{Writing, append};
 use super::watch::raised;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 /// A column of texts from any library that supports Arrow, accepted wherever several texts are;
@@ -201,10 +200,9 @@ impl TextColumn {
 /// Decodes lists of ids. Returns the joined bytes of their texts, and the ends of the texts after a
 /// zero; `ends` has the ends of the lists of ids in the same way.
 pub fn decoded_lists(
-    tokens: &TokenBytes,
+    writing: Writing,
     ids: &[u32],
     ends: &[u64],
-    drops: Drops,
     pulse: &mut Pulse,
 ) -> Result<(Vec<u8>, Vec<u64>)> {
     let mut content = Vec::new();
@@ -213,7 +211,7 @@ pub fn decoded_lists(
     text_ends.push(0);
     for (row, bounds) in ends.windows(2).enumerate() {
         let ids = ids.get(bounds[0] as usize..bounds[1] as usize).unwrap_or_default();
-        append(tokens, ids, drops, &mut content, pulse).map_err(|error| match error {
+        append(writing, ids, &mut content, pulse).map_err(|error| match error {
             Error::UnknownId(id) => {
                 raised(PyKeyError::new_err(format!("row {row}: no token has the id {id}")))
             }

@@ -25,30 +25,29 @@ const IDS_FOR_THREAD: usize = 1 << 16;
 /// The number of jobs for each thread: rows may be of very different lengths.
 const JOBS_FOR_THREAD: usize = 8;
 
+/// How ids become text.
+#[derive(Clone, Copy)]
+pub struct Writing<'a> {
+    /// The bytes of the first token, and of all others unless these are behind it.
+    pub tokens: &'a TokenBytes,
+    pub behind: Option<&'a TokenBytes>,
+    pub drops: Drops,
+}
+
 /// Appends the bytes of ids to what is in a vector, without such spaces.
-pub fn append(
-    tokens: &TokenBytes,
-    ids: &[u32],
-    drops: Drops,
-    bytes: &mut Vec<u8>,
-    pulse: &mut Pulse,
-) -> Result<()> {
+pub fn append(writing: Writing, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
+    let Writing { tokens, behind, drops } = writing;
     let start = bytes.len();
-    if drops == Drops::Spaced {
-        for (place, id) in ids.chunks(1).enumerate() {
-            if place > 0 {
-                memory::push(bytes, b' ')?;
-            }
-            decode_onto(tokens, id, bytes, pulse)?;
-        }
-        return Ok(());
+    let (first, others) = ids.split_at(if behind.is_some() { ids.len().min(1) } else { ids.len() });
+    decode_onto(tokens, first, bytes, pulse)?;
+    if let Some(behind) = behind {
+        decode_onto(behind, others, bytes, pulse)?;
     }
-    decode_onto(tokens, ids, bytes, pulse)?;
     if ids.last().is_some_and(|id| tokens.spaced.contains(id)) {
         bytes.pop();
     }
     match drops {
-        Drops::Nothing | Drops::Spaced => {}
+        Drops::Nothing => {}
         Drops::One => {
             if bytes.get(start) == Some(&b' ') {
                 bytes.remove(start);
@@ -71,22 +70,16 @@ pub fn append(
 }
 
 /// Returns the bytes of all ids.
-pub fn joined(
-    py: Python<'_>,
-    tokens: &TokenBytes,
-    ids: Vec<u32>,
-    drops: Drops,
-) -> PyResult<Vec<u8>> {
+pub fn joined(py: Python<'_>, writing: Writing, ids: Vec<u32>) -> PyResult<Vec<u8>> {
     let mut bytes = Vec::new();
-    watched(py, ids.len(), |pulse| append(tokens, &ids, drops, &mut bytes, pulse))?;
+    watched(py, ids.len(), |pulse| append(writing, &ids, &mut bytes, pulse))?;
     Ok(bytes)
 }
 
 /// Returns the bytes of each row of ids, on up to this many threads.
 pub fn decoded_rows(
-    tokens: &TokenBytes,
+    writing: Writing,
     rows: &[Vec<u32>],
-    drops: Drops,
     threads: Option<usize>,
     pulse: &mut Pulse,
 ) -> Result<Vec<Vec<u8>>> {
@@ -98,7 +91,7 @@ pub fn decoded_rows(
         memory::reserve(&mut decoded, rows.len())?;
         for ids in rows {
             let mut bytes = Vec::new();
-            append(tokens, ids, drops, &mut bytes, pulse)?;
+            append(writing, ids, &mut bytes, pulse)?;
             decoded.push(bytes);
         }
         Ok(decoded)

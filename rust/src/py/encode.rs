@@ -17,7 +17,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::arguments::{Drops, Threads, Width, items};
 use super::columns::decoded_lists;
-use super::decode::{decoded_rows, joined, utf8, watched};
+use super::decode::{Writing, decoded_rows, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
 use super::pretokenize::{BYTES_PER_PIECE, Steps};
 use super::streams::{GrowingEncoding, PyEncodeStream};
@@ -26,7 +26,7 @@ use super::vocabulary::{merge_rows, tokens_of};
 use super::watch::PyWatch;
 use super::workspace::with_workspace;
 use crate::encode::{
-    self, AddedToken, Choice, Definition, Encoded, Id, Special, Stages, Trim, Unit, Unknown,
+    self, AddedToken, Choice, Definition, Encoded, Id, Mark, Special, Stages, Trim, Unit, Unknown,
 };
 use crate::memory::{self, reuse};
 use crate::watch::{Pulse, Unwatched, Watch};
@@ -63,7 +63,8 @@ impl PyEncoder {
     #[pyo3(signature = (
         *, pattern, tokens, ends, ids, merges, added_tokens=vec![], normalization=vec![],
         equal_ranks=vec![], whole_pretoken_first=false, left_out=None, decode_only=vec![], provisional=vec![],
-        unknown=None, drops_unknown=false, spaces=Drops::Nothing, word_end=None
+        unknown=None, drops_unknown=false, spaces=Drops::Nothing, spaced=false, word_end=None,
+        word_start=None, glued=None, cleaned=vec![]
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
@@ -83,7 +84,11 @@ impl PyEncoder {
         unknown: Option<(u32, bool)>,
         drops_unknown: bool,
         spaces: Drops,
+        spaced: bool,
         word_end: Option<&str>,
+        word_start: Option<&str>,
+        glued: Option<&str>,
+        cleaned: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let unknown = match unknown {
             Some((id, false)) => Some(Unknown::Each(id)),
@@ -106,7 +111,10 @@ impl PyEncoder {
             left_out,
             provisional: &provisional,
             unknown,
-            word_end: word_end.map(str::as_bytes),
+            mark: word_end.map(Mark::End).or(word_start.map(Mark::Start)),
+            spaced,
+            glued,
+            cleaned: &cleaned,
         };
         let stages = Stages::new(flagged(&added_tokens), &normalization)?;
         pattern.compiled(py)?;
@@ -334,7 +342,7 @@ impl PyEncoder {
     #[pyo3(signature = (ids, errors="strict"))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
         let py = ids.py();
-        let bytes = joined(py, self.encoder.tokens(), ids_from(ids)?, self.drops)?;
+        let bytes = joined(py, self.writing(), ids_from(ids)?)?;
         utf8(py, &bytes, errors)
     }
 
@@ -362,9 +370,19 @@ impl PyEncoder {
         Ok(texts)
     }
 
-    fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    #[pyo3(signature = (ids, behind=false))]
+    fn decode_bytes<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        behind: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let py = ids.py();
-        let bytes = joined(py, self.encoder.tokens(), ids_from(ids)?, self.drops)?;
+        let mut writing = self.writing();
+        if behind {
+            let tokens = writing.behind.unwrap_or(writing.tokens);
+            writing = Writing { tokens, behind: None, drops: Drops::Nothing };
+        }
+        let bytes = joined(py, writing, ids_from(ids)?)?;
         memory::ensure(bytes.len())?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -377,8 +395,8 @@ impl PyEncoder {
     ) -> PyResult<Arrays<'py>> {
         let ids = ids.as_slice()?;
         let ends = ends.as_slice()?;
-        let tokens = self.encoder.tokens();
-        let work = |pulse: &mut Pulse| decoded_lists(tokens, ids, ends, self.drops, pulse);
+        let writing = self.writing();
+        let work = |pulse: &mut Pulse| decoded_lists(writing, ids, ends, pulse);
         let (content, text_ends) = watched(py, usize::MAX, work)?;
         Ok((content.into_pyarray(py).into_any(), text_ends.into_pyarray(py)))
     }
@@ -392,6 +410,15 @@ impl PyEncoder {
 }
 
 impl PyEncoder {
+    /// How ids become text.
+    fn writing(&self) -> Writing<'_> {
+        Writing {
+            tokens: self.encoder.tokens(),
+            behind: self.encoder.tokens_behind(),
+            drops: self.drops,
+        }
+    }
+
     /// Decodes rows of ids, and appends their texts to a list.
     fn append_texts(
         &self,
@@ -401,8 +428,8 @@ impl PyEncoder {
         num_threads: Threads,
     ) -> PyResult<()> {
         let py = texts.py();
-        let tokens = self.encoder.tokens();
-        let work = |pulse: &mut Pulse| decoded_rows(tokens, rows, self.drops, num_threads.0, pulse);
+        let writing = self.writing();
+        let work = |pulse: &mut Pulse| decoded_rows(writing, rows, num_threads.0, pulse);
         for bytes in watched(py, usize::MAX, work)? {
             texts.append(utf8(py, &bytes, errors)?)?;
         }

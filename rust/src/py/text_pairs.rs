@@ -84,10 +84,11 @@ pub fn read_pieces<'py>(
     byte_ids: Vec<(u8, u32)>,
     first_free: u32,
     has_marks: bool,
+    word_mark: Option<u8>,
 ) -> PyResult<Pieces<'py>> {
     let texts = texts_of(ids)?;
     let texts = texts.iter().map(|(id, text)| (*id, &**text));
-    let read = pieces::read_pieces(texts, &byte_ids, first_free, has_marks)?;
+    let read = pieces::read_pieces(texts, &byte_ids, first_free, has_marks, word_mark)?;
     let tokens = token_arrays(py, &read.tokens)?;
     Ok((tokens, python_bytes(py, read.characters.as_flattened())?, read.unread))
 }

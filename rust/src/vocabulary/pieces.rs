@@ -7,24 +7,26 @@
 //! merges    3 + 4 = 11    3 + 5 = 12
 //! ```
 //!
-//! Where words have ends, each unit is also put together with the mark of an end.
+//! Where words have ends, each unit is also put together with the mark of an end; where they have
+//! beginnings, each with the mark of one, as soon as all units are there.
 //!
 //! Merges may make what is no piece: a character that occurs only within pieces, or the first bytes
 //! of one that has three or four. These results get provisional tokens.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::TokenList;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::tokens::WORD_END;
+use crate::tokens::{WORD_END, WORD_START};
 
 /// How a space is spelled in a piece, if spaces are spelled by marks.
 const MARK: char = '\u{2581}';
 
-/// What a piece ends with that has the mark for the end of a word, [`WORD_END`]: two characters that
-/// no text has.
-const END: &str = "\u{10FFFF}\u{10FFFF}";
+/// What a piece ends with that has the mark for the end of a word, [`WORD_END`], or begins with that
+/// has the one for its beginning, [`WORD_START`]: two characters that no text has.
+const MARKED: &str = "\u{10FFFF}\u{10FFFF}";
 
 /// The memory of a piece while it is read, besides its bytes.
 const BYTES_PER_PIECE: usize = 64;
@@ -42,17 +44,20 @@ pub struct ReadPieces {
 /// Reads pieces and tokens of single bytes, each with its id. Provisional tokens have ids from
 /// `first_free` on.
 ///
-/// `has_marks` says that spaces are spelled U+2581. A text has no other spaces then.
+/// `has_marks` says that spaces are spelled U+2581. A text has no other spaces then. `word_mark` is
+/// [`WORD_END`] or [`WORD_START`], which has an id, if words have ends or beginnings.
 pub fn read_pieces<'a>(
     pieces: impl ExactSizeIterator<Item = (u32, &'a str)>,
     byte_ids: &[(u8, u32)],
     first_free: u32,
     has_marks: bool,
+    word_mark: Option<u8>,
 ) -> Result<ReadPieces> {
     memory::ensure(pieces.len() * BYTES_PER_PIECE)?;
     let mut read = ReadPieces::default();
     let mut tokens: Vec<(u32, &[u8], bool)> = Vec::new();
-    let ends_words = byte_ids.iter().any(|&(byte, _)| byte == WORD_END);
+    let ends_words = word_mark == Some(WORD_END);
+    let starts_words = word_mark == Some(WORD_START);
     let mut id_of_unit = HashMap::new();
     let mut occurs = memory::filled(false, char::MAX as usize + 1)?;
     for (id, text) in pieces {
@@ -60,12 +65,14 @@ pub fn read_pieces<'a>(
             read.unread.push(id);
             continue;
         }
-        let at_end = text.strip_suffix(END).filter(|_| ends_words);
-        let word = at_end.unwrap_or(text);
-        tokens.push((id, word.as_bytes(), at_end.is_some()));
+        let at_end = text.strip_suffix(MARKED).filter(|_| ends_words);
+        let at_start = text.strip_prefix(MARKED).filter(|_| starts_words);
+        let marked = at_end.or(at_start);
+        let word = marked.unwrap_or(text);
+        tokens.push((id, word.as_bytes(), marked.is_some()));
         let mut characters = word.chars();
         if let (Some(only), None) = (characters.next(), characters.next()) {
-            id_of_unit.insert((only, at_end.is_some()), id);
+            id_of_unit.insert((only, marked.is_some()), id);
         }
         for character in word.chars() {
             occurs[character as usize] = true;
@@ -77,11 +84,12 @@ pub fn read_pieces<'a>(
         tokens.push((*id, std::slice::from_ref(byte), false));
     }
     tokens.sort_by_key(|&(id, _, _)| id);
-    for (id, bytes, is_at_end) in tokens {
-        let end = if is_at_end { &[WORD_END][..] } else { &[] };
+    for (id, bytes, is_marked) in tokens {
+        let start = if is_marked && starts_words { &[WORD_START][..] } else { &[] };
+        let end = if is_marked && ends_words { &[WORD_END][..] } else { &[] };
         match std::str::from_utf8(bytes) {
             Ok(text) if has_marks => push_with_spaces(&mut read.tokens, id, text),
-            _ => read.tokens.push(id, &[bytes, end].concat()),
+            _ => read.tokens.push(id, &[start, bytes, end].concat()),
         }
     }
     let mut units = Vec::new();
@@ -91,7 +99,26 @@ pub fn read_pieces<'a>(
             units.push((character, true));
         }
     }
-    put_together(&units, &id_of_unit, byte_ids, first_free, &mut read)?;
+    let mut free = first_free..u32::MAX - 1;
+    let id_of_character = put_together(&units, &id_of_unit, byte_ids, &mut free, &mut read)?;
+    let is_start = |&&(byte, _): &&(u8, u32)| starts_words && byte == WORD_START;
+    if let Some(&(_, mark)) = byte_ids.iter().find(is_start) {
+        for (&(character, _), within) in units.iter().zip(id_of_character) {
+            let begun = match id_of_unit.get(&(character, true)) {
+                Some(&id) => id,
+                None => {
+                    let id = next_free(&mut free)?;
+                    let mut bytes = [WORD_START; 5];
+                    let length = 1 + character.encode_utf8(&mut bytes[1..]).len();
+                    read.tokens.push(id, &bytes[..length]);
+                    id
+                }
+            };
+            if let Some(within) = within {
+                read.characters.push([mark, within, begun]);
+            }
+        }
+    }
     Ok(read)
 }
 
@@ -105,18 +132,18 @@ fn push_with_spaces(tokens: &mut TokenList, id: u32, text: &str) {
     tokens.end(id);
 }
 
-/// A character, and whether it is at the end of a word.
+/// A character, and whether it is at the end of a word, or at its beginning.
 type Unit = (char, bool);
 
 /// Adds merges that put each unit together, byte by byte, and provisional tokens for what they make
-/// on the way.
+/// on the way. Returns the ids of the units; an ASCII character may have none.
 fn put_together(
     units: &[Unit],
     id_of_unit: &HashMap<Unit, u32>,
     byte_ids: &[(u8, u32)],
-    first_free: u32,
+    free: &mut Range<u32>,
     read: &mut ReadPieces,
-) -> Result<()> {
+) -> Result<Vec<Option<u32>>> {
     let mut id_of_byte = [None; 256];
     for &(byte, id) in byte_ids {
         id_of_byte[usize::from(byte)] = Some(id);
@@ -130,7 +157,7 @@ fn put_together(
         let missing = || Error::Value(format!("there is no token for byte {byte:#04x}"));
         id_of_byte[usize::from(byte)].ok_or_else(missing)
     };
-    let mut free = first_free..u32::MAX - 1;
+    let mut id_of_units = Vec::new();
     // Units that begin alike follow each other. Of the unit before: its bytes, and the id of its
     // bytes up to each of them.
     let mut previous = [0; 5];
@@ -143,6 +170,7 @@ fn put_together(
             length += 1;
         }
         if length == 1 {
+            memory::push(&mut id_of_units, id_of_byte[usize::from(bytes[0])])?;
             continue;
         }
         let common =
@@ -157,8 +185,7 @@ fn put_together(
                 ids[last] = match id {
                     Some(id) => id,
                     None => {
-                        let none_left = "its ids leave no free ones for the parts of characters";
-                        let id = free.next().ok_or_else(|| Error::Value(none_left.to_owned()))?;
+                        let id = next_free(free)?;
                         read.tokens.push(id, &bytes[..=last]);
                         id
                     }
@@ -167,9 +194,15 @@ fn put_together(
             }
             left = ids[last];
         }
+        memory::push(&mut id_of_units, Some(left))?;
         previous = bytes;
     }
-    Ok(())
+    Ok(id_of_units)
+}
+
+fn next_free(free: &mut Range<u32>) -> Result<u32> {
+    let none_left = "its ids leave no free ones for the parts of characters";
+    free.next().ok_or_else(|| Error::Value(none_left.to_owned()))
 }
 
 #[cfg(test)]
@@ -181,7 +214,7 @@ mod tests {
         byte_ids: &[(u8, u32)],
         has_marks: bool,
     ) -> Result<ReadPieces> {
-        read_pieces(pieces.iter().copied(), byte_ids, 20, has_marks)
+        read_pieces(pieces.iter().copied(), byte_ids, 20, has_marks, None)
     }
 
     fn tokens(read: &ReadPieces) -> Vec<(u32, &[u8])> {
@@ -216,6 +249,18 @@ mod tests {
     }
 
     #[test]
+    fn characters_that_begin_words_are_made_behind_all_others() {
+        let byte_ids = [(0xC3, 3), (0xA9, 4), (WORD_START, 5)];
+        let pieces = [(1, "a"), (2, "\u{10FFFF}\u{10FFFF}aé")];
+        let mark = Some(WORD_START);
+        let read = read_pieces(pieces.into_iter(), &byte_ids, 20, false, mark).unwrap();
+        let made = [(20, "é".as_bytes()), (21, b"\xFEa"), (22, b"\xFE\xC3\xA9")];
+        assert_eq!(tokens(&read)[1], (2, &b"\xFEa\xC3\xA9"[..]));
+        assert_eq!(tokens(&read)[5..], made);
+        assert_eq!(read.characters, [[3, 4, 20], [5, 1, 21], [5, 20, 22]]);
+    }
+
+    #[test]
     fn what_no_text_becomes_is_told() {
         let pieces = [(0, "a b"), (1, ""), (2, "a▁b")];
         let marked = read(&pieces, &[], true).unwrap();
@@ -231,7 +276,7 @@ mod tests {
     fn without_a_byte_or_a_free_id_there_is_no_token() {
         assert!(read(&[(3, "é")], &[(0xC3, 1)], true).is_err());
         let bytes = [(0xC3, 1), (0xA9, 2)];
-        assert!(read_pieces([(3, "aé")].into_iter(), &bytes, u32::MAX - 1, true).is_err());
+        assert!(read_pieces([(3, "aé")].into_iter(), &bytes, u32::MAX - 1, true, None).is_err());
         assert_eq!(read(&[(3, "aé")], &bytes, true).unwrap().characters, [[1, 2, 20]]);
     }
 }

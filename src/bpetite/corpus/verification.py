@@ -27,7 +27,7 @@ from bpetite.reading.options import Reading
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input
 from bpetite.tokenizer import Tokenizer
-from bpetite.vocabulary import WORD_END, Vocabulary
+from bpetite.vocabulary import WORD_END, WORD_START, Vocabulary
 
 
 def verify(
@@ -203,9 +203,9 @@ class _Samples:
             if not is_complete or self._unknown in section_ids:
                 continue
             tokens = [self._tokenizer.token_bytes(token_id) for token_id in section_ids]
-            if vocabulary.word_end is not None:
+            if vocabulary.word_end is not None or vocabulary.word_start is not None:
                 words = map(vocabulary.tokens.__getitem__, section_ids)
-                tokens = [word.removesuffix(WORD_END) for word in words]
+                tokens = [word.removesuffix(WORD_END).removeprefix(WORD_START) for word in words]
             content = b"".join(tokens)
             text = content.decode("utf-8")
             if self._model.encode_ordinary(text) != section_ids:

@@ -61,9 +61,8 @@ class DecodeStream:
         held = self._held
         self._held = b" " if self._is_spaced(given[-1]) else b""
         if not self._is_first:
-            before = b" " if self._spaced else b""
-            content = b"".join(before + self._encoder.token_bytes(own) for own in given)
-            return held + content.removesuffix(self._held)
+            content = self._encoder.decode_bytes(given, behind=True)
+            return held + content
         content = self._encoder.decode_bytes(given)
         # The spaces of the first token are left out, or the first space; or none is put before it.
         of_token = self._spaced or self._drops_space == "all"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
+from bpetite._decoder import CLEANED
 from bpetite._engine import Encoder
 from bpetite.normalization import steps_in
 from bpetite.vocabulary import Vocabulary, flagged_tokens, spelled_otherwise
@@ -40,8 +41,12 @@ def encoder_of(vocabulary: Vocabulary) -> Encoder:
         unknown=vocabulary.unknown,
         drops_unknown=vocabulary.drops_missing,
         left_out=vocabulary.left_out,
-        spaces="spaced" if vocabulary.spaced else _SPACES[vocabulary.drops_space],
+        spaces=_SPACES[vocabulary.drops_space],
+        spaced=bool(vocabulary.spaced),
         word_end=vocabulary.word_end,
+        word_start=vocabulary.word_start,
+        glued=vocabulary.word_start if vocabulary.spaced in ("words", "cleaned") else None,
+        cleaned=CLEANED if vocabulary.spaced == "cleaned" else (),
     )
 
 

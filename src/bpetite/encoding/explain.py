@@ -12,7 +12,7 @@ import regex
 from bpetite._constants import Pair
 from bpetite._internal.arguments import UnknownTokenError
 from bpetite._internal.once import once
-from bpetite.vocabulary import WORD_END, Vocabulary
+from bpetite.vocabulary import WORD_END, WORD_START, Vocabulary
 
 
 class Step(NamedTuple):
@@ -85,7 +85,9 @@ class Explainer:
         return tuple(id_of_byte[byte] for byte in pretoken if byte in id_of_byte)
 
     def merged(self, pretoken: bytes) -> bytes:
-        """Return what is merged of a pretoken: with the mark of its end, if pretokens have ends."""
+        """Return what is merged of a pretoken: with the mark of its end or beginning, if it has one."""
+        if self.vocabulary.word_start is not None:
+            return WORD_START + pretoken if self.can_start(pretoken[:1]) else pretoken
         has_end = self.vocabulary.word_end is not None and self.can_start(pretoken[-1:])
         return pretoken + WORD_END if has_end else pretoken
 

@@ -29,7 +29,7 @@ from bpetite.formats.shared.printable import (
 )
 from bpetite.normalization import Step, normalizing, steps_in
 from bpetite.patterns import PATTERNS
-from bpetite.vocabulary import MARK, Vocabulary
+from bpetite.vocabulary import MARK, Spaced, Vocabulary
 
 _SINGLE = {chr(byte) for byte in range(0x21, 0x7F)}
 """The characters that stand for the byte that they are; as added tokens, they may still be met by merges."""
@@ -97,6 +97,8 @@ class _Reader:
         spells_bytes = "ByteLevel" in types_of(self._pre_tokenizer)
         self._suffix: str = self._model.get("end_of_word_suffix") or ""
         """What the names of tokens at the end of a word end with."""
+        self._prefix: str = self._model.get("continuing_subword_prefix") or ""
+        """What the names of tokens within words begin with."""
         of_bytes = [to_printable(bytes([byte])) for byte in IN_TEXTS]
         needed = {*of_bytes, *(text + self._suffix for text in of_bytes)}
         self._has_bytes = spells_bytes and self._ids.keys() >= needed
@@ -118,6 +120,11 @@ class _Reader:
 
     def _of_bytes(self) -> Imported:
         """Read a model whose tokens are bytes in printable form."""
+        if self._prefix:
+            raise ValueError(
+                f"model.continuing_subword_prefix is {self._prefix!r:.80}, which is not supported where "
+                "tokens are made of bytes"
+            )
         normalization = steps.normalization_of(self._document.get("normalizer"), of_bytes=True)
         token_flags = self._token_flags(normalization)
         cuts = steps.cuts_of(self._document.get("pre_tokenizer"))
@@ -170,25 +177,18 @@ class _Reader:
             raise ValueError(
                 "model.ignore_merges is on: whole texts would be looked up, as nothing cuts them"
             )
-        word_end, decoder = None, self._decoder
-        if self._suffix:
+        word_end, decoder, spaced = None, self._decoder, self._spaced_words()
+        if spaced:
+            decoder = []
+        elif self._suffix:
             word_end, decoder = self._word_end_of_characters(), []
         before = steps.before_of_characters(
             self._document, decoder, self._texts(), falls_back=falls_back
         )
-        spaced = before.left_out is not None and not self._decoder
+        spaced = spaced or (before.left_out is not None and not self._decoder)
         if self._suffix and spaced:
             word_end = self._suffix  # Tokens are written as they are named, with spaces between.
-        if self._suffix and (falls_back or before.has_marks):
-            raise ValueError(
-                f"model.end_of_word_suffix is {self._suffix!r:.80}, which is not supported where bytes "
-                "spell characters, or U+2581 spaces"
-            )
-        if self._suffix and self._unknown_text is None:
-            raise ValueError(
-                f"model.end_of_word_suffix is {self._suffix!r:.80}, and model.unk_token is not given: "
-                "a character without a token would have no id"
-            )
+        self._check_marks_of_words(falls_back=falls_back, has_marks=before.has_marks)
         has_marks = before.has_marks
         flags = self._token_flags(before.normalization)
         self._check_spaces(flags, has_marks)
@@ -212,6 +212,7 @@ class _Reader:
                 self._specials,
                 frozenset(never_met),
                 self._suffix,
+                self._prefix,
             ),
             merges,
             token_flags=flags,
@@ -225,9 +226,39 @@ class _Reader:
             left_out=before.left_out,
             spaced=spaced,
             word_end=word_end,
+            word_start=self._prefix or None,
             may_lack=self._unknown_text is None,
         )
         return self._read(vocabulary, drops_missing=self._unknown_text is None)
+
+    def _check_marks_of_words(self, *, falls_back: bool, has_marks: bool) -> None:
+        """Refuse what would have to be tried together with tokens for the ends or beginnings of words."""
+        marks = {"end_of_word_suffix": self._suffix, "continuing_subword_prefix": self._prefix}
+        for field, mark in marks.items():
+            if mark and (falls_back or has_marks):
+                raise ValueError(
+                    f"model.{field} is {mark!r:.80}, which is not supported where bytes spell characters, "
+                    "or U+2581 spaces"
+                )
+            if mark and self._unknown_text is None:
+                raise ValueError(
+                    f"model.{field} is {mark!r:.80}, and model.unk_token is not given: "
+                    "a character without a token would have no id"
+                )
+
+    def _spaced_words(self) -> Spaced:
+        """Return how a decoder for words writes spaces: none before a token within a word."""
+        match self._decoder:
+            case _ if not self._prefix:
+                return False
+            case []:
+                return False
+            case [{"type": "WordPiece", "prefix": self._prefix, "cleanup": bool(cleans)}]:
+                return "cleaned" if cleans else "words"
+        raise ValueError(
+            f"decoder: {self._decoder[0]!r:.80} is not supported where tokens within words begin with "
+            f"{self._prefix!r:.80}; a WordPiece with this prefix is"
+        )
 
     def _word_end_of_characters(self) -> str:
         """Return what the decoder writes for the end of a word; another decoder is refused."""
@@ -327,7 +358,7 @@ class _Reader:
                 f"the file's pre_tokenizer removes '{vocabulary.left_out}' from texts: no token has it, "
                 "and decoding does not restore it"
             )
-        elif not self._decoder:
+        if not self._decoder and not vocabulary.spaced:
             assumptions.append("the file has no decoder: in bpetite, decoding restores the text")
         left_out = [key for key in ("truncation", "padding") if self._document.get(key)]
         assumptions += [f"the file's {key} of texts is not applied" for key in left_out]
@@ -348,22 +379,25 @@ def _model(value: object) -> Json:
         raise ValueError(f"{reason}; only BPE can be read")
     if model.get("dropout") not in (None, 0):
         raise ValueError(f"model.dropout is {model['dropout']!r:.80}: ids would be random")
-    prefix = model.get("continuing_subword_prefix")
-    if prefix not in (None, ""):
-        raise ValueError(
-            f"model.continuing_subword_prefix is {prefix!r:.80}: such tokens are not byte-level"
-        )
-    if model.get("end_of_word_suffix") is not None:
-        suffix: str = typed(model["end_of_word_suffix"], str, "model.end_of_word_suffix")
-        if not all("!" <= character <= "~" for character in suffix):
-            raise ValueError(f"model.end_of_word_suffix is {suffix!r:.80}, not of printable ASCII")
-        if suffix and flag(model, "model", "ignore_merges"):
-            raise ValueError(
-                "model.ignore_merges is on, which is not supported with a suffix of words"
-            )
+    marks = [_mark_of_words(model, field) for field in _MARKS_OF_WORDS]
+    if all(marks):
+        raise ValueError(f"model has both {' and '.join(_MARKS_OF_WORDS)}, which is not supported")
     if model.get("unk_token") is not None:
         typed(model["unk_token"], str, "model.unk_token")
     return model
+
+
+_MARKS_OF_WORDS = ("continuing_subword_prefix", "end_of_word_suffix")
+"""What begins the names of tokens within words, or ends those of tokens at their ends."""
+
+
+def _mark_of_words(model: Json, field: str) -> str:
+    mark: str = typed(model.get(field) or "", str, f"model.{field}")
+    if not all("!" <= character <= "~" for character in mark):
+        raise ValueError(f"model.{field} is {mark!r:.80}, not of printable ASCII")
+    if mark and flag(model, "model", "ignore_merges"):
+        raise ValueError(f"model.ignore_merges is on, which is not supported with model.{field}")
+    return mark
 
 
 def _special_ids(added: list[Any], ids: Mapping[str, int]) -> tuple[dict[str, int], set[str]]:

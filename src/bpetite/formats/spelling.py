@@ -6,7 +6,7 @@ from bpetite.formats.shared.imported import Original
 from bpetite.formats.shared.pairs import BYTE_NAMES
 from bpetite.formats.shared.printable import to_printable
 from bpetite.normalization import steps_in
-from bpetite.vocabulary import MARK, WORD_END, Vocabulary
+from bpetite.vocabulary import MARK, WORD_END, WORD_START, Vocabulary
 
 _NAME_OF = {byte: name for name, byte in BYTE_NAMES.items()}
 
@@ -29,6 +29,8 @@ def spelled_ids(vocabulary: Vocabulary, original: Original | None = None) -> dic
         return {**document["model"]["vocab"], **added}
     if vocabulary.word_end is not None:
         return _spelled_words(vocabulary)
+    if vocabulary.word_start is not None:
+        return _spelled_beginnings(vocabulary, vocabulary.word_start)
     if vocabulary.provisional:
         is_gguf = original is not None and original.kind == "gguf"
         return _spelled_pieces(vocabulary, spaces_in_defined=is_gguf)
@@ -55,6 +57,16 @@ def _spelled_words(vocabulary: Vocabulary) -> dict[str, int]:
         word = token.removesuffix(WORD_END) if is_read else token
         name = to_printable(word) if of_bytes else word.decode("utf-8", "replace")
         ids[name + suffix if word != token else name] = token_id
+    return {**ids, **vocabulary.special_tokens}
+
+
+def _spelled_beginnings(vocabulary: Vocabulary, prefix: str) -> dict[str, int]:
+    """Return the ids where tokens begin words: the names of others begin with a prefix, mostly `##`."""
+    ids = {token.decode("utf-8"): token_id for token_id, token in vocabulary.decode_only.items()}
+    for token_id, token in vocabulary.tokens.items():
+        if token_id not in vocabulary.provisional:
+            word = token.removeprefix(WORD_START)
+            ids[("" if word != token else prefix) + word.decode("utf-8")] = token_id
     return {**ids, **vocabulary.special_tokens}
 
 

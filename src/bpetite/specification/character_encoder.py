@@ -18,26 +18,30 @@ def encode(
     rank: Rank,
     unknown: tuple[int, bool] | None = None,
     suffix: str = "",
+    prefix: str = "",
 ) -> list[int]:
     """Encode a normalized text.
 
     The text starts as a list of characters. The two neighbours of the lowest rank are merged, the
     leftmost among equals, until none merge. A symbol that is not a token then becomes the tokens of
     its bytes, or `unknown`: the id for such symbols, and whether it stands once for successive
-    ones. The last character has a suffix from the start, if there is one; a character that is no
-    token is merged with none.
+    ones. The last character has a suffix from the start, if there is one, and all but the first have
+    a prefix, which a merge keeps only of its left part; a character that is no token is merged with
+    none.
 
     >>> ids = {"a": 0, "b": 1, "ab": 2}
     >>> encode("abé", ids, {0xC3: 3, 0xA9: 4}, lambda left, right: 0 if left + right == "ab" else None)
     [2, 3, 4]
     >>> encode("abéß", ids, {}, lambda left, right: None, unknown=(5, True))
     [0, 1, 5]
+    >>> encode("ab", {"a": 0, "##b": 1, "ab": 2}, {}, lambda left, right: 0, (5, False), prefix="##")
+    [2]
     """
     encoded: list[int] = []
-    symbols = list(text)
+    symbols = [prefix + character if place else character for place, character in enumerate(text)]
     if suffix:
         symbols[-1:] = [character + suffix for character in symbols[-1:]]
-    for symbol in _merged(symbols, rank):
+    for symbol in _merged(symbols, rank, prefix):
         if symbol in ids:
             encoded.append(ids[symbol])
         elif unknown is None:
@@ -51,7 +55,7 @@ def encode(
     return encoded
 
 
-def _merged(symbols: list[str], rank: Rank) -> list[str]:
+def _merged(symbols: list[str], rank: Rank, prefix: str) -> list[str]:
     """Merge the neighbours of the lowest rank, the leftmost among equals, until none merge."""
     while True:
         candidates = []
@@ -62,4 +66,4 @@ def _merged(symbols: list[str], rank: Rank) -> list[str]:
         if not candidates:
             return symbols
         _, place = min(candidates)
-        symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
+        symbols[place : place + 2] = [symbols[place] + symbols[place + 1].removeprefix(prefix)]

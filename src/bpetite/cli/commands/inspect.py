@@ -89,6 +89,7 @@ def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:
         "special_tokens": dict(vocabulary.special_tokens),
         "whole_pretoken_first": vocabulary.whole_pretoken_first,
         "word_end": vocabulary.word_end,
+        "word_start": vocabulary.word_start,
         "trained_with": dict(vocabulary.trained_with),
         "fingerprint": tokenizer.fingerprint,
         "assumptions": list(tokenizer.assumptions),
@@ -137,6 +138,7 @@ def _text(facts: dict[str, Any], size_in_words: str) -> list[str]:
     at_ends = (
         f"tokens that end a pretoken are others, decoded with {facts['word_end']!r} behind them"
     )
+    within = f"tokens within a pretoken are others, named with {facts['word_start']!r} before them"
     as_whole = "a pretoken that is itself a token gets that token's id without merging"
     shortened = _cut(str(facts["pattern"]), _PATTERN, " (--json has all)")
     specials = {
@@ -153,6 +155,7 @@ def _text(facts: dict[str, Any], size_in_words: str) -> list[str]:
         ("fingerprint", facts["fingerprint"]),
         ("note", as_whole if facts["whole_pretoken_first"] else ""),
         ("note", at_ends if facts["word_end"] is not None else ""),
+        ("note", within if facts["word_start"] is not None else ""),
         *(("note", on_command_line(assumption)) for assumption in facts["assumptions"]),
         ("trained with", _some(facts["trained_with"])),
     ]

@@ -244,10 +244,11 @@ def check_holds(vocabulary: Vocabulary, what: str, instead: str) -> None:
 
 def check_merges_bytes(vocabulary: Vocabulary) -> None:
     """Refuse a vocabulary whose merges begin with characters, which no format can be written from."""
-    if vocabulary.word_end is not None:
+    if vocabulary.word_end is not None or vocabulary.word_start is not None:
+        where = "beginnings" if vocabulary.word_end is None else "ends"
         raise ValueError(
-            "a vocabulary with tokens for the ends of words is only written as the files that it was read "
-            "from; its artifact can hold it"
+            f"a vocabulary with tokens for the {where} of words is only written as the files that it was "
+            "read from; its artifact can hold it"
         )
     if vocabulary.provisional:
         raise ValueError(

@@ -23,7 +23,7 @@ from bpetite.dialect import Dialect
 from bpetite.formats.shared.imported import IN_TEXTS
 from bpetite.formats.shared.printable import printable_or_text
 from bpetite.patterns import PATTERNS, pattern_steps
-from bpetite.vocabulary import LARGEST_ID, MARK, WORD_END, Arrays, Vocabulary
+from bpetite.vocabulary import LARGEST_ID, MARK, WORD_END, WORD_START, Arrays, Vocabulary
 
 Repeated = Literal["last", "first"]
 """The rank of a pair that is listed more than once: that of its first or last place."""
@@ -126,6 +126,52 @@ def _with_marks(
     for end in (_WITHIN, _BETWEEN):
         merges = merges.replace(suffix.encode("utf-8") + end, written + end)
     return marked, merges.removesuffix(_BETWEEN), decode_only
+
+
+_CHARACTER_START = "\U0010ffff\U0010ffff"
+"""How the mark for the beginning of a word is spelled among characters, as the engine reads them."""
+
+
+def _with_starts(
+    ids: dict[str, int], merges: bytes, prefix: str, place: Callable[[int], str]
+) -> tuple[dict[str, int], bytes, dict[int, bytes]]:
+    """Put a mark before names without the prefix of tokens within words, and leave out the prefix.
+
+    Returns also the tokens that no text becomes, as their names have the mark itself, or nothing
+    behind the prefix.
+
+    >>> marked, merges, _ = _with_starts({"a": 1, "##b": 2, "ab": 3}, b"a\xfe##b", "##", str)
+    >>> list(marked) == [f"{_CHARACTER_START}a", "b", f"{_CHARACTER_START}ab"], merges[-2:]
+    (True, b'\xfeb')
+    """
+    marked = {}
+    decode_only = {}
+    for name, token_id in ids.items():
+        if _CHARACTER_START in name or name == prefix:
+            decode_only[token_id] = name.encode("utf-8")
+        elif name.startswith(prefix):
+            marked[name.removeprefix(prefix)] = token_id
+        else:
+            marked[_CHARACTER_START + name] = token_id
+    packed = []
+    for rank, parts in enumerate(parts_of(merges)):
+        if len(parts) != 2 or not parts[1].startswith(prefix) or parts[1] == prefix:
+            raise ValueError(
+                f"{place(rank)}: {' '.join(parts)!r:.80} is not a pair of tokens whose second begins "
+                f"with {prefix!r:.80}"
+            )
+        left, right = parts
+        is_within = left.startswith(prefix)
+        made = left + right.removeprefix(prefix)
+        if _CHARACTER_START in made or left == prefix or made.startswith(prefix) != is_within:
+            raise ValueError(
+                f"{place(rank)}: {' '.join(parts)!r:.80} makes {made!r:.80} of the first characters of a "
+                f"word, and {prefix!r:.80} marks the tokens within words"
+            )
+        begun = left.removeprefix(prefix) if is_within else _CHARACTER_START + left
+        pair = (begun, right.removeprefix(prefix))
+        packed.append(_WITHIN.join(part.encode("utf-8") for part in pair))
+    return marked, _BETWEEN.join(packed), decode_only
 
 
 def _with_ends(arrays: Arrays, free: int) -> tuple[tuple[bytes, bytes, bytes], bytes]:
@@ -268,6 +314,8 @@ class Pieces(NamedTuple):
     """Special tokens that no text becomes by merging, so that merges with them do not count."""
     suffix: str = ""
     """What the names of tokens at the end of a word end with, if words have ends."""
+    prefix: str = ""
+    """What the names of tokens within words begin with, if words have beginnings."""
 
     @property
     def space(self) -> str:
@@ -296,8 +344,13 @@ def vocabulary_of_pieces(
     nothing is `unknown`. `may_lack` allows characters that are neither tokens nor unknown.
     """
     ids, decode_only = pieces.ids, dict[int, bytes]()
-    if merges is not None:
+    left_out: Collection[str] = pieces.left_out
+    if merges is not None and pieces.prefix:
+        ids, merges, decode_only = _with_starts(ids, merges, pieces.prefix, place)
+        left_out = _with_starts(dict.fromkeys(left_out, 0), b"", pieces.prefix, place)[0]
+    elif merges is not None:
         ids, merges, decode_only = _with_marks(ids, merges, pieces.suffix, _CHARACTER_END)
+    mark = WORD_END if pieces.suffix else WORD_START if pieces.prefix else b""
     largest = max(
         [-1, *pieces.ids.values(), *pieces.byte_ids.values(), *pieces.special_tokens.values()]
     )
@@ -315,8 +368,7 @@ def vocabulary_of_pieces(
         raise ValueError(
             "no token is U+2581, so a space would be spelled by the bytes of that character"
         )
-    if pieces.suffix:
-        lacking.append(WORD_END[0])
+    lacking += mark
     if free > LARGEST_ID - len(lacking):
         raise ValueError("its ids leave no free ones for the parts of characters")
     byte_ids = {}
@@ -329,20 +381,22 @@ def vocabulary_of_pieces(
             byte_ids[byte] = token_id
     byte_ids |= zip(lacking, count(free))
     first_part = free + len(lacking)
-    tokens, joins, others = read_pieces(ids, list(byte_ids.items()), first_part, pieces.has_marks)
+    tokens, joins, others = read_pieces(
+        ids, list(byte_ids.items()), first_part, pieces.has_marks, mark[0] if mark else None
+    )
     arrays = Arrays(*tokens, joins)
     equal_ranks: list[Pair] = []
     if merges is None:
         rank_of = {ids[text]: rank for rank, text in sorted(ranked, key=itemgetter(0))}
         arrays, equal_ranks = _by_ranks(arrays, rank_of)
     else:
-        rows = rows_of_pairs(ids, merges, others, place=place, cut_out=pieces.left_out)
+        rows = rows_of_pairs(ids, merges, others, place=place, cut_out=left_out)
         arrays = replace(arrays, merges=merges_that_happen(*tokens, joins + rows))
     cut = pattern
     is_joined = unknown is not None and unknown[1]
     may_drop = bool(lacking) and unknown is None
-    if cut is None and pieces.suffix:
-        cut = PATTERNS["none"]  # Every cut would be the end of a word.
+    if cut is None and mark:
+        cut = PATTERNS["none"]  # Every cut would be the end of a word, or its beginning.
     elif cut is None and (is_joined or may_drop) and not has_space:
         cut = PATTERNS["none"]  # What is beside an unknown space is joined, or is merged.
     elif cut is None and may_drop and not any(pieces.space in text[1:] for text in ids):
