@@ -203,8 +203,9 @@ models that are said to have the same tokenizer; their own files were not read.
 
 END = """
 Tokens that end a word (`end_of_word_suffix`, mostly `</w>`) are read as their library reads them:
-CLIP's, in every Stable Diffusion and OpenCLIP, and GPT-1's. Speech models such as Tortoise and XTTS
-remove white space before they cut a text (`Whitespace`): their tokens are read, too.
+CLIP's, in every Stable Diffusion and OpenCLIP, and GPT-1's, whose `vocab.json` and `merges.txt` are
+read if the files next to them say `OpenAIGPTTokenizer` or `openai-gpt`. Speech models such as Tortoise
+and XTTS remove white space before they cut a text (`Whitespace`): their tokens are read, too.
 
 `Tokenizer.load` reports what it assumed, or why it refuses a file ([switching.md](switching.md)).
 
@@ -212,7 +213,8 @@ Models of molecules, proteins and code (ChemBERTa, PolyCoder and others) come as
 `merges.txt` without a token for each byte. They load with GPT-2's pattern; `missing="drop"` leaves such
 bytes out, as transformers does. Pairs with U+2581 for spaces, such as those of KorGPT2, are read as
 `SentencePieceBPETokenizer` of tokenizers reads them. What KerasHub's `BytePairTokenizer` saves loads as
-well, and so do JSON files of courses such as CS336 that list tokens and merges.
+well, and so do JSON files of courses such as CS336 that list tokens and merges, and pairs with names such
+as `vocab_owt.json` and `merges_owt.txt`.
 """
 
 

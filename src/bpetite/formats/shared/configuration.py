@@ -42,6 +42,9 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 }
 """The special tokens of the kinds of tokenizer that have GPT-2's two files and its pattern."""
 
+GPT_1 = "OpenAIGPT"
+"""The kind that cuts text as BERT does, and whose tokens are of characters."""
+
 _MASK = "mask_token"
 _MASK_TAKES_SPACE = {"Roberta", "Bart", "Longformer", "LED", "Blenderbot", "Deberta"}
 """Kinds whose mask token takes the white space before it, unless an object says otherwise: their models were
@@ -70,7 +73,7 @@ SHIFTED = {
 """Kinds that number the pieces of a SentencePiece model anew: as fairseq does (`<s>`, `<pad>`, `</s>` and
 `<unk>` first, the pieces one place later), behind more tokens (Pegasus), or by a list of their own."""
 
-_KINDS = {kind.lower(): kind for kind in (*DEFAULTS, *SHIFTED, "CLIP", "Qwen2", "Whisper")}
+_KINDS = {kind.lower(): kind for kind in (*DEFAULTS, *SHIFTED, "CLIP", GPT_1, "Qwen2", "Whisper")}
 _KINDS |= dict.fromkeys(("gptj", "opt"), "GPT2")
 _KINDS |= dict.fromkeys(("pegasusx", "bigbirdpegasus"), "Pegasus")
 _KINDS |= dict.fromkeys(("robertaprelayernorm", "data2vectext", "ibert"), "Roberta")
@@ -88,6 +91,8 @@ class NamedToken(NamedTuple):
     token_id: int | None = None
     flags: tuple[str, ...] = ()
     is_special: bool = True
+    is_normalized: bool = False
+    """Whether it is searched in normalized text."""
 
 
 class Configuration(NamedTuple):
@@ -113,6 +118,9 @@ class Configuration(NamedTuple):
 
     suffix: tuple[str, ...] = ()
     """The tokens that transformers puts after a text."""
+
+    unknown: str | None = None
+    """The token for what has none."""
 
     @property
     def ids(self) -> dict[str, int]:
@@ -160,14 +168,15 @@ def read_configuration(folder: AnyPath) -> Configuration:
             tokens = _tokens(
                 (text, own, {"special": text in special}) for text, own in added.items()
             )
-    if by_kind in tokens or not special.get(by_kind or ""):
+    if by_kind in tokens or not special.get(by_kind or "", NamedToken()).flags:
         by_kind = None  # The file of ids describes it, or another role that it has.
-    for text, flags in special.items():
-        tokens.setdefault(text, NamedToken(None, flags))
+    for text, token in special.items():
+        tokens.setdefault(text, token)
     puts_space = settings.get("add_prefix_space", kind == "Blenderbot")
     is_of_model = kind is not None and is_of_model
     around = _around(settings, kind)
-    return Configuration(kind, tokens, puts_space is True, is_of_model, by_kind, *around)
+    unknown = cast(str | None, text_of(settings.get("unk_token")))
+    return Configuration(kind, tokens, puts_space is True, is_of_model, by_kind, *around, unknown)
 
 
 def _around(settings: Json, kind: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -241,13 +250,13 @@ def _tokens(listed: Iterable[tuple[object, object, Any]]) -> dict[str, NamedToke
         text.encode("utf-8")
         ids[cast(int, token_id)] = text, token
     return {
-        text: NamedToken(token_id, _flags(token), token.get("special") is True)
+        text: _token(token, token_id, is_special=token.get("special") is True)
         for token_id, (text, token) in sorted(ids.items(), key=itemgetter(0))
     }
 
 
-def _special(settings: Json) -> dict[str, tuple[str, ...]]:
-    """Return the special tokens that settings name, with their flags."""
+def _special(settings: Json) -> dict[str, NamedToken]:
+    """Return the special tokens that settings name."""
     named = [(name, settings.get(name)) for name in NAMED]
     for name in _LISTED:
         several = [] if settings.get(name) is None else settings[name]
@@ -256,7 +265,7 @@ def _special(settings: Json) -> dict[str, tuple[str, ...]]:
         named += [
             (name, one) for one in (several.values() if isinstance(several, dict) else several)
         ]
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, NamedToken] = {}
     for name, one in named:
         text = text_of(one)
         if one is None or text == "":
@@ -264,9 +273,11 @@ def _special(settings: Json) -> dict[str, tuple[str, ...]]:
         if not isinstance(text, str):
             raise ValueError(f"{name}: {text!r:.40} is not the text of a token")
         text.encode("utf-8")
-        found.setdefault(text, _flags(one) if isinstance(one, dict) else ())
+        found.setdefault(text, _token(one if isinstance(one, dict) else {}))
     return found
 
 
-def _flags(token: Json) -> tuple[str, ...]:
-    return tuple(flag for flag in FLAGS if token.get(flag) is True)
+def _token(token: Json, token_id: int | None = None, *, is_special: bool = True) -> NamedToken:
+    flags = tuple(flag for flag in FLAGS if token.get(flag) is True)
+    is_normalized = token.get("normalized", not is_special) is True
+    return NamedToken(token_id, flags, is_special, is_normalized)
