@@ -203,9 +203,11 @@ models that are said to have the same tokenizer; their own files were not read.
 
 END = """
 Tokens that end a word (`end_of_word_suffix`, mostly `</w>`) are read as their library reads them:
-CLIP's, in every Stable Diffusion and OpenCLIP, and GPT-1's, whose `vocab.json` and `merges.txt` are
-read if the files next to them say `OpenAIGPTTokenizer` or `openai-gpt`. Speech models such as Tortoise
-and XTTS remove white space before they cut a text (`Whitespace`): their tokens are read, too.
+CLIP's, in every Stable Diffusion and OpenCLIP, and GPT-1's. Speech models such as Tortoise and XTTS
+remove white space before they cut a text (`Whitespace`): their tokens are read, too.
+
+Without a `tokenizer.json`, the `vocab.json` and `merges.txt` of GPT-1 and of Qwen 2 and 3 are read if
+the files next to them name the class (`OpenAIGPTTokenizer`, `Qwen2Tokenizer`) or the type of the model.
 
 `Tokenizer.load` reports what it assumed, or why it refuses a file ([switching.md](switching.md)).
 

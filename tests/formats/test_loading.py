@@ -496,10 +496,10 @@ def test_files_of_another_model_are_not_taken_for_gpt2s(
     gpt2_like: Tokenizer, tmp_path: Path
 ) -> None:
     gpt2_like.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
-    config: dict[str, Any] = {"tokenizer_class": "Qwen2Tokenizer"}
+    config: dict[str, Any] = {"tokenizer_class": "NougatTokenizer"}
     config["added_tokens_decoder"] = {"399": {"content": END}, "400": {"content": "<|im_start|>"}}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=r"of a Qwen2Tokenizer, whose pattern vocab\.json"):
+    with pytest.raises(ValueError, match=r"of a NougatTokenizer, whose pattern vocab\.json"):
         Tokenizer.load(tmp_path)
     given = Tokenizer.load(tmp_path, pattern="cl100k")
     assert given.pattern == PATTERNS["cl100k"]

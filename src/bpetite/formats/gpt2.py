@@ -50,10 +50,8 @@ _CLIP_PATTERN = (
 )
 
 _SPACES = {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": True}
-MARKED: Json = {"normalizer": {"type": "NFKC"}, "pre_tokenizer": _SPACES, "decoder": _SPACES}
-"""What `SentencePieceBPETokenizer` of tokenizers adds to two files whose tokens have U+2581 for spaces."""
-
-GPT_1: Json = {
+_MARKED: Json = {"normalizer": {"type": "NFKC"}, "pre_tokenizer": _SPACES, "decoder": _SPACES}
+_GPT_1: Json = {
     "normalizer": {
         "type": "BertNormalizer",
         "clean_text": True,
@@ -65,7 +63,31 @@ GPT_1: Json = {
     "decoder": {"type": "BPEDecoder", "suffix": "</w>"},
     "model": {"end_of_word_suffix": "</w>"},
 }
-"""What `OpenAIGPTTokenizer` of transformers adds to two files."""
+_BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+_QWEN2: Json = {
+    "normalizer": {"type": "NFC"},
+    "pre_tokenizer": {
+        "type": "Sequence",
+        "pretokenizers": [
+            {
+                "type": "Split",
+                "pattern": {"Regex": PATTERNS["qwen2"]},
+                "behavior": "Isolated",
+                "invert": False,
+            },
+            _BYTES,
+        ],
+    },
+    "decoder": _BYTES,
+    "model": {"unk_token": None},
+}
+COMPLETED: Mapping[str | None, tuple[str, Json]] = {
+    None: ("SentencePieceBPETokenizer of tokenizers", _MARKED),
+    "OpenAIGPT": ("OpenAIGPTTokenizer of transformers", _GPT_1),
+    "Qwen2": ("Qwen2Tokenizer of transformers", _QWEN2),
+}
+"""What completes two files to a `tokenizer.json`, and in which class, by the kind of tokenizer. Without a
+kind, they are of pieces with U+2581 for spaces."""
 
 _TRIED, _MOST_CUT = 2048, 100
 """The maximum number of tokens on which an assumed pattern is tried; it may cut one in `_MOST_CUT`."""
@@ -188,7 +210,7 @@ def clip_document(ids: Mapping[str, int], merges: Any, special_tokens: Iterable[
     }
 
 
-def document_of_characters(
+def completed_document(
     vocab_path: AnyPath,
     vocab: bytes,
     merges_path: AnyPath,
@@ -197,10 +219,7 @@ def document_of_characters(
     unknown: str,
     parts: Json,
 ) -> Json:
-    """Return the `tokenizer.json` of two files whose tokens are made of characters.
-
-    `parts` are `MARKED` or `GPT_1`. The unknown token is a special token.
-    """
+    """Return the `tokenizer.json` that two files and `parts` are; the unknown token is a special token."""
     with naming(vocab_path):
         ids = _ids(vocab_path, vocab)
     packed, _ = _packed_merges(merges_path, merges)

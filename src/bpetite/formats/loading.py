@@ -314,8 +314,7 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
 
     folder = os.path.dirname(vocab) or "."
     beside = configuration.read_configuration(folder)
-    readable = (None, "CLIP", configuration.GPT_1, *configuration.DEFAULTS)
-    if given.pattern is None and beside.kind not in readable:
+    if given.pattern is None and beside.kind not in (None, "CLIP", *configuration.DEFAULTS):
         refuse(
             folder,
             f"it is of a {beside.kind}Tokenizer, whose pattern vocab.json and merges.txt do not hold; "
@@ -325,11 +324,11 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
     listed = _of_listed_pair(vocab, merges, given)
     if listed is not None:
         return listed
-    is_of_characters = beside.kind == configuration.GPT_1
-    if given.pattern is None and beside.kind is None:
-        is_of_characters = MARK.encode("utf-8") in contents(merges)
-    if is_of_characters:
-        return _of_characters(vocab, merges, beside, texts)
+    is_completed = beside.kind in gpt2.COMPLETED
+    if beside.kind is None:
+        is_completed = given.pattern is None and MARK.encode("utf-8") in contents(merges)
+    if is_completed:
+        return _of_completed(vocab, merges, beside, texts)
     imported = read_files("gpt2", gpt2.parse, [vocab, merges], texts, given.pattern, beside)
     original = imported.original
     if beside.is_of_model and original is not None:
@@ -491,10 +490,10 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
         )
 
 
-def _of_characters(
+def _of_completed(
     vocab: str, merges: str, beside: Configuration, special_tokens: list[str] | None
 ) -> Imported:
-    """Read two files of GPT-1, or ones whose tokens have U+2581 for spaces, as SentencePiece's do."""
+    """Read two files with what their class adds to them, as the `tokenizer.json` that it makes."""
     import json
 
     from bpetite.formats import gpt2, huggingface
@@ -502,19 +501,16 @@ def _of_characters(
     named = beside.tokens
     if special_tokens is not None:
         named = dict.fromkeys(special_tokens, configuration.NamedToken())
-    have = "the tokens have U+2581 for spaces"
-    parts, library, unknown = gpt2.MARKED, "SentencePieceBPETokenizer of tokenizers", "<unk>"
-    if beside.kind == configuration.GPT_1:
-        have = "the tokens are made of characters"
-        parts, library = gpt2.GPT_1, "OpenAIGPTTokenizer of transformers"
-        unknown = beside.unknown or unknown
+    library, parts = gpt2.COMPLETED[beside.kind]
+    if beside.puts_space and beside.kind == "Qwen2":
+        refuse(vocab, "add_prefix_space is on, which is read only from the model's tokenizer.json")
     files = (vocab, contents(vocab), merges, contents(merges))
-    document = gpt2.document_of_characters(*files, named, unknown, parts)
+    document = gpt2.completed_document(*files, named, beside.unknown or "<unk>", parts)
     with naming(vocab):
         imported = huggingface.parse_document(document)
     specials = imported.vocabulary.special_tokens
     how = (
-        f"{have}, and the files do not say how text is cut: it is done as {library} does; "
+        f"the files do not say how text is cut: it is done as {library} does; "
         f"special tokens: {some(specials) or 'none'}"
     )
     content = json.dumps(document, ensure_ascii=False).encode("utf-8")

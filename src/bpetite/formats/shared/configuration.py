@@ -39,11 +39,10 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys(("GPT2", "GPTNeo", "CodeGen"), _GPT2),
     **dict.fromkeys(("Roberta", "Bart", "Longformer", "LED", "Blenderbot"), _ROBERTA),
     "Deberta": _DEBERTA,
+    "OpenAIGPT": {"unk_token": "<unk>"},
+    "Qwen2": dict.fromkeys(("eos_token", "unk_token", "pad_token"), "<|endoftext|>"),
 }
-"""The special tokens of the kinds of tokenizer that have GPT-2's two files and its pattern."""
-
-GPT_1 = "OpenAIGPT"
-"""The kind that cuts text as BERT does, and whose tokens are of characters."""
+"""The special tokens of the kinds of tokenizer whose two files can be read."""
 
 _MASK = "mask_token"
 _MASK_TAKES_SPACE = {"Roberta", "Bart", "Longformer", "LED", "Blenderbot", "Deberta"}
@@ -73,8 +72,10 @@ SHIFTED = {
 """Kinds that number the pieces of a SentencePiece model anew: as fairseq does (`<s>`, `<pad>`, `</s>` and
 `<unk>` first, the pieces one place later), behind more tokens (Pegasus), or by a list of their own."""
 
-_KINDS = {kind.lower(): kind for kind in (*DEFAULTS, *SHIFTED, "CLIP", GPT_1, "Qwen2", "Whisper")}
+_KINDS = {kind.lower(): kind for kind in (*DEFAULTS, *SHIFTED, "CLIP", "Whisper")}
 _KINDS |= dict.fromkeys(("gptj", "opt"), "GPT2")
+_QWEN2_TYPES = "2moe 2vl 2audio 25vl 25omni 3 3asr 3moe 3next 3omnimoe 3vl 3vlmoe"
+_KINDS |= {f"qwen{ending}": "Qwen2" for ending in _QWEN2_TYPES.split()}
 _KINDS |= dict.fromkeys(("pegasusx", "bigbirdpegasus"), "Pegasus")
 _KINDS |= dict.fromkeys(("robertaprelayernorm", "data2vectext", "ibert"), "Roberta")
 _KINDS |= {"nllbmoe": "Nllb", "seamlessm4tv2": "SeamlessM4T"}
