@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -62,6 +63,7 @@ def ways(library: str, tokenizer: str) -> dict[str, Encode]:
 
     from bpetite import accelerate
 
+    warnings.filterwarnings("error", "not accelerated")
     load: Any = transformers.PreTrainedTokenizerFast  # its annotations are incomplete
     real = tokenizers.Tokenizer.from_str(tokenizer)
     plain = load(tokenizer_object=real, model_max_length=1 << 40, chat_template=CHAT)

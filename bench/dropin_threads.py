@@ -9,6 +9,7 @@ servers and data loaders do. Every result is compared with that of the same call
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -63,6 +64,7 @@ def main() -> None:
 
     from bpetite import accelerate
 
+    warnings.filterwarnings("error", "not accelerated")
     load: Any = transformers.PreTrainedTokenizerFast  # its annotations are incomplete
     real = tokenizers.Tokenizer.from_str(read(options.tokenizer))
     token = min(real.get_added_tokens_decoder().values(), key=str).content

@@ -208,13 +208,17 @@ prefix (`continuing_subword_prefix`, mostly `##`), as tokenizers trains them on 
 models such as Tortoise and XTTS remove white space before they cut a text (`Whitespace`): their tokens
 are read, too.
 
+Without a `tokenizer.json`, the `vocab.json` and `merges.txt` of GPT-1 and of Qwen 2 and 3 are read if
+the files next to them name the class (`OpenAIGPTTokenizer`, `Qwen2Tokenizer`) or the type of the model.
+
 `Tokenizer.load` reports what it assumed, or why it refuses a file ([switching.md](switching.md)).
 
 Models of molecules, proteins and code (ChemBERTa, PolyCoder and others) come as `vocab.json` and
 `merges.txt` without a token for each byte. They load with GPT-2's pattern; `missing="drop"` leaves such
 bytes out, as transformers does. Pairs with U+2581 for spaces, such as those of KorGPT2, are read as
 `SentencePieceBPETokenizer` of tokenizers reads them. What KerasHub's `BytePairTokenizer` saves loads as
-well, and so do JSON files of courses such as CS336 that list tokens and merges.
+well, and so do JSON files of courses such as CS336 that list tokens and merges, and pairs with names such
+as `vocab_owt.json` and `merges_owt.txt`.
 """
 
 

@@ -1548,7 +1548,8 @@ class Tokenizer:
         """Read GPT-2's `vocab.json` and `merges.txt`; the pattern is GPT-2's.
 
         Special tokens that `vocab.json` lacks get ids after its last one. If none are given,
-        `<|endoftext|>` is a special token if it is in the file.
+        `<|endoftext|>` is a special token if it is in the file. The files may have any names; those
+        of courses, which list tokens in another way, are read, too.
 
         >>> import tempfile
         >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -1557,11 +1558,11 @@ class Tokenizer:
         ...     Tokenizer.from_gpt2(f"{folder}/vocab.json", f"{folder}/merges.txt").encode("ab ab")
         [256, 257]
         """
-        from bpetite.formats import gpt2
+        from bpetite.formats.loading import load_pair
 
         check_path("vocab_path", vocab_path)
         check_path("merges_path", merges_path)
-        read = read_files("gpt2", gpt2.parse, [vocab_path, merges_path], special_tokens)
+        read = load_pair(os.fspath(vocab_path), os.fspath(merges_path), special_tokens)
         return cls._of_file(vocab_path, read)
 
     def to_gpt2(

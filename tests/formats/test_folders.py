@@ -13,6 +13,7 @@ from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
 from bpetite import Tokenizer, accelerate
 from bpetite.formats.shared.configuration import SHIFTED
+from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from test_sentencepiece import trained
 
 CORPUS = "the cat sat on the mat, the cat ate <s> </s> it's 1234 naïve é 東京\n" * 3
@@ -129,6 +130,67 @@ def taking_space(mask: str) -> dict[str, Any]:
     return {"mask_token": tokenizers.AddedToken(mask, lstrip=True, normalized=False, special=True)}
 
 
+QWEN2: dict[str, dict[str, Any]] = {
+    "by its class": {"tokenizer_config.json": {"tokenizer_class": "Qwen2TokenizerFast"}},
+    "by its model": {"config.json": {"model_type": "qwen2"}},
+    "added tokens": {
+        "tokenizer_config.json": {
+            "tokenizer_class": "Qwen2Tokenizer",
+            "add_prefix_space": False,
+            "eos_token": "<x>",
+            "pad_token": None,
+            "added_tokens_decoder": {
+                "-2": {**token("<x>"), "special": True},
+                "-1": {**token("<y>", normalized=True), "special": False},
+            },
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("name", QWEN2)
+def test_two_files_of_qwen2_give_the_ids_that_transformers_gives(name: str, tmp_path: Path) -> None:
+    write_folder(tmp_path, two_files(tmp_path, []), QWEN2[name])
+    theirs: Any = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    backend = theirs.backend_tokenizer
+    ours = Tokenizer.load(tmp_path)
+    for text in [
+        *TEXTS,
+        *DIFFICULT_TEXTS,
+        "cafe\u0301 <y>\u0338 <x>\u0338 12345 IT'S \r\n\r\n \u212b",
+    ]:
+        expected = backend.encode(text, add_special_tokens=False)
+        assert ours.encode_with_offsets(text) == (expected.ids, expected.offsets), text
+        assert ours.encode(text, add_special_tokens=True) == theirs.encode(text), text
+        decoded = backend.decode(expected.ids, skip_special_tokens=False)
+        assert ours.decode(expected.ids, errors="replace") == decoded
+    assert any("as Qwen2Tokenizer of transformers does" in said for said in ours.assumptions)
+    assert Tokenizer.load(tmp_path, pattern="qwen2") == ours
+    with pytest.raises(ValueError, match=r"its pattern is .*, not "):
+        Tokenizer.load(tmp_path, pattern="cl100k")
+    ours.save_original(tmp_path / "copy/")
+    assert Tokenizer.load(tmp_path / "copy") == ours
+
+
+def test_qwen2_is_known_by_the_types_of_its_models(tmp_path: Path) -> None:
+    two_files(tmp_path, [])
+    names = {"Qwen2Tokenizer", "Qwen2TokenizerFast"}
+    types = [name for name, kind in TOKENIZER_MAPPING_NAMES.items() if kind in names]
+    types = [name for name in types if name.startswith("qwen")]
+    assert {"qwen2", "qwen2_5_vl", "qwen3_moe"} <= {*types}
+    for name in types:
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": name}))
+        assert Tokenizer.load(tmp_path).vocabulary.normalization == "NFC", name
+
+
+def test_two_files_of_qwen2_that_put_a_space_before_a_text_are_refused(tmp_path: Path) -> None:
+    two_files(tmp_path, [])
+    configuration = {"tokenizer_class": "Qwen2Tokenizer", "add_prefix_space": True}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(configuration))
+    with pytest.raises(ValueError, match=r"vocab\.json: add_prefix_space is on"):
+        Tokenizer.load(tmp_path)
+
+
 SHIFTING = {f"{kind}Tokenizer{ending}" for kind in SHIFTED for ending in ("", "Fast")}
 AS_TRAINED = {"BART": taking_space("<mask>"), "DeBERTa": taking_space("[MASK]")}
 
@@ -136,7 +198,10 @@ AS_TRAINED = {"BART": taking_space("<mask>"), "DeBERTa": taking_space("[MASK]")}
 def folder_of(name: str, folder: Path) -> None:
     """Write a folder. Ids below zero are those behind the vocabulary, in the order of their places there."""
     names, files = FOLDERS[name]
-    size = two_files(folder, names)
+    write_folder(folder, two_files(folder, names), files)
+
+
+def write_folder(folder: Path, size: int, files: dict[str, Any]) -> None:
     for file, content in files.items():
         written = json.dumps(content)
         for place, number in enumerate(
@@ -416,7 +481,7 @@ def test_of_a_config_json_only_the_kind_of_model_counts(tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text(content)
         said = "the files do not say which tokens are special; assumed: none"
         assert said in Tokenizer.load(tmp_path).assumptions
-    for kind, says in (("clip", "CLIP vocabulary"), ("qwen2", "it is of a Qwen2Tokenizer")):
+    for kind, says in (("clip", "CLIP vocabulary"), ("whisper", "it is of a WhisperTokenizer")):
         (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
         with pytest.raises(ValueError, match=says):
             Tokenizer.load(tmp_path)

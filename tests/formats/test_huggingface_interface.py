@@ -268,9 +268,77 @@ def test_everything_else_is_the_real_ones() -> None:
     assert ours.encode("ab 12").ids == real.encode("ab 12").ids
 
 
-def test_what_is_no_byte_level_bpe_is_refused_with_its_reason() -> None:
+class NoCuts:
+    """A part of a tokenizer that is written in Python, which no file can hold."""
+
+    def pre_tokenize(self, text: Any) -> None:
+        pass
+
+
+def a_custom_one() -> Any:
+    real = tokenizers.Tokenizer(tokenizers.models.BPE())
+    real.pre_tokenizer = tokenizers.pre_tokenizers.PreTokenizer.custom(NoCuts())
+    return real
+
+
+def a_changed_one(part: str, **changes: Any) -> Any:
+    document = json.loads(a_real_one().to_str())
+    document[part] = {**(document[part] or {}), **changes}
+    return tokenizers.Tokenizer.from_str(json.dumps(document))
+
+
+class Slow(transformers.PreTrainedTokenizer):  # type: ignore[misc, unused-ignore]
+    """A tokenizer of transformers without one of tokenizers in it."""
+
+    vocab_size = 1
+
+    def get_vocab(self) -> dict[str, int]:
+        return {"a": 0}
+
+
+FAST: Any = transformers.PreTrainedTokenizerFast  # its annotations are incomplete
+
+
+def a_wordpiece() -> Any:
+    return tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0}, unk_token="a"))
+
+
+LEFT = {
+    "WordPiece": (a_wordpiece, "model.type is 'WordPiece'; only BPE can be read"),
+    "in transformers": (
+        lambda: FAST(tokenizer_object=a_wordpiece()),
+        "model.type is 'WordPiece'; only BPE can be read",
+    ),
+    "dropout": (lambda: a_changed_one("model", dropout=1.0), "model.dropout is 1.0"),
+    "a step": (lambda: a_changed_one("normalizer", type="Nmt"), "normalizer: 'Nmt'"),
+    "in Python": (a_custom_one, "Custom PreTokenizer cannot be serialized"),
+    "Slow": (Slow, "can be accelerated, not Slow"),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_cannot_be_accelerated_is_given_back_with_a_warning_that_says_why(name: str) -> None:
+    make, reason = LEFT[name]
+    real = make()
+    with pytest.warns(UserWarning, match="^not accelerated: ") as warned:
+        assert accelerate(real) is real
+    [warning] = warned
+    assert reason in str(warning.message)
+    assert warning.filename == __file__
+
+
+def test_the_class_refuses_with_the_reason() -> None:
     with pytest.raises(ValueError, match="only BPE can be read"):
-        accelerate(tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0}, unk_token="a")))
+        HuggingFaceTokenizer(a_wordpiece())
+
+
+def test_whether_a_tokenizer_is_accelerated_can_be_asked() -> None:
+    real = a_real_one()
+    fast = accelerate(real)
+    assert fast is not real
+    assert isinstance(fast, HuggingFaceTokenizer)
+    wrapped = accelerate(FAST(tokenizer_object=real))
+    assert isinstance(wrapped.backend_tokenizer, HuggingFaceTokenizer)
 
 
 def test_an_old_file_of_wordpiece_does_not_say_its_type(tmp_path: Path) -> None:
@@ -315,37 +383,42 @@ def test_calls_that_are_awaited_give_what_others_do() -> None:
 
 @pytest.mark.parametrize("given", ["x", b"x", None, 5, ["x"], tokenizers.models.BPE()])
 def test_what_is_no_tokenizer_is_refused_by_its_type(given: Any) -> None:
-    with pytest.raises(TypeError, match=f"can be accelerated, not {type(given).__name__}"):
-        accelerate(given)
+    for call in (accelerate, HuggingFaceTokenizer):
+        with pytest.raises(TypeError, match=f"can be accelerated, not {type(given).__name__}"):
+            call(given)
 
 
 def test_another_generation_of_tokenizers_is_refused_by_its_version() -> None:
     real = tokenizers.Tokenizer.from_str(json.dumps(random_file(random.Random(1))))
     other = SimpleNamespace(__version__="1.2.3", Tokenizer=object)
+    reason = r"tokenizers 1\.2\.3 has another interface, .* tokenizers 0\.22 or 0\.23"
     with mock.patch.dict(sys.modules, tokenizers=other):
         for call in (
             Tokenizer.train("ab ab", 257).as_huggingface,
-            lambda: accelerate(real),
+            lambda: HuggingFaceTokenizer(real),
             lambda: Tokenizer.load(real),
         ):
-            with pytest.raises(
-                ImportError,
-                match=r"tokenizers 1\.2\.3 has another interface, .* tokenizers 0\.22 or 0\.23",
-            ):
+            with pytest.raises(ImportError, match=reason):
                 call()
+        with pytest.warns(UserWarning, match=f"not accelerated: {reason}"):
+            assert accelerate(real) is real
 
 
 NEXT = Path(sys.prefix) / "prerelease"
 """Where `make test-slow` installs the next generation of tokenizers, if it can be had."""
 
 REFUSED_BY_VERSION = """
-import sys, tokenizers
+import sys, tokenizers, warnings
 from bpetite import Tokenizer, accelerate
 file = sys.argv[1]
 theirs, ours = tokenizers.Tokenizer.from_file(file), Tokenizer.load(file)
 assert theirs.encode("ab abc é").ids == ours.encode("ab abc é")
-calls = (lambda: Tokenizer.load(theirs), lambda: accelerate(theirs), ours.as_huggingface)
-for call in calls:
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    assert accelerate(theirs) is theirs
+[warning] = warned
+assert f"tokenizers {tokenizers.__version__} has another interface" in str(warning.message)
+for call in (lambda: Tokenizer.load(theirs), ours.as_huggingface):
     try:
         call()
     except ImportError as error:
@@ -394,9 +467,7 @@ def test_the_next_generation_of_tokenizers_reads_our_files_and_is_refused(tmp_pa
     assert "Traceback" not in done.stderr
 
 
-def test_a_tokenizer_with_dropout_is_refused_and_dropout_that_is_set_later_left_to_the_real_one() -> (
-    None
-):
+def test_dropout_is_left_to_the_real_one() -> None:
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {**{character: place for place, character in enumerate(alphabet)}, "ab": 256}
     real = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, [("a", "b")]))
@@ -404,5 +475,6 @@ def test_a_tokenizer_with_dropout_is_refused_and_dropout_that_is_set_later_left_
     ours = accelerate(real)
     ours.model.dropout = 1.0
     assert ours.encode("ab").ids == [vocabulary["a"], vocabulary["b"]]
-    with pytest.raises(ValueError, match=r"model\.dropout is 1\.0"):
-        accelerate(tokenizers.Tokenizer.from_str(ours.to_str()))
+    again = tokenizers.Tokenizer.from_str(ours.to_str())
+    with pytest.warns(UserWarning, match=r"not accelerated: model\.dropout is 1\.0"):
+        assert accelerate(again) is again

@@ -496,10 +496,10 @@ def test_files_of_another_model_are_not_taken_for_gpt2s(
     gpt2_like: Tokenizer, tmp_path: Path
 ) -> None:
     gpt2_like.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
-    config: dict[str, Any] = {"tokenizer_class": "Qwen2Tokenizer"}
+    config: dict[str, Any] = {"tokenizer_class": "NougatTokenizer"}
     config["added_tokens_decoder"] = {"399": {"content": END}, "400": {"content": "<|im_start|>"}}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=r"of a Qwen2Tokenizer, whose pattern vocab\.json"):
+    with pytest.raises(ValueError, match=r"of a NougatTokenizer, whose pattern vocab\.json"):
         Tokenizer.load(tmp_path)
     given = Tokenizer.load(tmp_path, pattern="cl100k")
     assert given.pattern == PATTERNS["cl100k"]
@@ -531,7 +531,8 @@ def test_a_folder_without_a_tokenizer_says_what_was_looked_for(tmp_path: Path) -
         Tokenizer.load(tmp_path)
     for name in ("a.gguf", "b.gguf"):
         (tmp_path / name).write_bytes(b"GGUF")
-    with pytest.raises(FileNotFoundError, match=r"there are 2 of \.tiktoken or \.gguf, give one"):
+    words = r"there are several others, give one of them: a\.gguf, b\.gguf"
+    with pytest.raises(FileNotFoundError, match=words):
         Tokenizer.load(tmp_path)
 
 
@@ -770,12 +771,14 @@ def test_one_of_two_files_is_refused_with_the_name_of_the_other(
         Tokenizer.load(tmp_path / there)
 
 
-def test_two_files_of_gpt_1_are_refused(gpt2_like: Tokenizer, tmp_path: Path) -> None:
+def test_two_files_of_gpt_1_are_refused_where_nothing_says_so(
+    gpt2_like: Tokenizer, tmp_path: Path
+) -> None:
     gpt2_like.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
     vocab = json.loads((tmp_path / "vocab.json").read_text("utf-8"))
     vocab.update({f"{letter}</w>": 500 + place for place, letter in enumerate("aei")})
     (tmp_path / "vocab.json").write_text(json.dumps(vocab))
-    with pytest.raises(ValueError, match="a CLIP vocabulary"):
+    with pytest.raises(ValueError, match=r"a CLIP vocabulary.* or .* say OpenAIGPTTokenizer"):
         Tokenizer.load(tmp_path)
 
 

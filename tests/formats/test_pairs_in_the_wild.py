@@ -372,6 +372,65 @@ def test_a_vocabulary_of_homework_is_read(spelling: str, tmp_path: Path) -> None
     assert check_equal.encode("the cat") == expected.encode("the cat")
 
 
+def named_pair(folder: Path, vocab: str, merges: str) -> Tokenizer:
+    """Write a vocabulary as lists of bytes and printed merges, with names of one's own."""
+    tok = Tokenizer.train("the cat sat on the mat " * 3, 270)
+    tok.to_gpt2(folder / vocab, folder / merges)
+    listed = {str(token_id): [*token] for token_id, token in tok.vocabulary.tokens.items()}
+    (folder / vocab).write_text(json.dumps(listed))
+    return tok
+
+
+NAMES = [
+    ("vocab_owt.json", "merges_owt.txt"),
+    ("owt_vocab.json", "owt_merges.txt"),
+    ("bpe-vocab-32k.json", "bpe-merges-32k.txt"),
+    ("vocab_owt.json", "merges_owt.json"),
+]
+
+
+@pytest.mark.parametrize(("vocab", "merges"), NAMES)
+def test_a_pair_with_names_of_its_own_is_read(vocab: str, merges: str, tmp_path: Path) -> None:
+    tok = named_pair(tmp_path, vocab, merges)
+    if merges.endswith(".json"):
+        lines = (tmp_path / merges).read_text("utf-8").split("\n")[1:-1]
+        (tmp_path / merges).write_text(json.dumps(lines))
+    (tmp_path / "README.md").write_text("homework")
+    for source in (tmp_path, tmp_path / vocab, tmp_path / merges):
+        again = Tokenizer.load(source)
+        assert (again.vocabulary.tokens, again.merges) == (tok.vocabulary.tokens, tok.merges)
+    assert Tokenizer.from_gpt2(tmp_path / vocab, tmp_path / merges) == again
+    again.save_original(tmp_path / "copy/")
+    assert Tokenizer.load(tmp_path / "copy") == again
+
+
+def test_of_several_pairs_none_is_read_from_their_folder(tmp_path: Path) -> None:
+    for vocab, merges in NAMES[:2]:
+        named_pair(tmp_path, vocab, merges)
+    named = "owt_vocab.json and owt_merges.txt, vocab_owt.json and merges_owt.txt"
+    with pytest.raises(
+        FileNotFoundError, match=f"there are several others, give one of them: {named}"
+    ):
+        Tokenizer.load(tmp_path)
+    tok = Tokenizer.train("the cat", 257)
+    tok.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    read = Tokenizer.load(tmp_path)
+    assert read.merges == tok.merges
+    left = "owt_vocab.json, owt_merges.txt, vocab_owt.json, merges_owt.txt"
+    assert f"of the folder, vocab.json and merges.txt are read, not {left}" in read.assumptions
+
+
+def test_a_file_with_the_name_of_merges_is_read_alone_where_it_holds_all(tmp_path: Path) -> None:
+    (tmp_path / "merges_owt.json").write_text('{"merges": [[97, 98]]}')
+    assert Tokenizer.load(tmp_path / "merges_owt.json").merges == ((97, 98),)
+    (tmp_path / "merges_owt.json").unlink()
+    named_pair(tmp_path, "vocab_owt.json", "merges_tiny.txt")
+    with pytest.raises(
+        ValueError, match=r"it holds ids, but no merges, and merges_owt\.txt is not"
+    ):
+        Tokenizer.load(tmp_path / "vocab_owt.json")
+
+
 def test_pairs_of_ids_are_read(tmp_path: Path) -> None:
     texts = [*CORPUS, "the cat's hat, the mat's cat " * 3]
     expected = Tokenizer.train_from_iterator(texts, 290, dialect="bpetite", special_tokens=[END])

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -441,6 +442,107 @@ def test_gpt_1_is_read(tmp_path: Path) -> None:
         assert tokenizer.encode_with_offsets(text) == (expected.ids, expected.offsets), text
         decoded = backend.decode(expected.ids, skip_special_tokens=False)
         assert tokenizer.decode(expected.ids) == decoded
+
+
+def written(text: str, **flags: bool) -> dict[str, Any]:
+    """A token as transformers writes it."""
+    return {
+        "__type": "AddedToken",
+        "content": text,
+        "lstrip": False,
+        "rstrip": False,
+        "single_word": False,
+        **flags,
+    }
+
+
+def gpt_1_files(folder: Path) -> int:
+    """Write the two files of a small GPT-1, and return the number of ids."""
+    model = json.loads(of_characters(cuts=pre_tokenizers.BertPreTokenizer()).to_str())["model"]
+    (folder / "vocab.json").write_text(json.dumps(model["vocab"]), "utf-8")
+    lines = ["#version: 0.2", *map(" ".join, model["merges"]), ""]
+    (folder / "merges.txt").write_text("\n".join(lines), "utf-8")
+    return len(model["vocab"])
+
+
+GPT_1: dict[str, Callable[[int], dict[str, Any]]] = {
+    "by its class": lambda size: {"tokenizer_config.json": {"tokenizer_class": GPT_1_CLASS}},
+    "by its fast class": lambda size: {
+        "tokenizer_config.json": {"tokenizer_class": f"{GPT_1_CLASS}Fast"}
+    },
+    "by its model": lambda size: {"config.json": {"model_type": "openai-gpt"}},
+    "another unknown token": lambda size: {
+        "tokenizer_config.json": {"tokenizer_class": GPT_1_CLASS, "unk_token": "<s>"}
+    },
+    "special tokens": lambda size: {
+        "config.json": {"model_type": "openai-gpt"},
+        "added_tokens.json": {"<BOS>": size, "[PAD]": size + 1},
+        "special_tokens_map.json": {"bos_token": "<BOS>", "pad_token": "[PAD]"},
+    },
+    "special tokens without ids": lambda size: {
+        "tokenizer_config.json": {
+            "tokenizer_class": GPT_1_CLASS,
+            "bos_token": "<BOS>",
+            "add_bos_token": True,
+            "pad_token": written("[PAD]", lstrip=True, normalized=False),
+        },
+    },
+    "added tokens": lambda size: {
+        "tokenizer_config.json": {
+            "tokenizer_class": GPT_1_CLASS,
+            "added_tokens_decoder": {
+                "0": written("<unk>", normalized=False, special=True),
+                f"{size}": written("Plain", normalized=False, special=False),
+                f"{size + 1}": written("É", normalized=True, special=False),
+                f"{size + 2}": written("<BOS>", normalized=True, special=True, rstrip=True),
+            },
+        },
+    },
+}
+GPT_1_CLASS = "OpenAIGPTTokenizer"
+GPT_1_TEXTS = [
+    *HARD_TEXTS,
+    "a <BOS> b<BOS>c [PAD] d[PAD] <bos>[pad] Hello</w>, Plain plain éa É e <unk>",
+    "日Plain本<BOS>",
+]
+
+
+@pytest.mark.parametrize("name", GPT_1)
+def test_gpt_1s_two_files_are_read(name: str, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    files = GPT_1[name](gpt_1_files(tmp_path))
+    for file, content in files.items():
+        (tmp_path / file).write_text(json.dumps(content), "utf-8")
+    theirs: Any = AutoTokenizer.from_pretrained(tmp_path)
+    assert type(theirs).__name__ == GPT_1_CLASS
+    backend = tokenizers.Tokenizer.from_str(theirs.backend_tokenizer.to_str())
+    ours = Tokenizer.load(tmp_path)
+    for text in GPT_1_TEXTS:
+        expected = backend.encode(text, add_special_tokens=False)
+        assert ours.encode_with_offsets(text) == (expected.ids, expected.offsets), text
+        assert ours.encode(text, add_special_tokens=True) == theirs(text).input_ids
+        decoded = backend.decode(expected.ids, skip_special_tokens=False)
+        assert ours.decode(expected.ids) == decoded
+    encode = partial(ours.encode, add_special_tokens=False)
+    assert compared_with(ours._original, ours.vocabulary, encode, "the files") is not None
+    assert any("as OpenAIGPTTokenizer of transformers does" in said for said in ours.assumptions)
+    ours.save_original(tmp_path / "copy/")
+    assert Tokenizer.load(tmp_path / "copy") == ours
+
+
+def test_gpt_1s_two_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    size = gpt_1_files(tmp_path)
+    configuration = {
+        "tokenizer_class": GPT_1_CLASS,
+        "added_tokens_decoder": {f"{size + 7}": written("<BOS>", special=True)},
+    }
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(configuration), "utf-8")
+    with pytest.raises(ValueError, match=f"'<BOS>' has id {size}, but .* say {size + 7}"):
+        Tokenizer.load(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(f'{{"tokenizer_class": "{GPT_1_CLASS}"}}')
+    with pytest.raises(ValueError, match=r"its pattern is .*, not "):
+        Tokenizer.load(tmp_path, pattern="gpt2")
 
 
 def test_what_is_not_exact_is_refused_by_name(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from bpetite.cli import main
 from bpetite.corpus import Documents, Options
 from bpetite.formats.sentencepiece import parse
 from bpetite.formats.shared.printable import to_printable
+from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 from bpetite.specification.added_tokens import AddedToken, sections
 from bpetite.specification.normalizer import Step, aligned
 from test_corpus_encoding import documents_in
@@ -219,7 +220,7 @@ def test_an_accelerated_tokenizer_finds_added_tokens_where_the_real_one_does(
     theirs, _ = with_tokens(tokens, NORMALIZERS[named][0])
     theirs.encode_special_tokens = not parses
     try:
-        ours = accelerate(theirs)
+        ours = HuggingFaceTokenizer(theirs)
     except ValueError:
         assume(False)
     expected = encoded(theirs, text)

@@ -49,6 +49,46 @@ _CLIP_PATTERN = (
     .replace("|>", r"\|>")
 )
 
+_SPACES = {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": True}
+_MARKED: Json = {"normalizer": {"type": "NFKC"}, "pre_tokenizer": _SPACES, "decoder": _SPACES}
+_GPT_1: Json = {
+    "normalizer": {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": None,
+        "lowercase": True,
+    },
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "decoder": {"type": "BPEDecoder", "suffix": "</w>"},
+    "model": {"end_of_word_suffix": "</w>"},
+}
+_BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+_QWEN2: Json = {
+    "normalizer": {"type": "NFC"},
+    "pre_tokenizer": {
+        "type": "Sequence",
+        "pretokenizers": [
+            {
+                "type": "Split",
+                "pattern": {"Regex": PATTERNS["qwen2"]},
+                "behavior": "Isolated",
+                "invert": False,
+            },
+            _BYTES,
+        ],
+    },
+    "decoder": _BYTES,
+    "model": {"unk_token": None},
+}
+COMPLETED: Mapping[str | None, tuple[str, Json]] = {
+    None: ("SentencePieceBPETokenizer of tokenizers", _MARKED),
+    "OpenAIGPT": ("OpenAIGPTTokenizer of transformers", _GPT_1),
+    "Qwen2": ("Qwen2Tokenizer of transformers", _QWEN2),
+}
+"""What completes two files to a `tokenizer.json`, and in which class, by the kind of tokenizer. Without a
+kind, they are of pieces with U+2581 for spaces."""
+
 _TRIED, _MOST_CUT = 2048, 100
 """The maximum number of tokens on which an assumed pattern is tried; it may cut one in `_MOST_CUT`."""
 
@@ -76,7 +116,7 @@ def parse(
         if ended < _ENDED and (len(ended) == len(_ENDED) - 1 or beside.kind == "CLIP"):
             raise ValueError(
                 f"a CLIP vocabulary without {min(_ENDED - ended)!r}, or one of characters, as GPT-1's, "
-                "of which only the tokenizer.json can be read"
+                "which is read if the files next to it say OpenAIGPTTokenizer, or from its tokenizer.json"
             )
         if ended == _ENDED:
             if pattern is not None:
@@ -170,43 +210,44 @@ def clip_document(ids: Mapping[str, int], merges: Any, special_tokens: Iterable[
     }
 
 
-def marked_document(
+def completed_document(
     vocab_path: AnyPath,
     vocab: bytes,
     merges_path: AnyPath,
     merges: bytes,
-    special_tokens: Iterable[str],
+    special_tokens: Mapping[str, NamedToken],
+    unknown: str,
+    parts: Json,
 ) -> Json:
-    """Return the `tokenizer.json` of two files whose tokens have U+2581 for spaces.
-
-    It is what `SentencePieceBPETokenizer` of tokenizers makes of them. `<unk>` is a special token.
-    """
-    ids = _ids(vocab_path, vocab)
+    """Return the `tokenizer.json` that two files and `parts` are; the unknown token is a special token."""
+    with naming(vocab_path):
+        ids = _ids(vocab_path, vocab)
     packed, _ = _packed_merges(merges_path, merges)
-    unknown = "<unk>" if "<unk>" in ids else None
-    added: dict[str, int] = {}
+    tokens = {unknown: NamedToken()} if unknown in ids else {}
+    tokens |= special_tokens
+    added: list[Json] = []
     next_id = len(ids)
-    for text in (unknown, *special_tokens):
-        if text is not None and text not in added:
-            added[text] = ids.get(text, next_id)
-            next_id = max(next_id, added[text] + 1)
-    spaces = {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": True}
+    for text, token in tokens.items():
+        token_id = ids.get(text, next_id)
+        if token.token_id not in (None, token_id):
+            raise ValueError(
+                f"{text!r:.80} has id {token_id}, but the files next to it say {token.token_id}"
+            )
+        next_id = max(next_id, token_id + 1)
+        flags = {flag: flag in token.flags for flag in FLAGS}
+        flags |= {"normalized": token.is_normalized, "special": token.is_special}
+        added.append({"id": token_id, "content": text, **flags})
+    model = {
+        "type": "BPE",
+        "unk_token": unknown if unknown in ids else None,
+        "vocab": ids,
+        "merges": [" ".join(merge) for merge in parts_of(packed)],
+    }
     return {
         "version": "1.0",
-        "added_tokens": [
-            {"id": token_id, "content": text, **dict.fromkeys(FLAGS, False)}
-            | {"normalized": False, "special": True}
-            for text, token_id in added.items()
-        ],
-        "normalizer": {"type": "NFKC"},
-        "pre_tokenizer": spaces,
-        "decoder": spaces,
-        "model": {
-            "type": "BPE",
-            "unk_token": unknown,
-            "vocab": ids,
-            "merges": [" ".join(parts) for parts in parts_of(packed)],
-        },
+        "added_tokens": added,
+        **parts,
+        "model": model | parts.get("model", {}),
     }
 
 

@@ -6,7 +6,7 @@ specific one is read, and the assumptions say which. Other known formats are ref
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any, NamedTuple
@@ -259,18 +259,24 @@ def _of_folder(folder: str, given: _Given) -> Imported:
 
 def _chosen_files(folder: str, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     """Choose the file or the two files to read; return them, and those that might also have been read."""
-    by_ending = [(name,) for name in names if name.endswith((".tiktoken", ".gguf"))]
+    other: list[tuple[str, ...]] = []
+    for name in names:
+        if name.endswith((".tiktoken", ".gguf")):
+            other.append((name,))
+        pairs = [(name, merges) for merges in _names_of_other(name, "merges") if merges in names]
+        other += [pair for pair in pairs if pair not in FOLDER_FILES]
     by_name = [files for files in FOLDER_FILES if set(files) <= set(names)]
-    if not by_name and len(by_ending) != 1:
-        listed = ", ".join(" and ".join(files) for files in FOLDER_FILES)
-        several = (
-            f"; there are {len(by_ending)} of .tiktoken or .gguf, give one of them"
-            if by_ending
-            else ""
-        )
-        raise FileNotFoundError(f"{folder}: none of {listed} is in this folder{several}")
-    chosen, *others = by_name + by_ending
+    if not by_name and len(other) != 1:
+        problem = f"none of {_in_words(FOLDER_FILES)} is in this folder"
+        if other:
+            problem += f"; there are several others, give one of them: {_in_words(other)}"
+        raise FileNotFoundError(f"{folder}: {problem}")
+    chosen, *others = by_name + other
     return chosen, list(chain.from_iterable(others))
+
+
+def _in_words(candidates: Sequence[tuple[str, ...]]) -> str:
+    return ", ".join(" and ".join(files) for files in candidates)
 
 
 def _not_looked_for(vocabulary: Vocabulary, beside: Configuration) -> list[str]:
@@ -315,16 +321,14 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
             "give the pattern, or the model's tokenizer.json",
         )
     texts = None if given.special_tokens is None else list(given.special_tokens)
-    content = contents(vocab)
-    if merges.endswith(".json") or re.match(_LISTED, content):
-        pairs = contents(merges)
-        if not merges.endswith(".json"):
-            import json
-
-            pairs = json.dumps(decoded(merges, pairs)).encode("ascii")
-        return _of_listed(vocab, b'{"vocab": %b, "merges": %b}' % (content, pairs), given)
-    if given.pattern is None and beside.kind is None and MARK.encode("utf-8") in contents(merges):
-        return _of_marked(vocab, merges, list(beside.tokens) if texts is None else texts)
+    listed = _of_listed_pair(vocab, merges, given)
+    if listed is not None:
+        return listed
+    is_completed = beside.kind in gpt2.COMPLETED
+    if beside.kind is None:
+        is_completed = given.pattern is None and MARK.encode("utf-8") in contents(merges)
+    if is_completed:
+        return _of_completed(vocab, merges, beside, texts)
     imported = read_files("gpt2", gpt2.parse, [vocab, merges], texts, given.pattern, beside)
     original = imported.original
     if beside.is_of_model and original is not None:
@@ -332,6 +336,28 @@ def _of_two_files(vocab: str, merges: str, given: _Given) -> Imported:
         files = {**original.files, name: contents(os.path.join(folder, name))}
         imported = imported._replace(original=original._replace(files=files))
     return imported
+
+
+def load_pair(vocab: str, merges: str, special_tokens: Sequence[str] | None) -> Imported:
+    """Read two files regardless of their names and of the files next to them."""
+    from bpetite.formats import gpt2
+
+    listed = _of_listed_pair(vocab, merges, _Given(None, special_tokens))
+    return listed or read_files("gpt2", gpt2.parse, [vocab, merges], special_tokens)
+
+
+def _of_listed_pair(vocab: str, merges: str, given: _Given) -> Imported | None:
+    """Read two files of no library; None if they are GPT-2's."""
+    content = contents(vocab)
+    is_json = merges.endswith(".json")
+    if not is_json and not re.match(_LISTED, content):
+        return None
+    pairs = contents(merges)
+    if not is_json:
+        import json
+
+        pairs = json.dumps(decoded(merges, pairs)).encode("ascii")
+    return _of_listed(vocab, b'{"vocab": %b, "merges": %b}' % (content, pairs), given)
 
 
 # Files
@@ -364,7 +390,8 @@ def _reader(path: str, beginning: bytes) -> Callable[[str, bytes, _Given], Impor
 
         return lambda path, content, _: minbpe.parse(path, content)
     has_name_of_merges = path.endswith(("merges.txt", "vocab.bpe", "merges.json"))
-    if has_name_of_merges or _are_merges(beginning):
+    has_ids_next_to_it = _next_to(path, _names_of_other(os.path.basename(path), "ids"))
+    if has_name_of_merges or has_ids_next_to_it or _are_merges(beginning):
         return lambda path, _, given: _of_one_of_two(path, "merges", "ids", given)
     if beginning.lstrip()[:1] in (b"{", b"[", b""):
         return _of_json
@@ -463,24 +490,33 @@ def _of_json(path: str, content: bytes, given: _Given) -> Imported:
         )
 
 
-def _of_marked(vocab: str, merges: str, special_tokens: list[str]) -> Imported:
-    """Read two files whose tokens have U+2581 for spaces, as SentencePiece's do."""
+def _of_completed(
+    vocab: str, merges: str, beside: Configuration, special_tokens: list[str] | None
+) -> Imported:
+    """Read two files with what their class adds to them, as the `tokenizer.json` that it makes."""
     import json
 
     from bpetite.formats import gpt2, huggingface
 
-    document = gpt2.marked_document(
-        vocab, contents(vocab), merges, contents(merges), special_tokens
-    )
+    named = beside.tokens
+    if special_tokens is not None:
+        named = dict.fromkeys(special_tokens, configuration.NamedToken())
+    library, parts = gpt2.COMPLETED[beside.kind]
+    if beside.puts_space and beside.kind == "Qwen2":
+        refuse(vocab, "add_prefix_space is on, which is read only from the model's tokenizer.json")
+    files = (vocab, contents(vocab), merges, contents(merges))
+    document = gpt2.completed_document(*files, named, beside.unknown or "<unk>", parts)
     with naming(vocab):
         imported = huggingface.parse_document(document)
-    specials = some(imported.vocabulary.special_tokens) or "none"
+    specials = imported.vocabulary.special_tokens
     how = (
-        "the tokens have U+2581 for spaces, and the files do not say how text is cut: it is done as "
-        f"SentencePieceBPETokenizer of tokenizers does; special tokens: {specials}"
+        f"the files do not say how text is cut: it is done as {library} does; "
+        f"special tokens: {some(specials) or 'none'}"
     )
     content = json.dumps(document, ensure_ascii=False).encode("utf-8")
-    imported = imported._replace(assumed=[how, *imported.assumed])
+    imported = imported._replace(
+        assumed=[how, *imported.assumed], template=beside.template(specials)
+    )
     return imported.read_from("huggingface", {"tokenizer.json": content})
 
 
@@ -499,28 +535,38 @@ def _of_listed(path: str, content: bytes, given: _Given) -> Imported:
 
 def _of_one_of_two(path: str, held: str, lacking: str, given: _Given) -> Imported:
     """Read one of GPT-2's two files with the other one beside it."""
-    folder, name = os.path.split(path)
-    names = _names_of_other(name, lacking)
-    there = [other for other in names if os.path.isfile(os.path.join(folder, other))]
-    if not there:
+    names = _names_of_other(os.path.basename(path), lacking)
+    names = names or ["merges.txt" if lacking == "merges" else "vocab.json"]
+    others = _next_to(path, names)
+    if not others:
         refuse(path, f"it holds {held}, but no {lacking}, and {names[0]} is not next to it")
-    paths = {held: path, lacking: os.path.join(folder, there[0])}
+    paths = {held: path, lacking: others[0]}
     return _of_two_files(paths["ids"], paths["merges"], given)
 
 
+def _next_to(path: str, names: Iterable[str]) -> list[str]:
+    """Return the paths of those files that exist next to a file."""
+    paths = [os.path.join(os.path.dirname(path), name) for name in names]
+    return list(filter(os.path.isfile, paths))
+
+
 def _names_of_other(name: str, lacking: str) -> list[str]:
-    """Return the names that GPT-2's other file may have; both may begin alike, as those of tokenizers'
-    `save_model`.
+    """Return the names that GPT-2's other file may have; both may have the same words before and after.
 
     >>> _names_of_other("en-vocab.json", "merges"), _names_of_other("vocab.bpe", "ids")
     (['en-merges.txt', 'en-merges.json'], ['encoder.json'])
+    >>> _names_of_other("merges_owt.txt", "ids")
+    ['vocab_owt.json', 'vocabulary_owt.json']
     """
     names = []
     for of_ids, of_merges in _TWO_FILES:
-        ending, other = (of_ids, of_merges) if lacking == "merges" else (of_merges, of_ids)
-        if name.endswith(ending):
-            names.append(name.removesuffix(ending) + other)
-    return names or ["merges.txt" if lacking == "merges" else "vocab.json"]
+        present, other = (of_ids, of_merges) if lacking == "merges" else (of_merges, of_ids)
+        word, ending = os.path.splitext(present)
+        match = re.fullmatch(rf"(.*){word}((?:[^A-Za-z].*)?){re.escape(ending)}", name)
+        if match:
+            other_word, other_ending = os.path.splitext(other)
+            names.append(match[1] + other_word + match[2] + other_ending)
+    return names
 
 
 # Objects of other libraries

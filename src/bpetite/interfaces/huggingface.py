@@ -11,6 +11,7 @@ import copy
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -84,7 +85,7 @@ class HuggingFaceTokenizer:
     """
 
     def __init__(self, real: Any) -> None:
-        """Take a `tokenizers.Tokenizer`, and keep a copy; one that is not byte-level BPE is refused."""
+        """Take a `tokenizers.Tokenizer`, and keep a copy; one that cannot be accelerated is refused."""
         library = tokenizers_library()
         if not hasattr(real, "to_str"):
             raise TypeError(
@@ -481,22 +482,36 @@ def _ensure_memory(padding: dict[str, Any] | None, count: int) -> None:
 def accelerate(tokenizer: Any) -> Any:
     """Return an equivalent tokenizer of transformers or tokenizers that uses bpetite's engine.
 
-    A tokenizer of transformers keeps its class and methods; the original object is not changed.
+    A tokenizer of transformers keeps its class and methods. The original object is not changed, so
+    that only what is returned is faster: `accelerate(tokenizer)` alone has no effect.
+
+    A tokenizer that cannot be accelerated, such as one that is not BPE, is returned as it is, with
+    a warning that says why. What is no tokenizer is a `TypeError`.
 
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     >>> real = Tokenizer(models.BPE({character: place for place, character in enumerate(alphabet)}, []))
     >>> real.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    >>> accelerate(real).encode("hi").ids == real.encode("hi").ids
+    >>> fast = accelerate(real)
+    >>> fast is not real  # It is accelerated.
+    True
+    >>> fast.encode("hi").ids == real.encode("hi").ids
     True
     """
     backend = getattr(tokenizer, "backend_tokenizer", None) or tokenizer
     if type(backend) is HuggingFaceTokenizer:
         return tokenizer
-    fast = HuggingFaceTokenizer(backend)
-    if "decode" in getattr(backend, "__dict__", ()):
-        vars(fast)["decode"] = backend.decode  # CLIP's class puts its own function there.
-    return fast if backend is tokenizer else copy.deepcopy(tokenizer, {id(backend): fast})
+    try:
+        fast = HuggingFaceTokenizer(backend)
+        if "decode" in getattr(backend, "__dict__", ()):
+            vars(fast)["decode"] = backend.decode  # CLIP's class puts its own function there.
+        return fast if backend is tokenizer else copy.deepcopy(tokenizer, {id(backend): fast})
+    except Exception as error:  # That of tokenizers, for a part in Python, has no class of its own.
+        if not (hasattr(tokenizer, "encode") and hasattr(tokenizer, "decode")):
+            raise
+        reason = str(error) or type(error).__name__
+        warnings.warn(f"not accelerated: {reason}", stacklevel=2)
+        return tokenizer
 
 
 # The state of the real tokenizer in, encoding and decoding by the engine out

@@ -39,8 +39,10 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys(("GPT2", "GPTNeo", "CodeGen"), _GPT2),
     **dict.fromkeys(("Roberta", "Bart", "Longformer", "LED", "Blenderbot"), _ROBERTA),
     "Deberta": _DEBERTA,
+    "OpenAIGPT": {"unk_token": "<unk>"},
+    "Qwen2": dict.fromkeys(("eos_token", "unk_token", "pad_token"), "<|endoftext|>"),
 }
-"""The special tokens of the kinds of tokenizer that have GPT-2's two files and its pattern."""
+"""The special tokens of the kinds of tokenizer whose two files can be read."""
 
 _MASK = "mask_token"
 _MASK_TAKES_SPACE = {"Roberta", "Bart", "Longformer", "LED", "Blenderbot", "Deberta"}
@@ -70,8 +72,10 @@ SHIFTED = {
 """Kinds that number the pieces of a SentencePiece model anew: as fairseq does (`<s>`, `<pad>`, `</s>` and
 `<unk>` first, the pieces one place later), behind more tokens (Pegasus), or by a list of their own."""
 
-_KINDS = {kind.lower(): kind for kind in (*DEFAULTS, *SHIFTED, "CLIP", "Qwen2", "Whisper")}
+_KINDS = {kind.lower(): kind for kind in (*DEFAULTS, *SHIFTED, "CLIP", "Whisper")}
 _KINDS |= dict.fromkeys(("gptj", "opt"), "GPT2")
+_QWEN2_TYPES = "2moe 2vl 2audio 25vl 25omni 3 3asr 3moe 3next 3omnimoe 3vl 3vlmoe"
+_KINDS |= {f"qwen{ending}": "Qwen2" for ending in _QWEN2_TYPES.split()}
 _KINDS |= dict.fromkeys(("pegasusx", "bigbirdpegasus"), "Pegasus")
 _KINDS |= dict.fromkeys(("robertaprelayernorm", "data2vectext", "ibert"), "Roberta")
 _KINDS |= {"nllbmoe": "Nllb", "seamlessm4tv2": "SeamlessM4T"}
@@ -88,6 +92,8 @@ class NamedToken(NamedTuple):
     token_id: int | None = None
     flags: tuple[str, ...] = ()
     is_special: bool = True
+    is_normalized: bool = False
+    """Whether it is searched in normalized text."""
 
 
 class Configuration(NamedTuple):
@@ -113,6 +119,9 @@ class Configuration(NamedTuple):
 
     suffix: tuple[str, ...] = ()
     """The tokens that transformers puts after a text."""
+
+    unknown: str | None = None
+    """The token for what has none."""
 
     @property
     def ids(self) -> dict[str, int]:
@@ -160,14 +169,15 @@ def read_configuration(folder: AnyPath) -> Configuration:
             tokens = _tokens(
                 (text, own, {"special": text in special}) for text, own in added.items()
             )
-    if by_kind in tokens or not special.get(by_kind or ""):
+    if by_kind in tokens or not special.get(by_kind or "", NamedToken()).flags:
         by_kind = None  # The file of ids describes it, or another role that it has.
-    for text, flags in special.items():
-        tokens.setdefault(text, NamedToken(None, flags))
+    for text, token in special.items():
+        tokens.setdefault(text, token)
     puts_space = settings.get("add_prefix_space", kind == "Blenderbot")
     is_of_model = kind is not None and is_of_model
     around = _around(settings, kind)
-    return Configuration(kind, tokens, puts_space is True, is_of_model, by_kind, *around)
+    unknown = cast(str | None, text_of(settings.get("unk_token")))
+    return Configuration(kind, tokens, puts_space is True, is_of_model, by_kind, *around, unknown)
 
 
 def _around(settings: Json, kind: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -241,13 +251,13 @@ def _tokens(listed: Iterable[tuple[object, object, Any]]) -> dict[str, NamedToke
         text.encode("utf-8")
         ids[cast(int, token_id)] = text, token
     return {
-        text: NamedToken(token_id, _flags(token), token.get("special") is True)
+        text: _token(token, token_id, is_special=token.get("special") is True)
         for token_id, (text, token) in sorted(ids.items(), key=itemgetter(0))
     }
 
 
-def _special(settings: Json) -> dict[str, tuple[str, ...]]:
-    """Return the special tokens that settings name, with their flags."""
+def _special(settings: Json) -> dict[str, NamedToken]:
+    """Return the special tokens that settings name."""
     named = [(name, settings.get(name)) for name in NAMED]
     for name in _LISTED:
         several = [] if settings.get(name) is None else settings[name]
@@ -256,7 +266,7 @@ def _special(settings: Json) -> dict[str, tuple[str, ...]]:
         named += [
             (name, one) for one in (several.values() if isinstance(several, dict) else several)
         ]
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, NamedToken] = {}
     for name, one in named:
         text = text_of(one)
         if one is None or text == "":
@@ -264,9 +274,11 @@ def _special(settings: Json) -> dict[str, tuple[str, ...]]:
         if not isinstance(text, str):
             raise ValueError(f"{name}: {text!r:.40} is not the text of a token")
         text.encode("utf-8")
-        found.setdefault(text, _flags(one) if isinstance(one, dict) else ())
+        found.setdefault(text, _token(one if isinstance(one, dict) else {}))
     return found
 
 
-def _flags(token: Json) -> tuple[str, ...]:
-    return tuple(flag for flag in FLAGS if token.get(flag) is True)
+def _token(token: Json, token_id: int | None = None, *, is_special: bool = True) -> NamedToken:
+    flags = tuple(flag for flag in FLAGS if token.get(flag) is True)
+    is_normalized = token.get("normalized", not is_special) is True
+    return NamedToken(token_id, flags, is_special, is_normalized)
