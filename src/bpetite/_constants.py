@@ -33,3 +33,18 @@ UNICODE_VERSION: str = "18.0.0"
 
 Pair = tuple[int, int]
 """The ids of two neighbouring tokens, left and right, that are counted or merged."""
+
+CLEANED = (
+    (" .", "."),
+    (" ?", "?"),
+    (" !", "!"),
+    (" ,", ","),
+    (" ' ", "'"),
+    (" n't", "n't"),
+    (" 'm", "'m"),
+    (" do not", " don't"),
+    (" 's", "'s"),
+    (" 've", "'ve"),
+    (" 're", "'re"),
+)
+"""What the decoder `WordPiece` of tokenizers replaces in each token, one after the other."""

@@ -2,20 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-CLEANED = (
-    (" .", "."),
-    (" ?", "?"),
-    (" !", "!"),
-    (" ,", ","),
-    (" ' ", "'"),
-    (" n't", "n't"),
-    (" 'm", "'m"),
-    (" do not", " don't"),
-    (" 's", "'s"),
-    (" 've", "'ve"),
-    (" 're", "'re"),
-)
-"""What the decoder `WordPiece` of tokenizers replaces in each token, one after the other."""
+from bpetite._constants import CLEANED
 
 
 def decode(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from bpetite._decoder import CLEANED
+from bpetite._constants import CLEANED
 from bpetite._engine import Encoder
 from bpetite.normalization import steps_in
 from bpetite.vocabulary import Vocabulary, flagged_tokens, spelled_otherwise

@@ -140,9 +140,9 @@ def _with_starts(
     Returns also the tokens that no text becomes, as their names have the mark itself, or nothing
     behind the prefix.
 
-    >>> marked, merges, _ = _with_starts({"a": 1, "##b": 2, "ab": 3}, b"a\xfe##b", "##", str)
+    >>> marked, merges, _ = _with_starts({"a": 1, "##b": 2, "ab": 3}, b"a\\xfe##b", "##", str)
     >>> list(marked) == [f"{_CHARACTER_START}a", "b", f"{_CHARACTER_START}ab"], merges[-2:]
-    (True, b'\xfeb')
+    (True, b'\\xfeb')
     """
     marked = {}
     decode_only = {}
