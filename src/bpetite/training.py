@@ -4,11 +4,11 @@ from array import array
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT, Pattern
 from bpetite._engine import pattern_way, train_merges
-from bpetite._internal.arguments import worded
+from bpetite._internal.arguments import check_type, several, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.memory import available_memory
 from bpetite._internal.types import Progress, ReadingOptions
@@ -20,13 +20,21 @@ from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary, check_order
 
 
-class MergingOptions(TypedDict, total=False):
+class Conditions(TypedDict, total=False):
+    """What the bytes of a new token must fulfil."""
+
+    max_token_length: int | None
+    max_words: int | None
+    without: Sequence[str]
+    whole_characters: bool
+
+
+class MergingOptions(Conditions, total=False):
     """How counts become a vocabulary."""
 
     dialect: str | Dialect
     special_tokens: Sequence[str] | None
     min_count: int
-    max_token_length: int | None
     total_size: int | None
     num_threads: int | None
     memory_limit: int | str | None
@@ -67,9 +75,15 @@ class Training:
         max_token_length: int | None = None,
         counts: Counts | None = None,
         normalization: Normalization | None = None,
+        max_words: int | None = None,
+        without: Sequence[str] = (),
+        whole_characters: bool = False,
     ) -> None:
         if max_token_length is not None:
             max_token_length = integer("max_token_length", max_token_length, least=1)
+        if max_words is not None:
+            max_words = integer("max_words", max_words, least=1)
+        check_type("whole_characters", whole_characters, bool, "a bool")
         if counts is not None:
             dialect = counts.dialect if dialect is None else dialect
             if special_tokens is None:
@@ -84,6 +98,9 @@ class Training:
         self.special_tokens = default_specials(special_tokens)
         self.min_count = integer("min_count", min_count, least=1)
         self.max_token_length = max_token_length
+        self.max_words = max_words
+        self.without = _checked_texts(without)
+        self.whole_characters = whole_characters
         self.normalization = checked(normalization)
 
     def vocab_size_of(self, vocab_size: int | None, total_size: int | None) -> int:
@@ -123,12 +140,44 @@ class Training:
         }
 
     @property
-    def trained_with(self) -> dict[str, int]:
+    def trained_with(self) -> dict[str, int | tuple[str, ...]]:
         """The options that artifacts record besides the dialect and the pattern."""
-        options = {} if self.min_count == 1 else {"min_count": self.min_count}
+        options: dict[str, int | tuple[str, ...]] = {}
+        if self.min_count != 1:
+            options["min_count"] = self.min_count
         if self.max_token_length is not None:
             options["max_token_length"] = self.max_token_length
+        if self.max_words is not None:
+            options["max_words"] = self.max_words
+        if self.without:
+            options["without"] = self.without
+        if self.whole_characters:
+            options["whole_characters"] = True
         return options
+
+
+def _checked_texts(without: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts that no new token may contain, each once.
+
+    >>> _checked_texts([": ", ""])
+    Traceback (most recent call last):
+    ValueError: without: an empty text is in every token
+    """
+    if isinstance(without, str):
+        raise TypeError(
+            worded(
+                lambda name: f"{name('without')} must be texts, not one string; put it in a list"
+            )
+        )
+    texts = tuple(dict.fromkeys(several("without", "texts", without)))
+    for text in texts:
+        check_type("without", text, str, "texts")
+        if not text:
+            raise ValueError(
+                worded(lambda name: f"{name('without')}: an empty text is in every token")
+            )
+        text.encode("utf-8")  # raises for a lone surrogate
+    return texts
 
 
 def train_vocabulary(
@@ -180,9 +229,9 @@ def extend_vocabulary(
     add: int,
     *,
     min_count: int = 1,
-    max_token_length: int | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
+    **conditions: Unpack[Conditions],
 ) -> Vocabulary:
     """Learn up to `add` further tokens from new counts; existing ids keep their meaning.
 
@@ -207,8 +256,8 @@ def extend_vocabulary(
         vocabulary.pattern,
         specials,
         min_count,
-        max_token_length,
         normalization=vocabulary.normalization,
+        **conditions,
     )
     _check_counted_by(counts, training)
     add = integer("add", add, least=0)
@@ -241,12 +290,16 @@ def _learn(
     *,
     memory_limit: int | None = None,
     prior_merges: bytes | None = None,
+    taken: Sequence[bytes] | None = None,
     num_threads: int | None,
     progress: Progress | None,
     keep_counts: bool = True,
 ) -> bytes:
-    """Learn up to `most` tokens after `prior_merges`; return rows of left, right and resulting symbol."""
-    longest = training.max_token_length
+    """Learn up to `most` tokens after `prior_merges`; return rows of left, right and resulting symbol.
+
+    No merge makes a token of `taken`, or one twice then.
+    """
+    longest, words = training.max_token_length, training.max_words
     # `min_count` on the scale of the counts; 1 keeps everything, even with weights below 1.
     least = 1 if training.min_count == 1 else training.min_count * counts.scale
     if least > LARGEST_COUNT:
@@ -262,6 +315,10 @@ def _learn(
         max_merges=None,
         min_count=least,
         max_token_length=None if longest is None else min(longest, LARGEST_COUNT),
+        max_words=None if words is None else min(words, LARGEST_COUNT),
+        without=[text.encode("utf-8") for text in training.without],
+        whole_characters=training.whole_characters,
+        taken=taken,
         prior_merges=prior_merges,
         num_threads=num_threads,
         progress=progress,

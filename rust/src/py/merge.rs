@@ -16,7 +16,9 @@ use crate::count::Shard;
 use crate::encode::{Merger, Merges, Scratch, ranks};
 use crate::error::Result;
 use crate::memory;
-use crate::merge::{MergeRow, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
+use crate::merge::{
+    Conditions, MergeRow, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words,
+};
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 use crate::workers::thread_count;
@@ -33,8 +35,14 @@ pub fn train_symbol_merges<'py>(
     shared_tokens: bool,
     max_merges: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rules =
-        Rules { tie_break, shared_tokens, max_tokens: None, max_merges, max_token_length: None };
+    let rules = Rules {
+        tie_break,
+        shared_tokens,
+        max_tokens: None,
+        max_merges,
+        max_token_length: None,
+        conditions: Conditions::default(),
+    };
     let words: Vec<&[u32]> =
         words.iter().map(|word| numbers("words", word)).collect::<PyResult<_>>()?;
     if words.len() != counts.len() {
@@ -63,7 +71,8 @@ pub fn train_symbol_merges<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, base, tie_break, shared_tokens, max_tokens, max_merges, min_count=1,
-    max_token_length=None, prior_merges=None, num_threads=Threads(None),
+    max_token_length=None, max_words=None, without=Vec::new(), whole_characters=false, taken=None,
+    prior_merges=None, num_threads=Threads(None),
     progress=None, expect=None, keep_counts=true,
 ))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
@@ -77,13 +86,21 @@ pub fn train_merges<'py>(
     max_merges: Option<u64>,
     min_count: u64,
     max_token_length: Option<u64>,
+    max_words: Option<u64>,
+    without: Vec<PyBackedBytes>,
+    whole_characters: bool,
+    taken: Option<Vec<PyBackedBytes>>,
     prior_merges: Option<&[u8]>,
     num_threads: Threads,
     progress: Option<Py<PyAny>>,
     expect: Option<Py<PyAny>>,
     keep_counts: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
+    let without = without.iter().map(|text| text.to_vec()).collect();
+    let taken = taken.map(|taken| taken.iter().map(|token| token.to_vec()).collect());
+    let conditions = Conditions { max_words, without, whole_characters, taken };
+    let rules =
+        Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length, conditions };
     let prior = prior_merges.map_or(Ok(&[][..]), merge_rows)?;
     let symbol_of = &symbols_of_bytes(base)?;
     let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
