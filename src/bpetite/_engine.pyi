@@ -284,6 +284,10 @@ def train_merges(
     max_merges: int | None,
     min_count: int = 1,
     max_token_length: int | None = None,
+    max_words: int | None = None,
+    without: Sequence[bytes] = ...,
+    whole_characters: bool = False,
+    taken: Sequence[bytes] | None = None,
     num_threads: int | None = ...,
     progress: Progress | None = None,
     expect: Callable[[int], object] | None = None,
@@ -291,6 +295,8 @@ def train_merges(
 ) -> bytes:
     """Learn merges from counts; return rows of left, right and result symbol as bytes.
 
+    The bytes of a new token hold at most `max_words` words and none of the texts of `without`, are
+    of `whole_characters`, and are none of `taken` or, then, of earlier merges.
     Without `keep_counts`, the table is emptied while it is read, to free its memory for the merging.
     """
 
@@ -306,6 +312,10 @@ def extend_merges(
     max_tokens: int,
     min_count: int = 1,
     max_token_length: int | None = None,
+    max_words: int | None = None,
+    without: Sequence[bytes] = ...,
+    whole_characters: bool = False,
+    taken: Sequence[bytes] | None = None,
     num_threads: int | None = ...,
     progress: Progress | None = None,
     expect: Callable[[int], object] | None = None,

@@ -56,6 +56,7 @@ from bpetite.formats.shared.imported import Imported, Missing, Original, has_id,
 from bpetite.normalization import Normalization
 from bpetite.patterns import pattern_steps
 from bpetite.training import (
+    Conditions,
     FileTrainingOptions,
     MergingOptions,
     Training,
@@ -196,10 +197,14 @@ class Tokenizer:
 
         Keywords are `dialect` (by default "bpetite"; for a new model, "tiktoken" is recommended: it
         keeps documents apart, and its ids are ranks), `pattern` ("gpt2"), `special_tokens`,
-        `min_count` (1), `max_token_length`, `normalization` (such as "NFC": applied to each text
+        `min_count` (1), conditions on each new token, `normalization` (such as "NFC": applied to each text
         before it is cut, in training and in encoding), `total_size` (instead of `vocab_size`:
         counts all tokens), `num_threads`, `memory_limit` and `progress`; the other defaults are
         None.
+
+        The conditions: at most `max_token_length` bytes; at most `max_words` words (runs of bytes
+        other than spaces), where the pattern cuts less often; none of the texts `without`, such as
+        `[": "]`; with `whole_characters=True`, valid UTF-8 or the beginning of one character.
 
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
@@ -240,6 +245,9 @@ class Tokenizer:
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
         max_token_length: int | None = None,
+        max_words: int | None = None,
+        without: Sequence[str] = (),
+        whole_characters: bool = False,
         normalization: Normalization | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
@@ -258,6 +266,9 @@ class Tokenizer:
             max_token_length,
             given_counts,
             normalization,
+            max_words,
+            without,
+            whole_characters,
         )
         vocab_size = training.vocab_size_of(vocab_size, total_size)
         training.planned_tokens(vocab_size)  # Checks the size before anything is counted.
@@ -303,14 +314,15 @@ class Tokenizer:
         add: int,
         *,
         min_count: int = 1,
-        max_token_length: int | None = None,
         num_threads: int | None = None,
         progress: Progress | bool | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Tokenizer:
         """Learn up to `add` further tokens on new text; existing ids keep their meaning.
 
         Texts are counted with the rules of this vocabulary, such as its normalization; counts must
-        use the same rules.
+        use the same rules. `max_token_length`, `max_words`, `without` and `whole_characters` are
+        conditions on new tokens, as in `train_from_iterator`.
 
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
@@ -332,9 +344,9 @@ class Tokenizer:
                 counts,
                 add,
                 min_count=min_count,
-                max_token_length=max_token_length,
                 num_threads=num_threads,
                 progress=report,
+                **conditions,
             )
             return self._changed(extended)
 

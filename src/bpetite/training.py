@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT, Pattern
 from bpetite._engine import extend_merges, pattern_way, train_merges
-from bpetite._internal.arguments import worded
+from bpetite._internal.arguments import check_type, several, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.memory import available_memory
 from bpetite._internal.types import Progress, ReadingOptions
@@ -19,13 +19,21 @@ from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary
 
 
-class MergingOptions(TypedDict, total=False):
+class Conditions(TypedDict, total=False):
+    """What the bytes of a new token must fulfil."""
+
+    max_token_length: int | None
+    max_words: int | None
+    without: Sequence[str]
+    whole_characters: bool
+
+
+class MergingOptions(Conditions, total=False):
     """How counts become a vocabulary."""
 
     dialect: str | Dialect
     special_tokens: Sequence[str] | None
     min_count: int
-    max_token_length: int | None
     total_size: int | None
     num_threads: int | None
     memory_limit: int | str | None
@@ -66,9 +74,15 @@ class Training:
         max_token_length: int | None = None,
         counts: Counts | None = None,
         normalization: Normalization | None = None,
+        max_words: int | None = None,
+        without: Sequence[str] = (),
+        whole_characters: bool = False,
     ) -> None:
         if max_token_length is not None:
             max_token_length = integer("max_token_length", max_token_length, least=1)
+        if max_words is not None:
+            max_words = integer("max_words", max_words, least=1)
+        check_type("whole_characters", whole_characters, bool, "a bool")
         if counts is not None:
             dialect = counts.dialect if dialect is None else dialect
             if special_tokens is None:
@@ -83,6 +97,9 @@ class Training:
         self.special_tokens = default_specials(special_tokens)
         self.min_count = integer("min_count", min_count, least=1)
         self.max_token_length = max_token_length
+        self.max_words = max_words
+        self.without = _checked_texts(without)
+        self.whole_characters = whole_characters
         self.normalization = checked(normalization)
 
     def vocab_size_of(self, vocab_size: int | None, total_size: int | None) -> int:
@@ -129,21 +146,56 @@ class Training:
             raise OverflowError(
                 f"min_count {self.min_count} is larger than any count, which has 64 bits"
             )
-        longest = self.max_token_length
+        longest, words = self.max_token_length, self.max_words
         return {
             "tie_break": self.dialect.tie_break,
             "max_tokens": min(most, LARGEST_COUNT),
             "min_count": least,
             "max_token_length": None if longest is None else min(longest, LARGEST_COUNT),
+            "max_words": None if words is None else min(words, LARGEST_COUNT),
+            "without": [text.encode("utf-8") for text in self.without],
+            "whole_characters": self.whole_characters,
         }
 
     @property
-    def trained_with(self) -> dict[str, int]:
+    def trained_with(self) -> dict[str, int | tuple[str, ...]]:
         """The options that artifacts record besides the dialect and the pattern."""
-        options = {} if self.min_count == 1 else {"min_count": self.min_count}
+        options: dict[str, int | tuple[str, ...]] = {}
+        if self.min_count != 1:
+            options["min_count"] = self.min_count
         if self.max_token_length is not None:
             options["max_token_length"] = self.max_token_length
+        if self.max_words is not None:
+            options["max_words"] = self.max_words
+        if self.without:
+            options["without"] = self.without
+        if self.whole_characters:
+            options["whole_characters"] = True
         return options
+
+
+def _checked_texts(without: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts that no new token may contain, each once.
+
+    >>> _checked_texts([": ", ""])
+    Traceback (most recent call last):
+    ValueError: without: an empty text is in every token
+    """
+    if isinstance(without, str):
+        raise TypeError(
+            worded(
+                lambda name: f"{name('without')} must be texts, not one string; put it in a list"
+            )
+        )
+    texts = tuple(dict.fromkeys(several("without", "texts", without)))
+    for text in texts:
+        check_type("without", text, str, "texts")
+        if not text:
+            raise ValueError(
+                worded(lambda name: f"{name('without')}: an empty text is in every token")
+            )
+        text.encode("utf-8")  # raises for a lone surrogate
+    return texts
 
 
 def train_vocabulary(
@@ -196,10 +248,10 @@ def extend_vocabulary(
     add: int,
     *,
     min_count: int = 1,
-    max_token_length: int | None = None,
     new_ids: Sequence[int] | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
+    **conditions: Unpack[Conditions],
 ) -> Vocabulary:
     """Learn up to `add` further tokens from new counts; existing ids keep their meaning.
 
@@ -221,8 +273,8 @@ def extend_vocabulary(
         vocabulary.pattern,
         list(vocabulary.special_tokens),
         min_count,
-        max_token_length,
         normalization=vocabulary.normalization,
+        **conditions,
     )
     _check_counted_by(counts, training)
     add = integer("add", add, least=0)
@@ -235,6 +287,7 @@ def extend_vocabulary(
         tokens=arrays.tokens,
         ends=arrays.ends,
         apart=apart_in(vocabulary),
+        taken=taken_in(vocabulary),
         **options | ({"tie_break": "smallest_ids"} if vocabulary.irregular else {}),
         num_threads=num_threads,
         progress=progress,
@@ -243,13 +296,21 @@ def extend_vocabulary(
     return vocabulary.extended(memoryview(arrays.ids).cast("I").tolist(), rows, new_ids)
 
 
+def taken_in(vocabulary: Vocabulary) -> list[bytes]:
+    """Return the bytes that no new token may have: those of all others, special ones included."""
+    specials = (text.encode("utf-8") for text in vocabulary.special_tokens)
+    return [*vocabulary.tokens.values(), *vocabulary.decode_only.values(), *specials]
+
+
 def apart_in(vocabulary: Vocabulary) -> list[int]:
     """Return the tokens that no new merge joins: those that stand for a part of a character.
 
     >>> apart_in(Vocabulary({byte: bytes([byte]) for byte in range(256)}, []))
     []
     """
-    if not vocabulary.provisional:
+    # Where characters are tokens, those in ASCII have a token for their byte, too.
+    spare = (token for token in vocabulary.decode_only.values() if len(token) == 1)
+    if not vocabulary.provisional and not any(token < b"\x80" for token in spare):
         return []
     of_bytes = {byte: own for byte, own in vocabulary.id_of_byte.items() if byte >= 0x80}
     return sorted({*vocabulary.provisional, *of_bytes.values()})

@@ -222,8 +222,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     """The flags of special tokens that are not simply matched in the text (`TOKEN_FLAGS`). Only imported
     vocabularies have them."""
 
-    trained_with: Mapping[str, int] = MappingProxyType({})
-    """Training options that differ from their defaults (`min_count`, `max_token_length`), for the record."""
+    trained_with: Mapping[str, int | Sequence[str]] = MappingProxyType({})
+    """Training options that differ from their defaults (`min_count`, `without`), for the record."""
 
     merge_ids: Sequence[int] = ()
     """The id of every merge's token; if not given, it is found by its bytes."""
@@ -349,7 +349,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             added_tokens=frozenset(self.added_tokens),
             normalization=normalization,
             token_flags=MappingProxyType(_checked_flags(self.token_flags, specials)),
-            trained_with=MappingProxyType(dict(self.trained_with)),
+            trained_with=_frozen_options(self.trained_with),
             irregular=irregular or bool(equal_ranks),
             equal_ranks=equal_ranks,
             provisional=frozenset(self.provisional),
@@ -407,7 +407,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         dialect: Dialect,
         special_tokens: Sequence[str],
         pattern: Pattern = PRETOKENIZER_PATTERN,
-        trained_with: Mapping[str, int] | None = None,
+        trained_with: Mapping[str, int | Sequence[str]] | None = None,
         normalization: Normalization | None = None,
     ) -> Vocabulary:
         """Build a vocabulary from the engine's merges: rows of left, right and resulting symbol.
@@ -953,6 +953,20 @@ def spelled_otherwise(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
             if "normalized" in flags:
                 decoded[vocabulary.special_tokens[text]] = normalize(text).encode("utf-8")
     return [*decoded.items()]
+
+
+def _frozen_options(
+    options: Mapping[str, int | Sequence[str]],
+) -> Mapping[str, int | tuple[str, ...]]:
+    """Return the options of a training, which nobody can change.
+
+    >>> _frozen_options({"without": [":"]})["without"]
+    (':',)
+    """
+    frozen = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in options.items()
+    }
+    return MappingProxyType(cast("dict[str, int | tuple[str, ...]]", frozen))
 
 
 def _checked_flags(

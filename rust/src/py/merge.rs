@@ -17,7 +17,7 @@ use crate::count::Shard;
 use crate::encode::{Model, PretokenEncoder};
 use crate::error::Result;
 use crate::memory;
-use crate::merge::{Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
+use crate::merge::{Conditions, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
 use crate::watch::Pulse;
 use crate::workers::{self, thread_count};
 
@@ -33,8 +33,14 @@ pub fn train_symbol_merges<'py>(
     shared_tokens: bool,
     max_merges: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rules =
-        Rules { tie_break, shared_tokens, max_tokens: None, max_merges, max_token_length: None };
+    let rules = Rules {
+        tie_break,
+        shared_tokens,
+        max_tokens: None,
+        max_merges,
+        max_token_length: None,
+        conditions: Conditions::default(),
+    };
     let words: Vec<&[u32]> =
         words.iter().map(|word| numbers("words", word)).collect::<PyResult<_>>()?;
     if words.len() != counts.len() {
@@ -63,7 +69,8 @@ pub fn train_symbol_merges<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, base, tie_break, shared_tokens, max_tokens, max_merges, min_count=1,
-    max_token_length=None, num_threads=Threads(None), progress=None, expect=None, keep_counts=true,
+    max_token_length=None, max_words=None, without=Vec::new(), whole_characters=false, taken=None,
+    num_threads=Threads(None), progress=None, expect=None, keep_counts=true,
 ))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub fn train_merges<'py>(
@@ -76,12 +83,18 @@ pub fn train_merges<'py>(
     max_merges: Option<u64>,
     min_count: u64,
     max_token_length: Option<u64>,
+    max_words: Option<u64>,
+    without: Vec<PyBackedBytes>,
+    whole_characters: bool,
+    taken: Option<Vec<PyBackedBytes>>,
     num_threads: Threads,
     progress: Option<Py<PyAny>>,
     expect: Option<Py<PyAny>>,
     keep_counts: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
+    let conditions = conditions_of(max_words, &without, whole_characters, taken);
+    let rules =
+        Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length, conditions };
     let symbol_of = &symbols_of_bytes(base)?;
     let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
     let mut released = None;
@@ -105,6 +118,17 @@ pub fn train_merges<'py>(
     };
     let merges = py.detach(|| training.train(&mut watch))?;
     python_bytes(py, merges.as_flattened())
+}
+
+fn conditions_of(
+    max_words: Option<u64>,
+    without: &[PyBackedBytes],
+    whole_characters: bool,
+    taken: Option<Vec<PyBackedBytes>>,
+) -> Conditions {
+    let without = without.iter().map(|text| text.to_vec()).collect();
+    let taken = taken.map(|taken| taken.iter().map(|token| token.to_vec()).collect());
+    Conditions { max_words, without, whole_characters, taken }
 }
 
 /// A shard of a table, or one that was given up.
@@ -252,7 +276,8 @@ impl<'a> Symbols<'a> {
 #[pyfunction]
 #[pyo3(signature = (
     encoder, counts, *, ids, tokens, ends, apart, tie_break, max_tokens, min_count=1,
-    max_token_length=None, num_threads=Threads(None), progress=None, expect=None,
+    max_token_length=None, max_words=None, without=Vec::new(), whole_characters=false, taken=None,
+    num_threads=Threads(None), progress=None, expect=None,
 ))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub fn extend_merges<'py>(
@@ -267,6 +292,10 @@ pub fn extend_merges<'py>(
     max_tokens: u64,
     min_count: u64,
     max_token_length: Option<u64>,
+    max_words: Option<u64>,
+    without: Vec<PyBackedBytes>,
+    whole_characters: bool,
+    taken: Option<Vec<PyBackedBytes>>,
     num_threads: Threads,
     progress: Option<Py<PyAny>>,
     expect: Option<Py<PyAny>>,
@@ -277,6 +306,7 @@ pub fn extend_merges<'py>(
         max_tokens: Some(max_tokens),
         max_merges: None,
         max_token_length,
+        conditions: conditions_of(max_words, &without, whole_characters, taken),
     };
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
     let symbols = &Symbols::new(ids, &apart)?;
