@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from sys import modules
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
 from bpetite._constants import SPACE, Pair, Pattern
 from bpetite._engine import Encoder, GrowingEncoding, pattern_way
@@ -60,6 +60,7 @@ from bpetite.training import (
     MergingOptions,
     Training,
     TrainingOptions,
+    check_counted_by,
     extend_vocabulary,
     train_vocabulary,
 )
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from bpetite.encoding.fitting import Chunk, Fitting, Side
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
+    from bpetite.surgery.token_map import TokenMap
 
 Tokens: TypeAlias = "str | int | Iterable[str | int] | NDArray[Any] | None"
 """Tokens to put around a text: special tokens by their texts, any tokens by their ids."""
@@ -337,6 +339,109 @@ class Tokenizer:
                 progress=report,
             )
             return self._changed(extended)
+
+    def prune(
+        self,
+        documents_or_counts: Texts | Counts | None = None,
+        vocab_size: int | None = None,
+        *,
+        tokens: Iterable[int | str | bytes] | None = None,
+        ids: Literal["close", "keep"] = "close",
+        num_threads: int | None = None,
+        progress: Progress | bool | None = None,
+    ) -> tuple[Tokenizer, TokenMap]:
+        """Return a tokenizer without its least used tokens, or without `tokens`, and the map of ids.
+
+        A token can go if no merge is made of it. The least used on the texts or counts goes first,
+        and from then on its parts are used instead, until the vocabulary has the size, which means
+        the same as in training. Bytes, special and added tokens stay. A text whose ids had none of
+        the removed tokens keeps its ids, up to new numbers.
+
+        With `ids="close"`, ids are numbered anew in the same order, without holes; with `"keep"`,
+        each stays, and removed ones are holes. `tokens` are ids, or tokens as `token_id` takes them.
+
+        >>> tok = Tokenizer.train("ab ab ab cd cd", 260)
+        >>> smaller, token_map = tok.prune(["ab cd cd"], vocab_size=258)
+        >>> smaller.merges, token_map[256]
+        (((32, 99), (256, 100)), None)
+        """
+        from bpetite.surgery import pruning
+
+        check_word("ids", ids, ("close", "keep"))
+        vocabulary = self._vocabulary
+        template = self._template if isinstance(self._template, Template) else NO_TEMPLATE
+        staying = pruning.staying_tokens(vocabulary, (*template.prefix, *template.suffix))
+        if tokens is not None:
+            if documents_or_counts is not None or vocab_size is not None:
+                raise ValueError("tokens: give either tokens, or texts or counts and a vocab_size")
+            given = (
+                [tokens] if isinstance(tokens, str | bytes) else several("tokens", "ids", tokens)
+            )
+            removed = [self._removed_id(token) for token in given]
+            pruning.check_removed(vocabulary, set(removed), staying)
+        else:
+            if documents_or_counts is None or vocab_size is None:
+                raise ValueError("documents_or_counts and vocab_size are needed, or else tokens")
+            number = pruning.number_to_prune(vocabulary, vocab_size, staying)
+            with shown(progress) as report:
+                counts = self._counts_of(documents_or_counts, num_threads, report)
+                removed = self._least_used(counts, staying, number, num_threads, report)
+        if ids == "close":
+            moved = pruning.closed_ids(vocabulary, removed)
+        else:
+            left = set(pruning.ids_of(vocabulary)).difference(removed)
+            moved = {token_id: token_id for token_id in left}
+        return self._moved(pruning.with_ids(vocabulary, moved), moved)
+
+    def _removed_id(self, token: int | str | bytes) -> int:
+        if isinstance(token, str | bytes):
+            return self.token_id(token)
+        return integer("tokens", token)
+
+    def _counts_of(
+        self,
+        documents_or_counts: Texts | Counts,
+        num_threads: int | None,
+        progress: Progress | None,
+    ) -> Counts:
+        """Return counts by the rules of this vocabulary, or count texts by them."""
+        rules = Training(
+            self.dialect,
+            self.pattern,
+            list(self.special_tokens),
+            normalization=self._vocabulary.normalization,
+        )
+        if isinstance(documents_or_counts, Counts):
+            check_counted_by(documents_or_counts, rules)
+            return documents_or_counts
+        return Counts.from_iterator(
+            documents_or_counts, **rules.counting, num_threads=num_threads, progress=progress
+        )
+
+    def _least_used(
+        self,
+        counts: Counts,
+        staying: Collection[int],
+        number: int,
+        num_threads: int | None,
+        progress: Progress | None,
+    ) -> list[int]:
+        """Return the ids of so many tokens that can go, of those that are least used in the counts."""
+        from bpetite.surgery import pruning
+
+        encoder = self._made_encoder()
+        ids, uses = encoder.uses(counts._table, num_threads=num_threads, progress=progress)
+        uses_of = dict(zip(ids.tolist(), uses.tolist(), strict=True))
+        return pruning.pruned_tokens(self._vocabulary, uses_of, staying, number)
+
+    def _moved(
+        self, vocabulary: Vocabulary, moved: Mapping[int, int]
+    ) -> tuple[Tokenizer, TokenMap]:
+        """Return a tokenizer with a changed vocabulary, in which ids have `moved`, and the map."""
+        from bpetite.surgery.token_map import TokenMap
+
+        changed = self._changed(vocabulary)
+        return changed, TokenMap.between(self, changed, moved)
 
     def add_tokens(self, tokens: Iterable[str], *, special: bool = False) -> Tokenizer:
         """Return a tokenizer with additional tokens, which are matched literally in texts.

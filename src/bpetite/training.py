@@ -153,7 +153,7 @@ def train_vocabulary(
     training = training or Training()
     rules = training.dialect
     planned = training.planned_tokens(vocab_size)
-    _check_counted_by(counts, training)
+    check_counted_by(counts, training)
     rows = _learn(
         counts,
         training,
@@ -210,7 +210,7 @@ def extend_vocabulary(
         max_token_length,
         normalization=vocabulary.normalization,
     )
-    _check_counted_by(counts, training)
+    check_counted_by(counts, training)
     add = integer("add", add, least=0)
     bytes_by_id = sorted(range(BASE_VOCAB_SIZE), key=lambda byte: base[byte])
     ids = [base[byte] for byte in bytes_by_id]
@@ -289,7 +289,7 @@ def _gigabytes(size: int) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
-def _check_counted_by(counts: Counts, training: Training) -> None:
+def check_counted_by(counts: Counts, training: Training) -> None:
     """Refuse counts that were made with other rules than those of the training."""
     if not isinstance(counts, Counts):
         raise TypeError(

@@ -21,6 +21,7 @@ mod parts;
 mod places;
 mod stages;
 mod tail;
+mod uses;
 mod whole;
 mod written;
 

@@ -116,7 +116,7 @@ pub(super) struct Misses {
 }
 
 impl Misses {
-    fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         Ok(Self { ids: Vec::new(), scratch: Scratch::new()?, learned: 0, blocks: 0 })
     }
 }
@@ -289,7 +289,12 @@ impl Encoder {
 impl Model {
     /// Computes the ids of a pretoken without the cache.
     #[inline(never)]
-    fn merge(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
+    pub(super) fn merge(
+        &self,
+        pretoken: &[u8],
+        misses: &mut Misses,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         self.merge_tokens(pretoken, misses, pulse)?;
         self.replace_tokens(pretoken, &mut misses.ids)
     }
