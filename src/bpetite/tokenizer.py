@@ -369,8 +369,7 @@ class Tokenizer:
 
         check_word("ids", ids, ("close", "keep"))
         vocabulary = self._vocabulary
-        template = self._template if isinstance(self._template, Template) else NO_TEMPLATE
-        staying = pruning.staying_tokens(vocabulary, (*template.prefix, *template.suffix))
+        staying = pruning.staying_tokens(vocabulary, self._template_ids())
         if tokens is not None:
             if documents_or_counts is not None or vocab_size is not None:
                 raise ValueError("tokens: give either tokens, or texts or counts and a vocab_size")
@@ -392,6 +391,60 @@ class Tokenizer:
             left = set(pruning.ids_of(vocabulary)).difference(removed)
             moved = {token_id: token_id for token_id in left}
         return self._moved(pruning.with_ids(vocabulary, moved), moved)
+
+    def replace(
+        self,
+        documents_or_counts: Texts | Counts,
+        number: int,
+        *,
+        min_count: int = 1,
+        max_token_length: int | None = None,
+        num_threads: int | None = None,
+        progress: Progress | bool | None = None,
+    ) -> tuple[Tokenizer, TokenMap]:
+        """Return a tokenizer with other tokens in the place of the least used ones, and the map of ids.
+
+        The tokens leave that `prune` would remove; as many are learned as by `extend`, and take their
+        ids, the smallest first. So matrices keep their shape. If fewer can be learned, the last of
+        these ids are holes.
+
+        >>> tok = Tokenizer.train("ab ab ab cd cd", 258)
+        >>> other, token_map = tok.replace(["xy xy xy ab"], 1)
+        >>> other.token_bytes(257), token_map[257], token_map.parts
+        (b'xy', None, mappingproxy({257: (120, 121)}))
+        """
+        from bpetite.surgery import pruning
+
+        vocabulary = self._vocabulary
+        staying = pruning.staying_tokens(vocabulary, self._template_ids())
+        number = integer("number", number, least=0)
+        removable = pruning.removable(vocabulary, staying)
+        if number > removable:
+            raise ValueError(
+                f"number {number} is too large: only {removable} tokens can be replaced"
+            )
+        with shown(progress) as report:
+            counts = self._counts_of(documents_or_counts, num_threads, report)
+            removed = self._least_used(counts, staying, number, num_threads, report)
+            left = set(pruning.ids_of(vocabulary)).difference(removed)
+            moved = {token_id: token_id for token_id in left}
+            extended = extend_vocabulary(
+                pruning.with_ids(vocabulary, moved),
+                counts,
+                number,
+                min_count=min_count,
+                max_token_length=max_token_length,
+                num_threads=num_threads,
+                progress=report,
+            )
+        new_ids = sorted(left.symmetric_difference(pruning.ids_of(extended)))
+        taken = dict(zip(new_ids, sorted(removed), strict=False))
+        return self._moved(pruning.with_ids(extended, moved | taken), moved)
+
+    def _template_ids(self) -> tuple[int, ...]:
+        """Return the ids that are put around texts."""
+        template = self._template if isinstance(self._template, Template) else NO_TEMPLATE
+        return (*template.prefix, *template.suffix)
 
     def _removed_id(self, token: int | str | bytes) -> int:
         if isinstance(token, str | bytes):
@@ -440,7 +493,7 @@ class Tokenizer:
         """Return a tokenizer with a changed vocabulary, in which ids have `moved`, and the map."""
         from bpetite.surgery.token_map import TokenMap
 
-        changed = self._changed(vocabulary)
+        changed = self._changed(vocabulary, moved)
         return changed, TokenMap.between(self, changed, moved)
 
     def add_tokens(self, tokens: Iterable[str], *, special: bool = False) -> Tokenizer:
@@ -487,21 +540,31 @@ class Tokenizer:
         larger = type(self)(read.vocabulary, self._assumptions)
         return larger._set(_original=files)._with_template(self._template)
 
-    def _changed(self, vocabulary: Vocabulary) -> Tokenizer:
-        """Return a tokenizer with another vocabulary, and with the template and all else of this one."""
+    def _changed(self, vocabulary: Vocabulary, moved: Mapping[int, int] | None = None) -> Tokenizer:
+        """Return a tokenizer with another vocabulary, and with the template and all else of this one.
+
+        `moved` has the new ids of the tokens that are left; without it, only special tokens may move.
+        """
         from bpetite.formats import huggingface
+        from bpetite.formats.editing import check_edited, edited
 
         template = self._template
         if isinstance(template, Template):
             before, after = self.special_tokens, vocabulary.special_tokens
-            template = template.moved({before[text]: after[text] for text in before})
+            of_specials = {before[text]: after[text] for text in before}
+            template = template.moved(dict(of_specials if moved is None else moved))
         changed = type(self)(vocabulary, self._assumptions)._with_template(template)
         if self._original is None:
             return changed
         if self._original.kind != "huggingface" and not self._original.companions:
             return changed
         try:
-            return changed._set(_original=huggingface.changed(vocabulary, self._original, template))
+            if moved is not None and self._original.kind == "huggingface":
+                files = edited(self._original, vocabulary, moved)
+                check_edited(files, vocabulary)
+            else:
+                files = huggingface.changed(vocabulary, self._original, template)
+            return changed._set(_original=files)
         except ValueError as reason:
             lost = f"the settings of {', '.join(self._original.files)}: left out, as {reason}"
             return changed._set(_assumptions=(*self._assumptions, lost))

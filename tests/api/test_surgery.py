@@ -193,6 +193,23 @@ def test_counting_uses_tells_what_cannot_be_encoded() -> None:
         encoder.uses(huge._table)
 
 
+def test_new_tokens_take_the_freed_ids_in_ascending_order() -> None:
+    tok = Tokenizer.train("ab ab ab cd cd ef ef gh", 264, dialect="tiktoken")
+    texts = ["xyz xyz xyz xyz ab"]
+    removed = [old for old, new in tok.prune(texts, 260, ids="keep")[1].ids.items() if new is None]
+    assert removed == [258, 260, 261, 262]
+    other, token_map = tok.replace(texts, 4)
+    assert [old for old, new in token_map.ids.items() if new is None] == removed
+    # No fourth can be learned: its id is a hole.
+    learned = {258: b"xy", 260: b"xyz", 261: b" xyz"}
+    assert {token_id: other.token_bytes(token_id) for token_id in learned} == learned
+    assert token_map.parts == {258: (120, 121), 260: (120, 121, 122), 261: (32, 120, 121, 122)}
+    assert token_map.rows([[0.0]] * 264).shape == (264, 1)
+    assert other.decode(other.encode("xyz ab<|endoftext|>")) == "xyz ab<|endoftext|>"
+    with pytest.raises(ValueError, match="number 99 is too large: only 7 tokens can be replaced"):
+        tok.replace(texts, 99)
+
+
 # The map
 # -------------------------------------------------------------------------------------------
 

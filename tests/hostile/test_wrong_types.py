@@ -247,6 +247,17 @@ VALID: dict[str, Valid] = {
             **THREADS,
         },
     ),
+    "Tokenizer.replace": (
+        TRAINED.replace,
+        {
+            "documents_or_counts": ["abab"],
+            "number": 1,
+            "min_count": 1,
+            "max_token_length": 3,
+            "progress": None,
+            **THREADS,
+        },
+    ),
     "Tokenizer.truncate": (TRAINED.truncate, {"vocab_size": 260}),
     "Tokenizer.with_memory": (TRAINED.with_memory, {"memory": "1MiB"}),
     "Counts": (Counts, COUNTING),
