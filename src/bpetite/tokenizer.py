@@ -369,7 +369,7 @@ class Tokenizer:
 
         check_word("ids", ids, ("close", "keep"))
         vocabulary = self._vocabulary
-        staying = pruning.staying_tokens(vocabulary, self._template_ids())
+        staying = self._staying()
         if tokens is not None:
             if documents_or_counts is not None or vocab_size is not None:
                 raise ValueError("tokens: give either tokens, or texts or counts and a vocab_size")
@@ -416,13 +416,8 @@ class Tokenizer:
         from bpetite.surgery import pruning
 
         vocabulary = self._vocabulary
-        staying = pruning.staying_tokens(vocabulary, self._template_ids())
-        number = integer("number", number, least=0)
-        removable = pruning.removable(vocabulary, staying)
-        if number > removable:
-            raise ValueError(
-                f"number {number} is too large: only {removable} tokens can be replaced"
-            )
+        staying = self._staying()
+        pruning.check_number(vocabulary, number, staying)
         with shown(progress) as report:
             counts = self._counts_of(documents_or_counts, num_threads, report)
             removed = self._least_used(counts, staying, number, num_threads, report)
@@ -441,10 +436,12 @@ class Tokenizer:
         taken = dict(zip(new_ids, sorted(removed), strict=False))
         return self._moved(pruning.with_ids(extended, moved | taken), moved)
 
-    def _template_ids(self) -> tuple[int, ...]:
-        """Return the ids that are put around texts."""
+    def _staying(self) -> set[int]:
+        """Return the ids of the tokens that cannot be pruned."""
+        from bpetite.surgery.pruning import staying_tokens
+
         template = self._template if isinstance(self._template, Template) else NO_TEMPLATE
-        return (*template.prefix, *template.suffix)
+        return staying_tokens(self._vocabulary, (*template.prefix, *template.suffix))
 
     def _removed_id(self, token: int | str | bytes) -> int:
         if isinstance(token, str | bytes):
@@ -458,17 +455,22 @@ class Tokenizer:
         progress: Progress | None,
     ) -> Counts:
         """Return counts by the rules of this vocabulary, or count texts by them."""
-        rules = Training(
-            self.dialect,
-            self.pattern,
-            list(self.special_tokens),
-            normalization=self._vocabulary.normalization,
-        )
+        rules = self._counted_by
         if isinstance(documents_or_counts, Counts):
             check_counted_by(documents_or_counts, rules)
             return documents_or_counts
         return Counts.from_iterator(
             documents_or_counts, **rules.counting, num_threads=num_threads, progress=progress
+        )
+
+    @property
+    def _counted_by(self) -> Training:
+        """The rules by which texts are counted for this vocabulary."""
+        return Training(
+            self.dialect,
+            self.pattern,
+            list(self.special_tokens),
+            normalization=self._vocabulary.normalization,
         )
 
     def _least_used(

@@ -92,6 +92,19 @@ these are made of)
     return size - vocab_size
 
 
+def check_number(vocabulary: Vocabulary, number: int, staying: Collection[int]) -> None:
+    """Refuse to replace more tokens than can go.
+
+    >>> check_number(Vocabulary({byte: bytes([byte]) for byte in range(256)}, []), 2, range(256))
+    Traceback (most recent call last):
+    ValueError: number 2 is too large: only 0 tokens can be replaced
+    """
+    number = integer("number", number, least=0)
+    most = removable(vocabulary, staying)
+    if number > most:
+        raise ValueError(f"number {number} is too large: only {most} tokens can be replaced")
+
+
 def removable(vocabulary: Vocabulary, staying: Collection[int]) -> int:
     """Return how many tokens can go.
 
