@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bpetite.interfaces.huggingface import accelerate as accelerate
     from bpetite.show.compare import Comparison as Comparison
     from bpetite.show.compare import compare as compare
+    from bpetite.surgery.token_map import TokenMap as TokenMap
     from bpetite.teaching.difference import Difference as Difference
     from bpetite.teaching.difference import explain_difference as explain_difference
     from bpetite.tokenizer import TextColumn as TextColumn
@@ -30,6 +31,7 @@ _MODULES = {
     "Dialect": "bpetite.dialect",
     "Difference": "bpetite.teaching.difference",
     "TextColumn": "bpetite.tokenizer",
+    "TokenMap": "bpetite.surgery.token_map",
     "Tokenizer": "bpetite.tokenizer",
     "Vocabulary": "bpetite.vocabulary",
     "accelerate": "bpetite.interfaces.huggingface",

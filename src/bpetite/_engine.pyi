@@ -597,6 +597,11 @@ class Encoder:
     ) -> list[int]:
         """Return the number of ids of each text."""
 
+    def uses(
+        self, counts: CountTable, *, num_threads: int | None = ..., progress: Progress | None = None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        """Return the ids that counted pretokens become, in ascending order, and how often each is used."""
+
     def encode_stream(self, special: Special = ...) -> EncodeStream:
         """Begin a text that arrives in pieces."""
 

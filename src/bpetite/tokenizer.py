@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from sys import modules
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
 from bpetite._constants import SPACE, Pair, Pattern
 from bpetite._engine import Encoder, GrowingEncoding, pattern_way
@@ -61,6 +61,7 @@ from bpetite.training import (
     MergingOptions,
     Training,
     TrainingOptions,
+    check_counted_by,
     extend_vocabulary,
     train_vocabulary,
 )
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from bpetite.encoding.fitting import Chunk, Fitting, Side
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
+    from bpetite.surgery.token_map import TokenMap
 
 Tokens: TypeAlias = "str | int | Iterable[str | int] | NDArray[Any] | None"
 """Tokens to put around a text: special tokens by their texts, any tokens by their ids."""
@@ -306,13 +308,14 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
         """
-        return self._changed(self._vocabulary.truncate(vocab_size))
+        return self._changed_to(self._vocabulary.truncate(vocab_size))
 
     def extend(
         self,
         documents_or_counts: Texts | Counts,
         add: int,
         *,
+        pattern: Pattern | None = None,
         min_count: int = 1,
         num_threads: int | None = None,
         progress: Progress | bool | None = None,
@@ -322,33 +325,192 @@ class Tokenizer:
 
         Texts are counted with the rules of this vocabulary, such as its normalization; counts must
         use the same rules. `max_token_length`, `max_words`, `without` and `whole_characters` are
-        conditions on new tokens, as in `train_from_iterator`.
+        conditions on new tokens, as in `train_from_iterator`. With a `pattern`, texts are counted
+        by that one, and it is the tokenizer's from then on: `superwords` lets tokens join words.
+        `TokenMap.between(old, new)` is the map of ids.
 
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
-        counts = documents_or_counts
+        check_type("pattern", pattern, str | Sequence | None, "a pattern")
         with shown(progress) as report:
-            if not isinstance(counts, Counts):
-                counts = Counts.from_iterator(
-                    counts,
-                    pattern=self.pattern,
-                    dialect=self.dialect,
-                    special_tokens=list(self.special_tokens),
-                    normalization=self._vocabulary.normalization,
-                    num_threads=num_threads,
-                    progress=report,
-                )
             extended = extend_vocabulary(
                 self._vocabulary,
-                counts,
+                self._counts_of(documents_or_counts, num_threads, report, pattern),
                 add,
+                pattern=pattern,
                 min_count=min_count,
                 num_threads=num_threads,
                 progress=report,
                 **conditions,
             )
-            return self._changed(extended)
+            return self._changed_to(extended)
+
+    def _changed_to(self, vocabulary: Vocabulary) -> Tokenizer:
+        """Return a tokenizer with a vocabulary in which all tokens that are left keep their ids, but perhaps
+        special ones."""
+        specials = vocabulary.special_tokens
+        moved = {own: specials[text] for text, own in self.special_tokens.items()}
+        left = {*self._vocabulary.tokens, *self._vocabulary.decode_only}
+        left &= {*vocabulary.tokens, *vocabulary.decode_only}
+        return self._changed(vocabulary, dict(zip(left, left, strict=True)) | moved)
+
+    def prune(
+        self,
+        documents_or_counts: Texts | Counts | None = None,
+        vocab_size: int | None = None,
+        *,
+        tokens: Iterable[int | str | bytes] | None = None,
+        ids: Literal["close", "keep"] = "close",
+        num_threads: int | None = None,
+        progress: Progress | bool | None = None,
+    ) -> tuple[Tokenizer, TokenMap]:
+        """Return a tokenizer without its least used tokens, or without `tokens`, and the map of ids.
+
+        A token can go if no merge is made of it. The least used on the texts or counts goes first,
+        and from then on its parts are used instead, until the vocabulary has the size, which means
+        the same as in training. Bytes, special and added tokens stay. A text whose ids had none of
+        the removed tokens keeps its ids, up to new numbers.
+
+        With `ids="close"`, ids are numbered anew in the same order, without holes; with `"keep"`,
+        each stays, and removed ones are holes. `tokens` are ids, or tokens as `token_id` takes them.
+
+        >>> tok = Tokenizer.train("ab ab ab cd cd", 260)
+        >>> smaller, token_map = tok.prune(["ab cd cd"], vocab_size=258)
+        >>> smaller.merges, token_map[256]
+        (((32, 99), (256, 100)), None)
+        """
+        from bpetite.surgery import pruning
+
+        check_word("ids", ids, ("close", "keep"))
+        vocabulary = self._vocabulary
+        staying = self._staying()
+        if tokens is not None:
+            if documents_or_counts is not None or vocab_size is not None:
+                raise ValueError("tokens: give either tokens, or texts or counts and a vocab_size")
+            given = (
+                [tokens] if isinstance(tokens, str | bytes) else several("tokens", "ids", tokens)
+            )
+            removed = [self._removed_id(token) for token in given]
+            pruning.check_removed(vocabulary, set(removed), staying)
+        else:
+            if documents_or_counts is None or vocab_size is None:
+                raise ValueError("documents_or_counts and vocab_size are needed, or else tokens")
+            number = pruning.number_to_prune(vocabulary, vocab_size, staying)
+            with shown(progress) as report:
+                counts = self._counts_of(documents_or_counts, num_threads, report)
+                removed = self._least_used(counts, staying, number, num_threads, report)
+        if ids == "close":
+            moved = pruning.closed_ids(vocabulary, removed)
+        else:
+            left = set(pruning.ids_of(vocabulary)).difference(removed)
+            moved = {token_id: token_id for token_id in left}
+        return self._moved(pruning.with_ids(vocabulary, moved), moved)
+
+    def replace(
+        self,
+        documents_or_counts: Texts | Counts,
+        number: int,
+        *,
+        min_count: int = 1,
+        num_threads: int | None = None,
+        progress: Progress | bool | None = None,
+        **conditions: Unpack[Conditions],
+    ) -> tuple[Tokenizer, TokenMap]:
+        """Return a tokenizer with other tokens in the place of the least used ones, and the map of ids.
+
+        The tokens leave that `prune` would remove; as many are learned as by `extend`, and take their
+        ids, the smallest first. So matrices keep their shape. If fewer can be learned, the last of
+        these ids are holes.
+
+        >>> tok = Tokenizer.train("ab ab ab cd cd", 258)
+        >>> other, token_map = tok.replace(["xy xy xy ab"], 1)
+        >>> other.token_bytes(257), token_map[257], token_map.parts
+        (b'xy', None, mappingproxy({257: (120, 121)}))
+        """
+        from bpetite.surgery import pruning
+
+        vocabulary = self._vocabulary
+        staying = self._staying()
+        pruning.check_number(vocabulary, number, staying)
+        with shown(progress) as report:
+            counts = self._counts_of(documents_or_counts, num_threads, report)
+            removed = self._least_used(counts, staying, number, num_threads, report)
+            left = set(pruning.ids_of(vocabulary)).difference(removed)
+            moved = {token_id: token_id for token_id in left}
+            extended = extend_vocabulary(
+                pruning.with_ids(vocabulary, moved),
+                counts,
+                number,
+                new_ids=sorted(removed),
+                min_count=min_count,
+                num_threads=num_threads,
+                progress=report,
+                **conditions,
+            )
+        return self._moved(extended, moved)
+
+    def _staying(self) -> set[int]:
+        """Return the ids of the tokens that cannot be pruned."""
+        from bpetite.surgery.pruning import staying_tokens
+
+        template = self._template if isinstance(self._template, Template) else NO_TEMPLATE
+        return staying_tokens(self._vocabulary, (*template.prefix, *template.suffix))
+
+    def _removed_id(self, token: int | str | bytes) -> int:
+        if isinstance(token, str | bytes):
+            return self.token_id(token)
+        return integer("tokens", token)
+
+    def _counts_of(
+        self,
+        documents_or_counts: Texts | Counts,
+        num_threads: int | None,
+        progress: Progress | None,
+        pattern: Pattern | None = None,
+    ) -> Counts:
+        """Return counts by the rules of this vocabulary, or count texts by them, or by another pattern."""
+        rules = self._counted_by(pattern)
+        if isinstance(documents_or_counts, Counts):
+            check_counted_by(documents_or_counts, rules)
+            return documents_or_counts
+        return Counts.from_iterator(
+            documents_or_counts, **rules.counting, num_threads=num_threads, progress=progress
+        )
+
+    def _counted_by(self, pattern: Pattern | None = None) -> Training:
+        """Return the rules by which texts are counted for this vocabulary."""
+        return Training(
+            self.dialect,
+            self.pattern if pattern is None else pattern,
+            list(self.special_tokens),
+            normalization=self._vocabulary.normalization,
+        )
+
+    def _least_used(
+        self,
+        counts: Counts,
+        staying: Collection[int],
+        number: int,
+        num_threads: int | None,
+        progress: Progress | None,
+    ) -> list[int]:
+        """Return the ids of so many tokens that can go, of those that are least used in the counts."""
+        from bpetite.surgery import pruning
+
+        encoder = self._made_encoder()
+        ids, uses = encoder.uses(counts._table, num_threads=num_threads, progress=progress)
+        uses_of = dict(zip(ids.tolist(), uses.tolist(), strict=True))
+        return pruning.pruned_tokens(self._vocabulary, uses_of, staying, number)
+
+    def _moved(
+        self, vocabulary: Vocabulary, moved: Mapping[int, int]
+    ) -> tuple[Tokenizer, TokenMap]:
+        """Return a tokenizer with a changed vocabulary, in which ids have `moved`, and the map."""
+        from bpetite.surgery.token_map import TokenMap
+
+        changed = self._changed(vocabulary, moved)
+        return changed, TokenMap.between(self, changed, moved)
 
     def add_tokens(self, tokens: Iterable[str], *, special: bool = False) -> Tokenizer:
         """Return a tokenizer with additional tokens, which are matched literally in texts.
@@ -394,21 +556,32 @@ class Tokenizer:
         larger = type(self)(read.vocabulary, self._assumptions)
         return larger._set(_original=files)._with_template(self._template)
 
-    def _changed(self, vocabulary: Vocabulary) -> Tokenizer:
-        """Return a tokenizer with another vocabulary, and with the template and all else of this one."""
+    def _changed(self, vocabulary: Vocabulary, moved: Mapping[int, int] | None = None) -> Tokenizer:
+        """Return a tokenizer with another vocabulary, and with the template and all else of this one.
+
+        `moved` has the new ids of the tokens that are left; without it, only special tokens may move.
+        """
         from bpetite.formats import huggingface
+        from bpetite.formats.editing import check_edited, edited
 
         template = self._template
         if isinstance(template, Template):
             before, after = self.special_tokens, vocabulary.special_tokens
-            template = template.moved({before[text]: after[text] for text in before})
+            of_specials = {before[text]: after[text] for text in before}
+            template = template.moved(dict(of_specials if moved is None else moved))
         changed = type(self)(vocabulary, self._assumptions)._with_template(template)
         if self._original is None:
             return changed
         if self._original.kind != "huggingface" and not self._original.companions:
             return changed
         try:
-            return changed._set(_original=huggingface.changed(vocabulary, self._original, template))
+            if moved is not None and self._original.kind == "huggingface":
+                is_cut_anew = vocabulary.pattern != self._vocabulary.pattern
+                files = edited(self._original, vocabulary, moved, is_cut_anew=is_cut_anew)
+                check_edited(files, vocabulary)
+            else:
+                files = huggingface.changed(vocabulary, self._original, template)
+            return changed._set(_original=files)
         except ValueError as reason:
             lost = f"the settings of {', '.join(self._original.files)}: left out, as {reason}"
             return changed._set(_assumptions=(*self._assumptions, lost))

@@ -9,6 +9,7 @@ from bpetite._engine import extend_merges, pattern_way, train_merges
 from bpetite._internal.arguments import check_type, several, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.memory import available_memory
+from bpetite._internal.record import replaced
 from bpetite._internal.types import Progress, ReadingOptions
 from bpetite._internal.warning import warn
 from bpetite.counts import Counts, default_specials, memory_bytes
@@ -220,7 +221,7 @@ def train_vocabulary(
     training = training or Training()
     rules = training.dialect
     planned = training.planned_tokens(vocab_size)
-    _check_counted_by(counts, training)
+    check_counted_by(counts, training)
     rows = train_merges(
         counts._table,
         base=rules.base_bytes(),
@@ -247,6 +248,7 @@ def extend_vocabulary(
     counts: Counts,
     add: int,
     *,
+    pattern: Pattern | None = None,
     min_count: int = 1,
     new_ids: Sequence[int] | None = None,
     num_threads: int | None = None,
@@ -260,7 +262,8 @@ def extend_vocabulary(
     only tokens whose bytes no token has. So the new encoding of a pretoken is the old one with the
     new merges applied, whatever the order of the old ones. (`specification.extension` says it in
     Python.) Ties go as in the vocabulary's dialect, or, where its merges are in an order that
-    training could not give, to the smallest ids. New tokens have `new_ids`, or those that follow the
+    training could not give, to the smallest ids. With a `pattern`, counts are by that one, which is
+    the vocabulary's from then on. New tokens have `new_ids`, or those that follow the
     largest one in use.
 
     >>> old = train_vocabulary(Counts.from_iterator(["ab"]), 300)
@@ -270,13 +273,13 @@ def extend_vocabulary(
     rules = vocabulary.dialect
     training = Training(
         rules,
-        vocabulary.pattern,
+        vocabulary.pattern if pattern is None else pattern,
         list(vocabulary.special_tokens),
         min_count,
         normalization=vocabulary.normalization,
         **conditions,
     )
-    _check_counted_by(counts, training)
+    check_counted_by(counts, training)
     add = integer("add", add, least=0)
     arrays = vocabulary.arrays
     options = training.merging(add, counts.scale)
@@ -293,7 +296,8 @@ def extend_vocabulary(
         progress=progress,
         expect=partial(_check_memory, None),
     )
-    return vocabulary.extended(memoryview(arrays.ids).cast("I").tolist(), rows, new_ids)
+    extended = vocabulary.extended(memoryview(arrays.ids).cast("I").tolist(), rows, new_ids)
+    return extended if pattern is None else replaced(extended, pattern=training.pattern)
 
 
 def taken_in(vocabulary: Vocabulary) -> list[bytes]:
@@ -335,7 +339,7 @@ def _gigabytes(size: int) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
-def _check_counted_by(counts: Counts, training: Training) -> None:
+def check_counted_by(counts: Counts, training: Training) -> None:
     """Refuse counts that were made with other rules than those of the training."""
     if not isinstance(counts, Counts):
         raise TypeError(

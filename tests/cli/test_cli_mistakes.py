@@ -25,6 +25,14 @@ GOOD: dict[str, list[str]] = {
     "train": ["--input", "c.txt", "--vocab-size", "270", "--output", "out.json", "--force"],
     "count": ["--input", "c.txt", "--output", "out.parquet", "--force"],
     "merge-counts": ["--counts", "c.counts", "--output", "out.counts", "--force"],
+    "prune": [
+        *("tok.json", "--input", "c.txt", "--vocab-size", "260"),
+        *("--output", "out.json", "--map", "out.map.json", "--force"),
+    ],
+    "replace": [
+        *("tok.json", "--input", "c.txt", "--number", "2"),
+        *("--output", "out.json", "--map", "out.map.json", "--force"),
+    ],
     "demo": [],
     "encode": ["--model", "tok.json", "--text", "the cat"],
     "decode": ["--model", "tok.json", "--ids", "97"],

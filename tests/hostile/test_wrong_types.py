@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 import bpetite
-from bpetite import Comparison, Counts, Dialect, TextColumn, Tokenizer, Vocabulary, corpus
+from bpetite import Comparison, Counts, Dialect, TextColumn, Tokenizer, TokenMap, Vocabulary, corpus
 from bpetite._internal.arguments import UnknownTokenError
 
 TEXT = "the cat sat on the mat, the cat sat on the hat"
@@ -242,6 +242,28 @@ VALID: dict[str, Valid] = {
         Tokenizer.train_from_iterator,
         {"documents": [TEXT], "vocab_size": 260, **COUNTING, **MERGING},
     ),
+    "Tokenizer.prune": (
+        TRAINED.prune,
+        {
+            "documents_or_counts": ["abab"],
+            "vocab_size": 258,
+            "tokens": None,
+            "ids": "keep",
+            "progress": None,
+            **THREADS,
+        },
+    ),
+    "Tokenizer.replace": (
+        TRAINED.replace,
+        {
+            "documents_or_counts": ["abab"],
+            "number": 1,
+            "min_count": 1,
+            "max_token_length": 3,
+            "progress": None,
+            **THREADS,
+        },
+    ),
     "Tokenizer.truncate": (TRAINED.truncate, {"vocab_size": 260}),
     "Tokenizer.with_memory": (TRAINED.with_memory, {"memory": "1MiB"}),
     "Counts": (Counts, COUNTING),
@@ -299,6 +321,7 @@ VALID: dict[str, Valid] = {
         },
     ),
     "Comparison": (Comparison, {"text": "ab", "shown": {"a": TRAINED.show("ab")}}),
+    "TokenMap": (TokenMap, {"ids": {0: 0}, "parts": {1: [0]}}),
     "TextColumn": (TextColumn, {"column": COLUMN, "nulls": None}),
     "corpus.Documents": (corpus.Documents, {"documents": ["ab"], "name": "documents"}),
     "corpus.Options": (

@@ -26,7 +26,7 @@ LAYERS = [
     {"teaching"},
     {"corpus"},
     {"cs336"},
-    {"tokenizer", "symbols"},
+    {"tokenizer", "symbols", "surgery"},
     {"formats", "interfaces", "training", "encoding", "_persistence"},
     {"counts"},
     {"reading"},

@@ -22,6 +22,7 @@ mod places;
 mod pretokens;
 mod stages;
 mod tail;
+mod uses;
 mod whole;
 mod written;
 

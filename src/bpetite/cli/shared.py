@@ -100,7 +100,7 @@ def check_models(command: argparse.ArgumentParser, options: Options) -> None:
         given = [*(options.input or []), *files]
         if given and getattr(options, "text", None) is None:
             options.models, options.input = [first], given
-        elif "text" not in options:
+        elif "text" not in options and not getattr(options, "counts", None):
             command.error("the following arguments are required: --input")
     if "ids" in options and all(map(str.isdecimal, options.models[1:])):
         options.ids = [*map(int, options.models[1:]), *(options.ids or [])] or options.ids

@@ -426,7 +426,8 @@ def _special_ids(added: list[Any], ids: Mapping[str, int]) -> tuple[dict[str, in
             )
         specials[content] = expected
         token_of[content] = token
-        next_id = max(next_id, expected + 1)
+        if content not in ids:
+            next_id = expected + 1
     not_special = {
         text for text, token in token_of.items() if not flag(token, "added_tokens", "special")
     }
@@ -557,16 +558,29 @@ def with_tokens(
                 kind = "special" if specials[text] else "not special"
                 raise ValueError(f"tokens: {text!r:.80} is a token already, which is {kind}")
             continue
-        last_added = max((token["id"] for token in added), default=-1)
-        if text not in ids and max(len(ids), last_added + 1) != next_id:
-            ids[text] = next_id  # Where ids have gaps, tokenizers would give it another one.
         token_id = ids.get(text, next_id)
         next_id = max(next_id, token_id + 1)
         flags = dict.fromkeys(FLAGS, False) | {"normalized": not special, "special": special}
         added.append({"id": token_id, "content": text, **flags})
         specials[text] = special
     added.sort(key=lambda token: token["id"])
+    pin(ids, added)
     return original.with_content(_json(document | {"added_tokens": added}))
+
+
+def pin(ids: dict[str, int], added: Sequence[Json]) -> None:
+    """Add added tokens to the ids of a model if tokenizers would otherwise give them other ids.
+
+    It gives those that the model lacks the ids from its number of tokens on, in the order of the list.
+
+    >>> ids = {"a": 0, "b": 5}
+    >>> pin(ids, [{"content": "<x>", "id": 6}])
+    >>> ids
+    {'a': 0, 'b': 5, '<x>': 6}
+    """
+    lacking = [token["id"] for token in added if token["content"] not in ids]
+    if lacking != list(range(len(ids), len(ids) + len(lacking))):
+        ids.update((token["content"], token["id"]) for token in added)
 
 
 def changed(

@@ -86,8 +86,8 @@ def run(options: shared.Options) -> shared.Result:
     tokenizer = read_model(options)
     chosen = shared.chosen(options, *_ROLES, "chat_template")
     settings = {name: value for name, value in chosen.items() if value is not None}
-    kind, to_folder = _destination(tokenizer, target, options.to, has_settings=bool(settings))
-    _check_destination(tokenizer, target, kind, to_folder=to_folder)
+    kind, to_folder = destination_of(tokenizer, target, options.to, has_settings=bool(settings))
+    check_destination(tokenizer, target, kind, to_folder=to_folder)
     if settings and not (kind == "huggingface" and to_folder):
         option = f"--{next(iter(settings)).replace('_', '-')}"
         output = kind if to_folder else "a file"
@@ -104,14 +104,14 @@ def run(options: shared.Options) -> shared.Result:
     if options.check:
         with tempfile.TemporaryDirectory() as folder:
             attempt = os.path.join(folder, last_part(target))
-            _write(tokenizer, attempt, kind, to_folder=to_folder)
+            write_as(tokenizer, attempt, kind, to_folder=to_folder)
             again = loading.load(
                 attempt, tokenizer.pattern, tokenizer.special_tokens, must_agree=False
             )
         encode = partial(tokenizer.encode, add_special_tokens=False)
         for original, path in ((tokenizer._original, source), (again.original, target)):
             checked.append(compared_with(original, tokenizer.vocabulary, encode, path))
-    _write(tokenizer, target, kind, to_folder=to_folder, overwrite=options.force, **settings)
+    write_as(tokenizer, target, kind, to_folder=to_folder, overwrite=options.force, **settings)
     lost = losses(
         tokenizer.vocabulary, tokenizer._original, kind, tokenizer._template, to_folder=to_folder
     )
@@ -143,7 +143,7 @@ def _guessed(tokenizer: Tokenizer, settings: Mapping[str, str]) -> dict[str, str
     return {role: token for role, token in guessed.items() if role not in settings}
 
 
-def _destination(
+def destination_of(
     tokenizer: Tokenizer, path: str, to: str | None, *, has_settings: bool
 ) -> tuple[str, bool]:
     """Return the format of the output, and whether it is a folder.
@@ -180,7 +180,7 @@ def _folder_format(tokenizer: Tokenizer, *, has_settings: bool) -> str:
     return original.kind if original and original.is_folder else "gpt2"
 
 
-def _check_destination(tokenizer: Tokenizer, path: str, kind: str, *, to_folder: bool) -> None:
+def check_destination(tokenizer: Tokenizer, path: str, kind: str, *, to_folder: bool) -> None:
     """Refuse a format that cannot be written, or not to a folder."""
     original = tokenizer._original
     if kind in _AS_READ and kind != format_of(tokenizer):
@@ -196,7 +196,7 @@ def _check_destination(tokenizer: Tokenizer, path: str, kind: str, *, to_folder:
         )
 
 
-def _write(
+def write_as(
     tokenizer: Tokenizer,
     path: str,
     kind: str,

@@ -1,0 +1,277 @@
+"""The map of a change: old ids to new ones, and new tokens to the old ids that spelled them.
+
+It moves the rows of matrices (embeddings, output layers) to the new ids.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from bpetite._constants import Pair
+from bpetite._internal.arguments import UnknownTokenError, check_path, check_type
+from bpetite._internal.files import contents, write_all
+from bpetite._internal.integers import counted
+from bpetite._internal.json import naming, parse_object, written
+from bpetite._internal.lazy import needed
+from bpetite._internal.lazy import numpy as np
+from bpetite._internal.record import Record, derived
+from bpetite._internal.types import AnyPath
+from bpetite.surgery.pruning import ids_of
+from bpetite.vocabulary import LARGEST_ID, Vocabulary
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from bpetite.tokenizer import Tokenizer
+
+_KIND = "bpetite token map"
+
+
+class TokenMap(Record):
+    """What became of each id when a vocabulary was changed.
+
+    >>> token_map = TokenMap({0: 0, 1: None, 2: 1}, {2: (0, 1)})
+    >>> token_map[2], token_map[1], token_map.parts[2]
+    (1, None, (0, 1))
+    >>> token_map.rows([[1.0], [2.0], [3.0]]).tolist()
+    [[1.0], [3.0], [1.5]]
+    """
+
+    ids: Mapping[int, int | None]
+    """The new id of every old one; None if its token is gone."""
+
+    parts: Mapping[int, Sequence[int]] = MappingProxyType({})
+    """The old ids that spelled each new token, by its id."""
+
+    old_size: int = derived()
+    """The largest old id plus one: the rows that a matrix needs."""
+
+    new_size: int = derived()
+    """The largest new id plus one."""
+
+    def __post_init__(self) -> None:
+        check_type("ids", self.ids, Mapping, "a mapping")
+        check_type("parts", self.parts, Mapping, "a mapping")
+        moved = {old: new for old, new in self.ids.items() if new is not None}
+        parts = {new: tuple(old_ids) for new, old_ids in self.parts.items()}
+        for name, ids in (("ids", [*self.ids, *moved.values()]), ("parts", parts)):
+            _check_ids(name, ids)
+        if len(set(moved.values())) < len(moved):
+            raise ValueError("ids: two old ids have the same new id")
+        for new, old_ids in parts.items():
+            _check_ids("parts", old_ids)
+            if unknown := sorted(set(old_ids) - self.ids.keys()):
+                raise ValueError(
+                    f"parts: new id {new} is spelled by {unknown[0]}, which ids do not have"
+                )
+        if twice := sorted(parts.keys() & moved.values()):
+            raise ValueError(f"parts: {twice[0]} is the new id of an old token, too")
+        self.__dict__.update(
+            ids=MappingProxyType(dict(sorted(self.ids.items()))),
+            parts=MappingProxyType(dict(sorted(parts.items()))),
+            old_size=max(self.ids, default=-1) + 1,
+            new_size=max([*moved.values(), *parts], default=-1) + 1,
+        )
+
+    @staticmethod
+    def between(
+        before: Tokenizer, after: Tokenizer, moved: Mapping[int, int] | None = None
+    ) -> TokenMap:
+        """Return the map from one tokenizer to another, of which `moved` says what each kept id became.
+
+        By default, each id is kept that has the same bytes in both. A token of any other id is new: it is
+        spelled by the tokens that its merges are made of, and a new special token by the ids of its
+        text.
+
+        >>> from bpetite import Tokenizer
+        >>> before = Tokenizer.train("ab ab", 257)
+        >>> TokenMap.between(before, before.extend(["abc"], add=1)).parts
+        mappingproxy({258: (256, 99)})
+        """
+        old_ids = ids_of(before.vocabulary)
+        new_ids = set(ids_of(after.vocabulary))
+        if moved is None:
+            old, new = _contents(before.vocabulary), _contents(after.vocabulary)
+            moved = {
+                token_id: token_id for token_id in old_ids if old[token_id] == new.get(token_id)
+            }
+        old_id_of = {new: old for old, new in moved.items()}
+        pair_of: dict[int, Pair] = {}
+        for pair, made in zip(after.vocabulary.merges, after.vocabulary.merge_ids, strict=True):
+            pair_of.setdefault(made, pair)
+        text_of = {token_id: text for text, token_id in after.special_tokens.items()}
+        parts: dict[int, Sequence[int]] = {}
+        for token_id in sorted(new_ids - old_id_of.keys()):
+            if token_id in text_of:
+                parts[token_id] = before._encoder.encode(text_of[token_id], "text")
+            else:
+                parts[token_id] = tuple(_spelled(token_id, pair_of, old_id_of))
+        return TokenMap({old: moved.get(old) for old in old_ids}, parts)
+
+    def __getitem__(self, old_id: int) -> int | None:
+        """Return the new id of an old one, or None if its token is gone."""
+        try:
+            return self.ids[old_id]
+        except KeyError:
+            raise UnknownTokenError(f"no token had the id {old_id}") from None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return TokenMap, (dict(self.ids), dict(self.parts))
+
+    def rows(self, matrix: ArrayLike) -> NDArray[Any]:
+        """Return the rows of a matrix of the old ids for the new ids.
+
+        The row of a kept token is copied; that of a new one is the mean of the rows of its parts, in
+        the type of the matrix (of floats below 32 bits, the mean is computed with 32). An id that no
+        token has gets zeros. Rows behind the last old id, which fill up many matrices, stay behind
+        the last new one.
+
+        >>> TokenMap({0: 0, 1: 3}).rows([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [0, 0], [0, 0], [3, 4]]
+        """
+        old = np.asarray(matrix)
+        if old.ndim == 0 or len(old) < self.old_size:
+            count = "none" if old.ndim == 0 else len(old)
+            raise ValueError(f"matrix: it has {count} rows, and the map is of {self.old_size} ids")
+        if self.parts and old.dtype.kind in "biuOSUMm":
+            raise TypeError(f"matrix: the rows of {old.dtype} have no mean; convert it to floats")
+        shape = (self.new_size + len(old) - self.old_size, *old.shape[1:])
+        new = np.zeros(shape, dtype=old.dtype)
+        moved = [(old_id, new_id) for old_id, new_id in self.ids.items() if new_id is not None]
+        if moved:
+            old_ids, new_ids = np.array(moved).T
+            new[new_ids] = old[old_ids]
+        precise = np.result_type(old.dtype, np.float32) if self.parts else old.dtype
+        for new_id, parts in self.parts.items():
+            if parts:
+                new[new_id] = old[list(parts)].mean(axis=0, dtype=precise)
+        new[self.new_size :] = old[self.old_size :]
+        return new
+
+    def save(self, path: AnyPath, *, overwrite: bool = False) -> None:
+        """Save as JSON, or as Parquet if the name ends in `.parquet`; no partial file is ever left.
+
+        Parquet has a row for each old id (`old_id` and `new_id`, which is null if the token is gone)
+        and for each new token (`new_id` and `parts`).
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     TokenMap({0: 1}).save(f"{folder}/map.json")
+        ...     TokenMap.load(f"{folder}/map.json")[0]
+        1
+        """
+        check_path("path", path)
+        is_parquet = os.fspath(path).endswith(".parquet")
+        content = self._to_parquet() if is_parquet else self._to_json()
+        write_all({path: content}, overwrite=overwrite)
+
+    @staticmethod
+    def load(path: AnyPath) -> TokenMap:
+        """Load and check a map that was saved.
+
+        >>> TokenMap.load("missing.json")
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: 'missing.json'
+        """
+        check_path("path", path)
+        content = contents(path)
+        with naming(path):
+            if content.startswith(b"PAR1"):
+                return _of_parquet(content)
+            document = parse_object(path, content, "a token map")
+            if document.keys() != {"kind", "ids", "parts"} or document["kind"] != _KIND:
+                raise ValueError(f"it is no token map: kind is {document.get('kind')!r:.80}")
+            return TokenMap(_pairs("ids", document["ids"]), _pairs("parts", document["parts"]))
+
+    def _to_json(self) -> bytes:
+        pairs = {
+            "ids": [*map(list, self.ids.items())],
+            "parts": [[new, list(old_ids)] for new, old_ids in self.parts.items()],
+        }
+        return written({"kind": _KIND, **pairs})
+
+    def _to_parquet(self) -> bytes:
+        arrow, parquet = _parquet()
+        none_gone, none_new = [None] * len(self.ids), [None] * len(self.parts)
+        columns = {
+            "old_id": arrow.array([*self.ids, *none_new], arrow.int64()),
+            "new_id": arrow.array([*self.ids.values(), *self.parts], arrow.int64()),
+            "parts": arrow.array(
+                [*none_gone, *map(list, self.parts.values())], arrow.list_(arrow.int64())
+            ),
+        }
+        file = io.BytesIO()
+        parquet.write_table(arrow.table(columns), file)
+        return file.getvalue()
+
+    def __repr__(self) -> str:
+        gone = sum(new is None for new in self.ids.values())
+        return (
+            f"TokenMap({counted(len(self.ids), 'old token')}, {gone:,} of them gone, "
+            f"{counted(len(self.parts), 'new token')})"
+        )
+
+
+def _spelled(
+    token_id: int, pair_of: Mapping[int, Pair], old_id_of: Mapping[int, int]
+) -> Iterator[int]:
+    """Yield the old ids that a new token is spelled by.
+
+    >>> list(_spelled(300, {300: (299, 98), 299: (97, 98)}, {97: 0, 98: 1}))
+    [0, 1, 1]
+    """
+    waiting = [token_id]
+    while waiting:
+        part = waiting.pop()
+        if part in old_id_of:
+            yield old_id_of[part]
+        else:
+            waiting += reversed(pair_of.get(part, ()))
+
+
+def _contents(vocabulary: Vocabulary) -> dict[int, bytes]:
+    """Return the bytes of every token, of special ones those of their texts."""
+    specials = {
+        token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()
+    }
+    return {**vocabulary.tokens, **vocabulary.decode_only, **specials}
+
+
+def _check_ids(name: str, ids: Iterable[Any]) -> None:
+    for token_id in ids:
+        if type(token_id) is not int or not 0 <= token_id <= LARGEST_ID:
+            raise ValueError(f"{name}: {token_id!r:.80} is not an id from 0 to {LARGEST_ID}")
+
+
+def _pairs(name: str, listed: Any) -> dict[Any, Any]:
+    """Return pairs of a file as a dict."""
+    is_list = isinstance(listed, list)
+    if not is_list or not all(isinstance(pair, list) and len(pair) == 2 for pair in listed):
+        raise ValueError(f"{name} must be a list of pairs")
+    keys = [pair[0] for pair in listed]
+    _check_ids(name, keys)
+    if len(set(keys)) < len(keys):
+        raise ValueError(f"{name}: an id appears twice")
+    if name == "parts" and not all(isinstance(pair[1], list) for pair in listed):
+        raise ValueError("parts must be lists of ids")
+    return dict(listed)
+
+
+def _of_parquet(content: bytes) -> TokenMap:
+    arrow, parquet = _parquet()
+    try:
+        rows = parquet.read_table(io.BytesIO(content)).to_pylist()
+        olds = [[row["old_id"], row["new_id"]] for row in rows if row["parts"] is None]
+        news = [[row["new_id"], row["parts"]] for row in rows if row["parts"] is not None]
+    except (arrow.ArrowException, KeyError, OSError) as error:
+        raise ValueError(f"it is no token map: {error!s:.200}") from None
+    return TokenMap(_pairs("ids", olds), _pairs("parts", news))
+
+
+def _parquet() -> tuple[Any, Any]:
+    arrow = needed("pyarrow", "a token map in Parquet")
+    return arrow, needed("pyarrow.parquet", "a token map in Parquet")
