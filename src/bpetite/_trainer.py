@@ -168,7 +168,7 @@ def _count_words(
     boundaries = rules.boundaries(special_tokens)
     for segment in _normalized_segments(corpus, boundaries, normalization):
         for piece, is_match in pieces(segment, pattern):
-            if is_match or rules.unmatched_text == "counted":
+            if is_match or rules.unmatched_text_of(pattern) == "counted":
                 word = tuple(id_of[bytes([byte])] for byte in piece)
                 words[word] += 1
     return words

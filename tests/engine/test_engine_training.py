@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, _engine
+from bpetite._constants import SUPERWORDS_PATTERN
 from bpetite._trainer import train_bpe
 from bpetite.dialect import AXES, DIALECTS, Dialect
 from bpetite.training import Conditions, Training, train_vocabulary
@@ -178,6 +179,20 @@ def test_tokens_that_are_taken_are_not_made(
     assert tuple(pairs) == expected.merges
     made = [expected.vocab[left] + expected.vocab[right] for left, right in expected.merges]
     assert len({*made, *taken}) == len(made) + len(taken)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_text_between_the_matches_of_superwords_is_counted_in_every_dialect(name: str) -> None:
+    corpus = "by the way, by the way 2024...  by the\n way<|x|> by the way"
+    check_against_the_specification(corpus, 300, DIALECTS[name], SUPERWORDS_PATTERN)
+    by_name = Counts.from_iterator([corpus], pattern="superwords", dialect=name)
+    assert by_name.unmatched_text == "counted"
+    between = {b"by the way, by the way ", b" by the\n way", b"x", b" by the way"}
+    assert between < dict(by_name.items()).keys()
+    again = Counts.from_iterator([corpus], pattern=SUPERWORDS_PATTERN, dialect=name)
+    assert Counts.merge([by_name, again]).total == 2 * by_name.total == 20
+    in_steps = Counts(pattern=["\\n", "superwords"], dialect=name)
+    assert in_steps.unmatched_text == "counted"
 
 
 words_of_strings = st.lists(
