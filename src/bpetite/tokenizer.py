@@ -332,7 +332,6 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
-        check_type("pattern", pattern, str | Sequence | None, "a pattern")
         with shown(progress) as report:
             extended = extend_vocabulary(
                 self._vocabulary,
