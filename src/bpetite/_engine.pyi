@@ -205,6 +205,7 @@ class CountTable:
         boundaries: Sequence[str] = (),
         count_unmatched: bool = True,
         normalization: Sequence[Sequence[str]] = (),
+        added_tokens: Sequence[tuple[str, int, Sequence[str]]] = (),
     ) -> CountTable: ...
     def add_files(
         self,

@@ -38,8 +38,8 @@ pub use parallel::{Encoded, is_for_one_thread};
 pub use parts::TextSource;
 pub use places::{Span, Trim, Unit};
 pub use pretokens::PretokenEncoder;
-pub use stages::Stages;
-use stages::{Section, SectionPlaces, Stretch};
+use stages::Section;
+pub use stages::{SectionPlaces, Stages, Stretch};
 pub use written::Mark;
 
 /// The id of a byte without a token.

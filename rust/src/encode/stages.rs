@@ -239,6 +239,16 @@ impl Stages {
         self.first.is_empty() && self.normalizer.is_identity() && !self.space_first
     }
 
+    /// Whether there are added tokens.
+    pub fn have_tokens(&self) -> bool {
+        !self.first.is_empty() || !self.later.is_empty()
+    }
+
+    /// Whether every text goes through unchanged.
+    pub fn are_none(&self) -> bool {
+        self.is_plain() && self.later.is_empty()
+    }
+
     /// Returns the whole text, if it is short and a single section that is not changed. Most short
     /// texts are so, and the walk through the stages would take as long as a few pretokens.
     #[inline(always)]

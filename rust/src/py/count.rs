@@ -12,9 +12,11 @@ use pyo3::types::{PyBytes, PyString};
 use super::arguments::{Threads, bytes_of};
 use super::calls;
 use super::columns::TextColumn;
+use super::encode::{Flagged, flagged};
 use super::pretokenize::Steps;
 use super::watch::{PyWatch, raised};
 use crate::count::{self, CountRows, Documents, Limits};
+use crate::encode::Stages;
 use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
@@ -43,8 +45,10 @@ pub struct PyCountTable {
 impl PyCountTable {
     #[new]
     #[pyo3(
-        signature = (pattern, boundaries=vec![], count_unmatched=true, normalization=vec![]),
-        text_signature = "(pattern, boundaries=(), count_unmatched=True, normalization=())"
+        signature = (
+            pattern, boundaries=vec![], count_unmatched=true, normalization=vec![], added_tokens=vec![]
+        ),
+        text_signature = "(pattern, boundaries=(), count_unmatched=True, normalization=(), added_tokens=())"
     )]
     fn new(
         py: Python<'_>,
@@ -52,10 +56,11 @@ impl PyCountTable {
         boundaries: Vec<String>,
         count_unmatched: bool,
         normalization: Vec<Vec<String>>,
+        added_tokens: Vec<Flagged>,
     ) -> PyResult<Self> {
         pattern.compiled(py)?;
-        let table =
-            count::CountTable::new(&pattern.0, &boundaries, count_unmatched, &normalization)?;
+        let stages = Stages::new(flagged(&added_tokens), &normalization)?;
+        let table = count::CountTable::new(&pattern.0, &boundaries, count_unmatched, stages)?;
         Ok(Self { table })
     }
 

@@ -57,7 +57,7 @@ pub struct PyEncoder {
 }
 
 /// The text, the id and the flags of an added token.
-type Flagged = (PyBackedStr, u32, Vec<PyBackedStr>);
+pub type Flagged = (PyBackedStr, u32, Vec<PyBackedStr>);
 
 #[pymethods]
 impl PyEncoder {
@@ -658,7 +658,7 @@ fn put_around_each<T: Id>(encoded: &mut Encoded<T>, around: &Around) {
 }
 
 /// Returns added tokens with their flags, and whether they are found in normalized text.
-fn flagged(tokens: &[Flagged]) -> Vec<(AddedToken, bool)> {
+pub fn flagged(tokens: &[Flagged]) -> Vec<(AddedToken, bool)> {
     let of_token = |(text, id, flags): &Flagged| {
         let has = |name: &str| flags.iter().any(|flag| **flag == *name);
         let token = AddedToken {
