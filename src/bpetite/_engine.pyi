@@ -563,6 +563,14 @@ class Encoder:
     def with_added_tokens(self, added_tokens: Sequence[tuple[str, int, Sequence[str]]]) -> Encoder:
         """Return an encoder with other added tokens, which shares everything else with this one."""
 
+    def with_dropout(
+        self, probability: float, seed: int, document: int = 0, begun: int = 0
+    ) -> Encoder:
+        """Return an encoder with BPE dropout, for `encode`, `encode_batch`, their arrays, and offsets alone.
+
+        The first text of a call has the number `document`, and so many bytes of it have `begun` before.
+        """
+
     @property
     def memory(self) -> int:
         """The bytes that the cache takes at most."""

@@ -27,7 +27,8 @@ use super::vocabulary::{merge_rows, tokens_of};
 use super::watch::PyWatch;
 use super::workspace::with_workspace;
 use crate::encode::{
-    self, AddedToken, Choice, Definition, Encoded, Id, Mark, Special, Stages, Trim, Unit, Unknown,
+    self, AddedToken, Choice, Definition, Dropout, Encoded, Id, Mark, Special, Stages, Trim, Unit,
+    Unknown,
 };
 use crate::memory::{self, reuse};
 use crate::watch::{Pulse, Unwatched, Watch};
@@ -133,6 +134,11 @@ impl PyEncoder {
 
     fn with_memory(&self, py: Python<'_>, memory: usize) -> PyResult<Self> {
         Ok(self.with(py.detach(|| self.encoder.with_memory(memory))?))
+    }
+
+    #[pyo3(signature = (probability, seed, document=0, begun=0))]
+    fn with_dropout(&self, probability: f64, seed: u64, document: u64, begun: u64) -> Self {
+        self.with(self.encoder.with_dropout(Dropout::new(probability, seed, document, begun)))
     }
 
     #[getter]
