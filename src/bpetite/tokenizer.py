@@ -62,7 +62,7 @@ from bpetite.training import (
     MergingOptions,
     Training,
     TrainingOptions,
-    check_counted_by,
+    check_counted_for,
     extend_vocabulary,
     train_vocabulary,
 )
@@ -324,11 +324,11 @@ class Tokenizer:
     ) -> Tokenizer:
         """Learn up to `add` further tokens on new text; existing ids keep their meaning.
 
-        Texts are counted with the rules of this vocabulary, such as its normalization; counts must
-        use the same rules. `max_token_length`, `max_words`, `without` and `whole_characters` are
-        conditions on new tokens, as in `train_from_iterator`. With a `pattern`, texts are counted
-        by that one, and it is the tokenizer's from then on: `superwords` lets tokens join words.
-        `TokenMap.between(old, new)` is the map of ids.
+        Texts, or the files of `Path` objects, are counted as this tokenizer cuts them; counts must
+        use the same rules (`Counts.from_files(..., tokenizer=)`). `max_token_length`, `max_words`,
+        `without` and `whole_characters` are conditions on new tokens, as in `train_from_iterator`.
+        With a `pattern`, texts are counted by that one, and it is the tokenizer's from then on:
+        `superwords` lets tokens join words. `TokenMap.between(old, new)` is the map of ids.
 
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
@@ -470,22 +470,17 @@ class Tokenizer:
         pattern: Pattern | None = None,
     ) -> Counts:
         """Return counts by the rules of this vocabulary, or count texts by them, or by another pattern."""
-        rules = self._counted_by(pattern)
-        if isinstance(documents_or_counts, Counts):
-            check_counted_by(documents_or_counts, rules)
-            return documents_or_counts
-        return Counts.from_iterator(
-            documents_or_counts, **rules.counting, num_threads=num_threads, progress=progress
-        )
-
-    def _counted_by(self, pattern: Pattern | None = None) -> Training:
-        """Return the rules by which texts are counted for this vocabulary."""
-        return Training(
-            self.dialect,
-            self.pattern if pattern is None else pattern,
-            list(self.special_tokens),
-            normalization=self._vocabulary.normalization,
-        )
+        given = documents_or_counts
+        if isinstance(given, Counts):
+            check_counted_for(given, self._vocabulary, pattern)
+            return given
+        how: dict[str, Any] = {"tokenizer": self, "num_threads": num_threads, "progress": progress}
+        if pattern is not None:
+            how["pattern"] = pattern
+        paths = [given] if isinstance(given, os.PathLike) else given
+        if isinstance(paths, list) and paths and all(isinstance(p, os.PathLike) for p in paths):
+            return Counts.from_files(paths, **how)
+        return Counts.from_iterator(given, **how)
 
     def _least_used(
         self,

@@ -260,7 +260,7 @@ def extend_vocabulary(
     The words are the ids that the vocabulary's own encoder gives each counted pretoken. New merges
     rank behind all others, join no tokens that only stand for the bytes of a character, and make
     only tokens whose bytes no token has. So the new encoding of a pretoken is the old one with the
-    new merges applied, whatever the order of the old ones. (`specification.extension` says it in
+    new merges applied, whatever the order of the old ones. (`_extender.py` says it in
     Python.) Ties go as in the vocabulary's dialect, or, where its merges are in an order that
     training could not give, to the smallest ids. With a `pattern`, counts are by that one, which is
     the vocabulary's from then on. New tokens have `new_ids`, or those that follow the
@@ -279,7 +279,7 @@ def extend_vocabulary(
         normalization=vocabulary.normalization,
         **conditions,
     )
-    check_counted_by(counts, training)
+    check_counted_for(counts, vocabulary, pattern)
     add = integer("add", add, least=0)
     arrays = vocabulary.arrays
     options = training.merging(add, counts.scale)
@@ -347,3 +347,19 @@ def check_counted_by(counts: Counts, training: Training) -> None:
         )
     needed = Counts(**training.counting | {"pattern": training.pattern or counts.pattern})
     needed._to_train_on(counts)._check_same_rules(counts)
+
+
+def check_counted_for(
+    counts: Counts, vocabulary: Vocabulary, pattern: Pattern | None = None
+) -> None:
+    """Refuse counts that were made with other rules than those of a vocabulary, or with another pattern
+    than the given one."""
+    if isinstance(counts, Counts) and counts.added_tokens is not None:
+        Counts._begin_like(vocabulary, pattern)._check_same_rules(counts)
+        return
+    pattern = vocabulary.pattern if pattern is None else pattern
+    specials = list(vocabulary.special_tokens)
+    normalization = vocabulary.normalization
+    check_counted_by(
+        counts, Training(vocabulary.dialect, pattern, specials, normalization=normalization)
+    )

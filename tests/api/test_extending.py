@@ -14,7 +14,7 @@ from bpetite import Counts, Tokenizer
 from bpetite._encoder import _merge_all
 from bpetite._trainer import Word
 from bpetite.dialect import Dialect
-from bpetite.specification.extension import extend
+from bpetite._extender import extend
 from bpetite.training import apart_in, extend_vocabulary
 from bpetite.vocabulary import Vocabulary
 

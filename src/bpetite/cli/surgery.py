@@ -46,7 +46,7 @@ def counts_of(
     """Count the inputs by the rules of a tokenizer, or by another pattern; or load counts."""
     if options.counts is not None:
         return load_counts(options)
-    return count_from_options(options, tokenizer._counted_by(pattern))
+    return count_from_options(options, Counts._begin_like(tokenizer, pattern))
 
 
 def write_changed(

@@ -124,7 +124,7 @@ class Counts:
         special_tokens: Sequence[str] | None,
         normalization: Normalization | None,
     ) -> Self:
-        """Begin counts like a tokenizer, which decides all rules then, or by given rules."""
+        """Begin counts like a tokenizer, which decides all rules but another pattern, or by given rules."""
         rules: dict[str, Any] = {
             "pattern": pattern,
             "dialect": dialect,
@@ -136,11 +136,11 @@ class Counts:
                 raise ValueError(f"normalization: {SPACE_FIRST[0]!r} needs a tokenizer that has it")
             return cls(**rules)
         for name, value in rules.items():
-            if value != _DEFAULT_RULES[name]:
+            if name != "pattern" and value != _DEFAULT_RULES[name]:
                 raise ValueError(
                     f"tokenizer: it decides the {name}, too, so leave out {name}={value!r:.80}"
                 )
-        return cls._begin_like(tokenizer)
+        return cls._begin_like(tokenizer, None if pattern == _DEFAULT_RULES["pattern"] else pattern)
 
     def _begin(
         self,
@@ -178,8 +178,8 @@ class Counts:
         return self
 
     @classmethod
-    def _begin_like(cls, tokenizer: Any) -> Self:
-        """Begin counts of the pretokens that a tokenizer makes tokens of."""
+    def _begin_like(cls, tokenizer: Any, pattern: Pattern | None = None) -> Self:
+        """Begin counts of the pretokens that a tokenizer makes tokens of, or would with another pattern."""
         vocabulary = getattr(tokenizer, "vocabulary", tokenizer)
         check_type("tokenizer", vocabulary, Vocabulary, "a Tokenizer")
         added_tokens = tuple(
@@ -187,7 +187,11 @@ class Counts:
             for text, _, flags in sorted(flagged_tokens(vocabulary))
         )
         counts = object.__new__(cls)._begin(
-            vocabulary.pattern, (), "counted", vocabulary.normalization, added_tokens
+            vocabulary.pattern if pattern is None else named_pattern(pattern),
+            (),
+            "counted",
+            vocabulary.normalization,
+            added_tokens,
         )
         counts.dialect = vocabulary.dialect
         counts.special_tokens = tuple(vocabulary.special_tokens)
