@@ -548,7 +548,7 @@ class Tokenizer:
         `moved` has the new ids of the tokens that are left; without it, only special tokens may move.
         """
         from bpetite.formats import huggingface
-        from bpetite.formats.editing import check_edited, edited
+        from bpetite.formats.editing import EDITED, edited
 
         template = self._template
         if isinstance(template, Template):
@@ -558,12 +558,12 @@ class Tokenizer:
         changed = type(self)(vocabulary, self._assumptions)._with_template(template)
         if self._original is None:
             return changed
-        if self._original.kind != "huggingface" and not self._original.companions:
+        is_edited = moved is not None and self._original.kind in EDITED
+        if not is_edited and self._original.kind != "huggingface" and not self._original.companions:
             return changed
         try:
-            if moved is not None and self._original.kind == "huggingface":
+            if moved is not None and is_edited:
                 files = edited(self._original, vocabulary, moved)
-                check_edited(files, vocabulary)
             else:
                 files = huggingface.changed(vocabulary, self._original, template)
             return changed._set(_original=files)
