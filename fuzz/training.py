@@ -8,6 +8,7 @@ from random import Random
 
 from bpetite import Tokenizer, symbols
 from bpetite._trainer import train_bpe
+from bpetite.training import Conditions
 from fuzz import texts, vocabularies
 from fuzz.scanning import supported_pattern
 
@@ -19,7 +20,12 @@ def training_is_as_specified(rng: Random) -> None:
     rules = vocabularies.dialect(rng)
     vocab_size = 256 + len(specials) + int(150 * rng.random() ** 2)
     min_count = rng.choice((1, 1, 1, 2, 3))
-    longest = rng.choice((None, None, None, 1, 2, 5))
+    conditions: Conditions = {
+        "max_token_length": rng.choice((None, None, None, 1, 2, 5)),
+        "max_words": rng.choice((None, None, 1, 2)),
+        "without": rng.choices(("a", " ", "é", "ab", ": "), k=max(rng.randint(-3, 2), 0)),
+        "whole_characters": rng.random() < 0.3,
+    }
     expected = train_bpe(
         corpus,
         vocab_size,
@@ -27,7 +33,7 @@ def training_is_as_specified(rng: Random) -> None:
         pattern=pattern,
         special_tokens=specials,
         min_count=min_count,
-        max_token_length=longest,
+        **conditions,
     )
     trained = Tokenizer.train_from_iterator(
         [corpus],
@@ -36,21 +42,27 @@ def training_is_as_specified(rng: Random) -> None:
         pattern=pattern,
         special_tokens=specials,
         min_count=min_count,
-        max_token_length=longest,
+        **conditions,
         num_threads=rng.randint(1, 3),
     )
-    case = (corpus, vocab_size, rules, pattern, specials, min_count, longest)
+    case = (corpus, vocab_size, rules, pattern, specials, min_count, conditions)
     first_places = tuple(dict.fromkeys(expected.merges))
     assert tuple(trained.merges) == first_places, (case, trained.merges, expected.merges)
     assert dict(trained.special_tokens) == dict(expected.special_tokens), case
     found = dict(trained.vocabulary.tokens)
     found.update((token_id, text.encode()) for text, token_id in trained.special_tokens.items())
     assert found == dict(expected.vocab), case
-    _check_prefix(rng, trained, corpus, vocab_size, case)
+    _check_prefix(rng, trained, corpus, vocab_size, min_count, conditions, case)
 
 
 def _check_prefix(
-    rng: Random, trained: Tokenizer, corpus: str, vocab_size: int, case: object
+    rng: Random,
+    trained: Tokenizer,
+    corpus: str,
+    vocab_size: int,
+    min_count: int,
+    conditions: Conditions,
+    case: object,
 ) -> None:
     smallest = vocab_size - rng.randint(0, vocab_size - 256 - len(trained.special_tokens))
     reached = trained.vocab_size if trained.dialect.vocab_size_counts == "everything" else None
@@ -61,8 +73,8 @@ def _check_prefix(
         dialect=trained.dialect,
         pattern=trained.pattern,
         special_tokens=list(trained.special_tokens),
-        min_count=trained.vocabulary.trained_with.get("min_count", 1),
-        max_token_length=trained.vocabulary.trained_with.get("max_token_length"),
+        min_count=min_count,
+        **conditions,
     )
     assert trained.truncate(smaller).vocabulary == again.vocabulary, (case, smaller)
 

@@ -7,6 +7,9 @@ PRETOKENIZER_PATTERN: str = (
 )
 """The GPT-2 pattern, for the `regex` module: each match is a pretoken."""
 
+SUPERWORDS_PATTERN: str = r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"
+"""The pattern for tokens of several words: what it leaves between its matches is always counted."""
+
 Pattern = str | Sequence[str]
 """A regular expression, or a list of steps: each cuts the pieces of the one before."""
 

@@ -28,6 +28,7 @@ __all__ = [
     "complete_tokens",
     "covers_all_text",
     "cut_json",
+    "extend_merges",
     "is_utf8",
     "listed_merges",
     "merges_that_happen",
@@ -283,15 +284,46 @@ def train_merges(
     max_merges: int | None,
     min_count: int = 1,
     max_token_length: int | None = None,
-    prior_merges: bytes | None = None,
+    max_words: int | None = None,
+    without: Sequence[bytes] = ...,
+    whole_characters: bool = False,
+    taken: Sequence[bytes] | None = None,
     num_threads: int | None = ...,
     progress: Progress | None = None,
     expect: Callable[[int], object] | None = None,
     keep_counts: bool = True,
 ) -> bytes:
-    """Learn merges from counts, after `prior_merges`; return rows of left, right and result symbol as bytes.
+    """Learn merges from counts; return rows of left, right and result symbol as bytes.
 
+    The bytes of a new token hold at most `max_words` words and none of the texts of `without`, are
+    of `whole_characters`, and are none of `taken` or, then, of earlier merges.
     Without `keep_counts`, the table is emptied while it is read, to free its memory for the merging.
+    """
+
+def extend_merges(
+    encoder: Encoder,
+    counts: CountTable,
+    *,
+    ids: bytes,
+    tokens: bytes,
+    ends: bytes,
+    apart: Sequence[int],
+    tie_break: str,
+    max_tokens: int,
+    min_count: int = 1,
+    max_token_length: int | None = None,
+    max_words: int | None = None,
+    without: Sequence[bytes] = ...,
+    whole_characters: bool = False,
+    taken: Sequence[bytes] | None = None,
+    num_threads: int | None = ...,
+    progress: Progress | None = None,
+    expect: Callable[[int], object] | None = None,
+) -> bytes:
+    """Learn merges behind those of an encoder; return rows of left, right and result symbol as bytes.
+
+    A word is what the encoder makes of a pretoken; it ends where an id is `apart`, or none of `ids`. The
+    symbol of a token is its place in `ids`, which are ascending; new ones follow.
     """
 
 def train_symbol_merges(

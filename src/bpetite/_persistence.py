@@ -388,6 +388,19 @@ def _is_unknown(value: object) -> bool:
     return isinstance(value, list) and [*map(type, value)] == [int, bool] and _is_id(value[0])
 
 
+def _is_option(value: object) -> bool:
+    return _is_count(value) or _is_texts(value) or value is True
+
+
+_TRAINED_WITH: Mapping[str, Callable[[Any], bool]] = {
+    "max_token_length": _is_count,
+    "max_words": _is_count,
+    "min_count": _is_count,
+    "whole_characters": lambda value: value is True,
+    "without": lambda value: _is_texts(value) and all(value) and len({*value}) == len(value),
+}
+"""The options of training that artifacts record."""
+
 _AN_ID = f"an id from 0 to {LARGEST_ID}"
 _VERSIONS = ("schema_version", "unicode_version")
 _AXES = Dialect().to_dict().keys()
@@ -422,7 +435,7 @@ _FIELDS: Mapping[str, tuple[type | None, Callable[[Any], bool], str]] = {
     "special_tokens": (dict, _is_id, _AN_ID),
     "token_flags": (dict, _is_texts, "a list of strings"),
     "tokens": (dict, _is_hexadecimal, "bytes in hexadecimal"),
-    "trained_with": (dict, _is_count, "a number of 64 bits"),
+    "trained_with": (dict, _is_option, "a number of 64 bits, a list of strings or true"),
     "unicode_version": (None, _is_text, "a string"),
     "unknown": (None, _is_unknown, "a list of an id and true or false"),
     "whole_pretoken_first": (None, lambda value: isinstance(value, bool), "true or false"),
@@ -477,7 +490,9 @@ def _check_values(document: Json) -> None:
                 raise ValueError(f"{where} must be {in_words}, not {item!r:.80}")
     if document["dialect"].keys() != _AXES:
         raise ValueError(f"dialect must be an object with the axes {', '.join(sorted(_AXES))}")
-    if document["trained_with"].keys() - {"min_count", "max_token_length"}:
+    for option, value in document["trained_with"].items():
+        if _TRAINED_WITH.get(option, lambda value: False)(value):
+            continue
         raise ValueError(
             f"trained_with must be of known options, not {document['trained_with']!r:.80}"
         )

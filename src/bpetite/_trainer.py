@@ -10,8 +10,9 @@
 This is the specification: the engine must give the same result, and the tests check that it does.
 """
 
+from codecs import getincrementaldecoder
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -61,14 +62,24 @@ def train_bpe(
     min_count: int = 1,
     max_token_length: int | None = None,
     normalization: Sequence[Step] = (),
+    max_words: int | None = None,
+    without: Sequence[str] = (),
+    whole_characters: bool = False,
+    taken: Collection[bytes] | None = None,
 ) -> TrainerResult:
     """Learn merges from a corpus until the vocabulary has the wanted size or no pair is left.
 
     Pretokens rarer than `min_count` are dropped; no token grows beyond `max_token_length` bytes.
+    The bytes of a new token have at most `max_words` words (runs of bytes other than spaces) and
+    none of the texts of `without`; for `whole_characters`, they are valid UTF-8, or the first bytes
+    of one character and nothing else. They are none of `taken`, if there are such, and then of no
+    earlier merge either.
     The text between special tokens is normalized by the steps of `normalization` before it is cut.
 
     >>> train_bpe("ab ab ab", 258).merges
     ((97, 98), (32, 256))
+    >>> train_bpe("a a a", 258, pattern="(?s:.+)", max_words=1).merges
+    ((32, 97),)
     """
     rules = Dialect.named(dialect)
     planned = rules.planned_tokens(vocab_size, len(special_tokens))
@@ -81,10 +92,22 @@ def train_bpe(
     words = _count_words(corpus, id_of, rules, pattern, special_tokens, normalization)
     words = {word: count for word, count in words.items() if count >= min_count}
     merges: list[Pair] = []
+    refused = set(taken or ())
+
+    def is_allowed(token: bytes) -> bool:
+        if max_token_length is not None and len(token) > max_token_length:
+            return False
+        if max_words is not None and _count_of_words(token) > max_words:
+            return False
+        if any(text.encode("utf-8") in token for text in without):
+            return False
+        if whole_characters and not _is_of_whole_characters(token):
+            return False
+        return token not in refused
+
     while len(vocab) < BASE_VOCAB_SIZE + planned:
         pair_counts = _count_pairs(words)
-        if max_token_length is not None:
-            pair_counts = _only_short(pair_counts, vocab, max_token_length)
+        pair_counts = _only_allowed(pair_counts, vocab, is_allowed)
         if not pair_counts:
             break
         left, right = _select_best_pair(pair_counts, rules, vocab)
@@ -98,6 +121,8 @@ def train_bpe(
             id_of[token] = new_id
         words = _apply_merge_to_words(words, (left, right), new_id)
         merges.append((left, right))
+        if taken is not None:
+            refused.add(token)
         if len(merges) % 100 == 0:
             report(ProgressEvent("merge", len(merges), planned))
 
@@ -143,7 +168,7 @@ def _count_words(
     boundaries = rules.boundaries(special_tokens)
     for segment in _normalized_segments(corpus, boundaries, normalization):
         for piece, is_match in pieces(segment, pattern):
-            if is_match or rules.unmatched_text == "counted":
+            if is_match or rules.unmatched_text_of(pattern) == "counted":
                 word = tuple(id_of[bytes([byte])] for byte in piece)
                 words[word] += 1
     return words
@@ -162,15 +187,40 @@ def _count_pairs(words: Mapping[Word, int]) -> Counter[Pair]:
     return counts
 
 
-def _only_short(
-    pair_counts: Counter[Pair], vocab: Mapping[int, bytes], longest: int
+def _only_allowed(
+    pair_counts: Counter[Pair], vocab: Mapping[int, bytes], is_allowed: Callable[[bytes], bool]
 ) -> Counter[Pair]:
-    """Keep the pairs whose token has at most `longest` bytes."""
-    short: Counter[Pair] = Counter()
+    """Keep the pairs whose token is allowed."""
+    allowed: Counter[Pair] = Counter()
     for (left, right), count in pair_counts.items():
-        if len(vocab[left]) + len(vocab[right]) <= longest:
-            short[left, right] = count
-    return short
+        if is_allowed(vocab[left] + vocab[right]):
+            allowed[left, right] = count
+    return allowed
+
+
+def _count_of_words(token: bytes) -> int:
+    """Count the runs of bytes other than spaces.
+
+    >>> _count_of_words(b" in  the ")
+    2
+    """
+    return sum(1 for word in token.split(b" ") if word)
+
+
+def _is_of_whole_characters(token: bytes) -> bool:
+    """Whether a token is valid UTF-8, or the first bytes of one character and nothing else.
+
+    >>> token = "aé".encode()
+    >>> [_is_of_whole_characters(part) for part in (token, token[1:2], token[:2], token[2:])]
+    [True, True, False, False]
+    """
+    decoder = getincrementaldecoder("utf-8")()
+    try:
+        complete = decoder.decode(token)
+    except UnicodeDecodeError:
+        return False
+    begun, _ = decoder.getstate()
+    return not begun or not complete
 
 
 def _select_best_pair(

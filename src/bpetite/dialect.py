@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, get_args, get_type_hints
 
-from bpetite._constants import BASE_VOCAB_SIZE
+from bpetite._constants import BASE_VOCAB_SIZE, SUPERWORDS_PATTERN, Pattern
 from bpetite._internal.arguments import check_type, check_word, several, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.record import Record, replaced
@@ -48,7 +48,8 @@ class Dialect(Record):
 
     unmatched_text: Literal["counted", "skipped"] = "counted"
     """Whether text that the pattern does not match is counted as a pretoken, or left out of the counts.
-    (Encoding never leaves text out.) Most named patterns match all text."""
+    (Encoding never leaves text out.) Most named patterns match all text; that between the matches of
+    `superwords` is always counted."""
 
     def __post_init__(self) -> None:
         for axis, choices in AXES.items():
@@ -117,6 +118,18 @@ class Dialect(Record):
         """
         texts = tuple(several("special_tokens", "str", special_tokens))
         return texts if self.specials_in_corpus == "boundary" else ()
+
+    def unmatched_text_of(self, pattern: Pattern) -> str:
+        """Return what becomes of text between the matches of a pattern: `unmatched_text` says it.
+
+        The pattern `superwords` leaves nearly all words between its matches: they are counted.
+
+        >>> rules = Dialect.named("tiktoken")
+        >>> rules.unmatched_text_of("[a-z]+"), rules.unmatched_text_of(SUPERWORDS_PATTERN)
+        ('skipped', 'counted')
+        """
+        steps = (pattern,) if isinstance(pattern, str) else pattern
+        return "counted" if SUPERWORDS_PATTERN in steps else self.unmatched_text
 
     def base_bytes(self) -> bytes:
         """Return the 256 byte values in the order in which the base tokens get their ids.

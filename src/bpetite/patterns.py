@@ -8,7 +8,7 @@ of such steps.
 import re
 from contextlib import suppress
 
-from bpetite._constants import PRETOKENIZER_PATTERN, Pattern
+from bpetite._constants import PRETOKENIZER_PATTERN, SUPERWORDS_PATTERN, Pattern
 from bpetite._engine import read_pattern, same_pattern
 
 CL100K = (
@@ -81,6 +81,7 @@ PATTERNS: dict[str, str] = {
     "kimi-k2": KIMI_K2,
     "nanochat": NANOCHAT,
     "starcoder": STARCODER,
+    "superwords": SUPERWORDS_PATTERN,
     "whitespace": r"\S+|\s+",
     "none": r"(?s:.+)",
 }

@@ -56,6 +56,7 @@ from bpetite.formats.shared.imported import Imported, Missing, Original, has_id,
 from bpetite.normalization import Normalization
 from bpetite.patterns import pattern_steps
 from bpetite.training import (
+    Conditions,
     FileTrainingOptions,
     MergingOptions,
     Training,
@@ -198,10 +199,14 @@ class Tokenizer:
 
         Keywords are `dialect` (by default "bpetite"; for a new model, "tiktoken" is recommended: it
         keeps documents apart, and its ids are ranks), `pattern` ("gpt2"), `special_tokens`,
-        `min_count` (1), `max_token_length`, `normalization` (such as "NFC": applied to each text
+        `min_count` (1), conditions on each new token, `normalization` (such as "NFC": applied to each text
         before it is cut, in training and in encoding), `total_size` (instead of `vocab_size`:
         counts all tokens), `num_threads`, `memory_limit` and `progress`; the other defaults are
         None.
+
+        The conditions: at most `max_token_length` bytes; at most `max_words` words (runs of bytes
+        other than spaces), where the pattern cuts less often; none of the texts `without`, such as
+        `[": "]`; with `whole_characters=True`, valid UTF-8 or the beginning of one character.
 
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
@@ -242,6 +247,9 @@ class Tokenizer:
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
         max_token_length: int | None = None,
+        max_words: int | None = None,
+        without: Sequence[str] = (),
+        whole_characters: bool = False,
         normalization: Normalization | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
@@ -260,6 +268,9 @@ class Tokenizer:
             max_token_length,
             given_counts,
             normalization,
+            max_words,
+            without,
+            whole_characters,
         )
         vocab_size = training.vocab_size_of(vocab_size, total_size)
         training.planned_tokens(vocab_size)  # Checks the size before anything is counted.
@@ -297,48 +308,53 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
         """
-        return self._changed(self._vocabulary.truncate(vocab_size))
+        return self._changed_to(self._vocabulary.truncate(vocab_size))
 
     def extend(
         self,
         documents_or_counts: Texts | Counts,
         add: int,
         *,
+        pattern: Pattern | None = None,
         min_count: int = 1,
-        max_token_length: int | None = None,
         num_threads: int | None = None,
         progress: Progress | bool | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Tokenizer:
         """Learn up to `add` further tokens on new text; existing ids keep their meaning.
 
         Texts are counted with the rules of this vocabulary, such as its normalization; counts must
-        use the same rules.
+        use the same rules. `max_token_length`, `max_words`, `without` and `whole_characters` are
+        conditions on new tokens, as in `train_from_iterator`. With a `pattern`, texts are counted
+        by that one, and it is the tokenizer's from then on: `superwords` lets tokens join words.
+        `TokenMap.between(old, new)` is the map of ids.
 
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
-        counts = documents_or_counts
+        check_type("pattern", pattern, str | Sequence | None, "a pattern")
         with shown(progress) as report:
-            if not isinstance(counts, Counts):
-                counts = Counts.from_iterator(
-                    counts,
-                    pattern=self.pattern,
-                    dialect=self.dialect,
-                    special_tokens=list(self.special_tokens),
-                    normalization=self._vocabulary.normalization,
-                    num_threads=num_threads,
-                    progress=report,
-                )
             extended = extend_vocabulary(
                 self._vocabulary,
-                counts,
+                self._counts_of(documents_or_counts, num_threads, report, pattern),
                 add,
+                pattern=pattern,
                 min_count=min_count,
-                max_token_length=max_token_length,
                 num_threads=num_threads,
                 progress=report,
+                **conditions,
             )
-            return self._changed(extended)
+            return self._changed_to(extended)
+
+    def _changed_to(self, vocabulary: Vocabulary) -> Tokenizer:
+        """Return a tokenizer with a vocabulary in which all tokens that are left keep their ids, but perhaps
+        special ones."""
+        from bpetite.surgery.pruning import ids_of
+
+        specials = vocabulary.special_tokens
+        moved = {own: specials[text] for text, own in self.special_tokens.items()}
+        left = set(ids_of(self._vocabulary)).intersection(ids_of(vocabulary))
+        return self._changed(vocabulary, dict(zip(left, left, strict=True)) | moved)
 
     def prune(
         self,
@@ -398,9 +414,9 @@ class Tokenizer:
         number: int,
         *,
         min_count: int = 1,
-        max_token_length: int | None = None,
         num_threads: int | None = None,
         progress: Progress | bool | None = None,
+        **conditions: Unpack[Conditions],
     ) -> tuple[Tokenizer, TokenMap]:
         """Return a tokenizer with other tokens in the place of the least used ones, and the map of ids.
 
@@ -427,14 +443,13 @@ class Tokenizer:
                 pruning.with_ids(vocabulary, moved),
                 counts,
                 number,
+                new_ids=sorted(removed),
                 min_count=min_count,
-                max_token_length=max_token_length,
                 num_threads=num_threads,
                 progress=report,
+                **conditions,
             )
-        new_ids = sorted(left.symmetric_difference(pruning.ids_of(extended)))
-        taken = dict(zip(new_ids, sorted(removed), strict=False))
-        return self._moved(pruning.with_ids(extended, moved | taken), moved)
+        return self._moved(extended, moved)
 
     def _staying(self) -> set[int]:
         """Return the ids of the tokens that cannot be pruned."""
@@ -453,9 +468,10 @@ class Tokenizer:
         documents_or_counts: Texts | Counts,
         num_threads: int | None,
         progress: Progress | None,
+        pattern: Pattern | None = None,
     ) -> Counts:
-        """Return counts by the rules of this vocabulary, or count texts by them."""
-        rules = self._counted_by
+        """Return counts by the rules of this vocabulary, or count texts by them, or by another pattern."""
+        rules = self._counted_by(pattern)
         if isinstance(documents_or_counts, Counts):
             check_counted_by(documents_or_counts, rules)
             return documents_or_counts
@@ -463,12 +479,11 @@ class Tokenizer:
             documents_or_counts, **rules.counting, num_threads=num_threads, progress=progress
         )
 
-    @property
-    def _counted_by(self) -> Training:
-        """The rules by which texts are counted for this vocabulary."""
+    def _counted_by(self, pattern: Pattern | None = None) -> Training:
+        """Return the rules by which texts are counted for this vocabulary."""
         return Training(
             self.dialect,
-            self.pattern,
+            self.pattern if pattern is None else pattern,
             list(self.special_tokens),
             normalization=self._vocabulary.normalization,
         )
@@ -563,7 +578,8 @@ class Tokenizer:
             return changed
         try:
             if moved is not None and is_edited:
-                files = edited(self._original, vocabulary, moved)
+                is_cut_anew = vocabulary.pattern != self._vocabulary.pattern
+                files = edited(self._original, vocabulary, moved, is_cut_anew=is_cut_anew)
             else:
                 files = huggingface.changed(vocabulary, self._original, template)
             return changed._set(_original=files)

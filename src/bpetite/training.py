@@ -1,32 +1,40 @@
 """Training from counts: the engine learns the merges, and the dialect decides their ids."""
 
-from array import array
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT, Pattern
-from bpetite._engine import pattern_way, train_merges
-from bpetite._internal.arguments import worded
+from bpetite._engine import extend_merges, pattern_way, train_merges
+from bpetite._internal.arguments import check_type, several, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.memory import available_memory
+from bpetite._internal.record import replaced
 from bpetite._internal.types import Progress, ReadingOptions
 from bpetite._internal.warning import warn
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
+from bpetite.encoding.encoder import encoder_of
 from bpetite.normalization import Normalization, checked
 from bpetite.patterns import PATTERNS, named_pattern
-from bpetite.vocabulary import Vocabulary, check_order
+from bpetite.vocabulary import Vocabulary
 
 
-class MergingOptions(TypedDict, total=False):
+class Conditions(TypedDict, total=False):
+    """What the bytes of a new token must fulfil."""
+
+    max_token_length: int | None
+    max_words: int | None
+    without: Sequence[str]
+    whole_characters: bool
+
+
+class MergingOptions(Conditions, total=False):
     """How counts become a vocabulary."""
 
     dialect: str | Dialect
     special_tokens: Sequence[str] | None
     min_count: int
-    max_token_length: int | None
     total_size: int | None
     num_threads: int | None
     memory_limit: int | str | None
@@ -67,9 +75,15 @@ class Training:
         max_token_length: int | None = None,
         counts: Counts | None = None,
         normalization: Normalization | None = None,
+        max_words: int | None = None,
+        without: Sequence[str] = (),
+        whole_characters: bool = False,
     ) -> None:
         if max_token_length is not None:
             max_token_length = integer("max_token_length", max_token_length, least=1)
+        if max_words is not None:
+            max_words = integer("max_words", max_words, least=1)
+        check_type("whole_characters", whole_characters, bool, "a bool")
         if counts is not None:
             dialect = counts.dialect if dialect is None else dialect
             if special_tokens is None:
@@ -84,6 +98,9 @@ class Training:
         self.special_tokens = default_specials(special_tokens)
         self.min_count = integer("min_count", min_count, least=1)
         self.max_token_length = max_token_length
+        self.max_words = max_words
+        self.without = _checked_texts(without)
+        self.whole_characters = whole_characters
         self.normalization = checked(normalization)
 
     def vocab_size_of(self, vocab_size: int | None, total_size: int | None) -> int:
@@ -122,13 +139,64 @@ class Training:
             "normalization": self.normalization,
         }
 
+    def merging(self, most: int, scale: int) -> dict[str, Any]:
+        """Return the options of the engine to learn up to `most` tokens from counts of a scale."""
+        # 1 keeps everything, even with weights below 1.
+        least = 1 if self.min_count == 1 else self.min_count * scale
+        if least > LARGEST_COUNT:
+            raise OverflowError(
+                f"min_count {self.min_count} is larger than any count, which has 64 bits"
+            )
+        longest, words = self.max_token_length, self.max_words
+        return {
+            "tie_break": self.dialect.tie_break,
+            "max_tokens": min(most, LARGEST_COUNT),
+            "min_count": least,
+            "max_token_length": None if longest is None else min(longest, LARGEST_COUNT),
+            "max_words": None if words is None else min(words, LARGEST_COUNT),
+            "without": [text.encode("utf-8") for text in self.without],
+            "whole_characters": self.whole_characters,
+        }
+
     @property
-    def trained_with(self) -> dict[str, int]:
+    def trained_with(self) -> dict[str, int | tuple[str, ...]]:
         """The options that artifacts record besides the dialect and the pattern."""
-        options = {} if self.min_count == 1 else {"min_count": self.min_count}
+        options: dict[str, int | tuple[str, ...]] = {}
+        if self.min_count != 1:
+            options["min_count"] = self.min_count
         if self.max_token_length is not None:
             options["max_token_length"] = self.max_token_length
+        if self.max_words is not None:
+            options["max_words"] = self.max_words
+        if self.without:
+            options["without"] = self.without
+        if self.whole_characters:
+            options["whole_characters"] = True
         return options
+
+
+def _checked_texts(without: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts that no new token may contain, each once.
+
+    >>> _checked_texts([": ", ""])
+    Traceback (most recent call last):
+    ValueError: without: an empty text is in every token
+    """
+    if isinstance(without, str):
+        raise TypeError(
+            worded(
+                lambda name: f"{name('without')} must be texts, not one string; put it in a list"
+            )
+        )
+    texts = tuple(dict.fromkeys(several("without", "texts", without)))
+    for text in texts:
+        check_type("without", text, str, "texts")
+        if not text:
+            raise ValueError(
+                worded(lambda name: f"{name('without')}: an empty text is in every token")
+            )
+        text.encode("utf-8")  # raises for a lone surrogate
+    return texts
 
 
 def train_vocabulary(
@@ -154,14 +222,15 @@ def train_vocabulary(
     rules = training.dialect
     planned = training.planned_tokens(vocab_size)
     check_counted_by(counts, training)
-    rows = _learn(
-        counts,
-        training,
-        rules.base_bytes(),
-        planned,
-        memory_limit=memory_bytes(memory_limit),
+    rows = train_merges(
+        counts._table,
+        base=rules.base_bytes(),
+        shared_tokens=rules.equal_tokens == "shared",
+        max_merges=None,
+        **training.merging(planned, counts.scale),
         num_threads=num_threads,
         progress=progress,
+        expect=partial(_check_memory, memory_bytes(memory_limit)),
         keep_counts=keep_counts,
     )
     return Vocabulary.from_merges(
@@ -179,95 +248,76 @@ def extend_vocabulary(
     counts: Counts,
     add: int,
     *,
+    pattern: Pattern | None = None,
     min_count: int = 1,
-    max_token_length: int | None = None,
+    new_ids: Sequence[int] | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
+    **conditions: Unpack[Conditions],
 ) -> Vocabulary:
     """Learn up to `add` further tokens from new counts; existing ids keep their meaning.
 
-    The existing merges are first applied to the new counts, lowest rank first; then training goes
-    on. New ids follow the largest id in use. Ties go to the ids that were created first.
+    The words are the ids that the vocabulary's own encoder gives each counted pretoken. New merges
+    rank behind all others, join no tokens that only stand for the bytes of a character, and make
+    only tokens whose bytes no token has. So the new encoding of a pretoken is the old one with the
+    new merges applied, whatever the order of the old ones. (`specification.extension` says it in
+    Python.) Ties go as in the vocabulary's dialect, or, where its merges are in an order that
+    training could not give, to the smallest ids. With a `pattern`, counts are by that one, which is
+    the vocabulary's from then on. New tokens have `new_ids`, or those that follow the
+    largest one in use.
 
     >>> old = train_vocabulary(Counts.from_iterator(["ab"]), 300)
     >>> extend_vocabulary(old, Counts.from_iterator(["abc"]), 5).merges
     ((97, 98), (256, 99))
     """
-    check_order(vocabulary, "extended")
-    if vocabulary.left_out is not None:
-        raise ValueError(
-            f"this vocabulary cannot be extended: it leaves out '{vocabulary.left_out}', which counts have"
-        )
-    rules, base, prior = vocabulary.dialect, vocabulary.base_ids, vocabulary.merges
-    if set(vocabulary.tokens) != {*base, *vocabulary.merge_ids}:
-        raise ValueError("this vocabulary cannot be extended: it has tokens that no merge makes")
-    specials = list(vocabulary.special_tokens)
+    rules = vocabulary.dialect
     training = Training(
         rules,
-        vocabulary.pattern,
-        specials,
+        vocabulary.pattern if pattern is None else pattern,
+        list(vocabulary.special_tokens),
         min_count,
-        max_token_length,
         normalization=vocabulary.normalization,
+        **conditions,
     )
     check_counted_by(counts, training)
     add = integer("add", add, least=0)
-    bytes_by_id = sorted(range(BASE_VOCAB_SIZE), key=lambda byte: base[byte])
-    ids = [base[byte] for byte in bytes_by_id]
-    symbol_of = {token_id: symbol for symbol, token_id in enumerate(ids)}
-    rows = []
-    for (left, right), token_id in zip(prior, vocabulary.merge_ids, strict=True):
-        if token_id not in symbol_of:
-            symbol_of[token_id] = len(ids)
-            ids.append(token_id)
-        rows.append((symbol_of[left], symbol_of[right], symbol_of[token_id]))
-    learned = _learn(
-        counts,
-        training,
-        bytes(bytes_by_id),
-        add,
-        prior_merges=array("I", chain.from_iterable(rows)).tobytes(),
-        num_threads=num_threads,
-        progress=progress,
-    )
-    return vocabulary.extended(ids, learned)
-
-
-def _learn(
-    counts: Counts,
-    training: Training,
-    base: bytes,
-    most: int,
-    *,
-    memory_limit: int | None = None,
-    prior_merges: bytes | None = None,
-    num_threads: int | None,
-    progress: Progress | None,
-    keep_counts: bool = True,
-) -> bytes:
-    """Learn up to `most` tokens after `prior_merges`; return rows of left, right and resulting symbol."""
-    longest = training.max_token_length
-    # `min_count` on the scale of the counts; 1 keeps everything, even with weights below 1.
-    least = 1 if training.min_count == 1 else training.min_count * counts.scale
-    if least > LARGEST_COUNT:
-        raise OverflowError(
-            f"min_count {training.min_count} is larger than any count, which has 64 bits"
-        )
-    return train_merges(
+    arrays = vocabulary.arrays
+    options = training.merging(add, counts.scale)
+    rows = extend_merges(
+        encoder_of(vocabulary),
         counts._table,
-        base=base,
-        tie_break=training.dialect.tie_break,
-        shared_tokens=training.dialect.equal_tokens == "shared",
-        max_tokens=min(most, LARGEST_COUNT),
-        max_merges=None,
-        min_count=least,
-        max_token_length=None if longest is None else min(longest, LARGEST_COUNT),
-        prior_merges=prior_merges,
+        ids=arrays.ids,
+        tokens=arrays.tokens,
+        ends=arrays.ends,
+        apart=apart_in(vocabulary),
+        taken=taken_in(vocabulary),
+        **options | ({"tie_break": "smallest_ids"} if vocabulary.irregular else {}),
         num_threads=num_threads,
         progress=progress,
-        expect=partial(_check_memory, memory_limit),
-        keep_counts=keep_counts,
+        expect=partial(_check_memory, None),
     )
+    extended = vocabulary.extended(memoryview(arrays.ids).cast("I").tolist(), rows, new_ids)
+    return extended if pattern is None else replaced(extended, pattern=training.pattern)
+
+
+def taken_in(vocabulary: Vocabulary) -> list[bytes]:
+    """Return the bytes that no new token may have: those of all others, special ones included."""
+    specials = (text.encode("utf-8") for text in vocabulary.special_tokens)
+    return [*vocabulary.tokens.values(), *vocabulary.decode_only.values(), *specials]
+
+
+def apart_in(vocabulary: Vocabulary) -> list[int]:
+    """Return the tokens that no new merge joins: those that stand for a part of a character.
+
+    >>> apart_in(Vocabulary({byte: bytes([byte]) for byte in range(256)}, []))
+    []
+    """
+    # Where characters are tokens, those in ASCII have a token for their byte, too.
+    spare = (token for token in vocabulary.decode_only.values() if len(token) == 1)
+    if not vocabulary.provisional and not any(token < b"\x80" for token in spare):
+        return []
+    of_bytes = {byte: own for byte, own in vocabulary.id_of_byte.items() if byte >= 0x80}
+    return sorted({*vocabulary.provisional, *of_bytes.values()})
 
 
 def _check_memory(limit: int | None, expected: int) -> None:

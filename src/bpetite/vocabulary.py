@@ -222,8 +222,8 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     """The flags of special tokens that are not simply matched in the text (`TOKEN_FLAGS`). Only imported
     vocabularies have them."""
 
-    trained_with: Mapping[str, int] = MappingProxyType({})
-    """Training options that differ from their defaults (`min_count`, `max_token_length`), for the record."""
+    trained_with: Mapping[str, int | Sequence[str]] = MappingProxyType({})
+    """Training options that differ from their defaults (`min_count`, `without`), for the record."""
 
     merge_ids: Sequence[int] = ()
     """The id of every merge's token; if not given, it is found by its bytes."""
@@ -349,7 +349,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             added_tokens=frozenset(self.added_tokens),
             normalization=normalization,
             token_flags=MappingProxyType(_checked_flags(self.token_flags, specials)),
-            trained_with=MappingProxyType(dict(self.trained_with)),
+            trained_with=_frozen_options(self.trained_with),
             irregular=irregular or bool(equal_ranks),
             equal_ranks=equal_ranks,
             provisional=frozenset(self.provisional),
@@ -407,7 +407,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         dialect: Dialect,
         special_tokens: Sequence[str],
         pattern: Pattern = PRETOKENIZER_PATTERN,
-        trained_with: Mapping[str, int] | None = None,
+        trained_with: Mapping[str, int | Sequence[str]] | None = None,
         normalization: Normalization | None = None,
     ) -> Vocabulary:
         """Build a vocabulary from the engine's merges: rows of left, right and resulting symbol.
@@ -434,11 +434,14 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         )
 
     def extended(
-        self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]] | bytes
+        self,
+        ids: Sequence[int],
+        rows: Iterable[tuple[int, int, int]] | bytes,
+        new_ids: Sequence[int] | None = None,
     ) -> Vocabulary:
         """Add merges, as rows of left, right and resulting symbol; `ids` are the ids of the existing symbols.
 
-        New tokens get ids after the largest one in use.
+        New tokens get `new_ids` in the order given, or ids after the largest one in use.
 
         >>> symbols = list(range(256))
         >>> base = Vocabulary({byte: bytes([byte]) for byte in symbols}, [])
@@ -447,12 +450,49 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         """
         ids = list(several("ids", "integers", ids))
         rows = rows if isinstance(rows, bytes) else several("rows", "rows of three symbols", rows)
-        next_id = max([self.arrays.id_at(-1), *self.special_tokens.values(), *self.decode_only]) + 1
-        id_of_pair = dict(zip(self.merges, self.merge_ids, strict=True))
-        new_rows, _ = _rows_of_ids(rows, ids, next_id)
+        free = self.largest_id + 1
+        new_rows, new = _rows_of_ids(rows, ids, free, new_ids)
+        made = memoryview(new_rows).cast("I")[2::3].tolist()
+        if len(made) == new and not self.provisional and min(made, default=free) >= free:
+            return self._with_rows(new_rows, made)
+        vocabulary = self
+        if self.provisional and new_ids is None:
+            vocabulary = self._with_provisional_from(free + new)
+        id_of_pair = dict(zip(vocabulary.merges, vocabulary.merge_ids, strict=True))
+        token_of = dict(vocabulary.tokens)
         for left, right, token_id in iter_unpack("3I", new_rows):
             id_of_pair[left, right] = token_id
-        return replaced(self, merges=list(id_of_pair), merge_ids=list(id_of_pair.values()))
+            token_of.setdefault(token_id, token_of[left] + token_of[right])
+        return replaced(
+            vocabulary,
+            tokens=token_of,
+            merges=list(id_of_pair),
+            merge_ids=list(id_of_pair.values()),
+        )
+
+    def _with_rows(self, rows: bytes, made: Sequence[int]) -> Vocabulary:
+        """Return the vocabulary with merges that each make a token, with ids above all others."""
+        arrays = self.arrays
+        token_of: dict[int, bytes] = {}
+        for left, right, token_id in iter_unpack("3I", rows):
+            parts = (token_of.get(part) or arrays.token_of(part) or b"" for part in (left, right))
+            token_of[token_id] = b"".join(parts)
+        in_order = {token_id: token_of[token_id] for token_id in sorted(made)}
+        new = Arrays.of(in_order)
+        ends = array("Q", (len(arrays.tokens) + end for end in memoryview(new.ends).cast("Q")))
+        longer = Arrays(
+            ids=arrays.ids + new.ids,
+            tokens=arrays.tokens + new.tokens,
+            ends=arrays.ends + ends.tobytes(),
+            merges=arrays.merges + rows,
+        )
+        return self.of_arrays(longer, **self._other_fields())
+
+    def _other_fields(self) -> dict[str, Any]:
+        """Return the fields but tokens and merges, as values that can be pickled."""
+        values = {name: getattr(self, name) for name in self._fields if name not in _LAZY_FIELDS}
+        is_view = {name: isinstance(value, Mapping) for name, value in values.items()}
+        return {name: dict(value) if is_view[name] else value for name, value in values.items()}
 
     def __eq__(self, other: object) -> bool:
         """Compare all fields; tokens and merges as arrays."""
@@ -467,13 +507,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy the fields; they are checked again when the value is recreated."""
-        others = {}
-        for name in self._fields:
-            if name not in _LAZY_FIELDS:
-                value = getattr(self, name)
-                # A view of a mapping cannot be pickled.
-                others[name] = dict(value) if isinstance(value, Mapping) else value
-        return partial(self.of_arrays, self.arrays, **others), ()
+        return partial(self.of_arrays, self.arrays, **self._other_fields()), ()
 
     def __repr__(self) -> str:
         """Return a single line, without the tokens."""
@@ -538,12 +572,14 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         >>> Vocabulary(tokens, [(97, 98), (256, 99)]).sizes
         [256, 257, 258]
         """
-        counted = {*self.tokens}.difference(self.merge_ids)
+        provisional = set(self.provisional)
+        counted = {*self.tokens}.difference(self.merge_ids, provisional)
         if self.dialect.vocab_size_counts == "everything":
             counted.update(self.special_tokens.values(), self.decode_only)
         sizes = [len(counted)]
         for token_id in self.merge_ids:
-            counted.add(token_id)
+            if token_id not in provisional:
+                counted.add(token_id)
             sizes.append(len(counted))
         return sizes
 
@@ -674,21 +710,24 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
 
         The first merges are kept, and all tokens that no merge makes. `vocab_size` means the same
         as in training: all tokens, or all but special and decode-only tokens, depending on the
-        dialect.
+        dialect. Where merges are in another order than training gives, a kept one may be made of a
+        token of a later one: such a size is refused with the next ones that are possible.
 
         >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
         >>> Vocabulary(tokens, [(97, 98), (256, 99)]).truncate(257).merges
         ((97, 98),)
         """
-        check_order(self, "truncated")
         sizes = self.sizes
-        vocab_size = integer("vocab_size", vocab_size, least=sizes[0])
+        least = self._character_merges
+        vocab_size = integer("vocab_size", vocab_size, least=sizes[least])
         if vocab_size > sizes[-1]:
             raise ValueError(
                 f"vocab_size {vocab_size} is larger than this vocabulary of {sizes[-1]} tokens: truncate "
-                f"makes it smaller, with at least {sizes[0]} (Tokenizer.fit shortens a text)"
+                f"makes it smaller, with at least {sizes[least]} (Tokenizer.fit shortens a text)"
             )
         kept = bisect_right(sizes, vocab_size) - 1
+        if self.irregular:
+            self._check_parents_stay(kept, sizes)
         merge_ids = self.merge_ids[:kept]
         tokens = {*self.tokens}.difference(self.merge_ids).union(merge_ids)
         specials = dict(self.special_tokens)
@@ -696,29 +735,71 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             moved = self.dialect.special_token_ids(list(specials), len(tokens))
             if tokens.union(self.decode_only).isdisjoint(moved.values()):
                 specials = moved
+        ranges = ((start, min(end, kept)) for start, end in self.equal_ranks)
         return replaced(
             self,
-            tokens={token_id: self.tokens[token_id] for token_id in tokens},
+            tokens={token_id: self.tokens[token_id] for token_id in sorted(tokens)},
             merges=self.merges[:kept],
             merge_ids=merge_ids,
             special_tokens=specials,
+            equal_ranks=[(start, end) for start, end in ranges if end - start > 1],
+        )
+
+    @property
+    def _character_merges(self) -> int:
+        """How many merges there are up to the last one that puts bytes together to a character."""
+        provisional = set(self.provisional)
+        if not provisional:
+            return 0
+        parts = provisional.union(self.id_of_byte.values())
+        for rank in range(len(self.merges) - 1, -1, -1):
+            if not parts.isdisjoint(self.merges[rank]) and self._joins_bytes(rank):
+                return rank + 1
+        return 0
+
+    def _joins_bytes(self, rank: int) -> bool:
+        """Whether a merge makes a part of a character, a character, or one with the mark of a word."""
+        token_id = self.merge_ids[rank]
+        if token_id in self.provisional:
+            return True
+        character = self.tokens[token_id].removeprefix(WORD_START).removesuffix(WORD_END)
+        return len(character.decode("utf-8", "replace")) == 1
+
+    def _check_parents_stay(self, kept: int, sizes: Sequence[int]) -> None:
+        """Refuse to keep a number of merges if one is made of a token that only later ones make."""
+        made_at: dict[int, int] = {}
+        for rank, token_id in enumerate(self.merge_ids):
+            made_at.setdefault(token_id, rank)
+        # For each number of merges: the last rank that these need, and the merge that needs it.
+        needed = [(-1, -1)]
+        for rank, pair in enumerate(self.merges):
+            last = max(made_at.get(parent, -1) for parent in pair)
+            needed.append(max(needed[-1], (last, rank)))
+        last, rank = needed[kept]
+        if last < kept:
+            return
+        whole = [number for number, (last, _) in enumerate(needed) if last < number]
+        place = bisect_right(whole, kept)
+        possible = [sizes[number] for number in whole[max(place - 1, 0) : place + 1]]
+        parent = self.tokens[self.merge_ids[last]]
+        made = self.tokens[self.merge_ids[rank]]
+        raise ValueError(
+            f"vocab_size {sizes[kept]}: {parent!r:.80} stands in the way: merge {rank} makes {made!r:.80} of "
+            f"it, and it is only made by merge {last}; possible are {' and '.join(map(str, possible))}"
         )
 
 
-def check_order(vocabulary: Vocabulary, done: str) -> None:
-    """Refuse a vocabulary that training could not have given: it cannot be extended or truncated."""
-    if vocabulary.irregular or vocabulary.provisional:
-        order = "its merges are not in an order that training could give"
-        raise ValueError(f"this vocabulary cannot be {done}: {order}")
-
-
 def _rows_of_ids(
-    rows: Iterable[tuple[int, int, int]] | bytes, ids: list[int], next_id: int
+    rows: Iterable[tuple[int, int, int]] | bytes,
+    ids: list[int],
+    next_id: int,
+    new_ids: Sequence[int] | None = None,
 ) -> tuple[bytes, int]:
     """Return rows of ids, of rows of left, right and resulting symbol, and how many symbols are new.
 
-    `ids` are the ids of the symbols so far; new ones follow `next_id`. With shared tokens a pair
-    may occur again in a later row, which makes no new symbol: the first row decides its rank.
+    `ids` are the ids of the symbols so far; new ones have `new_ids`, or those from `next_id` on.
+    With shared tokens a pair may occur again in a later row, which makes no new symbol: the first
+    row decides its rank.
 
     >>> array("I", _rows_of_ids([(0, 1, 2), (2, 0, 3)], [97, 98], 256)[0]).tolist()
     [97, 98, 256, 256, 97, 257]
@@ -728,8 +809,10 @@ def _rows_of_ids(
     except (TypeError, ValueError, OverflowError):
         raise ValueError("rows of merges must be three symbols each, of 32 bits") from None
     new = max(numbers[2::3], default=0) + 1 - len(ids)
-    if ids != list(range(next_id)):
-        ids = [*ids, *range(next_id, next_id + new)]
+    if new_ids is not None and len(new_ids) < new:
+        raise ValueError(f"new_ids: {len(new_ids)} for {new} new tokens")
+    if new_ids is not None or ids != list(range(next_id)):
+        ids = [*ids, *(range(next_id, next_id + new) if new_ids is None else new_ids[:new])]
         numbers = array("I", map(ids.__getitem__, numbers))
     if 3 * new < len(numbers):
         id_of_pair: dict[Pair, int] = {}
@@ -870,6 +953,20 @@ def spelled_otherwise(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
             if "normalized" in flags:
                 decoded[vocabulary.special_tokens[text]] = normalize(text).encode("utf-8")
     return [*decoded.items()]
+
+
+def _frozen_options(
+    options: Mapping[str, int | Sequence[str]],
+) -> Mapping[str, int | tuple[str, ...]]:
+    """Return the options of a training, which nobody can change.
+
+    >>> _frozen_options({"without": [":"]})["without"]
+    (':',)
+    """
+    frozen = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in options.items()
+    }
+    return MappingProxyType(cast("dict[str, int | tuple[str, ...]]", frozen))
 
 
 def _checked_flags(

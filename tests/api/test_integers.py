@@ -65,6 +65,10 @@ TAKERS: dict[str, tuple[int, Callable[[Path, Any], object]]] = {
         2,
         lambda _, n: Tokenizer.train_from_counts(COUNTS, 270, min_count=n).fingerprint,
     ),
+    "max_words": (
+        1,
+        lambda _, n: Tokenizer.train_from_counts(COUNTS, 270, max_words=n).fingerprint,
+    ),
     "max_token_length": (
         3,
         lambda _, n: Tokenizer.train_from_counts(COUNTS, 270, max_token_length=n).fingerprint,

@@ -125,6 +125,34 @@ def test_max_token_length_equals_the_specification(longest: int) -> None:
     assert tok.vocabulary.trained_with == {"max_token_length": longest}
 
 
+@pytest.mark.parametrize(
+    ("conditions", "recorded"),
+    [
+        ({"max_words": 2}, {"max_words": 2}),
+        ({"without": ["e ", "e ", "\n"]}, {"without": ("e ", "\n")}),
+        ({"whole_characters": True}, {"whole_characters": True}),
+        ({"max_words": None, "without": (), "whole_characters": False}, {}),
+    ],
+)
+def test_conditions_equal_the_specification_and_are_recorded(
+    conditions: Any, recorded: dict[str, object], tmp_path: Path
+) -> None:
+    corpus, pattern = CORPUS + " naïve 你好 你们", r"(?s:.+)"
+    tok = Tokenizer.train_from_iterator([corpus], 330, pattern=pattern, **conditions)
+    assert tok.merges == train_bpe(corpus, 330, pattern=pattern, **conditions).merges
+    assert tok.vocabulary.trained_with == recorded
+    tok.save(tmp_path / "tok.json")
+    loaded = Tokenizer.load(tmp_path / "tok.json")
+    assert loaded.vocabulary.trained_with == recorded
+    assert loaded.fingerprint == tok.fingerprint
+    assert loaded == tok == pickle.loads(pickle.dumps(tok))
+    extended = Tokenizer.train_from_iterator([], 256, pattern=pattern).extend(
+        [corpus], 74, **conditions
+    )
+    spelled = [extended.token_bytes(token_id) for token_id in extended.vocabulary.merge_ids]
+    assert spelled == [tok.token_bytes(token_id) for token_id in tok.vocabulary.merge_ids]
+
+
 def test_counts_remember_the_rules_that_made_them() -> None:
     counts = Counts.from_iterator(["a<|x|>b"], dialect="tiktoken", special_tokens=["<|x|>"])
     assert (
@@ -195,6 +223,14 @@ def unread() -> Iterator[str]:
     [
         {"min_count": 0},
         {"max_token_length": 0},
+        {"max_words": 0},
+        {"max_words": 1.5},
+        {"without": ": "},
+        {"without": [""]},
+        {"without": [b": "]},
+        {"without": ["\ud800"]},
+        {"without": 5},
+        {"whole_characters": 1},
         {"dialect": "klingon"},
         {"special_tokens": "<a>"},
         {"special_tokens": [""]},

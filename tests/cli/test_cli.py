@@ -64,6 +64,18 @@ def test_train_prints_one_line_of_json_and_saves_what_the_library_saves(
     assert output.read_bytes() == (folder / "tok.json").read_bytes()
 
 
+def test_train_takes_conditions_on_new_tokens(folder: Path, tmp_path: Path) -> None:
+    conditions = ["--max-words", "2", "--without", "a", "--without", "t", "--whole-characters"]
+    output = tmp_path / "tok.json"
+    corpus = folder / "corpus.txt"
+    bpetite("train", "--input", corpus, "--vocab-size", 300, "--output", output, *conditions)
+    expected = Tokenizer.train_from_files(
+        corpus, 300, max_words=2, without=["a", "t"], whole_characters=True
+    )
+    assert Tokenizer.load(output) == expected
+    assert Tokenizer.load(output).vocabulary.trained_with == expected.vocabulary.trained_with
+
+
 def test_train_says_how_far_it_came_and_how_long_it_took(folder: Path, tmp_path: Path) -> None:
     corpus, output = folder / "corpus.txt", tmp_path / "tok.json"
     how = ("--input", corpus, "--output", output, "--dialect", "tiktoken")

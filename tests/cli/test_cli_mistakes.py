@@ -321,6 +321,8 @@ def test_a_defect_says_that_it_is_one(
 
 NAMED: dict[str, tuple[list[str], str]] = {
     "min_count must be": (["train", *GOOD["train"], "--min-count=0"], "--min-count must be"),
+    "max_words must be": (["train", *GOOD["train"], "--max-words=0"], "--max-words must be"),
+    "without: ": (["train", *GOOD["train"], "--without="], "--without: an empty text"),
     "vocab_size must be": (["train", *GOOD["train"], "--vocab-size=9"], "--vocab-size must be"),
     "memory_limit: ": (["train", *GOOD["train"], "--training-memory=1XB"], "--training-memory: "),
     "shard_size must be": (

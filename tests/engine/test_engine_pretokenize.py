@@ -26,7 +26,7 @@ OTHER_SPELLINGS = {
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     "whitespace, turned round": r"\s+|\S+",
 }
-NAMED_AND_SCANNED = ["gpt2", "cl100k", "o200k", "whitespace", "none"]
+NAMED_AND_SCANNED = ["gpt2", "cl100k", "o200k", "superwords", "whitespace", "none"]
 SCANNED = {name: PATTERNS[name] for name in NAMED_AND_SCANNED} | OTHER_SPELLINGS
 
 ALL: dict[str, Pattern] = {

@@ -4,6 +4,7 @@ import struct
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise, product
+from typing import Any, Unpack
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, _engine
+from bpetite._constants import SUPERWORDS_PATTERN
 from bpetite._trainer import train_bpe
 from bpetite.dialect import AXES, DIALECTS, Dialect
-from bpetite.training import Training, train_vocabulary
+from bpetite.training import Conditions, Training, train_vocabulary
 
 ALL_RULES = [
     *DIALECTS.values(),
@@ -24,6 +26,16 @@ ALL_RULES = [
         )
     ),
 ]
+
+ANY_CONDITIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "max_token_length": st.none() | st.integers(1, 6),
+        "max_words": st.none() | st.integers(1, 4),
+        "without": st.lists(st.sampled_from(["a", "b ", " ", "é", "ab", "\n"]), max_size=2),
+        "whole_characters": st.booleans(),
+    },
+)
 
 Pair = tuple[str, str]
 
@@ -76,7 +88,11 @@ def engine_strings(corpus: Sequence[Sequence[str]], num_merges: int) -> list[Pai
 
 
 def check_against_the_specification(
-    corpus: str, vocab_size: int, rules: Dialect, pattern: str, max_token_length: int | None = None
+    corpus: str,
+    vocab_size: int,
+    rules: Dialect,
+    pattern: str,
+    **conditions: Unpack[Conditions],
 ) -> None:
     specials = ["<|x|>"]
     expected = train_bpe(
@@ -85,10 +101,10 @@ def check_against_the_specification(
         dialect=rules,
         pattern=pattern,
         special_tokens=specials,
-        max_token_length=max_token_length,
+        **conditions,
     )
     counts = Counts.from_iterator([corpus], pattern=pattern, dialect=rules, special_tokens=specials)
-    training = Training(rules, pattern, specials, max_token_length=max_token_length)
+    training = Training(rules, pattern, specials, **conditions)
     learned = train_vocabulary(counts, vocab_size, training)
     assert learned.merges == expected.merges
     assert {
@@ -110,12 +126,73 @@ def test_every_string_of_two_letters_trains_as_specified(rules: Dialect) -> None
     st.sampled_from(ALL_RULES),
     st.sampled_from([r"\w+|\s", r"(?s:.+)", r"[a-z]+"]),
     st.integers(257, 330),
-    st.none() | st.integers(1, 6),
+    ANY_CONDITIONS,
 )
 def test_any_corpus_trains_as_specified(
-    corpus: str, rules: Dialect, pattern: str, vocab_size: int, max_token_length: int | None
+    corpus: str, rules: Dialect, pattern: str, vocab_size: int, conditions: Conditions
 ) -> None:
-    check_against_the_specification(corpus, vocab_size, rules, pattern, max_token_length)
+    check_against_the_specification(corpus, vocab_size, rules, pattern, **conditions)
+
+
+SOME_CONDITIONS: list[Conditions] = [
+    {"max_words": 1},
+    {"max_words": 2, "without": ["a  "]},
+    {"without": ["aa"]},
+    {"whole_characters": True},
+]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("conditions", SOME_CONDITIONS)
+@pytest.mark.parametrize("rules", DIALECTS.values())
+def test_every_short_string_trains_under_conditions_as_specified(
+    rules: Dialect, conditions: Conditions
+) -> None:
+    for length in range(7):
+        for letters in product("a é", repeat=length):
+            check_against_the_specification("".join(letters), 300, rules, r"(?s:.+)", **conditions)
+
+
+@given(
+    st.text(st.sampled_from("ab é"), max_size=60),
+    st.sets(st.sampled_from([b"ab", b"a b", "é".encode(), b" a", b"aba"])),
+    st.sampled_from(AXES["tie_break"]),
+    st.booleans(),
+)
+def test_tokens_that_are_taken_are_not_made(
+    corpus: str, taken: set[bytes], tie_break: Any, is_shared: bool
+) -> None:
+    equal_tokens = "shared" if is_shared else "distinct"
+    rules = Dialect().replace(tie_break=tie_break, equal_tokens=equal_tokens)
+    expected = train_bpe(corpus, 300, dialect=rules, pattern=r"(?s:.+)", taken=taken)
+    counts = Counts.from_iterator([corpus], pattern=r"(?s:.+)", dialect=rules)
+    rows = _engine.train_merges(
+        counts._table,
+        base=bytes(range(256)),
+        tie_break=rules.tie_break,
+        shared_tokens=is_shared,
+        max_tokens=44,
+        max_merges=None,
+        taken=list(taken),
+    )
+    pairs = [(left, right) for left, right, _ in struct.iter_unpack("=3I", rows)]
+    assert tuple(pairs) == expected.merges
+    made = [expected.vocab[left] + expected.vocab[right] for left, right in expected.merges]
+    assert len({*made, *taken}) == len(made) + len(taken)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_text_between_the_matches_of_superwords_is_counted_in_every_dialect(name: str) -> None:
+    corpus = "by the way, by the way 2024...  by the\n way<|x|> by the way"
+    check_against_the_specification(corpus, 300, DIALECTS[name], SUPERWORDS_PATTERN)
+    by_name = Counts.from_iterator([corpus], pattern="superwords", dialect=name)
+    assert by_name.unmatched_text == "counted"
+    between = {b"by the way, by the way ", b" by the\n way", b"x", b" by the way"}
+    assert between < dict(by_name.items()).keys()
+    again = Counts.from_iterator([corpus], pattern=SUPERWORDS_PATTERN, dialect=name)
+    assert Counts.merge([by_name, again]).total == 2 * by_name.total == 20
+    in_steps = Counts(pattern=["\\n", "superwords"], dialect=name)
+    assert in_steps.unmatched_text == "counted"
 
 
 words_of_strings = st.lists(

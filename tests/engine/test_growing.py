@@ -281,7 +281,7 @@ def test_a_growing_text_encodes_as_specified(parts: list[str]) -> None:
 @pytest.mark.parametrize("pattern", PATTERNS.values())
 def test_nearly_all_ids_of_a_named_pattern_are_settled(pattern: str) -> None:
     growing = TOKENIZERS[pattern].growing("the cat sat on the mat. " * 1000)
-    if pattern != PATTERNS["none"]:
+    if pattern not in (PATTERNS["none"], PATTERNS["superwords"]):  # They do not cut this text.
         assert growing.settled > len(growing) - 30
 
 

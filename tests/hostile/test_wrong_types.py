@@ -53,6 +53,9 @@ MERGING: dict[str, Any] = {
     "special_tokens": ["<s>"],
     "min_count": 1,
     "max_token_length": 10,
+    "max_words": 3,
+    "without": [": "],
+    "whole_characters": True,
     **LIMITS,
 }
 MEASURING: dict[str, Any] = {"special": "text", "num_threads": 1, "reading": corpus.Reading()}
@@ -161,6 +164,9 @@ VALID: dict[str, Valid] = {
             "add": 1,
             "min_count": 1,
             "max_token_length": 3,
+            "max_words": 3,
+            "without": [": "],
+            "whole_characters": True,
             "progress": None,
             **THREADS,
         },

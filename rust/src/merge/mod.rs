@@ -35,6 +35,7 @@
 //! unfollowed pair may rise. The pair then enters the queue with an upper bound of its count. If it
 //! becomes the best, a recount decides.
 
+mod conditions;
 mod lists;
 mod pairs;
 mod queue;
@@ -52,6 +53,7 @@ use crate::error::Result;
 use crate::watch::Pulse;
 use tokens::{Code, Tokens};
 
+pub use conditions::{Conditions, Texts};
 pub use queue::TieBreak;
 pub use trainer::Training;
 pub use tuning::Tuning;
@@ -72,6 +74,8 @@ pub struct Rules {
     pub max_merges: Option<u64>,
     /// Maximum length of a token in bytes.
     pub max_token_length: Option<u64>,
+    /// What the bytes of a token must fulfil.
+    pub conditions: Conditions,
 }
 
 impl Rules {

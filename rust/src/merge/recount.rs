@@ -15,6 +15,7 @@
 //! ```
 
 use super::Rules;
+use super::conditions::Conditions;
 use super::lists::{ListCursor, Lists};
 use super::pairs::{Followed, PairTable, codes_of, key_of, sum};
 use super::slots::{Group, PairAt, SlotWidth, Slots};
@@ -31,6 +32,7 @@ use crate::workers;
 pub struct Plan<'a> {
     pub tokens: &'a Tokens,
     pub rules: &'a Rules,
+    pub conditions: &'a Conditions,
     pub tuning: &'a Tuning,
     /// The preferred threshold; `None` to derive it from `slack`, or its variants for few pairs and
     /// frequent words.
@@ -61,9 +63,16 @@ impl Plan<'_> {
         total / merges.saturating_mul(slack).max(1)
     }
 
+    /// Whether the token of a pair is within the maximum length.
     fn allows(&self, key: u64) -> bool {
         let (left, right) = codes_of(key);
         self.rules.max_token_length.is_none() || self.rules.allow(self.tokens, left, right)
+    }
+
+    /// Whether the token of a pair fulfils the conditions.
+    fn fulfils(&self, key: u64) -> Result<bool> {
+        let (left, right) = codes_of(key);
+        self.conditions.allow(self.tokens, left, right)
     }
 }
 
@@ -149,7 +158,7 @@ fn directly<S: SlotWidth>(
         }
         total = total.saturating_add(count);
         let key = key_of((index / codes) as Code, (index % codes) as Code);
-        if count > 0 && plan.allows(key) {
+        if count > 0 && plan.allows(key) && plan.fulfils(key)? {
             memory::push(&mut pairs, (key, count))?;
         }
     }
@@ -313,7 +322,8 @@ struct Part {
     lists: Lists,
     /// The highest count of any pair.
     highest: u64,
-    /// For each count, how many pairs have it; the last entry includes all higher counts.
+    /// For each count from `least` on, how many pairs have it; the last entry includes all higher
+    /// counts.
     by_count: Vec<u32>,
 }
 
@@ -338,11 +348,16 @@ fn count<S: SlotWidth>(
             }
             count = sum(count, group.count)?;
         }
+        // Rarer pairs change nothing: of all pairs, most are rarer.
+        let key = occurrences[0].key();
+        if count < least && count <= part.highest || !plan.fulfils(key)? {
+            continue;
+        }
         part.highest = part.highest.max(count);
         part.by_count[count.min(most) as usize] += 1;
         if count >= least {
             let list = part.lists.append(occurrences.iter().map(|occurrence| occurrence.at))?;
-            memory::push(&mut part.pairs, Followed { key: occurrences[0].key(), count, list })?;
+            memory::push(&mut part.pairs, Followed { key, count, list })?;
         }
     }
     Ok(part)

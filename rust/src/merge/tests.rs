@@ -7,7 +7,7 @@ use super::slots::{Layout, Slots};
 use super::tokens::{BOUNDARY, FIRST, HOLE, Tokens};
 use super::trainer::Training;
 use super::tuning::Tuning;
-use super::{MergeRow, Rules, SymbolWords, TieBreak};
+use super::{Conditions, MergeRow, Rules, SymbolWords, Texts, TieBreak};
 use crate::error::{Error, Result};
 use crate::watch::{Pulse, Stage, Unwatched, Watch};
 
@@ -112,7 +112,14 @@ const THREADED: [Tuning; 3] = [
 const DEFAULT: Tuning = Tuning::with_threads(1);
 
 fn rules(tie_break: TieBreak, shared_tokens: bool) -> Rules {
-    Rules { tie_break, shared_tokens, max_tokens: None, max_merges: None, max_token_length: None }
+    Rules {
+        tie_break,
+        shared_tokens,
+        max_tokens: None,
+        max_merges: None,
+        max_token_length: None,
+        conditions: Conditions::default(),
+    }
 }
 
 /// The oracle.
@@ -121,6 +128,7 @@ fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) -> Vec<MergeR
     let mut words = corpus.clone();
     let base = tokens.len();
     let mut merges: Vec<MergeRow> = Vec::new();
+    let mut made: Vec<Vec<u8>> = Vec::new();
     while rules.max_merges.is_none_or(|most| (merges.len() as u64) < most)
         && rules.max_tokens.is_none_or(|most| ((tokens.len() - base) as u64) < most)
     {
@@ -133,7 +141,8 @@ fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) -> Vec<MergeR
         let bytes = |id: u32| tokens[id as usize].clone();
         let longest = rules.max_token_length.unwrap_or(u64::MAX);
         counts.retain(|&(left, right), count| {
-            *count > 0 && (bytes(left).len() + bytes(right).len()) as u64 <= longest
+            let token = [bytes(left), bytes(right)].concat();
+            *count > 0 && token.len() as u64 <= longest && fulfils(&token, &rules.conditions, &made)
         });
         let Some(&highest) = counts.values().max() else { break };
         let tied: Vec<(u32, u32)> =
@@ -148,6 +157,7 @@ fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) -> Vec<MergeR
         let joined = [bytes(best.0), bytes(best.1)].concat();
         let known = tokens.iter().position(|token| rules.shared_tokens && *token == joined);
         let result = known.unwrap_or(tokens.len()) as u32;
+        made.push(joined.clone());
         if known.is_none() {
             tokens.push(joined);
         }
@@ -157,6 +167,21 @@ fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) -> Vec<MergeR
         merges.push([best.0, best.1, result]);
     }
     merges
+}
+
+fn fulfils(token: &[u8], conditions: &Conditions, made: &[Vec<u8>]) -> bool {
+    let text = String::from_utf8_lossy(token);
+    let words = text.split(' ').filter(|word| !word.is_empty()).count() as u64;
+    let excluded = conditions.without.iter();
+    let mut excluded = excluded.map(|part| token.windows(part.len()).any(|window| window == part));
+    // Of characters that are not ASCII, the tests only have `é`: a half of it is replaced.
+    let is_whole = !text.contains('\u{FFFD}') || token == [0xC3];
+    let is_taken =
+        |taken: &Texts| taken.contains(token) || made.iter().any(|earlier| earlier == token);
+    conditions.max_words.is_none_or(|most| words <= most)
+        && !excluded.any(|is_in| is_in)
+        && (is_whole || !conditions.whole_characters)
+        && !conditions.taken.as_ref().is_some_and(is_taken)
 }
 
 fn replace(word: &mut Vec<u32>, pair: (u32, u32), result: u32) {
@@ -311,6 +336,62 @@ fn bounds_on_merges_tokens_and_lengths_hold() {
             }
             check(&ABCD[..3], &corpus, &rules);
         }
+    }
+}
+
+/// Conditions of each kind, or of several at once, on tokens of `a`, a space and the bytes of `é`.
+fn conditions(dice: &mut Dice) -> Conditions {
+    let mut chosen = Conditions::default();
+    while !chosen.any() {
+        if dice.below(3) == 0 {
+            chosen.max_words = Some(dice.below(4));
+        }
+        if dice.below(3) == 0 {
+            let texts = [&b"aa"[..], b" a", b"a", b"a a", b"\xA9", b"  "];
+            let count = 1 + dice.below(2);
+            let pick = |_| texts[dice.below(texts.len() as u64) as usize].to_vec();
+            chosen.without = (0..count).map(pick).collect();
+        }
+        chosen.whole_characters = dice.below(3) == 0;
+        if dice.below(3) == 0 {
+            let mut taken = Texts::default();
+            taken.extend([&b"aa"[..], b"a a", "é".as_bytes()].map(<[u8]>::to_vec));
+            chosen.taken = Some(taken);
+        }
+    }
+    chosen
+}
+
+#[test]
+fn conditions_on_the_bytes_of_tokens_hold() {
+    let symbols: [&[u8]; 4] = [b"a", b" ", b"\xC3", b"\xA9"];
+    let mut dice = Dice(8);
+    for _ in 0..3000 {
+        let corpus = dice.corpus(4, 12, 14, 5);
+        let mut rules = rules(TIES[dice.below(3) as usize], dice.below(2) == 1);
+        rules.conditions = conditions(&mut dice);
+        if dice.below(2) == 0 {
+            rules.max_tokens = Some(dice.below(12));
+        }
+        check(&symbols, &corpus, &rules);
+        check_at(&THREADED, &symbols, &corpus, &rules);
+    }
+}
+
+#[test]
+fn two_ways_to_make_the_same_token_are_one_where_it_is_taken_then() {
+    // `ab` and `c`, or `a` and `bc`: the second is refused, although it was counted before.
+    let corpus = vec![(vec![0, 1, 2], 9), (vec![0, 1], 9), (vec![1, 2], 8), (vec![3, 1, 2], 8)];
+    let mut rules = rules(TieBreak::SmallestIds, false);
+    let all = train_afresh(&ABCD, &corpus, &rules);
+    rules.conditions.taken = Some(Texts::default());
+    assert!(train_afresh(&ABCD, &corpus, &rules).len() <= all.len());
+    check(&ABCD, &corpus, &rules);
+    let symbols: [&[u8]; 4] = [b"a", b"b", b"ab", b"ba"];
+    let mut dice = Dice(9);
+    for _ in 0..500 {
+        check(&symbols, &dice.corpus(4, 10, 14, 5), &rules);
+        check_at(&THREADED, &symbols, &dice.corpus(4, 10, 14, 5), &rules);
     }
 }
 

@@ -1,10 +1,11 @@
 //! The merge loop: pick the best pair, replace it everywhere, update the counts.
 //!
 //! Invariants between two merges: every pair at or above the threshold is in `pairs` and in the
-//! queue; a pair with a list has its exact count; a pair without one (`UNLISTED`) has an upper
+//! queue, unless the rules or conditions refuse it; a pair with a list has its exact count; a pair without one (`UNLISTED`) has an upper
 //! bound. When the best pair has no list, or none is left, a recount starts afresh with a lower
 //! threshold.
 
+use super::conditions::Conditions;
 use super::lists::{ADDED, Lists};
 use super::pairs::{Followed, PairTable, UNLISTED, codes_of, key_of, sum};
 use super::queue::{PairQueue, TieBreak};
@@ -63,7 +64,7 @@ impl<'r> Training<'r> {
     ) -> Result<Self> {
         let mut pulse = pulse_of(watch, rules);
         pulse.report()?;
-        let keeps_bytes = rules.tie_break != TieBreak::SmallestIds;
+        let keeps_bytes = rules.tie_break != TieBreak::SmallestIds || rules.conditions.any();
         let mut tokens = Tokens::new(symbols, keeps_bytes, rules.shared_tokens)?;
         let threads = tuning.threads;
         let layouts = workers::each(threads, &parts, &mut pulse, |words, pulse| {
@@ -99,6 +100,7 @@ impl<'r> Training<'r> {
         };
         let trainer = Box::new(Trainer {
             rules,
+            conditions: rules.conditions.clone(),
             tuning,
             base_tokens,
             merges: Vec::new(),
@@ -139,6 +141,8 @@ impl<'r> Training<'r> {
 /// The state of a training, except the words.
 struct Trainer<'r> {
     rules: &'r Rules,
+    /// Those of the rules; tokens that merges create are noted in them.
+    conditions: Conditions,
     tuning: Tuning,
     tokens: Tokens,
     base_tokens: usize,
@@ -180,10 +184,16 @@ impl Trainer<'_> {
                 // Its count is an upper bound: only a recount shows whether it is the best.
                 self.recount(Threshold::Lower, slots, pulse)?;
             } else {
+                let (left, right) = codes_of(best.key);
+                if self.conditions.may_change()
+                    && !self.conditions.allow(&self.tokens, left, right)?
+                {
+                    continue; // It is still followed, but no longer queued.
+                }
                 // All of its occurrences are merged now.
                 pair.count = 0;
                 let list = pair.list;
-                self.merge(codes_of(best.key), list, slots, pulse)?;
+                self.merge((left, right), list, slots, pulse)?;
             }
         }
         Ok(End::Complete)
@@ -246,6 +256,9 @@ impl Trainer<'_> {
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
         let (joined, is_new) = self.tokens.join(left, right)?;
+        if self.conditions.may_change() {
+            self.conditions.note(self.tokens.bytes(joined).1);
+        }
         let left_span = self.tokens.span(left);
         let span = self.tokens.span(joined);
         let task = Task { left, right, joined, left_span, span };
@@ -387,7 +400,9 @@ impl Trainer<'_> {
     #[inline(never)]
     fn follow(&mut self, key: u64, weight: u64, is_new: bool) -> Result<Option<u32>> {
         let (left, right) = codes_of(key);
-        if !self.rules.allow(&self.tokens, left, right) {
+        if !self.rules.allow(&self.tokens, left, right)
+            || !self.conditions.allow(&self.tokens, left, right)?
+        {
             return Ok(None);
         }
         let is_exact = is_new || self.threshold == 1;
@@ -429,6 +444,7 @@ impl Trainer<'_> {
         let plan = Plan {
             tokens: &self.tokens,
             rules: self.rules,
+            conditions: &self.conditions,
             tuning: &self.tuning,
             threshold,
             max_threshold,

@@ -10,16 +10,16 @@ use pyo3::types::PyBytes;
 
 use super::arguments::Threads;
 use super::count::PyCountTable;
-use super::vocabulary::{merge_rows, numbers, python_bytes};
+use super::encode::PyEncoder;
+use super::vocabulary::{numbers, python_bytes, tokens_of};
 use super::watch::PyWatch;
 use crate::count::Shard;
-use crate::encode::{Merger, Merges, Scratch, ranks};
+use crate::encode::{Model, PretokenEncoder};
 use crate::error::Result;
 use crate::memory;
-use crate::merge::{MergeRow, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
-use crate::tokens::TokenBytes;
+use crate::merge::{Conditions, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
 use crate::watch::Pulse;
-use crate::workers::thread_count;
+use crate::workers::{self, thread_count};
 
 /// Learns merges from words that are sequences of symbol numbers, each the bytes of an array.
 #[pyfunction]
@@ -33,8 +33,14 @@ pub fn train_symbol_merges<'py>(
     shared_tokens: bool,
     max_merges: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rules =
-        Rules { tie_break, shared_tokens, max_tokens: None, max_merges, max_token_length: None };
+    let rules = Rules {
+        tie_break,
+        shared_tokens,
+        max_tokens: None,
+        max_merges,
+        max_token_length: None,
+        conditions: Conditions::default(),
+    };
     let words: Vec<&[u32]> =
         words.iter().map(|word| numbers("words", word)).collect::<PyResult<_>>()?;
     if words.len() != counts.len() {
@@ -63,8 +69,8 @@ pub fn train_symbol_merges<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, base, tie_break, shared_tokens, max_tokens, max_merges, min_count=1,
-    max_token_length=None, prior_merges=None, num_threads=Threads(None),
-    progress=None, expect=None, keep_counts=true,
+    max_token_length=None, max_words=None, without=Vec::new(), whole_characters=false, taken=None,
+    num_threads=Threads(None), progress=None, expect=None, keep_counts=true,
 ))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub fn train_merges<'py>(
@@ -77,14 +83,18 @@ pub fn train_merges<'py>(
     max_merges: Option<u64>,
     min_count: u64,
     max_token_length: Option<u64>,
-    prior_merges: Option<&[u8]>,
+    max_words: Option<u64>,
+    without: Vec<PyBackedBytes>,
+    whole_characters: bool,
+    taken: Option<Vec<PyBackedBytes>>,
     num_threads: Threads,
     progress: Option<Py<PyAny>>,
     expect: Option<Py<PyAny>>,
     keep_counts: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
-    let prior = prior_merges.map_or(Ok(&[][..]), merge_rows)?;
+    let conditions = conditions_of(max_words, &without, whole_characters, taken);
+    let rules =
+        Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length, conditions };
     let symbol_of = &symbols_of_bytes(base)?;
     let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
     let mut released = None;
@@ -103,22 +113,22 @@ pub fn train_merges<'py>(
                 shards.iter().map(|shard| (**shard).borrow().distinct()).sum();
             let tuning = Tuning::for_words(distinct?, thread_count(num_threads.0, usize::MAX));
             let words = shards.into_iter().map(|shard| Pretokens { shard, min_count, symbol_of });
-            if prior.is_empty() {
-                return Training::new(base.chunks(1), words.collect(), &rules, tuning, &mut watch);
-            }
-            let symbols = symbols_after(base, prior)?;
-            let numbered = (0..).zip(&symbols).map(|(symbol, bytes)| (symbol, &bytes[..]));
-            let tokens = &TokenBytes::new(numbered)?;
-            let mut base = Box::new([0; 256]);
-            base.copy_from_slice(symbol_of);
-            let merges = &Merges::new(base, prior, &ranks(prior.len(), &[])?, tokens)?;
-            let words = words.map(|pretokens| MergedPretokens { pretokens, merges, tokens });
-            let symbols = symbols.iter().map(|symbol| &symbol[..]);
-            Training::new(symbols, words.collect(), &rules, tuning, &mut watch)
+            Training::new(base.chunks(1), words.collect(), &rules, tuning, &mut watch)
         })?
     };
     let merges = py.detach(|| training.train(&mut watch))?;
     python_bytes(py, merges.as_flattened())
+}
+
+fn conditions_of(
+    max_words: Option<u64>,
+    without: &[PyBackedBytes],
+    whole_characters: bool,
+    taken: Option<Vec<PyBackedBytes>>,
+) -> Conditions {
+    let without = without.iter().map(|text| text.to_vec()).collect();
+    let taken = taken.map(|taken| taken.iter().map(|token| token.to_vec()).collect());
+    Conditions { max_words, without, whole_characters, taken }
 }
 
 /// A shard of a table, or one that was given up.
@@ -157,15 +167,64 @@ impl Words for Pretokens<'_> {
     }
 }
 
-/// Frequent pretokens as words whose symbols are tokens: merges are applied to each as an encoder
-/// does it.
-struct MergedPretokens<'a> {
-    pretokens: Pretokens<'a>,
-    merges: &'a Merges,
-    tokens: &'a TokenBytes,
+/// Counted pretokens as words whose symbols are the tokens of a vocabulary: each is encoded once.
+///
+/// What may not be joined ends a word, so a pretoken may become several. Those of one token have no
+/// pair, and are left out.
+#[derive(Default)]
+struct EncodedPretokens {
+    symbols: Vec<u32>,
+    lengths: Vec<u32>,
+    counts: Vec<u64>,
 }
 
-impl Words for MergedPretokens<'_> {
+impl EncodedPretokens {
+    fn of(
+        pretokens: &Pretokens,
+        model: &Model,
+        symbols: &Symbols,
+        pulse: &mut Pulse,
+    ) -> Result<Self> {
+        let mut encoder = PretokenEncoder::new(model)?;
+        let mut encoded = Self::default();
+        pretokens.frequent(&mut |pretoken, count| {
+            pulse.beat(pretoken.len())?;
+            let ids = encoder.ids(pretoken, pulse)?;
+            if ids.len() > 1 {
+                encoded.add(ids, count, symbols)?;
+            }
+            Ok(())
+        })?;
+        Ok(encoded)
+    }
+
+    fn add(&mut self, ids: &[u32], count: u64, symbols: &Symbols) -> Result<()> {
+        let mut start = self.symbols.len();
+        memory::reserve(&mut self.symbols, ids.len())?;
+        for &id in ids {
+            match symbols.of(id) {
+                Some(symbol) => self.symbols.push(symbol),
+                None => start = self.end_word(start, count)?,
+            }
+        }
+        self.end_word(start, count)?;
+        Ok(())
+    }
+
+    /// Ends the word that begins at a place, and returns where the next one begins.
+    fn end_word(&mut self, start: usize, count: u64) -> Result<usize> {
+        let length = self.symbols.len() - start;
+        if length < 2 {
+            self.symbols.truncate(start);
+            return Ok(start);
+        }
+        memory::push(&mut self.lengths, length as u32)?;
+        memory::push(&mut self.counts, count)?;
+        Ok(self.symbols.len())
+    }
+}
+
+impl Words for EncodedPretokens {
     type Unit = u32;
 
     fn symbol(&self, unit: u32) -> u32 {
@@ -173,34 +232,103 @@ impl Words for MergedPretokens<'_> {
     }
 
     fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
-        let mut scratch = Scratch::new()?;
-        let mut ids = Vec::new();
-        let mut merger =
-            Merger { merges: self.merges, tokens: self.tokens, scratch: &mut scratch, pulse };
-        self.pretokens.frequent(&mut |pretoken, count| {
-            ids.clear();
-            merger.merge(pretoken, &mut ids)?;
-            merger.pulse.beat(ids.len())?;
-            each(&ids, count)
-        })
+        let mut rest = &self.symbols[..];
+        for (&length, &count) in self.lengths.iter().zip(&self.counts) {
+            let (word, others) = rest.split_at(length as usize);
+            pulse.beat(word.len())?;
+            each(word, count)?;
+            rest = others;
+        }
+        Ok(())
     }
 }
 
-/// The memory of a merge in tables, besides the bytes of its symbol.
-const BYTES_PER_MERGE: usize = 256;
+/// The symbols of a vocabulary's tokens: their places in the order of ids.
+struct Symbols<'a> {
+    ids: &'a [u32],
+    may_join: Vec<bool>,
+}
 
-/// Returns the bytes of the base symbols, and then of the results of merges.
-fn symbols_after(base: &[u8], merges: &[MergeRow]) -> Result<Vec<Vec<u8>>> {
-    memory::ensure(merges.len() * BYTES_PER_MERGE)?;
-    let mut symbols: Vec<Vec<u8>> = base.iter().map(|&byte| vec![byte]).collect();
-    for &[left, right, result] in merges {
-        if result as usize == symbols.len() {
-            let spelling_of =
-                |symbol: u32| symbols.get(symbol as usize).map_or(&[][..], |bytes| bytes);
-            symbols.push([spelling_of(left), spelling_of(right)].concat());
+impl<'a> Symbols<'a> {
+    fn new(ids: &'a [u32], apart: &[u32]) -> Result<Self> {
+        let mut may_join = memory::filled(true, ids.len())?;
+        for id in apart {
+            if let Ok(symbol) = ids.binary_search(id) {
+                may_join[symbol] = false;
+            }
         }
+        Ok(Self { ids, may_join })
     }
-    Ok(symbols)
+
+    /// The symbol of a token that may be joined with others.
+    fn of(&self, id: u32) -> Option<u32> {
+        // Most vocabularies have no gaps between ids.
+        let symbol = match self.ids.get(id as usize) {
+            Some(&same) if same == id => id as usize,
+            _ => self.ids.binary_search(&id).ok()?,
+        };
+        self.may_join[symbol].then_some(symbol as u32)
+    }
+}
+
+/// Learns merges behind those of an encoder, from counts: the words are the ids that it gives each
+/// pretoken. A token is the symbol of its place in the order of ids.
+#[pyfunction]
+#[pyo3(signature = (
+    encoder, counts, *, ids, tokens, ends, apart, tie_break, max_tokens, min_count=1,
+    max_token_length=None, max_words=None, without=Vec::new(), whole_characters=false, taken=None,
+    num_threads=Threads(None), progress=None, expect=None,
+))]
+#[allow(clippy::too_many_arguments)] // Python's keyword arguments
+pub fn extend_merges<'py>(
+    py: Python<'py>,
+    encoder: &PyEncoder,
+    counts: &Bound<'py, PyCountTable>,
+    ids: &[u8],
+    tokens: &[u8],
+    ends: &[u8],
+    apart: Vec<u32>,
+    tie_break: TieBreak,
+    max_tokens: u64,
+    min_count: u64,
+    max_token_length: Option<u64>,
+    max_words: Option<u64>,
+    without: Vec<PyBackedBytes>,
+    whole_characters: bool,
+    taken: Option<Vec<PyBackedBytes>>,
+    num_threads: Threads,
+    progress: Option<Py<PyAny>>,
+    expect: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let rules = Rules {
+        tie_break,
+        shared_tokens: false,
+        max_tokens: Some(max_tokens),
+        max_merges: None,
+        max_token_length,
+        conditions: conditions_of(max_words, &without, whole_characters, taken),
+    };
+    let (ids, tokens) = tokens_of(ids, tokens, ends)?;
+    let symbols = &Symbols::new(ids, &apart)?;
+    let model = &encoder.encoder.model;
+    let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
+    let table = &counts.try_borrow()?.table;
+    let merges = py.detach(|| {
+        let distinct: Result<usize> = table.shards.iter().map(Shard::distinct).sum();
+        let tuning = Tuning::for_words(distinct?, thread_count(num_threads.0, usize::MAX));
+        let encode = |shard: &Shard, pulse: &mut Pulse| {
+            let shard = Box::new(shard) as HeldShard;
+            let pretokens = Pretokens { shard, min_count, symbol_of: &[] };
+            EncodedPretokens::of(&pretokens, model, symbols, pulse)
+        };
+        let words = {
+            let mut pulse = Pulse::of(&mut watch);
+            workers::each(tuning.threads, table.shards.iter(), &mut pulse, encode)?
+        };
+        let tokens = tokens.iter().copied();
+        Training::new(tokens, words, &rules, tuning, &mut watch)?.train(&mut watch)
+    })?;
+    python_bytes(py, merges.as_flattened())
 }
 
 fn symbols_of_bytes(base: &[u8]) -> PyResult<Vec<u32>> {

@@ -45,7 +45,7 @@ mod _engine {
         files::{PyGunzip, Xxh3128},
         framed::{FramedEncoder, FramedEncoding},
         gathered::PyFileTexts,
-        merge::{train_merges, train_symbol_merges},
+        merge::{extend_merges, train_merges, train_symbol_merges},
         normalize::PyNormalizer,
         pretokenize::{
             avoids, covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern,

@@ -24,7 +24,7 @@ from bpetite.cli.shared import Result, add_shared, check_models, check_output
 from bpetite.reading.memory_limit import set_limit
 
 GROUPS = {
-    "Learn a vocabulary": ("train", "count", "merge-counts", "prune", "replace", "demo"),
+    "Learn a vocabulary": ("train", "count", "merge-counts", "extend", "prune", "replace", "demo"),
     "Text and ids": (
         *("encode", "decode", "count-tokens", "fit", "chunks"),
         *("encode-corpus", "encode-column", "verify"),

@@ -13,6 +13,7 @@ from bpetite.patterns import PATTERNS
 from bpetite.reading.formats import FORMS
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import STDIN, find_inputs, without_weights
+from bpetite.training import Conditions
 
 Parser = argparse.ArgumentParser
 Options = argparse.Namespace
@@ -135,6 +136,29 @@ def add_normalization(command: argparse._ActionsContainer, or_else: str = "") ->
     """Declare what is done to texts before they are cut."""
     does = f"normalize each text before it is cut, also in encoding (default: {or_else}no normalization)"
     command.add_argument("--normalization", choices=("NFC", "NFD", "NFKC", "NFKD"), help=does)
+
+
+def add_conditions(command: argparse._ActionsContainer) -> None:
+    """Declare conditions on the bytes of new tokens."""
+    add = command.add_argument
+    longest = "the maximum length of a token in bytes"
+    add("--max-token-length", type=number, metavar="N", help=longest)
+    words = "the maximum number of words in a token: runs of bytes other than spaces"
+    add("--max-words", type=number, metavar="N", help=words)
+    contains = "learn no token that contains this text; repeat the option for several"
+    add("--without", action="append", type=text_argument, metavar="TEXT", help=contains)
+    whole = "learn only tokens of whole characters, or of the beginning of one character"
+    add("--whole-characters", action="store_true", help=whole)
+
+
+def conditions_of(options: Options) -> Conditions:
+    """Return the conditions on the bytes of new tokens."""
+    return {
+        "max_token_length": options.max_token_length,
+        "max_words": options.max_words,
+        "without": options.without or (),
+        "whole_characters": options.whole_characters,
+    }
 
 
 def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: str) -> None:

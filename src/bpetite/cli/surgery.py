@@ -1,5 +1,6 @@
 """What the commands that change a vocabulary share: their texts, and the two files that they write."""
 
+from bpetite._constants import Pattern
 from bpetite._internal.names import is_folder
 from bpetite.cli import shared
 from bpetite.cli.commands.convert import check_destination, destination_of, write_as
@@ -39,11 +40,13 @@ def model_of(options: shared.Options) -> Tokenizer:
     return read_model(options)
 
 
-def counts_of(options: shared.Options, tokenizer: Tokenizer) -> Counts:
-    """Count the inputs by the rules of a tokenizer, or load counts."""
+def counts_of(
+    options: shared.Options, tokenizer: Tokenizer, pattern: Pattern | None = None
+) -> Counts:
+    """Count the inputs by the rules of a tokenizer, or by another pattern; or load counts."""
     if options.counts is not None:
         return load_counts(options)
-    return count_from_options(options, tokenizer._counted_by)
+    return count_from_options(options, tokenizer._counted_by(pattern))
 
 
 def write_changed(

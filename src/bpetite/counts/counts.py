@@ -92,9 +92,8 @@ class Counts:
         """Create empty counts; the dialect decides whether special tokens are boundaries in the corpus."""
         rules = Dialect.named(dialect)
         boundaries = rules.boundaries(default_specials(special_tokens))
-        self._begin(
-            named_pattern(pattern), boundaries, rules.unmatched_text, checked(normalization)
-        )
+        cuts = named_pattern(pattern)
+        self._begin(cuts, boundaries, rules.unmatched_text_of(cuts), checked(normalization))
         self.dialect, self.special_tokens = rules, default_specials(special_tokens)
 
     def _begin(

@@ -12,6 +12,7 @@ from typing import Any
 from bpetite._internal.json import Json
 from bpetite._internal.record import replaced
 from bpetite.formats import huggingface, sentencepiece, tekken
+from bpetite.formats.huggingface_steps import pre_tokenizer_of
 from bpetite.formats.shared.configuration import CONFIGURATION
 from bpetite.formats.shared.imported import Original
 from bpetite.vocabulary import Vocabulary
@@ -22,22 +23,37 @@ EDITED = ("huggingface", "sentencepiece", "tekken")
 _ADDED = "added_tokens.json"
 
 
-def edited(original: Original, vocabulary: Vocabulary, moved: Mapping[int, int]) -> Original:
-    """Return the files of a changed vocabulary; what their format cannot hold is refused.
+def edited(
+    original: Original,
+    vocabulary: Vocabulary,
+    moved: Mapping[int, int],
+    *,
+    is_cut_anew: bool = False,
+) -> Original:
+    """Return the files of a changed vocabulary, which `is_cut_anew` if it has another pattern; what their
+    format cannot hold is refused.
 
     `moved` has the new id of each token of the file that is left; the others leave, with their merges.
     Tokens of the vocabulary with other ids are new.
     """
-    edit = {"sentencepiece": sentencepiece.edited, "tekken": tekken.edited}.get(
-        original.kind, _edited_json
-    )
-    files = original.with_content(edit(original.content, vocabulary, moved))
+    content = original.content
+    if original.kind == "huggingface":
+        content = _edited_json(content, vocabulary, moved, is_cut_anew=is_cut_anew)
+    elif is_cut_anew:
+        raise ValueError(f"the files of {original.kind} have no other pattern")
+    elif original.kind == "sentencepiece":
+        content = sentencepiece.edited(content, vocabulary, moved)
+    else:
+        content = tekken.edited(content, vocabulary, moved)
+    files = original.with_content(content)
     files = files._replace(files={**files.files, **_companions(files.files, moved)})
     check_edited(files, vocabulary)
     return files
 
 
-def _edited_json(content: bytes, vocabulary: Vocabulary, moved: Mapping[int, int]) -> bytes:
+def _edited_json(
+    content: bytes, vocabulary: Vocabulary, moved: Mapping[int, int], *, is_cut_anew: bool
+) -> bytes:
     """Edit a `tokenizer.json`; the names of new tokens are those of the tokens that they are made of."""
     document = json.loads(content)
     model = document["model"]
@@ -75,6 +91,8 @@ def _edited_json(content: bytes, vocabulary: Vocabulary, moved: Mapping[int, int
     huggingface.pin(vocab, added)
     model |= {"merges": merges, "vocab": vocab}
     document |= {"added_tokens": added}
+    if is_cut_anew:
+        document["pre_tokenizer"] = pre_tokenizer_of(vocabulary.pattern, vocabulary.left_out)
     _move_around(document.get("post_processor"), moved)
     padding = document.get("padding")
     if padding and padding.get("pad_id") in moved:

@@ -18,8 +18,7 @@ def declare(command: shared.Parser) -> None:
     add("--number", type=shared.number, required=True, metavar="N", help=what)
     rare = "learn from pretokens that occur at least this often"
     add("--min-count", type=shared.number, default=1, metavar="N", help=rare)
-    longest = "the maximum length of a new token in bytes"
-    add("--max-token-length", type=shared.number, metavar="N", help=longest)
+    shared.add_conditions(command)
 
 
 def run(options: shared.Options) -> shared.Result:
@@ -30,7 +29,7 @@ def run(options: shared.Options) -> shared.Result:
         counts_of(options, tokenizer),
         options.number,
         min_count=options.min_count,
-        max_token_length=options.max_token_length,
+        **shared.conditions_of(options),
         num_threads=options.num_threads,
         progress=options.progress,
     )

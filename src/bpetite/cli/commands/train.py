@@ -40,12 +40,7 @@ def declare(command: shared.Parser) -> None:
         metavar="N",
         help="drop pretokens rarer than this",
     )
-    add(
-        "--max-token-length",
-        type=shared.number,
-        metavar="N",
-        help="the maximum length of a token in bytes",
-    )
+    shared.add_conditions(learned)
     machine = command.add_argument_group("threads and memory")
     shared.add_shared(machine, "--num-threads", "--memory-limit")
     stop = "stop if merging is expected to need more memory than this, such as 8GB, and propose a --min-count"
@@ -63,9 +58,9 @@ def run(options: shared.Options) -> shared.Result:
         pattern=options.pattern,
         special_tokens=options.special_token,
         min_count=options.min_count,
-        max_token_length=options.max_token_length,
         counts=counts,
         normalization=options.normalization,
+        **shared.conditions_of(options),
     )
     vocab_size = training.vocab_size_of(options.vocab_size, options.total_size)
     planned = training.planned_tokens(vocab_size)
