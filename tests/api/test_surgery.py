@@ -183,6 +183,26 @@ def test_counts_by_other_rules_are_refused() -> None:
         tok.prune(Counts.from_iterator(["ab"], normalization="NFC"), 256)
 
 
+@pytest.mark.parametrize("num_threads", [1, 3])
+def test_a_space_is_counted_where_encoding_puts_one(num_threads: int) -> None:
+    counts = Counts.from_iterator(
+        ["ab", " ab", "", "x<s>y", "c d" * 9999],
+        pattern=" ?[^ ]+",
+        dialect="tiktoken",
+        special_tokens=["<s>"],
+        normalization=(("Space first",),),
+        num_threads=num_threads,
+    )
+    assert dict(counts.items()) == {
+        b" ab": 2,
+        b" x": 1,
+        b"y": 1,
+        b" c": 1,
+        b" dc": 9998,
+        b" d": 1,
+    }
+
+
 def test_counting_uses_tells_what_cannot_be_encoded() -> None:
     vocabulary = Vocabulary({0: b"a", 1: b"b"}, [], irregular=True, pattern="[^ ]+| ")
     encoder = Tokenizer(vocabulary)._made_encoder()

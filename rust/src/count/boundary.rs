@@ -80,6 +80,8 @@ pub struct Cutter<'a> {
     pub pattern: &'a Pattern,
     pub boundaries: Option<&'a Boundaries>,
     pub normalizer: &'a Normalizer,
+    /// Whether a space is put before a text that begins with none, after it was normalized.
+    pub space_first: bool,
 }
 
 impl Cutter<'_> {
@@ -91,7 +93,7 @@ impl Cutter<'_> {
     /// Whether a segment between boundaries can be cut. The proof of a pattern is about the
     /// normalized text, which is only known once the segment is normalized as a whole.
     fn can_cut_within_segments(self) -> bool {
-        self.pattern.can_cut() && self.normalizer.is_identity()
+        self.pattern.can_cut() && self.normalizer.is_identity() && !self.space_first
     }
 
     /// Returns the number of bytes on each side that decide on a cut: the longest character, or the
@@ -156,8 +158,12 @@ mod tests {
         let texts: Vec<String> = boundaries.iter().map(ToString::to_string).collect();
         let boundaries = Boundaries::new(&texts).unwrap();
         let normalizer = Normalizer::new(&[]).unwrap();
-        let cutter =
-            Cutter { pattern: &pattern, boundaries: boundaries.as_ref(), normalizer: &normalizer };
+        let cutter = Cutter {
+            pattern: &pattern,
+            boundaries: boundaries.as_ref(),
+            normalizer: &normalizer,
+            space_first: false,
+        };
         let mut cuts = 0;
         for number in 0..letters.len().pow(length) {
             let letter = |place| letters[number / letters.len().pow(place) % letters.len()];

@@ -11,7 +11,7 @@ use super::shard::CountSlot;
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;
-use crate::memory::boxed_array;
+use crate::memory::{append, boxed_array};
 use crate::normalize::Beginning;
 use crate::prefetch::prefetch_at;
 use crate::pretokenize::Batch;
@@ -112,7 +112,14 @@ impl<'a, 's> Counter<'a, 's> {
         pulse: &mut Pulse,
     ) -> Result<()> {
         self.counted.documents += u64::from(!text.is_empty() && !continues);
-        let text = self.cutter.normalizer.normalize(text, at, pulse)?;
+        let mut text = self.cutter.normalizer.normalize(text, at, pulse)?;
+        let may_begin = self.cutter.space_first && at == Beginning::Text && !continues;
+        if may_begin && !text.is_empty() && !text.starts_with(' ') {
+            let mut spaced = String::new();
+            append(&mut spaced, " ")?;
+            append(&mut spaced, &text)?;
+            text = spaced.into();
+        }
         let text = self.cutter.pattern.prepare(&text, pulse)?;
         let mut scanner = self.cutter.pattern.scan(&text);
         let mut match_test = self.cutter.pattern.match_test(&text);

@@ -32,7 +32,7 @@ use sorted::Merged;
 use spill::sources;
 
 use crate::error::{Error, Result};
-use crate::normalize::Normalizer;
+use crate::normalize::{Normalizer, SPACE_FIRST};
 use crate::pretokenize::Pattern;
 use crate::watch::{COUNTING, Pulse, Watch};
 use crate::workers::{each, thread_count};
@@ -55,6 +55,7 @@ pub struct CountTable {
     pattern: Arc<Pattern>,
     boundaries: Option<Boundaries>,
     normalizer: Normalizer,
+    space_first: bool,
     count_unmatched: bool,
     /// Each pretoken is in one of them. If they are taken away, the sums below stay.
     pub shards: Box<[Shard; SHARDS]>,
@@ -79,10 +80,15 @@ impl CountTable {
         count_unmatched: bool,
         normalization: &[Vec<String>],
     ) -> Result<Self> {
+        let (space, steps): (Vec<_>, Vec<_>) = normalization
+            .iter()
+            .cloned()
+            .partition(|step| step.first().is_some_and(|name| name == SPACE_FIRST));
         Ok(Self {
             pattern: Pattern::new(pattern)?,
             boundaries: Boundaries::new(boundaries)?,
-            normalizer: Normalizer::new(normalization)?,
+            normalizer: Normalizer::new(&steps)?,
+            space_first: !space.is_empty(),
             count_unmatched,
             shards: Box::default(),
             limit: None,
@@ -146,6 +152,7 @@ impl CountTable {
             pattern: &self.pattern,
             boundaries: self.boundaries.as_ref(),
             normalizer: &self.normalizer,
+            space_first: self.space_first,
         };
         let feed = Feed::new(cutter);
         let shards = self.shards.each_mut().map(Mutex::new);

@@ -43,7 +43,7 @@ use super::character_start;
 use super::choice::{Choice, Special};
 use crate::error::Result;
 use crate::memory;
-use crate::normalize::{Alignment, Beginning, Normalizer};
+use crate::normalize::{Alignment, Beginning, Normalizer, SPACE_FIRST};
 use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Unwatched};
 
@@ -174,9 +174,6 @@ const SHORT_SECTION: usize = 1 << 12;
 
 /// How many characters the last one that starts may have behind it.
 const MARKS: usize = 32;
-
-/// The name of the step that prepends a space.
-const SPACE_FIRST: &str = "Space first";
 
 impl Stages {
     /// From tokens, each with whether it is found in normalized text, and the steps of the
